@@ -1,0 +1,23 @@
+// Where in a model we are: "blocks.3.attention.query". Each recorded op takes the path along.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tapestry {
+
+/// Appends `name` to this thread's path until it leaves scope. Free when no tape records.
+class ModuleScope {
+public:
+    explicit ModuleScope(std::string_view name);
+    ~ModuleScope();
+    ModuleScope(const ModuleScope&) = delete;
+    ModuleScope& operator=(const ModuleScope&) = delete;
+
+private:
+    std::size_t outer_length_;
+};
+
+const std::string& module_path();
+
+}  // namespace tapestry

@@ -1,0 +1,55 @@
+#include <tapestry/autograd/op.h>
+
+#include <utility>
+
+namespace tapestry {
+
+Op::Op(std::string name, const Tensors& saved) : name_(std::move(name)) {
+    saved_.reserve(saved.size());
+    for (const Tensor& tensor : saved) {
+        saved_.push_back({tensor, tensor.defined() ? tensor.storage()->version() : 0});
+    }
+}
+
+const Tensor& Op::saved(std::size_t i) const {
+    require<AutogradError>(!released_,
+                           "{}: backward has been here and released what it saved; pass "
+                           "retain = true to walk the tape again",
+                           described());
+    const Saved& saved = saved_.at(i);
+    if (saved.tensor.defined()) {
+        const std::uint64_t now = saved.tensor.storage()->version();
+        require<AutogradError>(now == saved.version,
+                               "{}: a tensor {} it saved for backward has been changed in place "
+                               "since (version {}, now {})",
+                               described(), saved.tensor.shape(), saved.version, now);
+    }
+    return saved.tensor;
+}
+
+double Op::flops() const {
+    double count = 0;
+    for (const Operand& output : outputs_) count += static_cast<double>(numel(output.shape));
+    return count;
+}
+
+std::size_t Op::saved_bytes() const {
+    std::size_t bytes = 0;
+    for (const Saved& saved : saved_) {
+        if (saved.tensor.defined()) bytes += saved.tensor.bytes();
+    }
+    return bytes;
+}
+
+void Op::release() {
+    if (saved_.empty()) return;
+    saved_.clear();
+    released_ = true;
+}
+
+std::string Op::described() const {
+    return module_path_.empty() ? fmt::format("{} (#{})", name_, number_)
+                                : fmt::format("{} (#{}, {})", name_, number_, module_path_);
+}
+
+}  // namespace tapestry

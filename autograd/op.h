@@ -1,0 +1,80 @@
+// Op: one entry of a tape. What ran, on what, and how to walk back through it.
+//
+// An op's rule is the chain rule for that op alone: given the gradient of some loss with respect to
+// its outputs, return the gradient with respect to its inputs (a vector-Jacobian product). Rules
+// are written in ops that a tape can record again, which is what makes gradients of gradients
+// another walk over the same tape.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+class Op {
+public:
+    virtual ~Op() = default;
+    Op(const Op&) = delete;
+    Op& operator=(const Op&) = delete;
+
+    const std::string& name() const { return name_; }
+
+    /// `grads[i]`: the gradient of output i, undefined where nothing flowed back. Returns one
+    /// tensor per input, of that input's shape and dtype; undefined means zero. Where needs(i) is
+    /// false, gradient i is not looked at and should not be computed.
+    virtual Tensors backward(const Tensors& grads) = 0;
+
+    /// Settings worth printing: "axis=-1, keepdim".
+    virtual std::string attributes() const { return {}; }
+
+    /// Floating-point operations of the forward pass; by default one per element of the output.
+    virtual double flops() const;
+
+    /// A place where a tensor of this tape stands, as the entry sees it.
+    struct Operand {
+        int slot;  ///< -1 for a constant
+        Shape shape;
+        DType dtype;
+    };
+    const std::vector<Operand>& inputs() const { return inputs_; }
+    const std::vector<Operand>& outputs() const { return outputs_; }
+    const std::string& module_path() const { return module_path_; }
+    /// Bytes this entry keeps alive for its backward rule; 0 once released.
+    std::size_t saved_bytes() const;
+    bool released() const { return released_; }
+
+protected:
+    /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
+    /// its slot, so that gradients of gradients flow through it too.
+    explicit Op(std::string name, const Tensors& saved = {});
+
+    /// Saved tensor i. Throws AutogradError when it has been changed in place since, or when
+    /// backward has been here and let it go.
+    const Tensor& saved(std::size_t i) const;
+
+    /// Does anybody ask for the gradient of input i?
+    bool needs(std::size_t i) const { return needs_.at(i); }
+
+private:
+    friend class Tape;
+
+    struct Saved {
+        Tensor tensor;
+        std::uint64_t version;
+    };
+    void release();
+    std::string described() const;  // "layer_norm (#12, blocks.3.attention_norm)"
+
+    std::string name_;
+    std::vector<Saved> saved_;
+    std::vector<Operand> inputs_;
+    std::vector<Operand> outputs_;
+    std::vector<bool> needs_;
+    std::string module_path_;
+    int number_ = -1;
+    bool released_ = false;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,260 @@
+#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+std::uint64_t next_tape_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
+}  // namespace
+
+thread_local Tape* Tape::current_ = nullptr;
+
+// ---- recording ----------------------------------------------------------------------------------
+
+Tape::Tape() : number_(next_tape_number()), outer_(std::exchange(current_, this)) {}
+Tape::~Tape() { current_ = outer_; }
+
+bool Tape::follows(const Tensor& x) const {
+    return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);
+}
+
+Tape* Tape::following(const Tensors& inputs) {
+    Tape* tape = current_;
+    if (tape == nullptr) return nullptr;
+    const auto followed = [tape](const Tensor& x) { return tape->follows(x); };
+    return std::any_of(inputs.begin(), inputs.end(), followed) ? tape : nullptr;
+}
+
+void Tape::place_output(Tensor& y) {
+    y.set_tape_ref({number_, static_cast<int>(slots_.size())});
+    slots_.push_back({y.shape(), y.dtype(), nullptr, y.storage()->version()});
+}
+
+int Tape::known_slot(const Tensor& x) const {
+    if (x.requires_grad()) {
+        const auto found = leaf_slots_.find(x.leaf().get());
+        return found == leaf_slots_.end() ? -1 : found->second;
+    }
+    return x.defined() && x.tape_ref().tape == number_ ? x.tape_ref().slot : -1;
+}
+
+int Tape::slot_of(const Tensor& x) {
+    int slot = known_slot(x);
+    if (slot < 0 && x.requires_grad()) {
+        slot = static_cast<int>(slots_.size());
+        slots_.push_back({x.shape(), x.dtype(), x.leaf(), 0});
+        leaf_slots_.emplace(x.leaf().get(), slot);
+    }
+    return slot;
+}
+
+void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& outputs) {
+    op->number_ = static_cast<int>(entries_.size());
+    op->module_path_ = module_path();
+    for (const Tensor& x : inputs) {
+        const int slot = slot_of(x);
+        if (slot >= 0 && slots_[static_cast<std::size_t>(slot)].leaf == nullptr) {
+            const auto was = slots_[static_cast<std::size_t>(slot)].version;
+            require<AutogradError>(x.storage()->version() == was,
+                                   "{}: an input {} has been changed in place after the tape "
+                                   "recorded it (version {}, now {})",
+                                   op->described(), x.shape(), was, x.storage()->version());
+        }
+        op->inputs_.push_back({slot, x.shape(), x.dtype()});
+    }
+    for (const Tensor& y : outputs) {
+        op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
+    }
+    entries_.push_back(std::move(op));
+}
+
+void Tape::add_hook(const Tensor& x, GradientHook hook) {
+    const int slot = known_slot(x);
+    require<AutogradError>(slot >= 0, "register_hook: the tape has not recorded this tensor");
+    hooks_[slot].push_back(std::move(hook));
+}
+
+void register_hook(const Tensor& x, GradientHook hook) {
+    if (x.requires_grad()) {
+        x.leaf()->hooks.push_back(std::move(hook));
+        return;
+    }
+    require<AutogradError>(is_recording(), "register_hook: no tape records");
+    Tape::current()->add_hook(x, std::move(hook));
+}
+
+std::size_t Tape::saved_bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& op : entries_) bytes += op->saved_bytes();
+    return bytes;
+}
+
+// ---- walking back -------------------------------------------------------------------------------
+
+// Which slots depend on a wanted one: only through them need gradients flow.
+std::vector<bool> Tape::reaching(const std::vector<bool>& wanted) const {
+    std::vector<bool> on_path = wanted;
+    on_path.resize(slots_.size(), false);
+    for (const auto& op : entries_) {
+        const bool any = std::any_of(
+            op->inputs_.begin(), op->inputs_.end(), [&](const Op::Operand& x) {
+                return x.slot >= 0 && on_path[static_cast<std::size_t>(x.slot)];
+            });
+        if (!any) continue;
+        for (const auto& y : op->outputs_) on_path[static_cast<std::size_t>(y.slot)] = true;
+    }
+    return on_path;
+}
+
+Tensor Tape::hooked(int slot, Tensor grad) const {
+    const auto apply = [&grad](const std::vector<GradientHook>& hooks) {
+        for (const GradientHook& hook : hooks) {
+            Tensor replaced = hook(grad);
+            if (replaced.defined()) grad = std::move(replaced);
+        }
+    };
+    if (const auto& leaf = slots_[static_cast<std::size_t>(slot)].leaf) apply(leaf->hooks);
+    if (const auto found = hooks_.find(slot); found != hooks_.end()) apply(found->second);
+    return grad;
+}
+
+namespace {
+
+// The first gradient that arrives is moved, later ones are added in place where nobody sees it.
+void add_to(Tensor& sum, Tensor grad) {
+    if (!sum.defined()) {
+        sum = std::move(grad);
+    } else if (!is_recording() && sum.owns_alone() && sum.is_contiguous()) {
+        accumulate_gradients_in_place(sum, grad);
+    } else {
+        sum = accumulate_gradients(sum, grad);
+    }
+}
+
+}  // namespace
+
+// One entry: its outputs' gradients in, its inputs' gradients added to theirs.
+void Tape::step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>& on_path,
+                     const std::vector<bool>& wanted) {
+    Tensors incoming;
+    bool any = false;
+    for (const auto& y : op.outputs_) {
+        const auto slot = static_cast<std::size_t>(y.slot);
+        if (grads[slot].defined()) grads[slot] = hooked(y.slot, std::move(grads[slot]));
+        any = any || grads[slot].defined();
+        // Complete, and used up here unless somebody asked for it.
+        incoming.push_back(wanted[slot] ? grads[slot] : std::exchange(grads[slot], Tensor()));
+    }
+    op.needs_.assign(op.inputs_.size(), false);
+    bool needed = false;
+    for (std::size_t i = 0; i < op.inputs_.size(); ++i) {
+        const int slot = op.inputs_[i].slot;
+        op.needs_[i] = slot >= 0 && on_path[static_cast<std::size_t>(slot)];
+        needed = needed || op.needs_[i];
+    }
+    if (!any || !needed) return;
+    const ModuleScope scope(op.module_path_);
+    Tensors outgoing = op.backward(incoming);
+    incoming.clear();
+    require<AutogradError>(outgoing.size() == op.inputs_.size(),
+                           "{}: backward gave {} gradients for {} inputs", op.described(),
+                           outgoing.size(), op.inputs_.size());
+    for (std::size_t i = 0; i < outgoing.size(); ++i) {
+        Tensor grad = std::exchange(outgoing[i], Tensor());
+        if (!op.needs_[i] || !grad.defined()) continue;
+        const Op::Operand& x = op.inputs_[i];
+        require<AutogradError>(grad.shape() == x.shape && grad.dtype() == x.dtype,
+                               "{}: backward gave a gradient {} {} for input {}, which is {} {}",
+                               op.described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
+        add_to(grads[static_cast<std::size_t>(x.slot)], std::move(grad));
+    }
+}
+
+std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
+                               const GradientOptions& options) {
+    require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
+    const int start = known_slot(y);
+    require<AutogradError>(start >= 0,
+                           "backward: this tape did not record the tensor {} to start from: it "
+                           "depends on nothing that requires a gradient, or stems from another tape",
+                           y.shape());
+    Tensor seed = options.cotangent;
+    if (!seed.defined()) {
+        require<ShapeError>(y.numel() == 1,
+                            "backward: starts from one number, got {}; pass a cotangent or take a "
+                            "sum or mean first",
+                            y.shape());
+        seed = ones_like(y);
+    }
+    require<ShapeError>(seed.shape() == y.shape() && seed.dtype() == y.dtype(),
+                        "backward: the cotangent is {} {}, the tensor {} {}", seed.dtype(),
+                        seed.shape(), y.dtype(), y.shape());
+
+    const Recording recording(options.create_graph ? this : nullptr);
+    const bool keep = options.retain || options.create_graph;
+    const std::vector<bool> on_path = reaching(wanted);
+    std::vector<Tensor> grads(slots_.size());
+    grads[static_cast<std::size_t>(start)] = std::move(seed);
+    for (std::size_t i = entries_.size(); i-- > 0;) {
+        const bool touched = std::any_of(
+            entries_[i]->outputs_.begin(), entries_[i]->outputs_.end(), [&](const auto& out) {
+                return grads[static_cast<std::size_t>(out.slot)].defined();
+            });
+        if (!touched) continue;
+        step_back(*entries_[i], grads, on_path, wanted);
+        if (!keep) entries_[i]->release();
+    }
+    return grads;
+}
+
+void Tape::backward(const Tensor& loss, const GradientOptions& options) {
+    std::vector<bool> wanted(slots_.size(), false);
+    for (const auto& [leaf, slot] : leaf_slots_) wanted[static_cast<std::size_t>(slot)] = true;
+    std::vector<Tensor> grads = walk(loss, wanted, options);
+    const Recording recording(options.create_graph ? this : nullptr);
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+        const auto leaf = slots_[i].leaf;
+        if (leaf == nullptr || !grads[i].defined()) continue;
+        Tensor grad = hooked(static_cast<int>(i), std::exchange(grads[i], Tensor()));
+        // grad() is free to be changed in place (clipping): it may not share its memory.
+        const bool shared = !grad.owns_alone() || !grad.is_contiguous();
+        if (shared && !options.create_graph && !leaf->grad.defined()) grad = grad.clone();
+        add_to(leaf->grad, std::move(grad));
+    }
+}
+
+Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options) {
+    std::vector<bool> wanted(slots_.size(), false);
+    std::vector<int> slots;
+    for (const Tensor& x : xs) {
+        slots.push_back(known_slot(x));
+        require<AutogradError>(slots.back() >= 0 || x.requires_grad(),
+                               "gradient: x {} is a constant to this tape: it neither requires a "
+                               "gradient nor was computed from something that does",
+                               x.defined() ? x.shape() : Shape());
+        if (slots.back() >= 0) wanted[static_cast<std::size_t>(slots.back())] = true;
+    }
+    const std::vector<Tensor> grads = walk(y, wanted, options);
+    Tensors result;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+        const Tensor grad = slots[i] < 0 ? Tensor() : grads[static_cast<std::size_t>(slots[i])];
+        if (!grad.defined()) {
+            result.push_back(zeros_like(xs[i]));
+        } else {  // what an op computed met its hooks when the walk passed the op
+            result.push_back(xs[i].requires_grad() ? hooked(slots[i], grad) : grad);
+        }
+    }
+    return result;
+}
+
+}  // namespace tapestry

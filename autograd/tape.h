@@ -1,0 +1,141 @@
+// A tape is the list of operations that really ran, in order; backward walks it from the end.
+//
+//     Tape tape;                                  // records on this thread until it leaves scope
+//     Tensor loss = cross_entropy(model(x), y);
+//     tape.backward(loss);                        // fills grad() of every leaf that asked for one
+//
+// No tape alive: nothing is recorded, nothing is saved. Only what depends on a tensor that asked
+// for its gradient is recorded. Read next: op.h (one entry), then ops/activation.cpp (a whole op).
+#pragma once
+
+#include <tapestry/autograd/op.h>
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace tapestry {
+
+struct GradientOptions {
+    /// dL/dy for the y one starts from; ones if undefined, which needs a y of one element.
+    Tensor cotangent;
+    /// Keep what the entries saved, to walk again.
+    bool retain = false;
+    /// Record the walk on the same tape, so that its results can be differentiated. Implies retain.
+    bool create_graph = false;
+};
+
+class Tape {
+public:
+    /// Starts recording on this thread. A tape made while another is alive suspends that one.
+    Tape();
+    ~Tape();
+    Tape(const Tape&) = delete;
+    Tape& operator=(const Tape&) = delete;
+
+    /// Adds d(loss)/d(leaf) to grad() of every leaf that `loss` depends on.
+    void backward(const Tensor& loss, const GradientOptions& options = {});
+
+    /// dy/dx for each x (with a cotangent v: v^T dy/dx), touching no grad(). An x may be a leaf or
+    /// anything this tape computed; zeros where y does not depend on it. Throws AutogradError for
+    /// an x that is neither.
+    Tensors gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options = {});
+
+    const std::vector<std::unique_ptr<Op>>& entries() const { return entries_; }
+    /// Bytes kept alive for backward, all entries together.
+    std::size_t saved_bytes() const;
+
+    /// The tape that records on this thread now, or null.
+    static Tape* current() { return current_; }
+
+    /// For record(): the current tape if an input is part of what it follows, else null.
+    static Tape* following(const Tensors& inputs);
+    void place_output(Tensor& y);
+    void append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
+    void add_hook(const Tensor& x, GradientHook hook);
+
+private:
+    friend class Recording;
+    struct Slot {
+        Shape shape;
+        DType dtype;
+        std::shared_ptr<Leaf> leaf;  // null for what an op computed
+        std::uint64_t version;       // of its storage when it got its slot
+    };
+
+    bool follows(const Tensor& x) const;
+    int slot_of(const Tensor& x);        // a leaf gets one when first seen
+    int known_slot(const Tensor& x) const;  // -1 if there is none
+    std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
+                             const GradientOptions& options);
+    std::vector<bool> reaching(const std::vector<bool>& wanted) const;
+    void step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>& on_path,
+                   const std::vector<bool>& wanted);
+    Tensor hooked(int slot, Tensor grad) const;
+
+    static thread_local Tape* current_;
+
+    std::uint64_t number_;
+    Tape* outer_;
+    std::vector<std::unique_ptr<Op>> entries_;
+    std::vector<Slot> slots_;
+    std::unordered_map<const Leaf*, int> leaf_slots_;
+    std::map<int, std::vector<GradientHook>> hooks_;
+};
+
+/// Sets which tape records in this scope; null: none does.
+class Recording {
+public:
+    explicit Recording(Tape* tape) : outer_(Tape::current_) { Tape::current_ = tape; }
+    ~Recording() { Tape::current_ = outer_; }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+
+private:
+    Tape* outer_;
+};
+
+/// Nothing is recorded while one of these is alive, tape or no tape.
+class NoGradGuard : public Recording {
+public:
+    NoGradGuard() : Recording(nullptr) {}
+};
+
+/// Is a tape recording on this thread? Backward rules ask: with `create_graph` they compose
+/// themselves of recordable ops, without it they may take a fused kernel.
+inline bool is_recording() { return Tape::current() != nullptr; }
+
+/// How an op puts itself on the tape, and nothing happens when there is none to follow it:
+///     Tensor y = ...;
+///     return record<ExpOp>({x}, y, y);
+/// The arguments after `y` go to O's constructor, which runs when y has its slot.
+template <class O, class... Args>
+Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
+    if (Tape* tape = Tape::following(inputs)) {
+        tape->place_output(y);
+        tape->append(std::make_unique<O>(args...), inputs, {y});
+    }
+    return y;
+}
+
+/// The same for an op with several outputs.
+template <class O, class... Args>
+Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
+    if (Tape* tape = Tape::following(inputs)) {
+        for (Tensor& y : ys) tape->place_output(y);
+        tape->append(std::make_unique<O>(args...), inputs, ys);
+    }
+    return ys;
+}
+
+/// Calls `hook` with the gradient of `x`, once it is complete, and takes what it returns instead
+/// (unless undefined). On a leaf it stays; on anything else it lasts as long as the tape.
+void register_hook(const Tensor& x, GradientHook hook);
+
+/// Adding two gradients must itself be recordable, yet ops lie above this layer: the one function
+/// declared here and defined there (ops/arithmetic.cpp).
+Tensor accumulate_gradients(const Tensor& a, const Tensor& b);
+/// The same into `a`, unrecorded. `a` is contiguous, of the shape of b, and owns its memory alone.
+void accumulate_gradients_in_place(Tensor& a, const Tensor& b);
+
+}  // namespace tapestry

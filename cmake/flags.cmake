@@ -1,0 +1,18 @@
+# Flags of our own targets only; users of the library inherit none of them.
+add_library(tapestry_build_flags INTERFACE)
+target_compile_features(tapestry_build_flags INTERFACE cxx_std_20)
+target_include_directories(tapestry_build_flags INTERFACE ${PROJECT_BINARY_DIR}/include)
+target_compile_options(tapestry_build_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+  # Outside the kernels a product is rounded before a sum: the same bits from every compiler.
+  -ffp-contract=off
+  # sqrt and friends need not set errno, so that loops over them vectorise.
+  -fno-math-errno)
+if(TAPESTRY_WARNINGS_AS_ERRORS)
+  target_compile_options(tapestry_build_flags INTERFACE -Werror)
+endif()
+if(TAPESTRY_SANITIZE)
+  target_compile_options(tapestry_build_flags INTERFACE
+    -fsanitize=${TAPESTRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
+endif()

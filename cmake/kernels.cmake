@@ -1,0 +1,41 @@
+# Every file of ops/kernels named here is compiled once per instruction set. The flags are set for
+# these objects alone, never for the whole build: one binary runs on every machine and chooses at
+# start (core/cpu.h).
+set(TAPESTRY_KERNELS elementwise)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(TAPESTRY_ISAS baseline avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(TAPESTRY_ISAS neon)
+else()
+  set(TAPESTRY_ISAS baseline)
+endif()
+
+set(TAPESTRY_FLAGS_baseline "")
+set(TAPESTRY_FLAGS_neon "")
+set(TAPESTRY_FLAGS_avx2 -mavx2 -mfma)
+set(TAPESTRY_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma
+                          -mprefer-vector-width=512)
+
+function(tapestry_add_kernels target)
+  foreach(isa IN LISTS TAPESTRY_ISAS)
+    set(objects tapestry_kernels_${isa})
+    list(TRANSFORM TAPESTRY_KERNELS PREPEND ops/kernels/ OUTPUT_VARIABLE sources)
+    list(TRANSFORM sources APPEND .cpp)
+    add_library(${objects} OBJECT ${sources})
+    # xsimd is renamed per ISA: of an inline function compiled for AVX-512 and for the baseline the
+    # linker keeps one copy, and it could be the wrong one.
+    target_compile_definitions(${objects} PRIVATE TAPESTRY_ISA_NAME=${isa} xsimd=xsimd_${isa})
+    # Contraction to fused multiply-add is what the ISA's own code does anyway (simd.h: fma).
+    target_compile_options(${objects} PRIVATE ${TAPESTRY_FLAGS_${isa}} -ffp-contract=fast)
+    target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_xsimd)
+    if(isa STREQUAL avx512 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # GCC 12's own headers warn: _mm512_undefined_ps is written as `__m512 y = y` (GCC bug 105593).
+      target_compile_options(${objects} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
+    endif()
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+      target_compile_options(${objects} PRIVATE -O3)
+    endif()
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()

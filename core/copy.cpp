@@ -1,0 +1,65 @@
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+
+#include <cstring>
+
+namespace tapestry {
+namespace {
+
+template <class From, class To>
+void copy_row(const From* from, std::int64_t from_step, To* to, std::int64_t to_step,
+              std::int64_t n) {
+    if constexpr (std::is_same_v<From, To>) {
+        if (from_step == 1 && to_step == 1) {
+            std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(To));
+            return;
+        }
+    }
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = static_cast<To>(from[i * from_step]);
+}
+
+}  // namespace
+
+void copy_elements(const Tensor& from, Tensor& to) {
+    if (!(from.shape() == to.shape())) {
+        const Shape together = broadcast_shapes("copy", from.shape(), to.shape());
+        require<ShapeError>(together == to.shape(), "copy: {} does not broadcast to {}",
+                            from.shape(), to.shape());
+    }
+    const Loop<2> loop(to.shape(), {broadcast_strides(from, to.shape()), to.strides()});
+    visit_dtype(from.dtype(), [&](auto from_zero) {
+        visit_dtype(to.dtype(), [&](auto to_zero) {
+            const auto* source = from.data<decltype(from_zero)>();
+            auto* target = to.mutable_data<decltype(to_zero)>();
+            loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+                copy_row(source + offsets[0], loop.inner_stride(0), target + offsets[1],
+                         loop.inner_stride(1), n);
+            });
+        });
+    });
+}
+
+void fill_elements(Tensor& to, double value) {
+    const Loop<1> loop(to.shape(), {to.strides()});
+    visit_dtype(to.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        T* target = to.mutable_data<T>();
+        const T element = static_cast<T>(value);
+        loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i) {
+                target[offsets[0] + i * loop.inner_stride(0)] = element;
+            }
+        });
+    });
+}
+
+Tensor dense(const Tensor& x) { return x.is_contiguous() ? x.detach() : x.clone(); }
+
+Tensor cast(const Tensor& x, DType dtype) {
+    if (x.dtype() == dtype) return x.detach();
+    Tensor result(x.shape(), dtype);
+    copy_elements(x, result);
+    return result;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,89 @@
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/error.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+
+namespace tapestry {
+namespace {
+
+constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames{{{Isa::baseline, "baseline"},
+                                                                  {Isa::avx2, "avx2"},
+                                                                  {Isa::avx512, "avx512"},
+                                                                  {Isa::neon, "neon"}}};
+
+// __builtin_cpu_supports asks CPUID and XGETBV: true only if the system saves the registers too.
+bool has(Isa isa) {
+#if defined(__x86_64__)
+    switch (isa) {
+        case Isa::baseline: return true;
+        case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+        case Isa::avx512:
+            return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
+                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+        case Isa::neon: return false;
+    }
+    return false;
+#elif defined(__aarch64__)
+    return isa == Isa::neon;  // part of every AArch64
+#else
+    return isa == Isa::baseline;
+#endif
+}
+
+std::string joined_names() {
+    std::string text;
+    for (const Isa isa : available_isas()) {
+        if (!text.empty()) text += ", ";
+        text += name_of(isa);
+    }
+    return text;
+}
+
+Isa initial_isa() {
+    const char* wanted = std::getenv("TAPESTRY_ISA");
+    if (wanted == nullptr) return available_isas().back();
+    for (const auto& [isa, name] : kNames) {
+        if (name != wanted) continue;
+        require(has(isa), "TAPESTRY_ISA={}: this machine lacks it; it has {}", wanted,
+                joined_names());
+        return isa;
+    }
+    fail("TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512 and neon are known, and "
+         "this machine has {}",
+         wanted, joined_names());
+}
+
+std::atomic<Isa>& chosen() {
+    static std::atomic<Isa> value{initial_isa()};
+    return value;
+}
+
+}  // namespace
+
+std::string_view name_of(Isa isa) {
+    for (const auto& [known, name] : kNames) {
+        if (known == isa) return name;
+    }
+    return "?";
+}
+
+std::vector<Isa> available_isas() {
+    std::vector<Isa> isas;
+    for (const auto& [isa, name] : kNames) {
+        if (has(isa)) isas.push_back(isa);
+    }
+    return isas;
+}
+
+Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
+
+void set_isa(Isa isa) {
+    require(has(isa), "set_isa: this machine lacks {}; it has {}", name_of(isa), joined_names());
+    chosen().store(isa, std::memory_order_relaxed);
+}
+
+}  // namespace tapestry

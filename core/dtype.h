@@ -1,0 +1,80 @@
+// The four element types: f32 and f64 for every differentiable op, i64 for indices, bool for masks.
+#pragma once
+
+#include <tapestry/core/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace tapestry {
+
+enum class DType : std::uint8_t { f32, f64, i64, boolean };
+
+constexpr std::size_t size_of(DType dtype) {
+    switch (dtype) {
+        case DType::f32: return 4;
+        case DType::f64:
+        case DType::i64: return 8;
+        case DType::boolean: return 1;
+    }
+    return 0;
+}
+
+constexpr std::string_view name_of(DType dtype) {
+    switch (dtype) {
+        case DType::f32: return "f32";
+        case DType::f64: return "f64";
+        case DType::i64: return "i64";
+        case DType::boolean: return "bool";
+    }
+    return "?";
+}
+
+constexpr bool is_floating(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+
+template <class T>
+constexpr DType dtype_of() {
+    if constexpr (std::is_same_v<T, float>) {
+        return DType::f32;
+    } else if constexpr (std::is_same_v<T, double>) {
+        return DType::f64;
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+        return DType::i64;
+    } else {
+        static_assert(std::is_same_v<T, bool>, "element types are float, double, int64_t and bool");
+        return DType::boolean;
+    }
+}
+
+/// Calls f(T{}) with the C++ type of `dtype`: the one place where a run-time type becomes a
+/// compile-time one.
+template <class F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
+    switch (dtype) {
+        case DType::f32: return f(float{});
+        case DType::f64: return f(double{});
+        case DType::i64: return f(std::int64_t{});
+        case DType::boolean: break;
+    }
+    return f(bool{});
+}
+
+/// The same for floating types; any other throws DTypeError in the name of `op`.
+template <class F>
+decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
+    if (dtype == DType::f32) return f(float{});
+    require<DTypeError>(dtype == DType::f64, "{}: needs f32 or f64, got {}", op, name_of(dtype));
+    return f(double{});
+}
+
+}  // namespace tapestry
+
+template <>
+struct fmt::formatter<tapestry::DType> : fmt::formatter<std::string_view> {
+    template <class Context>
+    auto format(tapestry::DType dtype, Context& context) const {
+        return fmt::formatter<std::string_view>::format(tapestry::name_of(dtype), context);
+    }
+};

@@ -1,0 +1,77 @@
+// Errors are part of the interface: one family of exceptions, one form of message,
+//     "matmul: inner sizes differ: [4, 3] x [2, 5] (3 against 2)"
+// that is who complains, what rule was broken, and the values that broke it. The library throws;
+// it never prints, aborts or exits.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace tapestry {
+
+/// The base of everything the library throws on purpose.
+class Error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Shapes, ranks or axes that do not fit together.
+class ShapeError : public Error {
+public:
+    using Error::Error;
+};
+
+/// An element type the operation does not take.
+class DTypeError : public Error {
+public:
+    using Error::Error;
+};
+
+/// A number or name outside what is allowed.
+class ValueError : public Error {
+public:
+    using Error::Error;
+};
+
+/// An index outside the tensor, or a token outside the vocabulary.
+class IndexError : public Error {
+public:
+    using Error::Error;
+};
+
+/// Wrong use of the tape: a gradient asked of a constant, a saved tensor changed or released.
+class AutogradError : public Error {
+public:
+    using Error::Error;
+};
+
+/// More memory than the system has.
+class MemoryError : public Error {
+public:
+    using Error::Error;
+};
+
+/// A file that cannot be read or written, or whose contents break its format.
+class IoError : public Error {
+public:
+    using Error::Error;
+};
+
+/// throw E(formatted message).
+template <class E = ValueError, class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+    throw E(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// fail<E> unless `condition` holds. The arguments are evaluated either way: keep them cheap.
+template <class E = ValueError, class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+    if (!condition) [[unlikely]] {
+        throw E(fmt::format(format, std::forward<Args>(args)...));
+    }
+}
+
+}  // namespace tapestry

@@ -1,0 +1,52 @@
+// Work shared among threads in fixed chunks.
+//
+// The cut into chunks depends on the work alone, never on the number of threads, and nothing here
+// adds floating-point numbers across threads: this is why the same seed gives the same bits with
+// one thread and with sixteen.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace tapestry {
+
+/// Threads used by parallel_for on this process: TAPESTRY_THREADS if set, else one per core.
+int num_threads();
+
+/// Sets it. Throws ValueError unless 1 <= n <= 1024.
+void set_num_threads(int n);
+
+namespace detail {
+using ChunkFunction = void (*)(void* context, std::int64_t chunk);
+/// Calls f(context, 0 .. chunks - 1), each once, in any order, on up to num_threads() threads.
+/// Runs serially inside another parallel_chunks. An exception thrown by f is thrown again here.
+void parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context);
+}  // namespace detail
+
+/// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done.
+template <class F>
+void parallel_for_chunks(std::int64_t chunks, F&& f) {
+    if (chunks <= 1) {
+        if (chunks == 1) f(std::int64_t{0});
+        return;
+    }
+    detail::parallel_chunks(
+        chunks,
+        [](void* context, std::int64_t chunk) {
+            (*static_cast<std::remove_reference_t<F>*>(context))(chunk);
+        },
+        const_cast<void*>(static_cast<const void*>(&f)));
+}
+
+/// Calls f(begin, end) over pieces of [0, n), each `grain` long but for the last.
+template <class F>
+void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
+    if (grain < 1) grain = 1;
+    const std::int64_t chunks = n <= 0 ? 0 : (n - 1) / grain + 1;
+    parallel_for_chunks(chunks, [&f, n, grain](std::int64_t chunk) {
+        const std::int64_t begin = chunk * grain;
+        f(begin, n - begin < grain ? n : begin + grain);
+    });
+}
+
+}  // namespace tapestry

@@ -1,0 +1,84 @@
+// Shapes and strides: short lists of integers that live inside the tensor, without allocation.
+#pragma once
+
+#include <tapestry/core/error.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace tapestry {
+
+/// Sizes (or strides) per axis, at most kMaxRank of them. [] is a scalar's shape.
+class Shape {
+public:
+    static constexpr int kMaxRank = 8;
+
+    Shape() = default;
+    Shape(std::initializer_list<std::int64_t> sizes)
+        : Shape(std::span<const std::int64_t>(sizes.begin(), sizes.size())) {}
+    explicit Shape(std::span<const std::int64_t> sizes);
+    /// `rank` axes of `size` each.
+    static Shape filled(int rank, std::int64_t size);
+
+    int rank() const { return rank_; }
+    bool empty() const { return rank_ == 0; }
+
+    /// Axis `i`; no check: see normalize_axis for what users pass.
+    std::int64_t& operator[](int i) { return sizes_[static_cast<std::size_t>(i)]; }
+    std::int64_t operator[](int i) const { return sizes_[static_cast<std::size_t>(i)]; }
+    std::int64_t back() const { return (*this)[rank_ - 1]; }
+    std::int64_t& back() { return (*this)[rank_ - 1]; }
+
+    const std::int64_t* begin() const { return sizes_.data(); }
+    const std::int64_t* end() const { return sizes_.data() + rank_; }
+
+    void push_back(std::int64_t size);
+    void insert(int axis, std::int64_t size);
+    void erase(int axis);
+
+    /// Axes [first, last).
+    Shape sub(int first, int last) const {
+        return Shape(std::span<const std::int64_t>(begin() + first, begin() + last));
+    }
+
+    friend bool operator==(const Shape& a, const Shape& b);
+
+private:
+    std::array<std::int64_t, kMaxRank> sizes_{};
+    int rank_ = 0;
+};
+
+using Strides = Shape;
+
+/// Number of elements; 1 for a scalar. Throws ShapeError on a negative size or when the product
+/// does not fit 64 bits.
+std::int64_t numel(const Shape& shape);
+
+/// Row-major strides, in elements.
+Strides contiguous_strides(const Shape& shape);
+
+/// The shape both broadcast to, by NumPy's rule: aligned at the last axis, sizes equal or one of
+/// them 1. `op` names the caller in the error.
+Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
+
+/// 0 <= result < rank from an axis that may count from the end (-1 is the last).
+int normalize_axis(std::string_view op, int axis, int rank);
+
+}  // namespace tapestry
+
+/// "[4, 3]"
+template <>
+struct fmt::formatter<tapestry::Shape> {
+    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+    template <class Context>
+    auto format(const tapestry::Shape& shape, Context& context) const {
+        auto out = fmt::format_to(context.out(), "[");
+        for (int i = 0; i < shape.rank(); ++i) {
+            out = fmt::format_to(out, "{}{}", i == 0 ? "" : ", ", shape[i]);
+        }
+        return fmt::format_to(out, "]");
+    }
+};

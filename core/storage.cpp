@@ -1,0 +1,146 @@
+#include <tapestry/core/error.h>
+#include <tapestry/core/storage.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace tapestry {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
+
+// Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
+// after free and a step past the end.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCaching = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kCaching = false;
+#else
+constexpr bool kCaching = true;
+#endif
+#else
+constexpr bool kCaching = true;
+#endif
+
+// Size classes: eight per power of two, so at most an eighth of a block is wasted.
+struct SizeClass {
+    std::size_t index;
+    std::size_t bytes;
+};
+
+SizeClass size_class(std::size_t bytes) {
+    const std::size_t lines = std::max<std::size_t>(1, (bytes + kAlignment - 1) / kAlignment);
+    if (lines <= 8) return {lines - 1, lines * kAlignment};
+    const auto octave = static_cast<std::size_t>(std::bit_width(lines - 1)) - 4;  // lines-1 >= 8
+    const std::size_t step = std::size_t{1} << octave;
+    const std::size_t steps = (lines + step - 1) / step;  // 9 .. 16
+    return {8 + octave * 8 + (steps - 9), steps * step * kAlignment};
+}
+
+class Allocator {
+public:
+    std::byte* allocate(std::size_t bytes) {
+        const SizeClass wanted = size_class(bytes);
+        const std::lock_guard lock(mutex_);
+        std::byte* block = reuse(wanted);
+        if (block == nullptr) block = from_system(wanted.bytes);
+        statistics_.current += wanted.bytes;
+        statistics_.peak = std::max(statistics_.peak, statistics_.current);
+        return block;
+    }
+
+    void free(std::byte* block, std::size_t bytes) noexcept {
+        const SizeClass had = size_class(bytes);
+        const std::lock_guard lock(mutex_);
+        statistics_.current -= had.bytes;
+        if (kCaching) {
+            try {
+                free_[had.index].push_back(block);
+                statistics_.cached += had.bytes;
+                return;
+            } catch (const std::bad_alloc&) {  // no room to remember the block: let it go
+            }
+        }
+        to_system(block);
+    }
+
+    void release_cached() noexcept {
+        const std::lock_guard lock(mutex_);
+        release_locked();
+    }
+
+    MemoryStatistics statistics() {
+        const std::lock_guard lock(mutex_);
+        return statistics_;
+    }
+
+    void reset_peak() {
+        const std::lock_guard lock(mutex_);
+        statistics_.peak = statistics_.current;
+    }
+
+private:
+    std::byte* reuse(const SizeClass& wanted) {
+        auto& blocks = free_[wanted.index];
+        if (blocks.empty()) return nullptr;
+        std::byte* block = blocks.back();
+        blocks.pop_back();
+        statistics_.cached -= wanted.bytes;
+        return block;
+    }
+
+    std::byte* from_system(std::size_t bytes) {
+        ++statistics_.system;
+        const auto ask = [bytes] {
+            return static_cast<std::byte*>(
+                ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow));
+        };
+        std::byte* block = ask();
+        if (block == nullptr) {
+            release_locked();
+            block = ask();
+        }
+        require<MemoryError>(block != nullptr,
+                             "memory: the system has no {} bytes more ({} in use by tensors)", bytes,
+                             statistics_.current);
+        return block;
+    }
+
+    static void to_system(std::byte* block) noexcept {
+        ::operator delete(block, std::align_val_t{kAlignment});
+    }
+
+    void release_locked() noexcept {
+        for (auto& blocks : free_) {
+            for (std::byte* block : blocks) to_system(block);
+            blocks.clear();
+        }
+        statistics_.cached = 0;
+    }
+
+    std::mutex mutex_;
+    std::array<std::vector<std::byte*>, 8 + 8 * 60> free_;
+    MemoryStatistics statistics_;
+};
+
+// Never destroyed: tensors in static variables may outlive it otherwise.
+Allocator& allocator() {
+    static auto* instance = new Allocator;
+    return *instance;
+}
+
+}  // namespace
+
+Storage::Storage(std::size_t bytes) : data_(allocator().allocate(bytes)), bytes_(bytes) {}
+Storage::~Storage() { allocator().free(data_, bytes_); }
+
+MemoryStatistics memory_statistics() { return allocator().statistics(); }
+void reset_peak_memory() { allocator().reset_peak(); }
+void release_cached_memory() { allocator().release_cached(); }
+
+}  // namespace tapestry

@@ -1,0 +1,49 @@
+// Memory behind tensors: 64-byte aligned blocks from a caching allocator.
+//
+// A training step asks for the same sizes every time, so freed blocks are kept by size class and
+// handed out again: after the first step nothing is asked of the system.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace tapestry {
+
+/// One block of memory, shared by every tensor that views it.
+class Storage {
+public:
+    /// `bytes` of uninitialised memory. Throws MemoryError when the system has no more.
+    explicit Storage(std::size_t bytes);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    std::byte* data() const { return data_; }
+    std::size_t bytes() const { return bytes_; }
+
+    /// Counts the changes made in place, so that a tape notices a saved tensor that moved on.
+    std::uint64_t version() const { return version_; }
+    void bump_version() { ++version_; }
+
+private:
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::uint64_t version_ = 0;
+};
+
+using StoragePtr = std::shared_ptr<Storage>;
+
+struct MemoryStatistics {
+    std::size_t current = 0;      ///< bytes in live tensors
+    std::size_t peak = 0;         ///< the most `current` has been since reset_peak_memory()
+    std::size_t cached = 0;       ///< bytes kept for reuse
+    std::uint64_t system = 0;     ///< times the system was asked for memory
+};
+
+MemoryStatistics memory_statistics();
+void reset_peak_memory();
+/// Gives cached blocks back to the system.
+void release_cached_memory();
+
+}  // namespace tapestry

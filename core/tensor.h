@@ -1,0 +1,161 @@
+// Tensor: a value that names a piece of shared memory and how to walk it.
+//
+// Copying a tensor copies the description, not the numbers; views (core/views.h) share memory the
+// same way. Core has no idea of gradients. It only keeps two fields for the layer above: where the
+// tensor stands on a tape (TapeRef, a plain number, never a pointer that owns) and, for a leaf that
+// asked for one, the place where its gradient is put (Leaf).
+#pragma once
+
+#include <tapestry/core/dtype.h>
+#include <tapestry/core/shape.h>
+#include <tapestry/core/storage.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tapestry {
+
+struct Leaf;
+
+/// Slot `slot` of the tape numbered `tape`. Tape numbers are never used twice, so a tensor that
+/// outlives its tape is a constant again.
+struct TapeRef {
+    std::uint64_t tape = 0;
+    int slot = -1;
+};
+
+class Tensor {
+public:
+    /// Undefined: no shape, no memory; stands for "no tensor" in optional arguments.
+    Tensor() = default;
+
+    /// Uninitialised memory of this shape. See core/create.h for tensors with values.
+    Tensor(const Shape& shape, DType dtype);
+
+    /// A view of `storage`, starting `offset` elements in. For view functions, not for users.
+    Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, std::int64_t offset,
+           DType dtype);
+
+    bool defined() const { return storage_ != nullptr; }
+    DType dtype() const { return dtype_; }
+    const Shape& shape() const { return shape_; }
+    const Strides& strides() const { return strides_; }  ///< in elements
+    std::int64_t offset() const { return offset_; }      ///< in elements
+    int rank() const { return shape_.rank(); }
+    std::int64_t numel() const { return numel_; }
+    /// Size of `axis`, which may count from the end. Throws ShapeError outside the rank.
+    std::int64_t size(int axis) const;
+    std::size_t bytes() const { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
+    /// Row-major and without gaps.
+    bool is_contiguous() const;
+    const StoragePtr& storage() const { return storage_; }
+    /// Does nobody else hold this memory? Then it may be reused in place.
+    bool owns_alone() const { return storage_.use_count() == 1; }
+
+    /// The first element. Throws DTypeError unless T is the element type. Elements lie at
+    /// data + sum(index * stride).
+    template <class T>
+    const T* data() const {
+        check_access(dtype_of<T>());
+        return reinterpret_cast<const T*>(storage_->data()) + offset_;
+    }
+
+    /// The same for writing: counts as a change in place (see Storage::version).
+    template <class T>
+    T* mutable_data() {
+        check_access(dtype_of<T>());
+        storage_->bump_version();
+        return reinterpret_cast<T*>(storage_->data()) + offset_;
+    }
+
+    /// The one element of a tensor that has one, as T. Throws ShapeError otherwise.
+    template <class T = double>
+    T item() const {
+        return visit_dtype(dtype_, [this](auto zero) {
+            return static_cast<T>(*data_of_one<decltype(zero)>());
+        });
+    }
+
+    /// The element at `index` as T, one index per axis; negative ones count from the end. Throws
+    /// IndexError.
+    template <class T = double>
+    T at(std::initializer_list<std::int64_t> index) const {
+        const std::int64_t where = offset_of(index);
+        return visit_dtype(dtype_, [this, where](auto zero) {
+            return static_cast<T>(data<decltype(zero)>()[where]);
+        });
+    }
+
+    /// All elements in row-major order, converted to T.
+    template <class T>
+    std::vector<T> to_vector() const;
+
+    /// The same numbers in memory of their own; a constant.
+    Tensor clone() const;
+    /// The same memory, as a constant: nothing flows back through it.
+    Tensor detach() const;
+
+    /// Changes the numbers in place: all to `value`, or to those of `source`, which is broadcast
+    /// and converted. This handle becomes a constant unless it is a leaf.
+    Tensor& fill_(double value);
+    Tensor& copy_(const Tensor& source);
+
+    /// Is this a leaf that asked for its gradient?
+    bool requires_grad() const { return leaf_ != nullptr; }
+    /// Makes this tensor (and copies of it made from now on) a leaf whose gradient a tape fills in;
+    /// or, with false, a constant. Throws DTypeError unless floating.
+    Tensor& set_requires_grad(bool wanted = true);
+    /// What the tapes have added up so far; undefined if nothing yet. Throws AutogradError unless
+    /// requires_grad().
+    const Tensor& grad() const;
+    void set_grad(Tensor grad);
+    void clear_grad();
+
+    // For the autograd layer.
+    const TapeRef& tape_ref() const { return tape_ref_; }
+    void set_tape_ref(TapeRef ref) { tape_ref_ = ref; }
+    const std::shared_ptr<Leaf>& leaf() const { return leaf_; }
+
+private:
+    void check_access(DType wanted) const;
+    std::int64_t offset_of(std::initializer_list<std::int64_t> index) const;
+    template <class T>
+    const T* data_of_one() const {
+        require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
+        return data<T>();
+    }
+
+    StoragePtr storage_;
+    Shape shape_;
+    Strides strides_;
+    std::int64_t offset_ = 0;
+    std::int64_t numel_ = 0;
+    DType dtype_ = DType::f32;
+    TapeRef tape_ref_;
+    std::shared_ptr<Leaf> leaf_;
+};
+
+using Tensors = std::vector<Tensor>;
+
+/// May replace a gradient: what it returns is used instead, unless undefined.
+using GradientHook = std::function<Tensor(const Tensor& gradient)>;
+
+/// What a tensor that asked for its gradient shares among its copies.
+struct Leaf {
+    Tensor grad;
+    std::vector<GradientHook> hooks;
+};
+
+template <class T>
+std::vector<T> Tensor::to_vector() const {
+    const Tensor dense = is_contiguous() ? *this : clone();
+    std::vector<T> values(static_cast<std::size_t>(numel_));
+    visit_dtype(dtype_, [&](auto zero) {
+        const auto* from = dense.data<decltype(zero)>();
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(from[i]);
+    });
+    return values;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,121 @@
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/core/views.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tapestry::views {
+namespace {
+
+Tensor view(const Tensor& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
+    return Tensor(x.storage(), shape, strides, offset, x.dtype());
+}
+
+}  // namespace
+
+Shape infer_shape(std::string_view op, const Shape& shape, std::int64_t count) {
+    Shape result = shape;
+    int unknown = -1;
+    std::int64_t known = 1;
+    for (int i = 0; i < shape.rank(); ++i) {
+        if (shape[i] == -1) {
+            require<ShapeError>(unknown < 0, "{}: more than one -1 in {}", op, shape);
+            unknown = i;
+        } else {
+            known *= shape[i];
+        }
+    }
+    if (unknown >= 0) {
+        require<ShapeError>(known > 0 && count % known == 0,
+                            "{}: {} elements do not fill {}", op, count, shape);
+        result[unknown] = count / known;
+    }
+    require<ShapeError>(numel(result) == count, "{}: {} elements do not fill {}", op, count, shape);
+    return result;
+}
+
+std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
+    const Shape wanted = infer_shape("reshape", shape, x.numel());
+    if (x.is_contiguous()) return view(x, wanted, contiguous_strides(wanted), x.offset());
+    // Walk both shapes from the last axis. A run of old axes that lies in memory as one may be cut
+    // into new axes at will; a new axis may not straddle two runs.
+    Strides strides = Shape::filled(wanted.rank(), 0);
+    int next = wanted.rank() - 1;
+    for (int axis = x.rank() - 1; axis >= 0;) {
+        if (x.size(axis) == 1) {  // any stride fits an axis of one
+            --axis;
+            continue;
+        }
+        const std::int64_t step = x.strides()[axis];
+        std::int64_t run = x.size(axis);
+        for (--axis; axis >= 0 && (x.size(axis) == 1 || x.strides()[axis] == run * step); --axis) {
+            run *= x.size(axis);
+        }
+        std::int64_t filled = 1;
+        for (; next >= 0 && (filled < run || wanted[next] == 1); --next) {
+            strides[next] = step * filled;
+            filled *= wanted[next];
+        }
+        if (filled != run) return std::nullopt;
+    }
+    return view(x, wanted, strides, x.offset());
+}
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+    if (auto same_memory = try_reshape(x, shape)) return *same_memory;
+    const Shape wanted = infer_shape("reshape", shape, x.numel());
+    const Tensor copy = x.clone();
+    return view(copy, wanted, contiguous_strides(wanted), 0);
+}
+
+Tensor permute(const Tensor& x, const std::vector<int>& order) {
+    require<ShapeError>(std::cmp_equal(order.size(), x.rank()),
+                        "permute: {} axes named for a tensor of rank {}", order.size(), x.rank());
+    Shape shape;
+    Strides strides;
+    std::array<bool, Shape::kMaxRank> seen{};
+    for (const int named : order) {
+        const int axis = normalize_axis("permute", named, x.rank());
+        require<ShapeError>(!std::exchange(seen[static_cast<std::size_t>(axis)], true),
+                            "permute: axis {} is named twice", named);
+        shape.push_back(x.size(axis));
+        strides.push_back(x.strides()[axis]);
+    }
+    return view(x, shape, strides, x.offset());
+}
+
+Tensor transpose(const Tensor& x, int axis0, int axis1) {
+    const int a = normalize_axis("transpose", axis0, x.rank());
+    const int b = normalize_axis("transpose", axis1, x.rank());
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    std::swap(shape[a], shape[b]);
+    std::swap(strides[a], strides[b]);
+    return view(x, shape, strides, x.offset());
+}
+
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
+    const int a = normalize_axis("slice", axis, x.rank());
+    require(step >= 1, "slice: step {} is not positive", step);
+    const std::int64_t size = x.size(a);
+    const auto clip = [size](std::int64_t i) {
+        return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size);
+    };
+    const std::int64_t first = clip(start);
+    const std::int64_t count = std::max<std::int64_t>(0, clip(stop) - first);
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    shape[a] = (count + step - 1) / step;
+    strides[a] *= step;
+    return view(x, shape, strides, x.offset() + (count > 0 ? first * x.strides()[a] : 0));
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+    const Shape together = broadcast_shapes("expand", x.shape(), shape);
+    require<ShapeError>(together == shape, "expand: {} does not broadcast to {}", x.shape(), shape);
+    return view(x, shape, broadcast_strides(x, shape), x.offset());
+}
+
+}  // namespace tapestry::views

@@ -1,0 +1,33 @@
+// Children's stories from a seeded grammar, with the referent of every pronoun known.
+//
+// The small character GPT is trained on this text. Because the generator itself decides what each
+// pronoun means, a trained attention map can be held against the truth: "The animal didn't cross
+// the street because it was too tired" says it = animal, "... too wide" says it = street.
+//
+// Read next: stories_data.h (the notation and the plots), then stories.cpp (what tells them).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tapestry::examples {
+
+/// Half-open byte ranges in the text. The antecedent is the last explicit mention, before the
+/// pronoun, of what the pronoun refers to: a name, a noun without its article, or a group in full
+/// ("Tom and his mom"). A name inside a group is a mention of its own.
+struct Reference {
+    std::size_t pronoun_begin, pronoun_end, antecedent_begin, antecedent_end;
+};
+
+struct Stories {
+    std::string text;                   ///< ASCII; a blank line between stories, one newline last.
+    std::vector<Reference> references;  ///< One for every pronoun of the third person, in order.
+};
+
+/// Whole stories, no two the same, until the text has at least `bytes` bytes. The same seed gives
+/// the same bytes on every platform, and a longer text begins with the shorter one.
+Stories write_stories(std::uint64_t seed, std::size_t bytes);
+
+}  // namespace tapestry::examples

@@ -1,0 +1,121 @@
+// y = f(a, b), element by element; among them the derivatives of unary functions times a gradient,
+// so that backward is one pass over memory.
+#pragma once
+
+#include <tapestry/ops/kernels/list.h>
+#include <tapestry/ops/kernels/unary.h>
+
+namespace tapestry::kernels {
+
+struct Add {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return a + b;
+    }
+};
+
+struct Sub {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return a - b;
+    }
+};
+
+struct Mul {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return a * b;
+    }
+};
+
+struct Div {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return a / b;
+    }
+};
+
+struct Pow {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return pow(a, b);
+    }
+};
+
+/// NaN if either is, as NumPy's and PyTorch's.
+struct Maximum {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return select((a >= b) | (a != a), a, b);
+    }
+};
+
+struct Minimum {
+    template <class B>
+    static B apply(const B& a, const B& b) {
+        return select((a <= b) | (a != a), a, b);
+    }
+};
+
+// ---- gradients: g is the gradient of the output, x the input, y the output -----------------------
+
+/// g where x > 0
+struct ReluGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        return select(x > constant<B>(0), g, constant<B>(0));
+    }
+};
+
+/// g (1 - y^2)
+struct TanhGrad {
+    template <class B>
+    static B apply(const B& g, const B& y) {
+        return g * (constant<B>(1) - y * y);
+    }
+};
+
+/// g y (1 - y)
+struct SigmoidGrad {
+    template <class B>
+    static B apply(const B& g, const B& y) {
+        return g * y * (constant<B>(1) - y);
+    }
+};
+
+/// g s (1 + x (1 - s)), s = sigmoid(x)
+struct SiluGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B s = Sigmoid::apply(x);
+        return g * s * (constant<B>(1) + x * (constant<B>(1) - s));
+    }
+};
+
+/// g (Phi(x) + x phi(x)), phi the normal density
+struct GeluErfGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B cdf = constant<B>(0.5) *
+                      (constant<B>(1) + erf(x * constant<B>(0.70710678118654752440)));
+        const B density =
+            constant<B>(0.39894228040143267794) * exp(constant<B>(-0.5) * x * x);
+        return g * (cdf + x * density);
+    }
+};
+
+/// g (s + x s (1 - s) d(2u)/dx), s = sigmoid(2u)
+struct GeluTanhGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B s = GeluTanh::gate(x);
+        const B slope = constant<B>(GeluTanh::kTwoRootTwoOverPi) *
+                        (constant<B>(1) + constant<B>(3 * GeluTanh::kCubic) * x * x);
+        return g * s * (constant<B>(1) + x * (constant<B>(1) - s) * slope);
+    }
+};
+
+using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, TanhGrad,
+                             SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad>;
+
+}  // namespace tapestry::kernels

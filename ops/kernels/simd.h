@@ -1,0 +1,116 @@
+// What every kernel includes: one vector type per ISA, and the few things xsimd lacks.
+//
+// A kernel file is compiled once per ISA (see cmake/kernels.cmake). The build defines
+//   TAPESTRY_ISA_NAME  baseline | avx2 | avx512 | neon: the namespace the kernels land in
+//   xsimd              renamed per ISA (-Dxsimd=xsimd_avx512), so that no inline function of xsimd
+//                      compiled for AVX-512 can be the copy the linker keeps for everybody.
+// Kernels see raw pointers and sizes. No std templates here: they would be weak symbols too.
+//
+// Differences between xsimd 8.1 (Debian 12) and 13 (Debian 13) are settled in this file alone.
+#pragma once
+
+#include <cstdint>
+#include <xsimd/xsimd.hpp>
+
+namespace tapestry::kernels::TAPESTRY_ISA_NAME {
+
+#if defined(__AVX512BW__)
+using Arch = xsimd::avx512bw;
+#elif defined(__AVX2__) && defined(__FMA__)
+using Arch = xsimd::fma3<xsimd::avx2>;
+#else
+using Arch = xsimd::default_arch;  // sse2 on x86-64, neon64 on AArch64
+#endif
+
+/// A vector of T: 16 floats on AVX-512, 8 on AVX2, 4 on SSE2 and NEON.
+template <class T>
+using Batch = xsimd::batch<T, Arch>;
+
+template <class T>
+inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(Batch<T>::size);
+
+template <class T>
+inline Batch<T> load(const T* p) {
+    return Batch<T>::load_unaligned(p);
+}
+
+template <class T>
+inline void store(T* p, const Batch<T>& x) {
+    x.store_unaligned(p);
+}
+
+/// x * y + z, rounded once where the ISA can. xsimd 8.1 has no AVX-512 form: without this, g++
+/// contracts x * y + z to one instruction but clang 14 emits two, half of the peak.
+template <class T>
+inline Batch<T> fma(const Batch<T>& x, const Batch<T>& y, const Batch<T>& z) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 4) {
+        return Batch<T>(_mm512_fmadd_ps(x, y, z));
+    } else {
+        return Batch<T>(_mm512_fmadd_pd(x, y, z));
+    }
+#else
+    return xsimd::fma(x, y, z);
+#endif
+}
+
+/// The first `n` of a vector's lanes (0 < n < kLanes), the others `fill`. A tail runs through the
+/// same instructions as the body, so an element's bits do not depend on where it stands.
+template <class T>
+inline Batch<T> load_partial(const T* p, std::int64_t n, T fill = T(0)) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 4) {
+        const auto mask = static_cast<__mmask16>((1U << n) - 1U);
+        return Batch<T>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask, p));
+    } else {
+        const auto mask = static_cast<__mmask8>((1U << n) - 1U);
+        return Batch<T>(_mm512_mask_loadu_pd(_mm512_set1_pd(fill), mask, p));
+    }
+#else
+    alignas(64) T lanes[kLanes<T>];
+    for (std::int64_t i = 0; i < kLanes<T>; ++i) lanes[i] = i < n ? p[i] : fill;
+    return Batch<T>::load_aligned(lanes);
+#endif
+}
+
+template <class T>
+inline void store_partial(T* p, const Batch<T>& x, std::int64_t n) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 4) {
+        _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1U << n) - 1U), x);
+    } else {
+        _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << n) - 1U), x);
+    }
+#else
+    alignas(64) T lanes[kLanes<T>];
+    x.store_aligned(lanes);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+#endif
+}
+
+/// Fills the function pointers of a family of kernels (table.h) with this ISA's code. Each NAME.cpp
+/// specialises it for its family.
+template <class Family>
+void install(Family& kernels);
+
+/// Sum of the lanes, in an order fixed by the ISA.
+template <class T>
+inline T reduce_add(const Batch<T>& x) {
+#if XSIMD_VERSION_MAJOR >= 9
+    return xsimd::reduce_add(x);
+#else
+    return xsimd::hadd(x);
+#endif
+}
+
+/// Largest lane. NaN handling is the caller's business.
+template <class T>
+inline T reduce_max(const Batch<T>& x) {
+    alignas(64) T lanes[kLanes<T>];
+    x.store_aligned(lanes);
+    T best = lanes[0];
+    for (std::int64_t i = 1; i < kLanes<T>; ++i) best = best < lanes[i] ? lanes[i] : best;
+    return best;
+}
+
+}  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

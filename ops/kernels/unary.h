@@ -1,0 +1,140 @@
+// y = f(x), element by element.
+//
+// One functor per function, written once for every vector type B: calls such as exp(x) find xsimd's
+// through their argument. To add a function, write its functor and put its name on the list below.
+#pragma once
+
+#include <tapestry/ops/kernels/list.h>
+
+namespace tapestry::kernels {
+
+/// A constant in the element type of a vector (or of a scalar) B.
+template <class B>
+constexpr B constant(double value) {
+    return B(static_cast<typename B::value_type>(value));
+}
+
+struct Neg {
+    template <class B>
+    static B apply(const B& x) {
+        return -x;
+    }
+};
+
+struct Abs {
+    template <class B>
+    static B apply(const B& x) {
+        return abs(x);
+    }
+};
+
+struct Square {
+    template <class B>
+    static B apply(const B& x) {
+        return x * x;
+    }
+};
+
+struct Sqrt {
+    template <class B>
+    static B apply(const B& x) {
+        return sqrt(x);
+    }
+};
+
+struct Rsqrt {
+    template <class B>
+    static B apply(const B& x) {  // the instruction rsqrtps has 12 bits; this is exact to 1.5 ulp
+        return constant<B>(1) / sqrt(x);
+    }
+};
+
+struct Exp {
+    template <class B>
+    static B apply(const B& x) {
+        return exp(x);
+    }
+};
+
+struct Log {
+    template <class B>
+    static B apply(const B& x) {
+        return log(x);
+    }
+};
+
+struct Sin {
+    template <class B>
+    static B apply(const B& x) {
+        return sin(x);
+    }
+};
+
+struct Cos {
+    template <class B>
+    static B apply(const B& x) {
+        return cos(x);
+    }
+};
+
+struct Tanh {
+    template <class B>
+    static B apply(const B& x) {
+        return tanh(x);
+    }
+};
+
+/// 1 / (1 + e^-x). For large -x, e^-x is inf and the quotient 0, as it should be.
+struct Sigmoid {
+    template <class B>
+    static B apply(const B& x) {
+        return constant<B>(1) / (constant<B>(1) + exp(-x));
+    }
+};
+
+struct Relu {
+    template <class B>
+    static B apply(const B& x) {  // written so that NaN stays NaN
+        return select(x <= constant<B>(0), constant<B>(0), x);
+    }
+};
+
+/// x sigmoid(x)
+struct Silu {
+    template <class B>
+    static B apply(const B& x) {
+        return x * Sigmoid::apply(x);
+    }
+};
+
+/// x Phi(x), with Phi(x) = (1 + erf(x / sqrt 2)) / 2
+struct GeluErf {
+    template <class B>
+    static B apply(const B& x) {
+        return constant<B>(0.5) * x *
+               (constant<B>(1) + erf(x * constant<B>(0.70710678118654752440)));
+    }
+};
+
+/// x (1 + tanh u) / 2 = x sigmoid(2u), with u = sqrt(2/pi) (x + 0.044715 x^3): one exponential and
+/// one division, without a branch.
+struct GeluTanh {
+    static constexpr double kTwoRootTwoOverPi = 1.59576912160573071176;
+    static constexpr double kCubic = 0.044715;
+
+    template <class B>
+    static B gate(const B& x) {  // sigmoid(2u)
+        const B cubic = constant<B>(kCubic) * x * x * x;
+        return Sigmoid::apply(constant<B>(kTwoRootTwoOverPi) * (x + cubic));
+    }
+
+    template <class B>
+    static B apply(const B& x) {
+        return x * gate(x);
+    }
+};
+
+using UnaryFunctions = List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu,
+                            Silu, GeluErf, GeluTanh>;
+
+}  // namespace tapestry::kernels
