@@ -1,6 +1,8 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/tape.h>
 
+#include <utility>
+
 namespace tapestry {
 namespace {
 
@@ -15,6 +17,14 @@ ModuleScope::ModuleScope(std::string_view name) : outer_length_(path.size()) {
 }
 
 ModuleScope::~ModuleScope() { path.resize(outer_length_); }
+
+ModulePathGuard::ModulePathGuard(const std::string& replacement) {
+    if (is_recording()) outer_ = std::exchange(path, replacement);
+}
+
+ModulePathGuard::~ModulePathGuard() {
+    if (outer_) path = std::move(*outer_);
+}
 
 const std::string& module_path() { return path; }
 

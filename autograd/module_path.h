@@ -1,6 +1,7 @@
 // Where in a model we are: "blocks.3.attention.query". Each recorded op takes the path along.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,19 @@ public:
 
 private:
     std::size_t outer_length_;
+};
+
+/// Replaces this thread's path until it leaves scope: what backward records stands under the path of
+/// the op that it walks through, wherever backward was called.
+class ModulePathGuard {
+public:
+    explicit ModulePathGuard(const std::string& path);
+    ~ModulePathGuard();
+    ModulePathGuard(const ModulePathGuard&) = delete;
+    ModulePathGuard& operator=(const ModulePathGuard&) = delete;
+
+private:
+    std::optional<std::string> outer_;
 };
 
 const std::string& module_path();

@@ -12,17 +12,20 @@ Op::Op(std::string name, const Tensors& saved) : name_(std::move(name)) {
 }
 
 const Tensor& Op::saved(std::size_t i) const {
-    require<AutogradError>(!released_,
-                           "{}: backward has been here and released what it saved; pass "
-                           "retain = true to walk the tape again",
-                           described());
+    // Not require(): it would put the description together every time, for nothing.
+    if (released_) [[unlikely]] {
+        fail<AutogradError>(
+            "{}: backward has been here and released what it saved; pass retain = true to walk the "
+            "tape again",
+            described());
+    }
     const Saved& saved = saved_.at(i);
-    if (saved.tensor.defined()) {
-        const std::uint64_t now = saved.tensor.storage()->version();
-        require<AutogradError>(now == saved.version,
-                               "{}: a tensor {} it saved for backward has been changed in place "
-                               "since (version {}, now {})",
-                               described(), saved.tensor.shape(), saved.version, now);
+    if (!saved.tensor.defined()) return saved.tensor;
+    if (const auto now = saved.tensor.storage()->version(); now != saved.version) [[unlikely]] {
+        fail<AutogradError>(
+            "{}: a tensor {} it saved for backward has been changed in place since (version {}, "
+            "now {})",
+            described(), saved.tensor.shape(), saved.version, now);
     }
     return saved.tensor;
 }

@@ -65,10 +65,13 @@ void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& 
         const int slot = slot_of(x);
         if (slot >= 0 && slots_[static_cast<std::size_t>(slot)].leaf == nullptr) {
             const auto was = slots_[static_cast<std::size_t>(slot)].version;
-            require<AutogradError>(x.storage()->version() == was,
-                                   "{}: an input {} has been changed in place after the tape "
-                                   "recorded it (version {}, now {})",
-                                   op->described(), x.shape(), was, x.storage()->version());
+            const auto now = x.storage()->version();
+            if (now != was) [[unlikely]] {
+                fail<AutogradError>(
+                    "{}: an input {} has been changed in place after the tape recorded it (version "
+                    "{}, now {})",
+                    op->described(), x.shape(), was, now);
+            }
         }
         op->inputs_.push_back({slot, x.shape(), x.dtype()});
     }
@@ -80,7 +83,8 @@ void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& 
 
 void Tape::add_hook(const Tensor& x, GradientHook hook) {
     const int slot = known_slot(x);
-    require<AutogradError>(slot >= 0, "register_hook: the tape has not recorded this tensor");
+    require<AutogradError>(slot >= 0, "register_hook: this tape has not recorded the tensor {}",
+                           x.shape());
     hooks_[slot].push_back(std::move(hook));
 }
 
@@ -120,7 +124,12 @@ Tensor Tape::hooked(int slot, Tensor grad) const {
     const auto apply = [&grad](const std::vector<GradientHook>& hooks) {
         for (const GradientHook& hook : hooks) {
             Tensor replaced = hook(grad);
-            if (replaced.defined()) grad = std::move(replaced);
+            if (!replaced.defined()) continue;
+            require<AutogradError>(
+                replaced.shape() == grad.shape() && replaced.dtype() == grad.dtype(),
+                "register_hook: the hook gave {} {} in place of a gradient {} {}", replaced.dtype(),
+                replaced.shape(), grad.dtype(), grad.shape());
+            grad = std::move(replaced);
         }
     };
     if (const auto& leaf = slots_[static_cast<std::size_t>(slot)].leaf) apply(leaf->hooks);
@@ -163,19 +172,21 @@ void Tape::step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>
         needed = needed || op.needs_[i];
     }
     if (!any || !needed) return;
-    const ModuleScope scope(op.module_path_);
+    const ModulePathGuard path(op.module_path_);
     Tensors outgoing = op.backward(incoming);
     incoming.clear();
-    require<AutogradError>(outgoing.size() == op.inputs_.size(),
-                           "{}: backward gave {} gradients for {} inputs", op.described(),
-                           outgoing.size(), op.inputs_.size());
+    if (outgoing.size() != op.inputs_.size()) {
+        fail<AutogradError>("{}: backward gave {} gradients for {} inputs", op.described(),
+                            outgoing.size(), op.inputs_.size());
+    }
     for (std::size_t i = 0; i < outgoing.size(); ++i) {
         Tensor grad = std::exchange(outgoing[i], Tensor());
         if (!op.needs_[i] || !grad.defined()) continue;
         const Op::Operand& x = op.inputs_[i];
-        require<AutogradError>(grad.shape() == x.shape && grad.dtype() == x.dtype,
-                               "{}: backward gave a gradient {} {} for input {}, which is {} {}",
-                               op.described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
+        if (!(grad.shape() == x.shape) || grad.dtype() != x.dtype) {
+            fail<AutogradError>("{}: backward gave a gradient {} {} for input {}, which is {} {}",
+                                op.described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
+        }
         add_to(grads[static_cast<std::size_t>(x.slot)], std::move(grad));
     }
 }
@@ -183,7 +194,7 @@ void Tape::step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>
 std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                                const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
-    const int start = known_slot(y);
+    const int start = slot_of(y);
     require<AutogradError>(start >= 0,
                            "backward: this tape did not record the tensor {} to start from: it "
                            "depends on nothing that requires a gradient, or stems from another tape",
@@ -228,31 +239,34 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
         Tensor grad = hooked(static_cast<int>(i), std::exchange(grads[i], Tensor()));
         // grad() is free to be changed in place (clipping): it may not share its memory.
         const bool shared = !grad.owns_alone() || !grad.is_contiguous();
-        if (shared && !options.create_graph && !leaf->grad.defined()) grad = grad.clone();
+        if (shared && !leaf->grad.defined()) {  // where gradients are recorded, the copy is too
+            grad = options.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
+        }
         add_to(leaf->grad, std::move(grad));
     }
 }
 
 Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options) {
-    std::vector<bool> wanted(slots_.size(), false);
     std::vector<int> slots;
     for (const Tensor& x : xs) {
-        slots.push_back(known_slot(x));
-        require<AutogradError>(slots.back() >= 0 || x.requires_grad(),
+        slots.push_back(slot_of(x));
+        require<AutogradError>(slots.back() >= 0,
                                "gradient: x {} is a constant to this tape: it neither requires a "
                                "gradient nor was computed from something that does",
-                               x.defined() ? x.shape() : Shape());
-        if (slots.back() >= 0) wanted[static_cast<std::size_t>(slots.back())] = true;
+                               x.shape());
     }
-    const std::vector<Tensor> grads = walk(y, wanted, options);
+    std::vector<bool> wanted(slots_.size(), false);
+    for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;
+    std::vector<Tensor> grads = walk(y, wanted, options);
+    const Recording recording(options.create_graph ? this : nullptr);
+    for (std::size_t i = 0; i < grads.size(); ++i) {  // the walk met the hooks of all others
+        if (slots_[i].leaf == nullptr || !grads[i].defined()) continue;
+        grads[i] = hooked(static_cast<int>(i), std::move(grads[i]));
+    }
     Tensors result;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-        const Tensor grad = slots[i] < 0 ? Tensor() : grads[static_cast<std::size_t>(slots[i])];
-        if (!grad.defined()) {
-            result.push_back(zeros_like(xs[i]));
-        } else {  // what an op computed met its hooks when the walk passed the op
-            result.push_back(xs[i].requires_grad() ? hooked(slots[i], grad) : grad);
-        }
+        const Tensor& grad = grads[static_cast<std::size_t>(slots[i])];
+        result.push_back(grad.defined() ? grad : zeros_like(xs[i]));
     }
     return result;
 }

@@ -18,7 +18,7 @@ namespace tapestry {
 
 struct GradientOptions {
     /// dL/dy for the y one starts from; ones if undefined, which needs a y of one element.
-    Tensor cotangent;
+    Tensor cotangent = {};
     /// Keep what the entries saved, to walk again.
     bool retain = false;
     /// Record the walk on the same tape, so that its results can be differentiated. Implies retain.
@@ -40,6 +40,9 @@ public:
     /// anything this tape computed; zeros where y does not depend on it. Throws AutogradError for
     /// an x that is neither.
     Tensors gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options = {});
+
+    /// Can gradients flow through x: is it a leaf, or computed on this tape from one?
+    bool follows(const Tensor& x) const;
 
     const std::vector<std::unique_ptr<Op>>& entries() const { return entries_; }
     /// Bytes kept alive for backward, all entries together.
@@ -63,7 +66,6 @@ private:
         std::uint64_t version;       // of its storage when it got its slot
     };
 
-    bool follows(const Tensor& x) const;
     int slot_of(const Tensor& x);        // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
     std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
@@ -129,7 +131,8 @@ Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
 }
 
 /// Calls `hook` with the gradient of `x`, once it is complete, and takes what it returns instead
-/// (unless undefined). On a leaf it stays; on anything else it lasts as long as the tape.
+/// (unless undefined), which must have the same shape and type (AutogradError). On a leaf it stays;
+/// on anything else it lasts as long as the tape.
 void register_hook(const Tensor& x, GradientHook hook);
 
 /// Adding two gradients must itself be recordable, yet ops lie above this layer: the one function

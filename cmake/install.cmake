@@ -1,0 +1,37 @@
+# cmake --install: the library, its headers as <tapestry/ROOM/FILE.h>, and the package that
+# find_package(tapestry) and pkg-config find. tests/install builds a program against the result.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
+
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  core/*.h autograd/*.h ops/*.h nn/*.h tapestry.h)
+foreach(header IN LISTS headers)
+  # The insides of the kernels need xsimd and the flags of one ISA: of no use outside.
+  file(STRINGS ${header} per_isa REGEX TAPESTRY_ISA_NAME LIMIT_COUNT 1)
+  if(NOT per_isa)
+    cmake_path(GET header PARENT_PATH room)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapestry/${room})
+  endif()
+endforeach()
+
+install(TARGETS tapestry EXPORT tapestryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT tapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
+if(TARGET tapestry_command)
+  # OPTIONAL: those who built the library alone can install it alone.
+  install(TARGETS tapestry_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)
+endif()
+
+configure_package_config_file(
+  cmake/tapestryConfig.cmake.in ${PROJECT_BINARY_DIR}/tapestryConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may break its users (semver.org, 4).
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tapestryConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tapestryConfig.cmake
+              ${PROJECT_BINARY_DIR}/tapestryConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# pkg-config's file stands in lib/pkgconfig: its prefix is two folders up, wherever that is.
+configure_file(cmake/tapestry.pc.in ${PROJECT_BINARY_DIR}/tapestry.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tapestry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

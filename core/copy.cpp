@@ -2,6 +2,8 @@
 #include <tapestry/core/loop.h>
 
 #include <cstring>
+#include <string_view>
+#include <type_traits>
 
 namespace tapestry {
 namespace {
@@ -15,12 +17,31 @@ void copy_row(const From* from, std::int64_t from_step, To* to, std::int64_t to_
             return;
         }
     }
-    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = static_cast<To>(from[i * from_step]);
+    for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = convert_element<To>(from[i * from_step]);
+}
+
+// Several threads would write one place, and the last one would win.
+void check_target(std::string_view op, const Tensor& to) {
+    for (int axis = 0; axis < to.rank(); ++axis) {
+        require<ShapeError>(to.strides()[axis] != 0 || to.size(axis) <= 1 || to.numel() == 0,
+                            "{}: the target {} is expanded along axis {}, its elements share one "
+                            "place in memory: clone() it first",
+                            op, to.shape(), axis);
+    }
+}
+
+bool same_layout(const Tensor& a, const Tensor& b) {
+    return a.storage() == b.storage() && a.offset() == b.offset() && a.shape() == b.shape() &&
+           a.strides() == b.strides() && a.dtype() == b.dtype();
 }
 
 }  // namespace
 
-void copy_elements(const Tensor& from, Tensor& to) {
+void copy_elements(const Tensor& source, Tensor& to) {
+    check_target("copy", to);
+    if (same_layout(source, to)) return;
+    // Reading what has been written already would depend on the order.
+    const Tensor from = source.storage() == to.storage() ? source.clone() : source;
     if (!(from.shape() == to.shape())) {
         const Shape together = broadcast_shapes("copy", from.shape(), to.shape());
         require<ShapeError>(together == to.shape(), "copy: {} does not broadcast to {}",
@@ -29,10 +50,10 @@ void copy_elements(const Tensor& from, Tensor& to) {
     const Loop<2> loop(to.shape(), {broadcast_strides(from, to.shape()), to.strides()});
     visit_dtype(from.dtype(), [&](auto from_zero) {
         visit_dtype(to.dtype(), [&](auto to_zero) {
-            const auto* source = from.data<decltype(from_zero)>();
-            auto* target = to.mutable_data<decltype(to_zero)>();
+            const auto* read = from.data<decltype(from_zero)>();
+            auto* written = to.mutable_data<decltype(to_zero)>();
             loop.for_each_row([&](const auto& offsets, std::int64_t n) {
-                copy_row(source + offsets[0], loop.inner_stride(0), target + offsets[1],
+                copy_row(read + offsets[0], loop.inner_stride(0), written + offsets[1],
                          loop.inner_stride(1), n);
             });
         });
@@ -40,11 +61,12 @@ void copy_elements(const Tensor& from, Tensor& to) {
 }
 
 void fill_elements(Tensor& to, double value) {
+    check_target("fill", to);
     const Loop<1> loop(to.shape(), {to.strides()});
     visit_dtype(to.dtype(), [&](auto zero) {
         using T = decltype(zero);
         T* target = to.mutable_data<T>();
-        const T element = static_cast<T>(value);
+        const T element = convert_element<T>(value);
         loop.for_each_row([&](const auto& offsets, std::int64_t n) {
             for (std::int64_t i = 0; i < n; ++i) {
                 target[offsets[0] + i * loop.inner_stride(0)] = element;

@@ -5,11 +5,12 @@
 
 namespace tapestry {
 
-/// to[...] = from[...], broadcasting `from` and converting element types as C++ does. Throws
-/// ShapeError when `from` does not broadcast to the shape of `to`.
+/// to[...] = from[...], broadcasting `from` and converting element types (convert_element). They
+/// may overlap: the result is as if `from` had been read first. Throws ShapeError when `from` does
+/// not broadcast to the shape of `to`, or when `to` is expanded (several elements in one place).
 void copy_elements(const Tensor& from, Tensor& to);
 
-/// to[...] = value
+/// to[...] = value, converted likewise. Throws ShapeError when `to` is expanded.
 void fill_elements(Tensor& to, double value);
 
 /// `x` itself if it is row-major without gaps, else a copy that is. The result is a constant.

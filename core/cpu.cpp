@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 namespace tapestry {
 namespace {

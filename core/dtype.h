@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -48,6 +49,21 @@ constexpr DType dtype_of() {
     }
 }
 
+/// `x` as an element of another type: as C++ converts, and where C++ leaves the result of a floating
+/// number that no i64 holds undefined, the nearest i64, or 0 for NaN.
+template <class To, class From>
+constexpr To convert_element(From x) {
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                  !std::is_same_v<To, bool>) {
+        // 2^63 is a floating number; the largest i64, 2^63 - 1, is none.
+        constexpr From kBound = -static_cast<From>(std::numeric_limits<To>::min());
+        if (x != x) return 0;
+        if (x >= kBound) return std::numeric_limits<To>::max();
+        if (x < -kBound) return std::numeric_limits<To>::min();
+    }
+    return static_cast<To>(x);
+}
+
 /// Calls f(T{}) with the C++ type of `dtype`: the one place where a run-time type becomes a
 /// compile-time one.
 template <class F>
@@ -71,10 +87,12 @@ decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
 
 }  // namespace tapestry
 
+/// "f32". Takes no width: inheriting fmt's parser of one makes GCC 12 warn at -O3, wrongly.
 template <>
-struct fmt::formatter<tapestry::DType> : fmt::formatter<std::string_view> {
+struct fmt::formatter<tapestry::DType> {
+    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
     template <class Context>
     auto format(tapestry::DType dtype, Context& context) const {
-        return fmt::formatter<std::string_view>::format(tapestry::name_of(dtype), context);
+        return fmt::format_to(context.out(), "{}", tapestry::name_of(dtype));
     }
 };

@@ -46,17 +46,23 @@ void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context
         for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(context, chunk);
         return;
     }
-    std::exception_ptr first_error;  // an exception may not leave an OpenMP region
+    // An exception may not leave an OpenMP region. Of several, the lowest chunk's is thrown again,
+    // as it would be without threads.
+    std::exception_ptr error;
+    std::int64_t error_chunk = chunks;
 #pragma omp parallel for num_threads(team) schedule(dynamic, 1)
     for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         try {
             f(context, chunk);
         } catch (...) {
 #pragma omp critical(tapestry_parallel_error)
-            if (!first_error) first_error = std::current_exception();
+            if (chunk < error_chunk) {
+                error = std::current_exception();
+                error_chunk = chunk;
+            }
         }
     }
-    if (first_error) std::rethrow_exception(first_error);
+    if (error) std::rethrow_exception(error);
 }
 
 }  // namespace tapestry

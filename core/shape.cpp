@@ -52,10 +52,10 @@ std::int64_t numel(const Shape& shape) {
 
 Strides contiguous_strides(const Shape& shape) {
     Strides strides = shape;
-    std::int64_t step = 1;
+    std::uint64_t step = 1;  // may wrap round, harmlessly: beside a 0, for a tensor of no elements
     for (int i = shape.rank() - 1; i >= 0; --i) {
-        strides[i] = step;
-        step *= std::max<std::int64_t>(shape[i], 1);
+        strides[i] = static_cast<std::int64_t>(step);
+        step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
     }
     return strides;
 }

@@ -12,6 +12,7 @@ namespace tapestry {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
+constexpr std::size_t kMostBytes = std::size_t{1} << 62;  // so that no rounding up overflows
 
 // Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
 // after free and a step past the end.
@@ -45,6 +46,7 @@ SizeClass size_class(std::size_t bytes) {
 class Allocator {
 public:
     std::byte* allocate(std::size_t bytes) {
+        require<MemoryError>(bytes <= kMostBytes, "memory: no system has {} bytes", bytes);
         const SizeClass wanted = size_class(bytes);
         const std::lock_guard lock(mutex_);
         std::byte* block = reuse(wanted);

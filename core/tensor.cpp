@@ -114,6 +114,8 @@ void Tensor::set_grad(Tensor grad) {
     require<AutogradError>(leaf_ != nullptr, "set_grad: the tensor is no leaf");
     require<ShapeError>(!grad.defined() || grad.shape() == shape_,
                         "set_grad: gradient {} for a tensor {}", grad.shape(), shape_);
+    require<DTypeError>(!grad.defined() || grad.dtype() == dtype_,
+                        "set_grad: gradient of {} for a tensor of {}", grad.dtype(), dtype_);
     leaf_->grad = std::move(grad);
 }
 

@@ -12,6 +12,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -72,8 +74,8 @@ public:
     /// The one element of a tensor that has one, as T. Throws ShapeError otherwise.
     template <class T = double>
     T item() const {
-        return visit_dtype(dtype_, [this](auto zero) {
-            return static_cast<T>(*data_of_one<decltype(zero)>());
+        return visit_dtype(dtype_, [&](auto zero) {
+            return convert_element<T>(*data_of_one<decltype(zero)>());
         });
     }
 
@@ -82,8 +84,8 @@ public:
     template <class T = double>
     T at(std::initializer_list<std::int64_t> index) const {
         const std::int64_t where = offset_of(index);
-        return visit_dtype(dtype_, [this, where](auto zero) {
-            return static_cast<T>(data<decltype(zero)>()[where]);
+        return visit_dtype(dtype_, [&](auto zero) {
+            return convert_element<T>(data<decltype(zero)>()[where]);
         });
     }
 
@@ -97,7 +99,8 @@ public:
     Tensor detach() const;
 
     /// Changes the numbers in place: all to `value`, or to those of `source`, which is broadcast
-    /// and converted. This handle becomes a constant unless it is a leaf.
+    /// and converted, and may share this tensor's memory. This handle becomes a constant unless it
+    /// is a leaf. Throws ShapeError for an expanded tensor, whose elements are not its own.
     Tensor& fill_(double value);
     Tensor& copy_(const Tensor& source);
 
@@ -122,8 +125,9 @@ private:
     std::int64_t offset_of(std::initializer_list<std::int64_t> index) const;
     template <class T>
     const T* data_of_one() const {
+        const T* first = data<T>();  // throws if undefined
         require<ShapeError>(numel_ == 1, "item: needs one element, got shape {}", shape_);
-        return data<T>();
+        return first;
     }
 
     StoragePtr storage_;
@@ -137,6 +141,7 @@ private:
 };
 
 using Tensors = std::vector<Tensor>;
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// May replace a gradient: what it returns is used instead, unless undefined.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
@@ -153,7 +158,7 @@ std::vector<T> Tensor::to_vector() const {
     std::vector<T> values(static_cast<std::size_t>(numel_));
     visit_dtype(dtype_, [&](auto zero) {
         const auto* from = dense.data<decltype(zero)>();
-        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(from[i]);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert_element<T>(from[i]);
     });
     return values;
 }

@@ -10,6 +10,7 @@ namespace tapestry::views {
 namespace {
 
 Tensor view(const Tensor& x, const Shape& shape, const Strides& strides, std::int64_t offset) {
+    require<Error>(x.defined(), "view: the tensor is undefined");
     return Tensor(x.storage(), shape, strides, offset, x.dtype());
 }
 
@@ -19,16 +20,17 @@ Shape infer_shape(std::string_view op, const Shape& shape, std::int64_t count) {
     Shape result = shape;
     int unknown = -1;
     std::int64_t known = 1;
+    bool overflow = false;
     for (int i = 0; i < shape.rank(); ++i) {
         if (shape[i] == -1) {
             require<ShapeError>(unknown < 0, "{}: more than one -1 in {}", op, shape);
             unknown = i;
         } else {
-            known *= shape[i];
+            overflow = __builtin_mul_overflow(known, shape[i], &known) || overflow;
         }
     }
     if (unknown >= 0) {
-        require<ShapeError>(known > 0 && count % known == 0,
+        require<ShapeError>(!overflow && known > 0 && count % known == 0,
                             "{}: {} elements do not fill {}", op, count, shape);
         result[unknown] = count / known;
     }
@@ -107,8 +109,8 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
     const std::int64_t count = std::max<std::int64_t>(0, clip(stop) - first);
     Shape shape = x.shape();
     Strides strides = x.strides();
-    shape[a] = (count + step - 1) / step;
-    strides[a] *= step;
+    shape[a] = count > 0 ? (count - 1) / step + 1 : 0;
+    if (shape[a] > 1) strides[a] *= step;  // else a huge step could overflow
     return view(x, shape, strides, x.offset() + (count > 0 ? first * x.strides()[a] : 0));
 }
 

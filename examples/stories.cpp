@@ -5,15 +5,15 @@
 // The random numbers are our own: std::uniform_int_distribution differs between libraries.
 // Read next: stories_data.h (the notation), tests/examples/stories_test.cpp (what is promised).
 #include <tapestry/examples/stories.h>
+#include <tapestry/examples/stories_data.h>
+#include <tapestry/examples/stories_schemas.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <stdexcept>
 #include <string_view>
-#include <tapestry/examples/stories_data.h>
-#include <tapestry/examples/stories_schemas.h>
 #include <unordered_set>
-#include <utility>
 
 namespace tapestry::examples {
 namespace {
@@ -40,32 +40,33 @@ private:
     std::uint64_t state_;
 };
 
+constexpr std::string_view kRuleLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+
 std::logic_error mistake(std::string_view what, std::string_view where) {
     return std::logic_error("stories: " + std::string(what) + ": " + std::string(where));
 }
 
-/// The end of the piece of text that begins at `from`: the first | or closing bracket outside of
-/// any inner brackets, or the end of the text.
-std::size_t end_of_piece(std::string_view text, std::size_t from) {
+/// Where the first of `wanted` is that stands outside of any inner brackets, or the end.
+std::size_t find_outside(std::string_view text, std::size_t from, std::string_view wanted) {
     int depth = 0;
     for (std::size_t i = from; i < text.size(); ++i) {
         const char c = text[i];
-        if (depth == 0 && (c == '|' || c == ']' || c == '}')) return i;
+        if (depth == 0 && wanted.find(c) != std::string_view::npos) return i;
         if (c == '[' || c == '{') ++depth;
         if (c == ']' || c == '}') --depth;
     }
     return text.size();
 }
 
-/// "one|two|[three|four]" in its pieces, up to a closing bracket if there is one.
+/// "one|two|[three|four]" in its three pieces.
 std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> pieces;
-    for (std::size_t from = 0;; ++from) {
-        const std::size_t end = end_of_piece(text, from);
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t end = find_outside(text, from, "|");
         pieces.push_back(text.substr(from, end - from));
-        from = end;
-        if (end == text.size() || text[end] != '|') return pieces;
+        from = end + 1;
     }
+    return pieces;
 }
 
 std::vector<std::string_view> choices(std::string_view rule) {
@@ -76,33 +77,26 @@ std::vector<std::string_view> choices(std::string_view rule) {
 }
 
 bool is_one_of(std::string_view noun, std::string_view rule) {
-    for (const std::string_view choice : choices(rule)) {
-        if (choice == noun) return true;
-    }
-    return false;
+    const auto nouns = choices(rule);
+    return std::find(nouns.begin(), nouns.end(), noun) != nouns.end();
 }
 
-/// What depends on the gender and number of a noun, each keyed by its form for a man.
-using Forms = std::map<std::string_view, std::string_view>;
+/// What is said for a noun, by its gender and number; kHe names the columns.
+using Forms = std::array<std::string_view, 4>;
+constexpr Forms kHe = {"he", "him", "his", "boy"};
+constexpr Forms kShe = {"she", "her", "her", "girl"};
+constexpr Forms kIt = {"it", "it", "its", ""};
+constexpr Forms kThey = {"they", "them", "their", ""};
 
 const Forms& forms_of(std::string_view noun) {
-    static const Forms he = {{"he", "he"}, {"him", "him"}, {"his", "his"}, {"He", "He"},
-                             {"His", "His"}, {"was", "was"}, {"boy", "boy"}};
-    static const Forms she = {{"he", "she"}, {"him", "her"}, {"his", "her"}, {"He", "She"},
-                              {"His", "Her"}, {"was", "was"}, {"boy", "girl"}};
-    static const Forms it = {{"he", "it"}, {"him", "it"}, {"his", "its"}, {"He", "It"},
-                             {"His", "Its"}, {"was", "was"}};
-    static const Forms they = {{"he", "they"}, {"him", "them"}, {"his", "their"}, {"He", "They"},
-                               {"His", "Their"}, {"was", "were"}, {"They", "They"},
-                               {"they", "they"}};
     for (const std::string_view rule : {"boy", "dad", "king"}) {
-        if (is_one_of(noun, rule)) return he;
+        if (is_one_of(noun, rule)) return kHe;
     }
     for (const std::string_view rule : {"girl", "mom", "queen"}) {
-        if (is_one_of(noun, rule)) return she;
+        if (is_one_of(noun, rule)) return kShe;
     }
     const bool group = noun.find(" and ") != std::string_view::npos;
-    return group || is_one_of(noun, "plural") ? they : it;
+    return group || is_one_of(noun, "plural") ? kThey : kIt;
 }
 
 class Teller {
@@ -111,30 +105,32 @@ public:
 
     /// Forgets who was in the last story.
     void begin_story() {
-        story_begin_ = stories_.text.size();
-        story_references_ = stories_.references.size();
         cast_.clear();
-        if (story_begin_ != 0) stories_.text += "\n\n";
-        text_begin_ = stories_.text.size();
+        before_ = stories_.text.size();
+        references_before_ = stories_.references.size();
+        if (before_ != 0) stories_.text += '\n';
+        begin_ = stories_.text.size();
     }
 
-    /// Takes back all of the story.
+    void end_story() {
+        while (stories_.text.back() == ' ') stories_.text.pop_back();
+        stories_.text += '\n';
+    }
+
+    /// Takes all of the story back.
     void undo_story() {
-        stories_.text.resize(story_begin_);
-        stories_.references.resize(story_references_);
+        stories_.text.resize(before_);
+        stories_.references.resize(references_before_);
     }
 
-    std::string_view story() const {
-        return std::string_view(stories_.text).substr(text_begin_);
-    }
+    std::string_view story() const { return std::string_view(stories_.text).substr(begin_); }
 
     /// Gives `noun` a part in the story, but does not say it yet.
     void cast(std::string_view part, std::string_view noun) { cast_[part] = {std::string(noun)}; }
 
     void tell(std::string_view text);
 
-    Stories take() && { return std::move(stories_); }
-    std::size_t bytes() const { return stories_.text.size(); }
+    const Stories& stories() const { return stories_; }
 
 private:
     struct Entity {
@@ -146,28 +142,28 @@ private:
     void slot(std::string_view inside);
     void say(std::string_view part, std::string_view words);
     void refer(const Entity& entity, std::string_view form);
-    Entity& entity(std::string_view part);
 
     Random& random_;
     Stories stories_;
-    std::map<std::string_view, Entity> cast_;
-    std::size_t story_begin_ = 0, text_begin_ = 0, story_references_ = 0;
+    std::map<std::string_view, Entity> cast_;  ///< The keys lie in the grammar, which is static.
+    std::size_t before_ = 0, references_before_ = 0, begin_ = 0;  ///< Of this story.
 };
 
 void Teller::tell(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::size_t from = i + 1;
         if (text[i] == '[' || text[i] == '{') {
-            const std::string_view inside = text.substr(i + 1);
+            const std::size_t close = find_outside(text, from, "]}");
+            const std::string_view inside = text.substr(from, close - from);
             if (text[i] == '[') {
                 tell(random_.pick(split(inside)));
-                while (text[i = end_of_piece(text, i + 1)] == '|') {}
             } else {
-                i = end_of_piece(text, i + 1);
-                slot(inside.substr(0, i - (text.size() - inside.size())));
+                slot(inside);
             }
+            i = close;
         } else if (text[i] == '@') {
-            const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", i + 1);
-            const std::string_view rule = text.substr(i + 1, end - i - 1);
+            const std::size_t end = text.find_first_not_of(kRuleLetters, from);
+            const std::string_view rule = text.substr(from, end - from);
             tell(random_.pick(choices(rule)));
             i += rule.size();
         } else {
@@ -176,10 +172,10 @@ void Teller::tell(std::string_view text) {
     }
 }
 
-/// Appends one character: joins white space, breaks the line at a slash, makes "a owl" "an owl".
+/// Appends one character: joins white space, breaks the line at a slash, mends "a owl".
 void Teller::put(char c) {
     std::string& text = stories_.text;
-    const bool at_gap = text.size() == text_begin_ || text.back() == ' ' || text.back() == '\n';
+    const bool at_gap = text.size() == begin_ || text.back() == ' ' || text.back() == '\n';
     if (c == ' ' || c == '\n') {
         if (!at_gap) text += ' ';
     } else if (c == '/') {
@@ -187,8 +183,8 @@ void Teller::put(char c) {
         text += '\n';
     } else {
         const std::string_view told = story();
-        const bool article = told.ends_with(" a ") || told.ends_with("\"A ") || told == "A " ||
-                             told.ends_with(" A ") || told.ends_with("\nA ");
+        const bool article = told.ends_with(" a ") || told.ends_with(" A ") ||
+                             told.ends_with("\nA ") || told == "A ";
         if (article && std::string_view("aeiou").find(c) != std::string_view::npos) {
             text.back() = 'n';
             text += ' ';
@@ -202,11 +198,11 @@ void Teller::slot(std::string_view inside) {
     const std::size_t mark = inside.find_first_of("=:");
     const std::string_view part = inside.substr(0, mark);
     if (mark == std::string_view::npos) {
-        say(part, std::string(entity(part).noun));
+        say(part, std::string(cast_.at(part).noun));
     } else if (inside[mark] == '=') {
         say(part, inside.substr(mark + 1));
     } else {
-        refer(entity(part), inside.substr(mark + 1));
+        refer(cast_.at(part), inside.substr(mark + 1));
     }
 }
 
@@ -219,21 +215,21 @@ void Teller::say(std::string_view part, std::string_view words) {
     cast_[part] = {stories_.text.substr(begin, end - begin), begin, end};
 }
 
+/// Writes the form of "he", "him", "his" or "boy" that is right for the entity.
 void Teller::refer(const Entity& entity, std::string_view form) {
-    const Forms& forms = forms_of(entity.noun);
-    const auto found = forms.find(form);
-    if (found == forms.end()) throw mistake("no such form of " + entity.noun, form);
+    const bool capital = form.front() == 'H';
+    std::string wanted(form);
+    if (capital) wanted.front() = 'h';
+    std::size_t column = 0;
+    while (column < kHe.size() && kHe[column] != wanted) ++column;
+    const std::string_view word = column < kHe.size() ? forms_of(entity.noun)[column] : "";
+    if (word.empty()) throw mistake("no such form", form);
     const std::size_t begin = stories_.text.size();
-    stories_.text += found->second;
-    if (form == "was" || form == "boy") return;
+    stories_.text += word;
+    if (capital) stories_.text[begin] = static_cast<char>(stories_.text[begin] - 'a' + 'A');
+    if (wanted == "boy") return;  // Not a pronoun.
     if (entity.end == 0) throw mistake("a pronoun before its noun", entity.noun);
     stories_.references.push_back({begin, stories_.text.size(), entity.begin, entity.end});
-}
-
-Teller::Entity& Teller::entity(std::string_view part) {
-    const auto found = cast_.find(part);
-    if (found == cast_.end()) throw mistake("nobody plays", part);
-    return found->second;
 }
 
 void tell_scene(Teller& teller, Random& random, const Schema& schema) {
@@ -262,17 +258,20 @@ void tell_story(Teller& teller, Random& random) {
         teller.tell(random.pick(kPlots));
     } else if (sort < 17) {
         teller.tell("@intro @day ");
-        tell_scene(teller, random, random.pick(kThings));
-        if (sort < 14) {
+        const Schema& scene = random.pick(kThings);
+        tell_scene(teller, random, scene);
+        const Schema& other = random.pick(kThings);
+        if (sort < 14 && &other != &scene) {
             teller.tell("/ @later ");
-            tell_scene(teller, random, random.pick(kThings));
+            tell_scene(teller, random, other);
         }
         teller.tell("[@close|@close|]");
     } else {
         const std::string_view x = cast("x", girl ? "girl" : "boy");
-        while (cast("y", girl ? "girl" : "boy") == x) {}
-        teller.tell("@day ");
+        while (cast("y", girl ? "girl" : "boy") == x) continue;
+        teller.tell("[@intro_people|] @day ");
         tell_scene(teller, random, random.pick(kPeople));
+        teller.tell("[@close_people|]");
     }
 }
 
@@ -288,13 +287,13 @@ Stories write_stories(std::uint64_t seed, std::size_t bytes) {
     Random random(seed);
     Teller teller(random);
     std::unordered_set<std::uint64_t> told;
-    while (teller.bytes() < bytes) {
+    while (teller.stories().text.size() < bytes) {
         teller.begin_story();
         tell_story(teller, random);
+        teller.end_story();
         if (!told.insert(fnv1a(teller.story())).second) teller.undo_story();
     }
-    Stories stories = std::move(teller).take();
-    return stories;
+    return teller.stories();
 }
 
 }  // namespace tapestry::examples

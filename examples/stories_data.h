@@ -3,7 +3,7 @@
 //     [one|two|three]  one of these               @name    one of the choices of that rule
 //     {x=dog}          says "dog"; x is now that   {x}      says x's noun (or name) again
 //     {x:he}           the pronoun for x, in the case of he, him or his; {x:He} begins a sentence
-//     {x:was} {c:boy}  was or were, boy or girl    /        a new line; other white space is one space
+//     {c:boy}          boy or girl                 /        a new line; other space is one blank
 //
 // Pronouns are written in no other way, and so no pronoun lacks its referent. "a" becomes "an" by
 // itself. Every story has in its cast c (a child), and, all of the other gender than c so that
@@ -30,7 +30,7 @@ inline constexpr Rule kRules[] = {
     {"plural",
      "friends|children|shoes|socks|boots|mittens|apples|pears|plums|berries|carrots|nuts|cookies|"
      "eggs|chicks|stars|birds|ducks|cows|goats|dogs|cats|bees|flowers|boxes|bags|baskets|books|"
-     "fields|ponds"},
+     "fields|barns"},
     // Words.
     {"animal", "dog|cat|cow|hen|goat|horse|duck|rabbit|fox|pig"},
     {"toy", "ball|kite|drum|doll|boat|train|truck|robot"},
@@ -38,18 +38,26 @@ inline constexpr Rule kRules[] = {
     {"kind", "little|kind|happy|brave|quiet|good|clever|funny"},
     {"hobby", "run|sing|play|paint|read|swim|dance|draw|jump"},
     {"home", "near the sea|near a farm|by a lake|in a small town|in an old house|on a hill"},
-    // Parts of stories.
+    // Parts of stories. The first two are c, by name or not.
+    {"he", "{c}|{c:he}"},
+    {"He", "{c}|{c:He}"},
     {"day",
      "One day,|One day,|One morning,|One day after lunch,|One day after school,|On Monday,|"
      "On Sunday,|Last week,|In the spring,"},
     {"later", "Later that day,|After that,|On the way home,|The next day,|In the evening,"},
-    {"intro",
+    {"intro", "@who|@who|@who @trait|@who @trait"},
+    {"who",
      "Once there was a @kind {c:boy} named {c}.|"
      "There was a @kind {c:boy} named {c} who lived @home.|"
      "{c} was a @kind {c:boy} who [liked|loved] to @hobby.|"
      "Once upon a time, a @kind {c:boy} named {c} lived @home.|"
      "{c} lived @home with {c:his} {m}.|"
      "{c} was [five|six|seven] years old and [liked|loved] to @hobby."},
+    {"trait",
+     "{c:He} liked to [help|learn|be outside|look at animals|ask questions].|"
+     "{c:He} had [brown|black|red|long|short] hair.|"
+     "{c:His} eyes were [blue|brown|big|green].|"
+     "{c:His} {m} called {c:him} [Bug|Bean|Sunny|Honey] because {m:he} loved {c:him}."},
     {"intro_friends",
      "{c} and {f} were [good|best] friends.|"
      "{c} had a friend named {f}.|"
@@ -57,12 +65,20 @@ inline constexpr Rule kRules[] = {
      "{c} and {f} lived @home."},
     {"close",
      "{c} was [very|so] happy.|"
-     "{c} went home with a [big|happy] smile.|"
-     "That night, {c} slept well.|"
-     "{c} told {c:his} {m} all about the day.|"
-     "{c} laughed and ran home.|"
+     "{c} had a big smile.|"
+     "That night, @he slept well.|"
+     "{c} never forgot that day.|"
+     "{c} sang a happy song.|"
      "That was a good day for {c}.|"
-     "{c} smiled because {c:he} had [learned something new|done a good thing|helped]."},
+     "{c} smiled because {c:he} [had learned something new|was proud]."},
+    {"intro_people",
+     "{x} and {y} [were [good|best] friends|lived @home|went to the same school].|"
+     "{x} was a @kind {x:boy}, and {y} lived @home.|"
+     "There were two {p=[friends|children]}. {p:His} names were {x} and {y}."},
+    {"close_people",
+     "{g={x} and {y}} [played|laughed|talked] until {g:he} were tired.|"
+     "In the evening, {g={x} and {y}} had [bread|soup|cake], and {g:he} were happy.|"
+     "After that, {g={x} and {y}} sat in the sun because {g:he} were tired."},
     {"close_friends",
      "{g={c} and {f}} were [very|so] happy.|"
      "{g={c} and {f}} laughed, and then {g:he} went home.|"
@@ -81,8 +97,8 @@ inline constexpr std::string_view kPlots[] = {
     {c:His} {m} looked [in the old basket|behind the big chair|under the table]. There {t:he} was!
     {c} hugged {c:his} {m} and [ran off to play with|picked up|kissed] the {t}. @close)",
 
-    R"({c} had @color {s=[shoes|socks|boots|mittens]}. {c:He} loved {s:him} because {s:he} {s:was}
-    [soft|warm|new]. @day {c} could not find the {s}. {s:He} {s:was} not [under the bed|by the
+    R"({c} had @color {s=[shoes|socks|boots|mittens]}. {c:He} loved {s:him} because {s:he} were
+    [soft|warm|new]. @day {c} could not find the {s}. {s:He} were not [under the bed|by the
     door|on the chair]. "Have you seen {s:him}?" {c:he} asked {c:his} {m}. "No," {m:he} said, "but
     the {p=[puppy|kitten]} may know." / {c} looked for the {p}. {p:He} was [in the yard|under the
     table|in a big box]. {p:He} had made a bed with the {s} and [slept on {s:him}|did not want to
@@ -100,24 +116,24 @@ inline constexpr std::string_view kPlots[] = {
     {l=[log|rock]} because {l:he} was dry, and {c:he} began to cry. / An old {o=[owl|turtle|goat]}
     heard {c:him}. "Follow the {r=[river|path|road]}," {o:he} said. "{r:He} goes to your house."
     {c} followed {r:him} [all the way|step by step] until {c:he} saw {c:his} {m}. {m:He} ran to
-    {c:him} and hugged {c:him}. "[I was so scared|Where were you]!" {m:he} [cried|said].)",
+    {c:him} and hugged {c:him}. "[I was so scared!|Where were you?]" {m:he} [cried|said].)",
 
     // Wind, rain and snow.
     R"(@intro_friends @day {g={c} and {f}} went to the [park|hill|beach|field] with a @color
-    {k=[kite|ball|hat|plane]}. {g:They} wanted to play. Then a strong wind came, and the {k} went
+    {k=[kite|ball|hat|plane]}. {g:He} wanted to play. Then a strong wind came, and the {k} went
     high up into a {t=tree}. {t:He} was very tall. "How can we get the {k} down?" asked {f}. /
     [{c} climbed up and pulled the {k} out.|{f} found a long {s=stick} and pushed the {k} with
-    {s:him}.|{c} shook the {t}, and the {k} fell down.] {k:He} was [not broken|a little wet|dirty
+    {s:him}.|{c} shook the {t}, and the {k} fell down.] The {k} was [not broken|a little wet|dirty
     but safe]. @close_friends)",
 
     R"(The sky was gray. {c} took {c:his} @color {u=umbrella} and went [to school|to the shop|for a
     walk]. Soon the rain came down. {c} saw {f} under a tree. {f:He} was [wet and cold|all wet]
     because {f:he} had no coat. "Come with me," said {c}. {c:He} held the {u} over {f}. {u:He} was
-    big, and so {u:he} was good for two. / {g={c} and {f}} walked on. {g:They} jumped over every
-    puddle, and {g:they} sang [a song about the rain|a happy song] all the way.)",
+    big, and so {u:he} was good for two. / {g={c} and {f}} walked on. {g:He} jumped over every
+    puddle, and {g:he} sang [a song about the rain|a happy song] all the way.)",
 
     R"(The snow was deep. {g={c} and {f}} went out and made a big {s=snowman}. {c} gave {s:him} a
-    [carrot|stone|stick] for a nose, and {f} gave {s:him} a @color hat. {g:They} named {s:him}
+    [carrot|stone|stick] for a nose, and {f} gave {s:him} a @color hat. {g:He} named {s:him}
     [Mister Cold|Big Bob|Old Snow]. / The next day, the sun was hot. The {s} got smaller and smaller
     because {s:he} was made of snow. {f} was sad. "Do not cry," {c} told {f:him}. "We will make a
     new one [next winter|when the snow comes back]." {f} [smiled|nodded|felt better].)",
@@ -133,14 +149,14 @@ inline constexpr std::string_view kPlots[] = {
     R"(@intro @day {c:he} found a little {a=[puppy|kitten|bird|rabbit|lamb]} [by the road|near the
     river|under a bush]. {a:He} was [cold and wet|very hungry|hurt and scared]. {c} picked {a:him}
     up and took {a:him} home. "Can we help {a:him}?" {c:he} asked {c:his} {m}. "Yes," {m:he} said.
-    {g={c} and {c:his} {m}} gave the {a} [food and water|a warm bed]. {g:They} sat with {a:him} all
+    {g={c} and {c:his} {m}} gave the {a} [food and water|a warm bed]. {g:He} sat with {a:him} all
     night. / In the morning, the {a} [felt better|began to play|was strong again]. {c} named
     {a:him} [Dot|Star|Button|Lucky], and {a:he} [followed|loved] {c} from that day on.)",
 
     R"({c} saw a {n=nest} in a tree. In the {n} were three @color {e=eggs}. "Do not touch {e:him},"
     said {c:his} {m}. "The mother bird loves {e:him}." {c} [nodded|said yes] and went to look at
-    the {e} every day. / One morning, {c:he} saw three little {b=chicks}. {b:They} [cried|sang] for
-    food because {b:they} were hungry. [In the summer|Soon], the {b} learned to fly, and {b:they}
+    the {e} every day. / One morning, {c:he} saw three little {b=chicks}. {b:He} [cried|sang] for
+    food because {b:he} were hungry. [In the summer|Soon], the {b} learned to fly, and {b:he}
     left the {n}. {n:He} was empty, but {c} was [not sad|happy for {b:him}].)",
 
     R"(At night, {c} heard a {n=[noise|sound]}. {n:He} came from under the bed. {c:He} was scared
@@ -186,20 +202,20 @@ inline constexpr std::string_view kPlots[] = {
     R"(A new {f:boy} named {f} came to school. {f:He} was shy and sat alone [by the window|under a
     tree|on the grass]. {c} saw {f:him} and felt sad for {f:him}. {c:He} walked up to {f} with a
     {t=@toy}. "Do you want to play with {t:him}?" {c:he} asked. {f} [nodded|smiled|said yes]. /
-    {g={c} and {f}} played all day. {g:They} [ran in the sun|laughed a lot|told jokes], and the next
+    {g={c} and {f}} played all day. {g:He} [ran in the sun|laughed a lot|told jokes], and the next
     day {f} was not shy. {f:He} [waved at|called out to|ran to] {c} [at once|from the door].)",
 
     R"({g={c} and {f}} found a {t=@toy} on the [beach|road|grass]. "I saw {t:him} first!" said {c}.
     "No, I did!" said {f}. {c} pulled the {t}, and {f} pulled {t:him} too. Then {t:he} [broke|fell
-    in the mud]. {g={c} and {f}} looked at the {t} and {g:they} were sad. "I am sorry," said {c}. "I
+    in the mud]. {g={c} and {f}} looked at the {t}, and {g:he} were sad. "I am sorry," said {c}. "I
     am sorry too," said {f}. / {g={c} and {f}} [washed|fixed] the {t}. After that, {c} played with
     {t:him} in the morning, and {f} played with {t:him} at night.)",
 
     R"({f} was sick and had to stay in bed. {c} wanted to help {f:him}. {c:He} made some
-    {s=[soup|tea]}. {s:He} was hot, and so {c} walked slowly to {f}'s house. "This is for you," {c:he}
-    said. {f} [drank {s:him} all|said thank you and drank {s:him}]. "{s:He} is so good!" {f:he} said.
-    / Then {c} read a {b=book} to {f:him}. {b:He} was about a [dog|king|ship] that [could
-    fly|was lost|lived on the moon]. {f} fell asleep with a smile on {f:his} face.)",
+    {s=[soup|tea]}. {s:He} was hot, and so {c} walked slowly to the house of {f}. "This is for you,"
+    {c:he} said. {f} [drank {s:him} all|said thank you and drank {s:him}]. "{s:He} is so good!"
+    {f:he} said. / Then {c} read a {b=book} to {f:him}. {b:He} was about a [dog|king|ship] that
+    [could fly|was lost|lived on the moon]. {f} fell asleep with a smile on {f:his} face.)",
 
     R"(@intro_friends @day {g={c} and {f}} played a game. {c} hid, and {f} looked for {c:him}.
     {f:He} looked behind the {b=[barn|house|wall]}, but no one was behind {b:him}. {f:He} looked in
@@ -208,7 +224,7 @@ inline constexpr std::string_view kPlots[] = {
     {t:him} like a bird. "You are good at this," {f} told {c:him}. @close_friends)",
 
     R"({g={c} and {f}} went to the [hill|lake|field] for lunch. {c} brought bread, and {f} brought a
-    sweet {p=[pie|cake]}. {g:They} put {p:him} on a @color blanket. Then a {a=[goat|dog|fox|pig]}
+    sweet {p=[pie|cake]}. {g:He} put {p:him} on a @color blanket. Then a {a=[goat|dog|fox|pig]}
     came by. {a:He} smelled the {p} and ate {p:him} in one bite! "Stop!" cried {f}. {g={c} and {f}}
     ran after the {a}, but {a:he} was too fast for {g:him}. / "Well, we still have bread," said {c}.
     {f} [laughed|smiled] and [gave {c:him} a hug|took a bite|sat down next to {c:him}].)",
@@ -246,22 +262,22 @@ inline constexpr std::string_view kPlots[] = {
     late|winter is here]." "Now I see {a:him}," said {c:his} {m}. {m:He} put the {t} [on the wall|
     over the bed|by the door], and {t:he} [is still there|made the room bright].)",
 
-    R"({c:His} {m} had a [pretty|blue|old] {v=[cup|bowl|plate|lamp]}, and {c} liked {v:him} too. @day
+    R"({c}'s {m} had a [pretty|blue|old] {v=[cup|bowl|plate|lamp]}, and {c} liked {v:him} too. @day
     {c} ran in the house and hit the table. The {v} fell down, and {v:he} broke. {c} wanted to
     [hide|run away], but {c:he} went to {c:his} {m}. "I am sorry. I broke the {v}," {c:he} said. /
     {c:His} {m} was [sad|quiet]. Then {m:he} hugged {c:him}. "{v:He} was only a {v}," {m:he} said.
     "Thank you for telling me." @close)",
 
     R"(@day {g={c} and {c:his} {m}} went to the shop and got some {t=[apples|pears|plums|carrots]}.
-    {t:They} were [red|fresh|big] and sweet. {c} put {t:him} in a {b=[basket|bag]}. {b:He} was old,
+    {t:He} were [red|fresh|big] and sweet. {c} put {t:him} in a {b=[basket|bag]}. {b:He} was old,
     and on the way home {b:he} broke. The {t} fell on the road. A {a=[goat|pig|horse|cow]} saw
     {t:him} and ate {t:him} all! "Stop!" shouted {c}, but {a:he} did not stop. / {c:His} {m}
     laughed. "{a:He} was hungry," {m:he} said. So {g={c} and {c:his} {m}} went back to the shop, and
-    {g:they} got [more|a better bag|bread].)",
+    {g:he} got [more|a better bag|bread].)",
 
-    R"({g={c} and {c:his} {m}} sat on the [hill|roof|grass] at night. {g:They} looked at the
-    {s=stars}. {s:They} were [bright|small and white]. "Where do {s:they} go in the day?" {c:he}
-    asked. "{s:They} do not go away," said {c:his} {m}. "The sun is too bright." / Then the {n=moon}
+    R"({g={c} and {c:his} {m}} sat on the [hill|roof|grass] at night. {g:He} looked at the
+    {s=stars}. {s:He} were [bright|small and white]. "Where do {s:he} go in the day?" {c:he}
+    asked. "{s:He} do not go away," said {c:his} {m}. "The sun is too bright." / Then the {n=moon}
     came up. {n:He} was [big and round|yellow|thin]. {c} waved at {n:him}. "[Is the {n} far away|Can
     we go to the {n}]?" {c:he} asked. But {c:his} {m} [was asleep|only smiled]. {c} closed {c:his}
     eyes too, and the {n} [looked down|went to bed].)",

@@ -96,11 +96,8 @@ struct SiluGrad {
 struct GeluErfGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
-        const B cdf = constant<B>(0.5) *
-                      (constant<B>(1) + erf(x * constant<B>(0.70710678118654752440)));
-        const B density =
-            constant<B>(0.39894228040143267794) * exp(constant<B>(-0.5) * x * x);
-        return g * (cdf + x * density);
+        const B density = constant<B>(0.39894228040143267794) * exp(constant<B>(-0.5) * x * x);
+        return g * (NormalCdf::apply(x) + x * density);
     }
 };
 

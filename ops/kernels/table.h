@@ -5,18 +5,39 @@
 // a line in for_each_family, and its name in cmake/kernels.cmake.
 #pragma once
 
+#include <tapestry/ops/kernels/attention.h>
 #include <tapestry/ops/kernels/elementwise.h>
+#include <tapestry/ops/kernels/matmul.h>
+#include <tapestry/ops/kernels/reduce.h>
+#include <tapestry/ops/kernels/softmax.h>
+#include <tapestry/ops/kernels/norm.h>
+#include <tapestry/ops/kernels/cross_entropy.h>
+#include <tapestry/ops/kernels/update.h>
 
 namespace tapestry::kernels {
 
 template <class T>
 struct Table {
     Elementwise<T> elementwise;
+    Gemm<T> gemm;
+    Attention<T> attention;
+    Reduce<T> reduce;
+    Softmax<T> softmax;
+    Norm<T> norm;
+    CrossEntropy<T> cross_entropy;
+    Update<T> update;
 };
 
 template <class T, class F>
 void for_each_family(Table<T>& table, F&& f) {
     f(table.elementwise);
+    f(table.gemm);
+    f(table.attention);
+    f(table.reduce);
+    f(table.softmax);
+    f(table.norm);
+    f(table.cross_entropy);
+    f(table.update);
 }
 
 /// The table of current_isa(), T = float or double.

@@ -107,12 +107,19 @@ struct Silu {
     }
 };
 
-/// x Phi(x), with Phi(x) = (1 + erf(x / sqrt 2)) / 2
+/// Phi(x) = (1 + erf(x / sqrt 2)) / 2
+struct NormalCdf {
+    template <class B>
+    static B apply(const B& x) {
+        return constant<B>(0.5) + constant<B>(0.5) * erf(x * constant<B>(0.70710678118654752440));
+    }
+};
+
+/// x Phi(x)
 struct GeluErf {
     template <class B>
     static B apply(const B& x) {
-        return constant<B>(0.5) * x *
-               (constant<B>(1) + erf(x * constant<B>(0.70710678118654752440)));
+        return x * NormalCdf::apply(x);
     }
 };
 
@@ -135,6 +142,6 @@ struct GeluTanh {
 };
 
 using UnaryFunctions = List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu,
-                            Silu, GeluErf, GeluTanh>;
+                            Silu, NormalCdf, GeluErf, GeluTanh>;
 
 }  // namespace tapestry::kernels

@@ -1,0 +1,32 @@
+// A tape as text: one row per operation, in the order in which they ran.
+//
+//     tape: 3 operations, 48 B saved for backward
+//       #  op   module  inputs -> outputs            saved
+//       0  mul          leaf [3], leaf [3] -> [3]     48 B
+//       1  add          #0 [3], constant [] -> [3]     0 B
+//       2  sum          #1 [3] -> []                   0 B
+//
+// "#0" is what row 0 gave, "leaf" a tensor that asked for its gradient. Read upwards, it is the
+// order in which backward goes.
+#pragma once
+
+#include <tapestry/autograd/tape.h>
+
+namespace tapestry {
+
+std::string to_string(const Tape& tape);
+
+/// "1.5 KB", in powers of 1000.
+std::string bytes_text(std::size_t bytes);
+
+}  // namespace tapestry
+
+/// "{}": see to_string.
+template <>
+struct fmt::formatter<tapestry::Tape> {
+    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+    template <class Context>
+    auto format(const tapestry::Tape& tape, Context& context) const {
+        return fmt::format_to(context.out(), "{}", tapestry::to_string(tape));
+    }
+};

@@ -1,0 +1,24 @@
+# The libraries for a cross build, as headers alone: the installed packages speak of x86-64 code.
+# They get an include folder of their own, for /usr/include holds x86-64's C library as well.
+# Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see tests/neon.sh.
+set(headers ${CMAKE_BINARY_DIR}/header_only)
+file(MAKE_DIRECTORY ${headers})
+foreach(library fmt xsimd nlohmann doctest CLI)
+  file(CREATE_LINK /usr/include/${library} ${headers}/${library} SYMBOLIC)
+endforeach()
+
+add_library(header_only INTERFACE)
+target_include_directories(header_only SYSTEM INTERFACE ${headers})
+target_compile_definitions(header_only INTERFACE FMT_HEADER_ONLY)
+foreach(target fmt::fmt xsimd nlohmann_json::nlohmann_json doctest::doctest CLI11::CLI11)
+  add_library(${target} ALIAS header_only)
+endforeach()
+
+# Every find_package comes here first; what is not found here (OpenMP) is looked for as ever.
+macro(tapestry_find_header_only method name)
+  if("${name}" MATCHES "^(fmt|xsimd|nlohmann_json|doctest|CLI11)$")
+    set(${name}_FOUND TRUE)
+  endif()
+endmacro()
+cmake_language(SET_DEPENDENCY_PROVIDER tapestry_find_header_only
+               SUPPORTED_METHODS FIND_PACKAGE)

@@ -1,0 +1,101 @@
+# What ./demo, ./check and .ci/run share: finding and installing Debian packages, and building.
+#
+# Sourced by bash, after the caller has gone to the root of the tree. Needs bash, coreutils and
+# dpkg alone: it must run on a bare Debian 12, before anything is installed.
+# Read next: CMakePresets.json, which says what is built and where.
+# shellcheck shell=bash
+
+# What a build needs. Tools for other tasks (clang, qemu) are named where they are used.
+# shellcheck disable=SC2034  # used by those who source this
+build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
+                libcli11-dev)
+
+# Wrong use: one line on stderr, exit 2.
+wrong_use() {
+    echo "${0##*/}: $1 (--help says more)" >&2
+    exit 2
+}
+
+# Prints those of the packages that are not installed.
+missing_packages() {
+    local name
+    for name; do
+        # dpkg-query also knows packages that were removed but for their configuration.
+        if [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
+            echo "$name"
+        fi
+    done
+}
+
+# Exit 3: packages are missing and stay so.
+give_up_on_packages() {
+    echo "$1" >&2
+    echo "Please run this line, then start ${0##*/} again:" >&2
+    echo "    su -c '$2'" >&2
+    exit 3
+}
+
+# ensure_packages yes|no NAME... installs what is missing ("no": only looks). When nothing is, it
+# needs neither root nor a network.
+ensure_packages() {
+    local allowed=$1
+    shift
+    if ! command -v dpkg-query >/dev/null; then
+        echo "No dpkg here. On Debian this needs: $*" >&2
+        return 0  # CMake will say what it cannot find, and fetches libraries itself
+    fi
+    local missing
+    missing=$(missing_packages "$@" | tr '\n' ' ')
+    missing=${missing% }
+    [[ -n $missing ]] || return 0
+
+    local line="apt-get update && apt-get install --yes --no-install-recommends $missing"
+    local as_root=()
+    if [[ $allowed != yes ]]; then
+        give_up_on_packages "Missing: $missing" "$line"
+    elif [[ $(id -u) != 0 ]]; then
+        command -v sudo >/dev/null ||
+            give_up_on_packages "Missing, and there is neither root nor sudo to install: $missing" "$line"
+        as_root=(sudo)
+        [[ -t 0 ]] || as_root+=(-n)  # nobody is there to type a password
+    fi
+    echo "Installing with apt: $missing"
+    mkdir -p build
+    quietly build/apt.log "${as_root[@]}" sh -c "export DEBIAN_FRONTEND=noninteractive; $line" ||
+        give_up_on_packages "Could not install: $missing" "$line"
+}
+
+# quietly LOG COMMAND... keeps the output in a file and shows its end if the command fails.
+quietly() {
+    local log=$1 status=0
+    shift
+    "$@" >"$log" 2>&1 || status=$?
+    if ((status != 0)); then
+        tail -n 30 "$log" >&2
+        echo "(all of it: $log)" >&2
+    fi
+    return "$status"
+}
+
+# build_preset NAME [TARGET] [-DOPTION...] configures if need be and builds; ninja finds out what is
+# out of date. On a terminal one sees it at work, on one line; elsewhere a log takes it.
+build_preset() {
+    local preset=$1 target=$2
+    shift 2
+    local dir=build/$preset
+    mkdir -p "$dir"
+    # build.ninja is written last: without it, an earlier configuration failed.
+    if [[ ! -f $dir/build.ninja ]] || (($# > 0)); then
+        if command -v ccache >/dev/null; then
+            export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+        fi
+        quietly "$dir/configure.log" cmake --preset "$preset" "$@"
+    fi
+    # CMake's own default starts more compilers than there are cores, and memory may be short.
+    local build=(cmake --build "$dir" --target "$target" --parallel "$(nproc)")
+    if [[ -t 1 ]]; then
+        "${build[@]}"
+    else
+        quietly "$dir/build.log" "${build[@]}"
+    fi
+}

@@ -1,0 +1,91 @@
+// Random numbers from a counter (Philox) instead of from a state.
+//
+// An ordinary generator steps from one number to the next, so that numbers come out in the order in
+// which they are asked for. Philox scrambles a counter: number i is philox(seed, offset + i),
+// whoever asks, in whatever order. So threads fill a tensor together and any number of them writes
+// the same bits. What a generator must remember is just (seed, offset).
+//
+// Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+#include <array>
+#include <cstdint>
+
+namespace tapestry {
+
+/// Philox4x32-10: 128 random bits, as four words, for a 128-bit counter under a 64-bit key.
+std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
+                                    const std::array<std::uint32_t, 2>& key);
+
+/// Where a stream of random numbers stands. A tensor of n elements takes the counters
+/// [offset, offset + needed) at once; equal (seed, offset) give equal numbers for ever after.
+/// A copy continues independently. Not for two threads at a time.
+class Generator {
+public:
+    explicit Generator(std::uint64_t seed) : seed_(seed) {}
+
+    std::uint64_t seed() const { return seed_; }
+    std::uint64_t offset() const { return offset_; }  ///< counters taken so far
+    void set_state(std::uint64_t seed, std::uint64_t offset) {
+        seed_ = seed;
+        offset_ = offset;
+    }
+
+    /// Takes `count` counters; returns the first of them.
+    std::uint64_t take(std::uint64_t count) {
+        offset_ += count;
+        return offset_ - count;
+    }
+
+    /// 64 random bits. Each of these scalar draws takes one counter.
+    std::uint64_t next();
+    /// Uniform in [0, 1), a multiple of 2^-53.
+    double uniform();
+    /// Uniform in [0, bound), every value equally likely. Throws ValueError if bound is 0.
+    std::uint64_t below(std::uint64_t bound);
+
+private:
+    std::uint64_t seed_;
+    std::uint64_t offset_ = 0;
+};
+
+/// Used where no generator is named. Seed 0 until manual_seed.
+Generator& default_generator();
+/// Sets the default generator to (seed, 0).
+void manual_seed(std::uint64_t seed);
+
+// All of these return constants. `dtype` must be floating (DTypeError).
+
+/// Uniform in [0, 1): multiples of 2^-24 (f32: element i is word i % 4 of counter offset + i / 4)
+/// or of 2^-53 (f64: two words each). 1 itself never occurs.
+Tensor rand(const Shape& shape, Generator& generator = default_generator(),
+            DType dtype = DType::f32);
+
+/// Uniform in [low, high). Throws ValueError unless, in `dtype`, low < high, both finite and their
+/// difference as well.
+Tensor uniform(const Shape& shape, double low, double high,
+               Generator& generator = default_generator(), DType dtype = DType::f32);
+
+/// Normal with mean 0 and variance 1, always finite. Box and Muller (1958), in double precision:
+/// two uniform u, v give the pair sqrt(-2 ln u) (cos 2 pi v, sin 2 pi v).
+Tensor randn(const Shape& shape, Generator& generator = default_generator(),
+             DType dtype = DType::f32);
+
+/// mean + std * randn. Throws ValueError unless both are finite and std >= 0.
+Tensor normal(const Shape& shape, double mean, double std,
+              Generator& generator = default_generator(), DType dtype = DType::f32);
+
+/// bool: true with probability p (rounded to a multiple of 2^-32). Throws ValueError unless
+/// 0 <= p <= 1.
+Tensor bernoulli(const Shape& shape, double p, Generator& generator = default_generator());
+
+/// i64: each value of [low, high) equally likely. Throws ValueError unless low < high.
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape,
+               Generator& generator = default_generator());
+
+/// i64 [n]: the numbers 0 .. n - 1, every order equally likely. Throws ValueError if n < 0.
+Tensor randperm(std::int64_t n, Generator& generator = default_generator());
+
+}  // namespace tapestry

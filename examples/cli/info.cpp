@@ -1,0 +1,33 @@
+// tapestry info: what was built, and what it runs on.
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/version.h>
+#include <tapestry/examples/cli/commands.h>
+
+#include <fmt/core.h>
+
+namespace tapestry::cli {
+namespace {
+
+int print_info() {
+    std::string others;
+    for (const Isa isa : available_isas()) {
+        if (isa != current_isa()) others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(isa));
+    }
+    fmt::print("tapestry {}\n", version());
+    fmt::print("instruction set  {}{}\n", name_of(current_isa()),
+               others.empty() ? "" : " (also here: " + others + "; TAPESTRY_ISA chooses)");
+    fmt::print("threads          {} (TAPESTRY_THREADS sets)\n", num_threads());
+    fmt::print("compiler         {}\n", compiler());
+    return kSuccess;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Run& run) {
+    app.add_subcommand("info", "Version, instruction set, threads, compiler")->callback([&run] {
+        run = print_info;
+    });
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,50 @@
+#include <tapestry/examples/cli/progress.h>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace tapestry::cli {
+
+std::string clock_text(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+    if (whole >= 3600) {
+        return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+    }
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+Progress::Progress(std::int64_t steps, std::int64_t tokens_per_step)
+    : steps_(steps), tokens_per_step_(tokens_per_step), terminal_(isatty(STDOUT_FILENO) == 1) {}
+
+double Progress::tokens_per_second() const {
+    return smoothed_step_ > 0 ? static_cast<double>(tokens_per_step_) / smoothed_step_ : 0;
+}
+
+std::string Progress::line(const StepMetrics& m) const {
+    const double left = smoothed_step_ * static_cast<double>(steps_ - m.step);
+    std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
+    if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
+    return text + fmt::format("  {:>7.0f} tokens/s  {} left", tokens_per_second(), clock_text(left));
+}
+
+void Progress::show(const StepMetrics& m) {
+    smoothed_step_ = m.step == 1 ? m.step_seconds : 0.95 * smoothed_step_ + 0.05 * m.step_seconds;
+    if (m.val_loss) last_val_loss_ = m.val_loss;
+    if (terminal_) {
+        if (m.seconds - last_shown_ < 0.1 && m.step < steps_ && !m.val_loss) return;
+        fmt::print("\r{}\033[K", line(m));
+    } else {
+        if (m.step != 1 && m.step != steps_ && !m.val_loss) return;
+        fmt::print("{}\n", line(m));
+    }
+    std::fflush(stdout);
+    last_shown_ = m.seconds;
+}
+
+void Progress::finish() {
+    if (terminal_ && last_shown_ >= 0) fmt::print("\n");
+}
+
+}  // namespace tapestry::cli

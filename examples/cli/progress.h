@@ -1,0 +1,37 @@
+// One line that tells how training goes: rewritten in place on a terminal, plain lines elsewhere.
+#pragma once
+
+#include <tapestry/nn/train/loop.h>
+
+#include <cstdint>
+#include <string>
+
+namespace tapestry::cli {
+
+class Progress {
+public:
+    /// `steps` in all, `tokens_per_step` for the speed.
+    Progress(std::int64_t steps, std::int64_t tokens_per_step);
+
+    void show(const StepMetrics& metrics);
+    /// Ends the line that is being rewritten.
+    void finish();
+
+    /// Over the last steps, evaluations excluded.
+    double tokens_per_second() const;
+
+private:
+    std::string line(const StepMetrics& metrics) const;
+
+    std::int64_t steps_;
+    std::int64_t tokens_per_step_;
+    bool terminal_;
+    double smoothed_step_ = 0;  // seconds per step, a running mean
+    double last_shown_ = -1;
+    std::optional<double> last_val_loss_;
+};
+
+/// "1:05", "2:03:00"
+std::string clock_text(double seconds);
+
+}  // namespace tapestry::cli

@@ -1,0 +1,252 @@
+// tapestry train: a GPT from a text file.
+#include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/interrupt.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/progress.h>
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/sample.h>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace tapestry::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainSettings {
+    std::string text;
+    std::string out;
+    GPTConfig model;
+    std::int64_t batch = 12;
+    TrainOptions loop{.steps = 2000, .eval_every = 250};
+    std::int64_t eval_batches = 50;
+    WarmupCosine schedule;
+    double weight_decay = 0.1;
+    double beta2 = 0.99;
+    std::uint64_t seed = 1337;
+    int threads = num_threads();
+    bool show_samples = false;
+};
+
+// One JSON object per line, flushed as it is written: what happened is on disk when the power fails.
+class MetricsFile {
+public:
+    explicit MetricsFile(const fs::path& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
+        require<IoError>(file_ != nullptr, "{}: cannot be written: {}", path.string(),
+                         std::strerror(errno));
+    }
+    ~MetricsFile() { std::fclose(file_); }
+    MetricsFile(const MetricsFile&) = delete;
+    MetricsFile& operator=(const MetricsFile&) = delete;
+
+    void write(const nlohmann::ordered_json& json) {
+        const std::string line = json.dump() + "\n";
+        const bool written = std::fputs(line.c_str(), file_) >= 0 && std::fflush(file_) == 0;
+        require<IoError>(written, "{}: cannot be written: {}", path_.string(), std::strerror(errno));
+    }
+
+private:
+    fs::path path_;
+    std::FILE* file_;
+};
+
+// The same seed for weights, batches, evaluation and samples would tie them together: each has a
+// stream of its own.
+enum class Stream : std::uint64_t { weights, batches, evaluation, samples };
+Generator generator_for(std::uint64_t seed, Stream stream) {
+    return Generator(seed * 4 + static_cast<std::uint64_t>(stream));
+}
+
+// A text and a directory to put the model in, looked at before any work is done.
+class Training {
+public:
+    explicit Training(const TrainSettings& settings)
+        : s_(settings),
+          text_(read_text(settings.text)),
+          tokenizer_(CharTokenizer::from_text(text_)),
+          data_(tokenizer_.encode(text_, settings.text), {.name = settings.text}),
+          weights_(generator_for(settings.seed, Stream::weights)),
+          batches_(generator_for(settings.seed, Stream::batches)) {
+        data_.check_context(s_.model.context);
+        s_.model.vocab = tokenizer_.vocab_size();
+        check_memory(s_.model, s_.batch);
+        model_ = std::make_unique<GPT>(s_.model, weights_);
+        save_model(s_.out, *model_, tokenizer_);  // a directory that cannot be written is said now
+        metrics_ = std::make_unique<MetricsFile>(fs::path(s_.out) / "metrics.jsonl");
+    }
+
+    int run() {
+        announce();
+        AdamW optimizer(decay_groups(*model_, s_.weight_decay),
+                        {.lr = s_.schedule.rate, .beta1 = 0.9, .beta2 = s_.beta2});
+        s_.schedule.steps = s_.loop.steps;
+        s_.loop.schedule = warmup_cosine_schedule(s_.schedule);
+        Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate);
+        catch_interrupts();
+        const TrainCallbacks callbacks{
+            .loss =
+                [this] {
+                    const Batch b =
+                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_);
+                    return model_->loss(b.inputs, b.targets);
+                },
+            .evaluate = [this] { return evaluate_now(); },
+            .report = [&](const StepMetrics& m) { return report(m, progress); }};
+        const std::int64_t done = train(optimizer, s_.loop, callbacks);
+        progress.finish();
+        return finish(done);
+    }
+
+private:
+    void announce() {
+        fmt::print("{}: {} characters, {} different; training on {}, validating on {}\n", s_.text,
+                   data_.ids(Split::all).size(), s_.model.vocab, data_.ids(Split::train).size(),
+                   data_.ids(Split::validation).size());
+        fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
+                   s_.model.layers, s_.model.heads, s_.model.dim, s_.model.context,
+                   model_->parameter_count(), num_threads());
+        if (s_.show_samples) {
+            fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
+                       evaluate_now(), sample_text());
+        }
+        std::fflush(stdout);
+    }
+
+    double evaluate_now() {
+        Generator generator = generator_for(s_.seed, Stream::evaluation);  // the same batches anew
+        return evaluate(*model_, data_, Split::validation,
+                        {.batches = s_.eval_batches, .batch = s_.batch}, generator);
+    }
+
+    bool report(const StepMetrics& m, Progress& progress) {
+        progress.show(m);
+        nlohmann::ordered_json json{{"step", m.step},
+                                    {"loss", m.loss},
+                                    {"lr", m.lr},
+                                    {"grad_norm", m.grad_norm},
+                                    {"tokens_per_s", progress.tokens_per_second()},
+                                    {"seconds", m.seconds}};
+        if (m.val_loss) {
+            json["val_loss"] = *m.val_loss;
+            save_weights(s_.out, *model_);
+        }
+        metrics_->write(json);
+        last_ = m;
+        if (m.val_loss) last_val_loss_ = *m.val_loss;
+        return !interrupted();
+    }
+
+    int finish(std::int64_t done) {
+        save_weights(s_.out, *model_);
+        const double tokens = static_cast<double>(done * s_.batch * s_.model.context) *
+                              static_cast<double>(s_.loop.accumulate);
+        nlohmann::ordered_json end{{"event", "end"},
+                                   {"step", done},
+                                   {"loss", last_.loss},
+                                   {"seconds", last_.seconds},
+                                   {"tokens_per_s", tokens / last_.seconds},
+                                   {"interrupted", interrupted()}};
+        if (last_val_loss_) end["val_loss"] = *last_val_loss_;
+        metrics_->write(end);
+        if (s_.show_samples && !interrupted()) {
+            fmt::print("\nafter training: it writes\n{}\n\n", sample_text());
+        }
+        const std::string val = last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
+        fmt::print("{} steps in {} ({:.0f} tokens/s): loss {:.4f}, validation loss {}\n", done,
+                   clock_text(last_.seconds), tokens / last_.seconds, last_.loss, val);
+        fmt::print("saved in {}\n", s_.out);
+        return interrupted() ? kInterrupted : kSuccess;
+    }
+
+    std::string sample_text() {
+        model_->eval();
+        Generator generator = generator_for(s_.seed, Stream::samples);
+        const auto prompt = data_.ids(Split::all).subspan(0, 1);
+        const auto ids = sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = 300}, generator);
+        model_->train();
+        return tokenizer_.decode(prompt) + tokenizer_.decode(ids);
+    }
+
+    TrainSettings s_;
+    std::string text_;
+    CharTokenizer tokenizer_;
+    TextData data_;
+    Generator weights_;
+    Generator batches_;
+    std::unique_ptr<GPT> model_;
+    std::unique_ptr<MetricsFile> metrics_;
+    StepMetrics last_;
+    std::optional<double> last_val_loss_;
+};
+
+void add_training_options(CLI::App& command, TrainSettings& s) {
+    const CLI::Range rate(0.0, 1000.0);
+    const CLI::Range fraction(0.0, 1.0);
+    command.add_option("--steps", s.loop.steps, "Optimiser steps")
+        ->capture_default_str()
+        ->check(count_from(1));
+    command.add_option("--lr", s.schedule.rate, "Learning rate after the warm-up")
+        ->capture_default_str()
+        ->check(rate);
+    command.add_option("--min-lr", s.schedule.min_rate, "Learning rate at the end")
+        ->capture_default_str()
+        ->check(rate);
+    command.add_option("--warmup", s.schedule.warmup, "Steps until the learning rate is reached")
+        ->capture_default_str()
+        ->check(count_from(0));
+    command.add_option("--weight-decay", s.weight_decay, "AdamW's, on matrices only")
+        ->capture_default_str()
+        ->check(rate);
+    command.add_option("--beta2", s.beta2, "AdamW's second decay rate")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 0.999999));
+    command.add_option("--clip", s.loop.clip, "Largest norm of the gradient; 0: do not clip")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1e12));
+    command.add_option("--dropout", s.model.dropout, "Probability with which a number is dropped")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 0.99));
+    command.add_option("--accumulate", s.loop.accumulate, "Batches per step")
+        ->capture_default_str()
+        ->check(count_from(1));
+    command.add_option("--eval-every", s.loop.eval_every, "Steps between evaluations; 0: none")
+        ->capture_default_str()
+        ->check(count_from(0));
+    command.add_option("--eval-batches", s.eval_batches, "Batches per evaluation")
+        ->capture_default_str()
+        ->check(count_from(1));
+    command.add_option("--seed", s.seed, "Of all random numbers")->capture_default_str();
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Run& run) {
+    auto settings = std::make_shared<TrainSettings>();
+    CLI::App& command = *app.add_subcommand("train", "Train a GPT on a text file");
+    command.add_option("--text", settings->text, "UTF-8 text to learn from")->required();
+    command.add_option("--out", settings->out, "Directory for the model")->required();
+    add_model_options(command, settings->model, settings->batch);
+    add_training_options(command, *settings);
+    add_threads(command, settings->threads);
+    command.add_flag("--show-samples", settings->show_samples,
+                     "Print what the model writes before and after");
+    command.callback([settings, &run] {
+        run = [settings] {
+            set_num_threads(settings->threads);
+            return Training(*settings).run();
+        };
+    });
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,132 @@
+// The vocabulary is a list; its inverse a hash map. JSON stays inside this file: users of the
+// library need not have nlohmann-json installed.
+#include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/data/utf8.h>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using nlohmann::json;
+
+// A key that comes twice means two things at once; nlohmann's parser would keep the last silently.
+json parse_without_repeats(std::string_view text) {
+    std::set<std::string> keys;
+    const auto check_key = [&keys](int depth, json::parse_event_t event, json& parsed) {
+        if (event == json::parse_event_t::key && depth == 1) {
+            const auto& key = parsed.get_ref<const std::string&>();
+            require(keys.insert(key).second, "tokenizer: key {} comes twice", utf8::quoted(key));
+        }
+        return true;
+    };
+    // The parser would take a byte of 0 for the end of the text and skip a byte order mark.
+    const std::size_t zero = text.find('\0');
+    require(zero == std::string_view::npos, "tokenizer: byte {} of the JSON is 0", zero);
+    try {
+        return json::parse(text, check_key);
+    } catch (const json::parse_error& error) {
+        fail("tokenizer: not JSON: error at byte {}", error.byte);
+    } catch (const json::out_of_range&) {
+        fail("tokenizer: not JSON: a number is too large");
+    }
+}
+
+char32_t vocab_entry(const json& entry, std::size_t id) {
+    require(entry.is_string(), "tokenizer: vocab entry {} is {}, not a string", id,
+            entry.type_name());
+    const auto& text = entry.get_ref<const std::string&>();
+    const std::u32string characters = utf8::decode("tokenizer", text);
+    require(characters.size() == 1, "tokenizer: vocab entry {} is {}, {} characters instead of one",
+            id, utf8::quoted(text, 20), characters.size());
+    return characters[0];
+}
+
+}  // namespace
+
+CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
+    ids_.reserve(vocab_.size());
+    for (const char32_t character : vocab_) {
+        const auto id = static_cast<std::int64_t>(ids_.size());
+        const bool is_new = ids_.emplace(character, id).second;
+        require(is_new, "tokenizer: character '{}' (U+{:04X}) comes twice in the vocabulary",
+                utf8::printable(character), static_cast<unsigned>(character));
+    }
+}
+
+CharTokenizer CharTokenizer::from_text(std::string_view text) {
+    require(!text.empty(), "tokenizer: the text is empty, it has no characters to make tokens of");
+    if (const auto flaw = utf8::find_flaw(text)) {
+        fail("tokenizer: the text is not UTF-8 at byte {}: {}", flaw->byte, flaw->what);
+    }
+    std::vector<bool> occurs(0x110000);
+    for (std::size_t at = 0; at < text.size();) {
+        const utf8::Step here = utf8::step(text, at);
+        occurs[here.code] = true;
+        at += here.bytes;
+    }
+    std::u32string vocab;
+    for (char32_t code = 0; code < occurs.size(); ++code) {
+        if (occurs[code]) vocab.push_back(code);
+    }
+    return CharTokenizer(std::move(vocab));
+}
+
+CharTokenizer CharTokenizer::from_json(std::string_view text) {
+    const json parsed = parse_without_repeats(text);
+    require(parsed.is_object(), "tokenizer: the JSON is {}, not an object", parsed.type_name());
+    const auto type = parsed.find("type");
+    require(type != parsed.end() && type->is_string(), "tokenizer: no \"type\"; needs \"char\"");
+    const auto& name = type->get_ref<const std::string&>();
+    require(name == "char", "tokenizer: type is {}; only 'char' is supported", utf8::quoted(name));
+    const auto entries = parsed.find("vocab");
+    require(entries != parsed.end() && entries->is_array(),
+            "tokenizer: no \"vocab\", a list of characters");
+    require(!entries->empty(), "tokenizer: the vocabulary is empty");
+    std::u32string vocab;
+    for (const json& entry : *entries) vocab.push_back(vocab_entry(entry, vocab.size()));
+    return CharTokenizer(std::move(vocab));
+}
+
+std::string CharTokenizer::to_json() const {
+    nlohmann::ordered_json result{{"type", "char"}, {"vocab", json::array()}};
+    for (const char32_t character : vocab_) result["vocab"].push_back(utf8::encode(character));
+    return result.dump();
+}
+
+std::vector<std::int64_t> CharTokenizer::encode(std::string_view text,
+                                                std::string_view what) const {
+    std::vector<std::int64_t> ids;
+    ids.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const utf8::Step here = utf8::step(text, at);
+        if (here.flaw != nullptr) {
+            fail("{}: not UTF-8 at byte {}: {}", what, at, utf8::find_flaw(text)->what);
+        }
+        const auto found = ids_.find(here.code);
+        if (found == ids_.end()) {
+            fail("{}: character '{}' (U+{:04X}) at position {} is not in the model's vocabulary",
+                 what, utf8::printable(here.code), static_cast<unsigned>(here.code), ids.size());
+        }
+        ids.push_back(found->second);
+        at += here.bytes;
+    }
+    return ids;
+}
+
+std::string CharTokenizer::decode(std::span<const std::int64_t> ids) const {
+    std::string text;
+    text.reserve(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        require<IndexError>(ids[i] >= 0 && ids[i] < vocab_size(),
+                            "decode: id {} at position {} is outside the vocabulary of {}", ids[i],
+                            i, vocab_size());
+        utf8::append(text, vocab_[static_cast<std::size_t>(ids[i])]);
+    }
+    return text;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,52 @@
+// UTF-8, read strictly: every text that enters the library goes through here, and what is not
+// UTF-8 is refused with the place and the reason instead of being guessed at.
+//
+// Source: RFC 3629. Overlong forms, surrogates and what lies beyond U+10FFFF are no characters.
+#pragma once
+
+#include <tapestry/core/error.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tapestry::utf8 {
+
+/// One step through a text: the character, its length in bytes, and, where there is none, why.
+struct Step {
+    char32_t code = 0;
+    std::size_t bytes = 1;
+    const char* flaw = nullptr;  ///< what is wrong here; nullptr for a character
+};
+
+/// The character that begins at byte `at`, which must lie inside the text. Never reads past it.
+Step step(std::string_view text, std::size_t at);
+
+/// The first place that is not UTF-8.
+struct Flaw {
+    std::size_t byte = 0;  ///< counted from 0
+    std::string what;      ///< "byte 0xE9 is followed by no continuation byte"
+};
+
+/// Nothing if `text` is UTF-8 throughout.
+std::optional<Flaw> find_flaw(std::string_view text);
+
+/// All characters. Throws ValueError in the name of `what`, with the byte offset and the reason.
+std::u32string decode(std::string_view what, std::string_view text);
+
+/// Appends one character. Throws ValueError when `code` is none: a surrogate, above U+10FFFF.
+void append(std::string& text, char32_t code);
+
+/// One character as UTF-8. Throws as append does.
+std::string encode(char32_t code);
+
+/// The character as one may show it: itself, or an escape ("\n", "\u{200B}") where it would be
+/// invisible or would command the terminal.
+std::string printable(char32_t code);
+
+/// `text` between single quotes, made printable, cut after `limit` characters: how messages show
+/// names that come from files. Takes any bytes; those that are not UTF-8 appear as "\xE9".
+std::string quoted(std::string_view text, std::size_t limit = 80);
+
+}  // namespace tapestry::utf8

@@ -1,0 +1,37 @@
+#include <tapestry/nn/feed_forward.h>
+#include <tapestry/ops/activation.h>
+
+namespace tapestry {
+namespace {
+
+std::int64_t hidden_size(const FeedForwardConfig& config) {
+    return config.hidden == 0 ? 4 * config.dim : config.hidden;
+}
+
+Tensor activate(Activation activation, const Tensor& x) {
+    switch (activation) {
+        case Activation::relu: return relu(x);
+        case Activation::gelu_tanh: return gelu(x, Gelu::tanh);
+        case Activation::gelu_erf: return gelu(x, Gelu::erf);
+        case Activation::silu: return silu(x);
+    }
+    fail("FeedForward: unknown activation");
+}
+
+}  // namespace
+
+FeedForward::FeedForward(const FeedForwardConfig& config, Generator& generator)
+    : Module("FeedForward"),
+      up(config.dim, hidden_size(config), config.bias, generator),
+      down(hidden_size(config), config.dim, config.bias, generator),
+      activation_(config.activation) {
+    register_module("up", up);
+    register_module("down", down);
+}
+
+Tensor FeedForward::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    return down(activate(activation_, up(x)));
+}
+
+}  // namespace tapestry

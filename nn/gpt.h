@@ -1,0 +1,56 @@
+// GPT: a decoder-only Transformer that predicts the next token.
+#pragma once
+
+#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/transformer_block.h>
+
+#include <memory>
+
+namespace tapestry {
+
+struct GPTConfig {
+    std::int64_t vocab = 0;
+    std::int64_t context = 64;  ///< the most tokens it looks at
+    std::int64_t layers = 4;
+    std::int64_t heads = 4;
+    std::int64_t dim = 128;
+    double dropout = 0;
+    bool bias = true;
+    bool tied_head = true;  ///< the head's weight is the token embedding's
+};
+
+/// Bytes that training takes at the most: parameters, their gradients, two moments, and what the
+/// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
+double training_bytes(const GPTConfig& config, std::int64_t batch);
+
+/// ids [B, T] -> logits [B, T, V]: pre-norm blocks between learned embeddings and a linear head.
+/// Weights are normal with deviation 0.02, those that write to the residual stream smaller by
+/// sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
+class GPT : public Module {
+public:
+    Embedding token_embedding;     // [V, C]
+    Embedding position_embedding;  // [context, C]
+    Dropout embedding_dropout;
+    std::vector<std::unique_ptr<TransformerBlock>> blocks;
+    LayerNorm final_norm;
+    Linear head;  // [V, C], no bias
+
+    /// Throws ValueError for sizes that are not positive or heads that do not divide dim.
+    explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
+
+    /// ids i64 [B, T], T <= context.
+    Tensor operator()(const Tensor& ids) const;
+
+    /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
+    Tensor loss(const Tensor& ids, const Tensor& targets) const;
+
+    const GPTConfig& config() const { return config_; }
+    std::string settings() const override;
+
+private:
+    void initialise(Generator& generator);
+
+    GPTConfig config_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,173 @@
+// The bytes around the header: see safetensors_header.cpp for the header itself.
+#include <tapestry/core/copy.h>
+#include <tapestry/nn/data/utf8.h>
+#include <tapestry/nn/io/file.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/safetensors_header.h>
+
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <set>
+
+namespace tapestry {
+namespace {
+
+using safetensors::Encoding;
+using safetensors::Entry;
+using safetensors::Header;
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+std::span<std::byte> bytes_of(Tensor& x) { return {x.storage()->data(), x.bytes()}; }
+
+// [sign 1][exponent 5, bias 15][fraction 10] as f32, which holds every such value.
+float from_f16(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000u) << 16;
+    const std::uint32_t exponent = (half >> 10) & 0x1Fu;
+    const std::uint32_t fraction = half & 0x3FFu;
+    if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
+        const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+        return sign == 0 ? magnitude : -magnitude;
+    }
+    const std::uint32_t wide = exponent == 0x1Fu ? 0xFFu : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+}
+
+// bf16 is the upper half of an f32.
+float from_bf16(std::uint16_t upper) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(upper) << 16);
+}
+
+void read_halves(InputFile& file, Encoding encoding, Tensor& x) {
+    std::vector<std::uint16_t> halves(static_cast<std::size_t>(x.numel()));
+    file.read(std::as_writable_bytes(std::span(halves)));
+    float* to = x.mutable_data<float>();
+    for (const std::uint16_t half : halves) {
+        *to++ = encoding == Encoding::f16 ? from_f16(half) : from_bf16(half);
+    }
+}
+
+// Any other value in a C++ bool would be undefined behaviour wherever the mask is used.
+void check_booleans(const std::string& what, const Entry& entry, std::span<const std::byte> bytes) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (bytes[i] > std::byte{1}) {
+            fail<IoError>("{}: tensor {}: element {} of BOOL is byte {}, neither 0 nor 1", what,
+                          utf8::quoted(entry.name), i, std::to_integer<int>(bytes[i]));
+        }
+    }
+}
+
+Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry) {
+    Tensor x(entry.shape, entry.dtype);
+    if (entry.encoding != Encoding::same) {
+        read_halves(file, entry.encoding, x);
+        return x;
+    }
+    file.read(bytes_of(x));
+    if (entry.dtype == DType::boolean) check_booleans(what, entry, bytes_of(x));
+    return x;
+}
+
+// A file with holes can claim any size; better an error than a machine that swaps itself to death.
+void check_memory(const std::string& what, const Header& header) {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    const long page = ::sysconf(_SC_PAGE_SIZE);
+    if (pages <= 0 || page <= 0) return;  // unknown
+    const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+    std::uint64_t needed = 0;
+    for (const Entry& entry : header.entries) {
+        const std::uint64_t stored = entry.end - entry.begin;  // sums to the file's size
+        needed += entry.encoding == Encoding::same ? stored : 2 * stored;
+    }
+    require<MemoryError>(needed <= memory, "{}: the tensors take {} bytes, the machine has {}",
+                         what, needed, memory);
+}
+
+Header read_header(const std::string& what, InputFile& file) {
+    using namespace safetensors;
+    require<IoError>(file.size() >= kPrefix, "{}: {} bytes; a safetensors file has at least {}",
+                     what, file.size(), kPrefix);
+    std::uint64_t length = 0;
+    file.read(std::as_writable_bytes(std::span(&length, 1)));
+    require<IoError>(length <= kMaxHeader, "{}: a header of {} bytes; at most {} are allowed", what,
+                     length, kMaxHeader);
+    const std::uint64_t rest = file.size() - kPrefix;
+    require<IoError>(length <= rest, "{}: truncated: a header of {} bytes in a file of {}", what,
+                     length, file.size());
+    std::string text(static_cast<std::size_t>(length), '\0');
+    file.read(std::as_writable_bytes(std::span(text)));
+    return parse_header(what, text, rest - length);
+}
+
+void check_metadata(const std::string& text) {
+    if (const auto flaw = utf8::find_flaw(text)) {
+        fail("write_safetensors: metadata {} is not UTF-8, byte {}: {}", utf8::quoted(text),
+             flaw->byte, flaw->what);
+    }
+}
+
+Header header_for(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+    Header header;
+    header.metadata = metadata;
+    for (const auto& [key, value] : metadata) {
+        check_metadata(key);
+        check_metadata(value);
+    }
+    std::set<std::string_view> names;
+    std::uint64_t at = 0;
+    for (const auto& [name, tensor] : tensors) {
+        const std::string flaw = safetensors::flaw_of_name(name);
+        require(flaw.empty(), "write_safetensors: name {} {}", utf8::quoted(name), flaw);
+        require(name != safetensors::kMetadata, "write_safetensors: the name {} is reserved",
+                utf8::quoted(name));
+        require(names.insert(name).second, "write_safetensors: the name {} comes twice",
+                utf8::quoted(name));
+        require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
+        const std::uint64_t end = at + tensor.bytes();
+        header.entries.push_back({name, tensor.shape(), tensor.dtype(), Encoding::same, at, end});
+        at = end;
+    }
+    return header;
+}
+
+void write_tensor(OutputFile& file, const Tensor& x) {
+    const Tensor flat = dense(x);
+    visit_dtype(flat.dtype(), [&](auto zero) {
+        const auto* data = flat.data<decltype(zero)>();
+        file.write(std::as_bytes(std::span(data, static_cast<std::size_t>(flat.numel()))));
+    });
+}
+
+}  // namespace
+
+SafetensorsFile read_safetensors(const std::filesystem::path& path) {
+    InputFile file(path);
+    const std::string what = utf8::quoted(path.native(), 300);
+    Header header = read_header(what, file);
+    check_memory(what, header);
+    SafetensorsFile result;
+    result.metadata = std::move(header.metadata);
+    result.tensors.reserve(header.entries.size());
+    for (const Entry& entry : header.entries) {  // in the file's order: it is read straight through
+        result.tensors.emplace_back(entry.name, read_tensor(what, file, entry));
+    }
+    return result;
+}
+
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+    const std::string header = safetensors::format_header(header_for(tensors, metadata));
+    const std::uint64_t length = header.size();
+    require(length <= safetensors::kMaxHeader,
+            "write_safetensors: a header of {} bytes; at most {} are allowed", length,
+            safetensors::kMaxHeader);
+    write_file_atomically(path, [&](OutputFile& file) {
+        file.write(std::as_bytes(std::span(&length, 1)));
+        file.write(header);
+        for (const auto& [name, tensor] : tensors) write_tensor(file, tensor);
+    });
+}
+
+}  // namespace tapestry

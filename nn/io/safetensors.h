@@ -1,0 +1,48 @@
+// safetensors: named tensors in one file, the format models are exchanged in. Chosen as our own
+// because a reader needs to trust nothing: a header of JSON, then bytes; no code, no pointers.
+//
+//     8 bytes   N, little-endian
+//     N bytes   {"__metadata__": {text: text}, NAME: {"dtype", "shape", "data_offsets"}, ...}
+//     the rest  the tensors' elements, row-major, little-endian, without gaps
+//
+// Source: https://github.com/huggingface/safetensors. Read next: nn/io/safetensors_header.h, every
+// rule a header must obey.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tapestry {
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+struct SafetensorsFile {
+    NamedTensors tensors;  ///< in the order in which they lie in the file
+    std::map<std::string, std::string> metadata;
+};
+
+/// Reads a whole file. F32, F64, I64 and BOOL keep their type; F16 and BF16 become f32, exactly.
+///
+/// Throws IoError, naming file, tensor and values, when the file cannot be read or breaks any rule
+/// of the format: the reference's own, and where that is lax the stricter reading (a name that
+/// comes twice, unknown keys, byte order marks and NULs in names, a BOOL that is neither 0 nor 1);
+/// also for dtypes that Tapestry has no tensors of and for more than Shape::kMaxRank axes. Throws
+/// MemoryError when the tensors are larger than the machine's memory. Nothing is allocated on the
+/// word of a header that the file's size does not bear out.
+SafetensorsFile read_safetensors(const std::filesystem::path& path);
+
+/// Writes the tensors in the given order, strided ones densely, through write_file_atomically: a
+/// previous file survives every failure. Equal arguments give equal bytes.
+///
+/// Throws ValueError for a name that comes twice, is "__metadata__", or is not UTF-8 free of NULs
+/// and byte order marks, for an undefined tensor, for metadata that is not UTF-8 and for a header
+/// above 100 MB; IoError as write_file_atomically does.
+void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace tapestry

@@ -1,0 +1,366 @@
+// Two passes. The parser (a SAX handler: no tree is built, and it sees keys that come twice and
+// numbers as they were written) accepts exactly the one structure there is. The layout pass checks
+// sizes and offsets, with every product and sum of numbers from the file checked for overflow.
+#include <tapestry/nn/data/utf8.h>
+#include <tapestry/nn/io/safetensors_header.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace tapestry::safetensors {
+namespace {
+
+struct FileType {
+    std::string_view name;
+    unsigned bits;
+    std::optional<DType> dtype;  // nothing: Tapestry has no such tensors
+    Encoding encoding = Encoding::same;
+};
+
+// All types of the format, as of safetensors 0.8.
+constexpr std::array<FileType, 22> kTypes{{{"F32", 32, DType::f32},
+                                           {"F64", 64, DType::f64},
+                                           {"I64", 64, DType::i64},
+                                           {"BOOL", 8, DType::boolean},
+                                           {"F16", 16, DType::f32, Encoding::f16},
+                                           {"BF16", 16, DType::f32, Encoding::bf16},
+                                           {"F4", 4, {}},
+                                           {"F6_E2M3", 6, {}},
+                                           {"F6_E3M2", 6, {}},
+                                           {"F8_E4M3", 8, {}},
+                                           {"F8_E5M2", 8, {}},
+                                           {"F8_E8M0", 8, {}},
+                                           {"F8_E4M3FNUZ", 8, {}},
+                                           {"F8_E5M2FNUZ", 8, {}},
+                                           {"U8", 8, {}},
+                                           {"I8", 8, {}},
+                                           {"U16", 16, {}},
+                                           {"I16", 16, {}},
+                                           {"U32", 32, {}},
+                                           {"I32", 32, {}},
+                                           {"U64", 64, {}},
+                                           {"C64", 64, {}}}};
+
+const FileType* find_type(std::string_view name) {
+    const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                    [name](const FileType& type) { return type.name == name; });
+    return found == kTypes.end() ? nullptr : &*found;
+}
+
+/// An entry as the JSON states it.
+struct RawEntry {
+    std::string name;
+    std::optional<std::string> dtype;
+    std::optional<std::vector<std::uint64_t>> shape;
+    std::optional<std::vector<std::uint64_t>> offsets;
+};
+
+// What the JSON may hold next is one of these places; whatever else comes is an error, so that the
+// nesting can never go deeper than the three levels of the format.
+class Parser final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit Parser(std::string_view what) : what_(what) {}
+
+    std::vector<RawEntry> entries;
+    std::map<std::string, std::string> metadata;
+
+    bool null() override {
+        if (place_ == Place::top && key_ == kMetadata) return true;  // the reference takes it, too
+        unexpected("null");
+    }
+    bool boolean(bool value) override { unexpected(value ? "true" : "false"); }
+    bool number_integer(std::int64_t value) override {
+        unexpected(value == 0 ? "-0" : fmt::format("{}", value));  // only what has a sign is here
+    }
+    bool number_float(double, const std::string& text) override {
+        unexpected(text.size() <= 40 ? text : text.substr(0, 40) + "...");
+    }
+    bool binary(nlohmann::json::binary_t&) override { unexpected("binary data"); }
+
+    bool number_unsigned(std::uint64_t value) override {
+        if (place_ != Place::list) unexpected(fmt::format("{}", value));
+        if (key_ == "shape") {
+            if (list_.size() == static_cast<std::size_t>(Shape::kMaxRank)) {
+                wrong(fmt::format("more than {} axes", Shape::kMaxRank));
+            }
+        } else if (list_.size() == 2) {
+            wrong("data_offsets holds more than two numbers");
+        }
+        list_.push_back(value);
+        return true;
+    }
+
+    bool string(std::string& value) override {
+        if (place_ == Place::metadata) {
+            metadata[key_] = value;
+        } else if (place_ == Place::entry && key_ == "dtype") {
+            entries.back().dtype = value;
+        } else {
+            unexpected(utf8::quoted(value));
+        }
+        return true;
+    }
+
+    bool start_object(std::size_t) override {
+        switch (place_) {
+            case Place::start: place_ = Place::top; return true;
+            case Place::top:
+                if (key_ == kMetadata) {
+                    place_ = Place::metadata;
+                } else {
+                    entries.push_back({key_, {}, {}, {}});
+                    place_ = Place::entry;
+                }
+                return true;
+            default: unexpected("an object");
+        }
+    }
+
+    bool key(std::string& name) override {
+        key_ = name;
+        if (place_ == Place::top) {
+            if (const std::string flaw = flaw_of_name(name); !flaw.empty()) {
+                fail<IoError>("{}: a tensor's name {} {}", what_, utf8::quoted(name), flaw);
+            }
+            if (!names_.insert(name).second) {
+                fail<IoError>("{}: the name {} comes twice", what_, utf8::quoted(name));
+            }
+        } else if (place_ == Place::metadata) {
+            if (metadata.count(name) != 0) {
+                fail<IoError>("{}: the key {} comes twice in __metadata__", what_,
+                              utf8::quoted(name));
+            }
+        } else {
+            check_entry_key();
+        }
+        return true;
+    }
+
+    bool end_object() override {
+        if (place_ == Place::entry) check_entry();
+        place_ = place_ == Place::top ? Place::start : Place::top;
+        return true;
+    }
+
+    bool start_array(std::size_t) override {
+        if (place_ != Place::entry || key_ == "dtype") unexpected("a list");
+        list_.clear();
+        place_ = Place::list;
+        return true;
+    }
+
+    bool end_array() override {
+        (key_ == "shape" ? entries.back().shape : entries.back().offsets) = list_;
+        place_ = Place::entry;
+        return true;
+    }
+
+    bool parse_error(std::size_t at, const std::string&,
+                     const nlohmann::json::exception& error) override {
+        // Its message without the "[json.exception.parse_error.101] " in front of it.
+        std::string_view message = error.what();
+        if (const auto bracket = message.find("] "); bracket != message.npos) {
+            message.remove_prefix(bracket + 2);
+        }
+        fail<IoError>("{}: the header is not JSON, byte {}: {}", what_, at,
+                      utf8::quoted(message, 200));
+    }
+
+private:
+    enum class Place { start, top, metadata, entry, list };
+
+    [[noreturn]] void wrong(const std::string& rule) {
+        fail<IoError>("{}: tensor {}: {}", what_, utf8::quoted(entries.back().name), rule);
+    }
+
+    [[noreturn]] void unexpected(const std::string& found) {
+        switch (place_) {
+            case Place::start: fail<IoError>("{}: the header is {}, not an object", what_, found);
+            case Place::top:
+                fail<IoError>("{}: {} is {}, not an object", what_, utf8::quoted(key_), found);
+            case Place::metadata:
+                fail<IoError>("{}: {} in __metadata__ is {}, not a string", what_,
+                              utf8::quoted(key_), found);
+            case Place::entry:
+                wrong(fmt::format("{} is {}, not a {}", key_, found,
+                                  key_ == "dtype" ? "string" : "list of whole numbers"));
+            case Place::list: break;
+        }
+        wrong(fmt::format("{} holds {}, not a whole number of at most 64 bits", key_, found));
+    }
+
+    void check_entry_key() {
+        const RawEntry& entry = entries.back();
+        const bool twice = (key_ == "dtype" && entry.dtype) || (key_ == "shape" && entry.shape) ||
+                           (key_ == "data_offsets" && entry.offsets);
+        if (twice) wrong(fmt::format("{} comes twice", key_));
+        if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets") {
+            wrong(fmt::format("unknown key {} (only dtype, shape, data_offsets)",
+                              utf8::quoted(key_)));
+        }
+    }
+
+    void check_entry() {
+        const RawEntry& entry = entries.back();
+        if (!entry.dtype) wrong("no dtype");
+        if (!entry.shape) wrong("no shape");
+        if (!entry.offsets) wrong("no data_offsets");
+        if (entry.offsets->size() != 2) {
+            wrong(fmt::format("data_offsets holds {} numbers, not two", entry.offsets->size()));
+        }
+    }
+
+    std::string_view what_;
+    Place place_ = Place::start;
+    std::string key_;
+    std::vector<std::uint64_t> list_;
+    std::set<std::string> names_;
+};
+
+void check_text(std::string_view what, std::string_view text) {
+    if (text.substr(0, 3) == "\xEF\xBB\xBF") {  // the JSON parser would skip it
+        fail<IoError>("{}: the header begins with a byte order mark", what);
+    }
+    if (const auto zero = text.find('\0'); zero != text.npos) {  // it would take it for the end
+        fail<IoError>("{}: byte {} of the header is 0", what, zero);
+    }
+    if (const auto flaw = utf8::find_flaw(text)) {
+        fail<IoError>("{}: the header is not UTF-8, byte {}: {}", what, flaw->byte, flaw->what);
+    }
+}
+
+/// Bits of the elements; nothing when they cannot be counted. Axes of size 0 count as 1 for the
+/// overflow, so that strides, which are products too, cannot overflow either.
+std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, unsigned bits) {
+    std::uint64_t product = bits;
+    bool empty = false;
+    for (const std::uint64_t size : shape) {
+        empty = empty || size == 0;
+        if (__builtin_mul_overflow(product, std::max<std::uint64_t>(size, 1), &product)) return {};
+    }
+    // Signed sizes and offsets must be able to hold whatever is derived from it.
+    if (product > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
+    return empty ? 0 : product;
+}
+
+Entry check_sizes(std::string_view what, const RawEntry& raw) {
+    const std::string name = utf8::quoted(raw.name);
+    const FileType* type = find_type(*raw.dtype);
+    if (type == nullptr) {
+        fail<IoError>("{}: tensor {}: unknown dtype {}", what, name, utf8::quoted(*raw.dtype));
+    }
+    const auto shape = fmt::format("[{}]", fmt::join(*raw.shape, ", "));
+    const auto bits = bits_of(*raw.shape, type->bits);
+    if (!bits) {
+        fail<IoError>("{}: tensor {}: shape {} of {} has more bits than can be counted", what, name,
+                      shape, type->name);
+    }
+    if (*bits % 8 != 0) {
+        fail<IoError>("{}: tensor {}: shape {} of {} ends inside a byte", what, name, shape,
+                      type->name);
+    }
+    const std::uint64_t begin = (*raw.offsets)[0];
+    const std::uint64_t end = (*raw.offsets)[1];
+    if (end < begin) {
+        fail<IoError>("{}: tensor {}: data_offsets [{}, {}] end before they begin", what, name,
+                      begin, end);
+    }
+    if (end - begin != *bits / 8) {
+        fail<IoError>(
+            "{}: tensor {}: data_offsets [{}, {}] are {} bytes, but shape {} of {} has {}", what,
+            name, begin, end, end - begin, shape, type->name, *bits / 8);
+    }
+    if (!type->dtype) {
+        fail<IoError>("{}: tensor {}: dtype {} is not supported (F32, F64, I64, BOOL, F16, BF16)",
+                      what, name, type->name);
+    }
+    Shape sizes;
+    for (const std::uint64_t size : *raw.shape) sizes.push_back(static_cast<std::int64_t>(size));
+    return {raw.name, sizes, *type->dtype, type->encoding, begin, end};
+}
+
+void check_layout(std::string_view what, const std::vector<Entry>& entries,
+                  std::uint64_t data_bytes) {
+    std::uint64_t previous = 0;
+    for (const Entry& entry : entries) {
+        if (entry.begin != previous) {
+            fail<IoError>(
+                "{}: tensor {} begins at byte {} of the data, but the one before ends at "
+                "{} ({})",
+                what, utf8::quoted(entry.name), entry.begin, previous,
+                entry.begin < previous ? "they overlap" : "a hole");
+        }
+        previous = entry.end;
+    }
+    if (previous > data_bytes) {
+        fail<IoError>("{}: truncated: the tensors take {} bytes, the file has {} for them", what,
+                      previous, data_bytes);
+    }
+    if (previous < data_bytes) {
+        fail<IoError>("{}: {} trailing bytes: the tensors take {}, the file has {} for them", what,
+                      data_bytes - previous, previous, data_bytes);
+    }
+}
+
+// By dtype and encoding: the names of kTypes, the other way round.
+std::string_view file_name_of(const Entry& entry) {
+    for (const FileType& type : kTypes) {
+        if (type.dtype == entry.dtype && type.encoding == entry.encoding) return type.name;
+    }
+    return "?";
+}
+
+std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
+
+}  // namespace
+
+std::string flaw_of_name(std::string_view name) {
+    if (const auto flaw = utf8::find_flaw(name)) {
+        return fmt::format("is not UTF-8, byte {}: {}", flaw->byte, flaw->what);
+    }
+    if (name.find('\0') != name.npos) return "holds a NUL";
+    if (name.find("\xEF\xBB\xBF") != name.npos) return "holds a byte order mark";
+    return "";
+}
+
+Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes) {
+    check_text(what, text);
+    Parser parser(what);
+    nlohmann::json::sax_parse(text, &parser);  // false only after parse_error, which throws
+    Header header;
+    header.metadata = std::move(parser.metadata);
+    header.entries.reserve(parser.entries.size());
+    for (const RawEntry& raw : parser.entries) header.entries.push_back(check_sizes(what, raw));
+    // Empty tensors may begin where another does: they come first, by their end.
+    std::stable_sort(header.entries.begin(), header.entries.end(),
+                     [](const Entry& a, const Entry& b) {
+                         return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+                     });
+    check_layout(what, header.entries, data_bytes);
+    return header;
+}
+
+std::string format_header(const Header& header) {
+    std::string text = "{";
+    const auto separate = [&text] { text += text.size() == 1 ? "" : ","; };
+    if (!header.metadata.empty()) {
+        text += fmt::format("\"{}\":{}", kMetadata, nlohmann::json(header.metadata).dump());
+    }
+    for (const Entry& entry : header.entries) {
+        separate();
+        text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
+                            json_string(entry.name), file_name_of(entry),
+                            fmt::join(entry.shape, ","), entry.begin, entry.end);
+    }
+    text += "}";
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    return text;
+}
+
+}  // namespace tapestry::safetensors

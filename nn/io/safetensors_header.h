@@ -1,0 +1,49 @@
+// The header of a safetensors file, parsed and checked: after parse_header() every size and offset
+// in it can be trusted. Internal to nn/io; users call read_safetensors.
+#pragma once
+
+#include <tapestry/core/dtype.h>
+#include <tapestry/core/shape.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry::safetensors {
+
+/// The reference's limit, for readers and writers.
+inline constexpr std::uint64_t kMaxHeader = 100'000'000;
+/// The length of the header's length.
+inline constexpr std::uint64_t kPrefix = 8;
+inline constexpr std::string_view kMetadata = "__metadata__";
+
+/// How elements lie in the file and become ours.
+enum class Encoding { same, f16, bf16 };
+
+struct Entry {
+    std::string name;
+    Shape shape;
+    DType dtype = DType::f32;  ///< of the tensor made from it
+    Encoding encoding = Encoding::same;
+    std::uint64_t begin = 0;  ///< in bytes from the header's end
+    std::uint64_t end = 0;
+};
+
+struct Header {
+    std::vector<Entry> entries;  ///< sorted by (begin, end): without holes and overlaps
+    std::map<std::string, std::string> metadata;
+};
+
+/// What is wrong with a name of a tensor, or "" for a good one.
+std::string flaw_of_name(std::string_view name);
+
+/// Parses `text`, whose tensors must fill exactly `data_bytes`. Throws IoError with messages that
+/// begin with `what`, the name of the file.
+Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes);
+
+/// The header of these entries, padded with spaces so that the tensors begin at a multiple of 8.
+std::string format_header(const Header& header);
+
+}  // namespace tapestry::safetensors

@@ -1,0 +1,32 @@
+#include <tapestry/nn/optim/clip.h>
+#include <tapestry/ops/update.h>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+Tensors gradients_of(const Tensors& parameters) {
+    Tensors gradients;
+    for (const Tensor& parameter : parameters) {
+        if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+    }
+    return gradients;
+}
+
+}  // namespace
+
+double grad_norm(const Tensors& parameters) {
+    return std::sqrt(sum_of_squares(gradients_of(parameters)));
+}
+
+double clip_grad_norm(const Tensors& parameters, double max_norm) {
+    require(max_norm > 0, "clip_grad_norm: largest norm {} is not positive", max_norm);
+    const double norm = grad_norm(parameters);
+    if (norm > max_norm) {
+        for (Tensor& gradient : gradients_of(parameters)) scale_(gradient, max_norm / norm);
+    }
+    return norm;
+}
+
+}  // namespace tapestry

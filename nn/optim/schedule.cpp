@@ -1,0 +1,55 @@
+#include <tapestry/core/error.h>
+#include <tapestry/nn/optim/schedule.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tapestry {
+namespace {
+
+void check_rate(const char* schedule, double rate) {
+    require(rate >= 0 && std::isfinite(rate), "{}: learning rate {} is not a finite number >= 0",
+            schedule, rate);
+}
+
+}  // namespace
+
+Schedule constant_schedule(double rate) {
+    check_rate("constant_schedule", rate);
+    return [rate](std::int64_t) { return rate; };
+}
+
+Schedule linear_schedule(double first, double last, std::int64_t steps) {
+    check_rate("linear_schedule", first);
+    check_rate("linear_schedule", last);
+    require(steps > 0, "linear_schedule: {} steps", steps);
+    return [=](std::int64_t step) {
+        const double done = std::min(1.0, static_cast<double>(step) / static_cast<double>(steps));
+        return first + (last - first) * done;
+    };
+}
+
+Schedule step_schedule(double rate, double factor, std::int64_t every) {
+    check_rate("step_schedule", rate);
+    require(factor > 0 && every > 0, "step_schedule: factor {} and every {} must be positive",
+            factor, every);
+    return [=](std::int64_t step) { return rate * std::pow(factor, step / every); };
+}
+
+Schedule warmup_cosine_schedule(const WarmupCosine& settings) {
+    check_rate("warmup_cosine_schedule", settings.rate);
+    check_rate("warmup_cosine_schedule", settings.min_rate);
+    require(settings.warmup >= 0 && settings.steps > 0,
+            "warmup_cosine_schedule: warmup {} and steps {}", settings.warmup, settings.steps);
+    return [s = settings](std::int64_t step) {
+        if (step < s.warmup) {
+            return s.rate * static_cast<double>(step + 1) / static_cast<double>(s.warmup);
+        }
+        const auto length = static_cast<double>(std::max<std::int64_t>(1, s.steps - s.warmup));
+        const double done = std::min(1.0, static_cast<double>(step - s.warmup) / length);
+        return s.min_rate + 0.5 * (s.rate - s.min_rate) * (1 + std::cos(std::numbers::pi * done));
+    };
+}
+
+}  // namespace tapestry

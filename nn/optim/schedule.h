@@ -1,0 +1,31 @@
+// Learning rates over time: a function from the step (0, 1, ...) to the rate of that step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace tapestry {
+
+using Schedule = std::function<double(std::int64_t step)>;
+
+/// Always `rate`.
+Schedule constant_schedule(double rate);
+
+/// From `first` to `last` over `steps` steps in equal parts, then `last`.
+Schedule linear_schedule(double first, double last, std::int64_t steps);
+
+/// rate * factor^(step / every), the exponent rounded down.
+Schedule step_schedule(double rate, double factor, std::int64_t every);
+
+struct WarmupCosine {
+    double rate = 1e-3;       ///< at the end of the warm-up
+    double min_rate = 1e-4;   ///< at the end
+    std::int64_t warmup = 100;
+    std::int64_t steps = 2000;  ///< warm-up included
+};
+
+/// Rises in equal parts to `rate` over the warm-up (rate / warmup at step 0), then falls along half
+/// a cosine to `min_rate`, and stays there. Source: Loshchilov and Hutter 2017, "SGDR".
+Schedule warmup_cosine_schedule(const WarmupCosine& settings);
+
+}  // namespace tapestry

@@ -1,0 +1,53 @@
+// The training loop: gradients of a few batches added up, clipped, one step of the optimiser; now
+// and then a look at data it does not train on.
+#pragma once
+
+#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/optim/schedule.h>
+
+#include <functional>
+#include <optional>
+
+namespace tapestry {
+
+/// What one step did.
+struct StepMetrics {
+    std::int64_t step = 0;           ///< 1 after the first
+    double loss = 0;                 ///< mean over the step's batches, before the update
+    std::optional<double> val_loss = {};  ///< after the update, where evaluated
+    double lr = 0;
+    double grad_norm = 0;  ///< before clipping
+    double seconds = 0;    ///< since the loop began, evaluations included
+    double step_seconds = 0;  ///< of this step, evaluation excluded
+};
+
+struct TrainOptions {
+    std::int64_t steps = 2000;
+    std::int64_t accumulate = 1;  ///< batches whose gradients are averaged per step
+    double clip = 1;              ///< largest global norm of the gradient; 0 for none
+    Schedule schedule = constant_schedule(1e-3);
+    std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
+};
+
+struct TrainCallbacks {
+    /// The loss of the next batch, computed from the model. Called with a tape that records.
+    std::function<Tensor()> loss;
+    /// The loss on held-out data; called without a tape. May be empty.
+    std::function<double()> evaluate;
+    /// Called after each step; returning false ends the training. May be empty.
+    std::function<bool(const StepMetrics&)> report;
+};
+
+/// Runs the steps. Returns how many were done. Throws ValueError for options out of range, and
+/// DivergedError when a loss or gradient is not finite (the parameters are those of the last good
+/// step).
+std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
+                   const TrainCallbacks& callbacks);
+
+/// The loss or its gradient became infinite or NaN.
+class DivergedError : public Error {
+public:
+    using Error::Error;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,105 @@
+// Each rule is there twice: one fused pass over memory for an ordinary backward, and the formula
+// composed of recordable ops for gradients of gradients. The tests hold the two against each other.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/map.h>
+
+namespace tapestry {
+
+// ---- relu ---------------------------------------------------------------------------------------
+
+namespace {
+struct ReluOp final : Op {
+    explicit ReluOp(const Tensor& x) : Op("relu", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        if (!is_recording()) return {map_binary<kernels::ReluGrad>("relu", grads[0], x)};
+        return {where(gt(x, 0), grads[0], scalar(0, x.dtype()))};
+    }
+};
+}  // namespace
+
+Tensor relu(const Tensor& x) {
+    Tensor y = map_unary<kernels::Relu>("relu", x);
+    return record<ReluOp>({x}, y, x);
+}
+
+// ---- gelu ---------------------------------------------------------------------------------------
+
+namespace {
+
+// d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)', 2u = k (x + c x^3)
+Tensor gelu_tanh_slope(const Tensor& x) {
+    const double k = kernels::GeluTanh::kTwoRootTwoOverPi;
+    const double c = kernels::GeluTanh::kCubic;
+    const Tensor squared = square(x);
+    const Tensor s = sigmoid(mul(x * (1.0 + c * squared), k));
+    return s * (1.0 + x * (1.0 - s) * (k * (1.0 + 3 * c * squared)));
+}
+
+Tensor normal_density(const Tensor& x) {
+    return mul(exp(mul(square(x), -0.5)), 0.39894228040143267794);  // 1 / sqrt(2 pi)
+}
+
+// Phi, an op of its own so that the slope of gelu's erf form can be differentiated in turn.
+struct NormalCdfOp final : Op {
+    explicit NormalCdfOp(const Tensor& x) : Op("normal_cdf", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        return {mul(grads[0], normal_density(saved(0)))};
+    }
+};
+
+Tensor normal_cdf(const Tensor& x) {
+    Tensor y = map_unary<kernels::NormalCdf>("normal_cdf", x);
+    return record<NormalCdfOp>({x}, y, x);
+}
+
+struct GeluOp final : Op {
+    GeluOp(const Tensor& x, Gelu form) : Op("gelu", {x}), form_(form) {}
+    std::string attributes() const override { return form_ == Gelu::tanh ? "tanh" : "erf"; }
+
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        const Tensor& g = grads[0];
+        if (!is_recording()) {
+            return {form_ == Gelu::tanh ? map_binary<kernels::GeluTanhGrad>("gelu", g, x)
+                                        : map_binary<kernels::GeluErfGrad>("gelu", g, x)};
+        }
+        if (form_ == Gelu::tanh) return {g * gelu_tanh_slope(x)};
+        return {g * (normal_cdf(x) + x * normal_density(x))};
+    }
+
+private:
+    Gelu form_;
+};
+}  // namespace
+
+Tensor gelu(const Tensor& x, Gelu form) {
+    Tensor y = form == Gelu::tanh ? map_unary<kernels::GeluTanh>("gelu", x)
+                                  : map_unary<kernels::GeluErf>("gelu", x);
+    return record<GeluOp>({x}, y, x, form);
+}
+
+// ---- silu ---------------------------------------------------------------------------------------
+
+namespace {
+struct SiluOp final : Op {
+    explicit SiluOp(const Tensor& x) : Op("silu", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        if (!is_recording()) return {map_binary<kernels::SiluGrad>("silu", grads[0], x)};
+        const Tensor s = sigmoid(x);
+        return {grads[0] * s * (1.0 + x * (1.0 - s))};
+    }
+};
+}  // namespace
+
+Tensor silu(const Tensor& x) {
+    Tensor y = map_unary<kernels::Silu>("silu", x);
+    return record<SiluOp>({x}, y, x);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,261 @@
+#include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/map.h>
+#include <tapestry/ops/reduction.h>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+// A number as an operand beside x. f32 and f64 only, so that the error names the op.
+Tensor constant_like(std::string_view op, const Tensor& x, double value) {
+    check_floating(op, x);
+    return scalar(value, x.dtype());
+}
+
+// Ops on two operands keep their shapes to undo the broadcast.
+struct BinaryOp : Op {
+    using Op::Op;
+    Tensor to_input(std::size_t i, const Tensor& grad) const {
+        return sum_to(grad, inputs()[i].shape);
+    }
+};
+
+}  // namespace
+
+// ---- add ----------------------------------------------------------------------------------------
+
+namespace {
+struct AddOp final : BinaryOp {
+    AddOp() : BinaryOp("add") {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& g = grads[0];
+        return {needs(0) ? to_input(0, g) : Tensor(), needs(1) ? to_input(1, g) : Tensor()};
+    }
+};
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Add>("add", a, b);
+    return record<AddOp>({a, b}, y);
+}
+
+Tensor add(const Tensor& a, double b) { return add(a, constant_like("add", a, b)); }
+Tensor operator+(double a, const Tensor& b) { return add(constant_like("add", b, a), b); }
+
+// The seam that autograd/tape.h declares.
+Tensor accumulate_gradients(const Tensor& a, const Tensor& b) { return add(a, b); }
+
+void accumulate_gradients_in_place(Tensor& a, const Tensor& b) {
+    visit_floating("add", a.dtype(), [&](auto zero) {
+        detail::map_binary_into<decltype(zero), kernels::Add>(a, a.detach(), b);
+    });
+}
+
+// ---- sub ----------------------------------------------------------------------------------------
+
+namespace {
+struct SubOp final : BinaryOp {
+    SubOp() : BinaryOp("sub") {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& g = grads[0];
+        return {needs(0) ? to_input(0, g) : Tensor(), needs(1) ? neg(to_input(1, g)) : Tensor()};
+    }
+};
+}  // namespace
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Sub>("sub", a, b);
+    return record<SubOp>({a, b}, y);
+}
+
+Tensor sub(const Tensor& a, double b) { return sub(a, constant_like("sub", a, b)); }
+Tensor operator-(double a, const Tensor& b) { return sub(constant_like("sub", b, a), b); }
+
+// ---- mul ----------------------------------------------------------------------------------------
+
+namespace {
+struct MulOp final : BinaryOp {
+    MulOp(const Tensor& a, const Tensor& b) : BinaryOp("mul", {a, b}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& g = grads[0];
+        return {needs(0) ? to_input(0, mul(g, saved(1))) : Tensor(),
+                needs(1) ? to_input(1, mul(g, saved(0))) : Tensor()};
+    }
+};
+}  // namespace
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Mul>("mul", a, b);
+    return record<MulOp>({a, b}, y, a, b);
+}
+
+Tensor mul(const Tensor& a, double b) { return mul(a, constant_like("mul", a, b)); }
+Tensor operator*(double a, const Tensor& b) { return mul(constant_like("mul", b, a), b); }
+
+// ---- div ----------------------------------------------------------------------------------------
+
+namespace {
+struct DivOp final : BinaryOp {
+    DivOp(const Tensor& a, const Tensor& b) : BinaryOp("div", {a, b}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& a = saved(0);
+        const Tensor& b = saved(1);
+        const Tensor over_b = div(grads[0], b);
+        return {needs(0) ? to_input(0, over_b) : Tensor(),
+                needs(1) ? to_input(1, neg(mul(over_b, div(a, b)))) : Tensor()};
+    }
+};
+}  // namespace
+
+Tensor div(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Div>("div", a, b);
+    return record<DivOp>({a, b}, y, a, b);
+}
+
+Tensor div(const Tensor& a, double b) { return div(a, constant_like("div", a, b)); }
+Tensor operator/(double a, const Tensor& b) { return div(constant_like("div", b, a), b); }
+
+// ---- pow ----------------------------------------------------------------------------------------
+
+namespace {
+struct PowOp final : BinaryOp {
+    PowOp(const Tensor& a, const Tensor& b) : BinaryOp("pow", {a, b}) {}
+
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& a = saved(0);
+        const Tensor& b = saved(1);
+        Tensor to_a;
+        Tensor to_b;
+        if (needs(0)) {  // b a^(b-1), where b = 0 must not make 0 * 0^-1 a NaN
+            const Tensor zero = scalar(0, b.dtype());
+            const Tensor slope = where(eq(b, 0), zero, mul(b, pow(a, sub(b, 1))));
+            to_a = to_input(0, mul(grads[0], slope));
+        }
+        if (needs(1)) {  // a^b ln a; where a = 0, ln a = -inf and the limit is 0
+            const Tensor at_zero = logical_and(eq(a, 0), ge(b, 0));
+            const Tensor safe_a = where(at_zero, scalar(1, a.dtype()), a);
+            const Tensor slope = where(at_zero, scalar(0, a.dtype()), mul(pow(a, b), log(safe_a)));
+            to_b = to_input(1, mul(grads[0], slope));
+        }
+        return {to_a, to_b};
+    }
+};
+}  // namespace
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Pow>("pow", a, b);
+    return record<PowOp>({a, b}, y, a, b);
+}
+
+Tensor pow(const Tensor& a, double b) {
+    if (b == 2) return square(a);
+    return pow(a, constant_like("pow", a, b));
+}
+
+// ---- maximum and minimum ------------------------------------------------------------------------
+
+namespace {
+// The share of g that goes to a: 1 where a is chosen, 1/2 in a tie, 0 elsewhere.
+struct ExtremumOp final : BinaryOp {
+    ExtremumOp(const char* name, const Tensor& a, const Tensor& b) : BinaryOp(name, {a, b}) {}
+
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& a = saved(0);
+        const Tensor& b = saved(1);
+        const bool largest = name() == "maximum";
+        const Tensor zero = scalar(0, a.dtype());
+        const Tensor shared = where(eq(a, b), mul(grads[0], 0.5), grads[0]);
+        const auto part = [&](std::size_t i, const Tensor& loses) {
+            return needs(i) ? to_input(i, where(loses, zero, shared)) : Tensor();
+        };
+        return {part(0, largest ? lt(a, b) : gt(a, b)), part(1, largest ? gt(a, b) : lt(a, b))};
+    }
+};
+}  // namespace
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Maximum>("maximum", a, b);
+    return record<ExtremumOp>({a, b}, y, "maximum", a, b);
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b) {
+    Tensor y = map_binary<kernels::Minimum>("minimum", a, b);
+    return record<ExtremumOp>({a, b}, y, "minimum", a, b);
+}
+
+// ---- where --------------------------------------------------------------------------------------
+
+namespace {
+struct WhereOp final : BinaryOp {
+    explicit WhereOp(const Tensor& condition) : BinaryOp("where", {condition}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& chosen = saved(0);
+        const Tensor& g = grads[0];
+        const Tensor zero = scalar(0, g.dtype());
+        return {Tensor(), needs(1) ? to_input(1, where(chosen, g, zero)) : Tensor(),
+                needs(2) ? to_input(2, where(chosen, zero, g)) : Tensor()};
+    }
+};
+
+template <class T>
+void choose(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y) {
+    const Shape& shape = y.shape();
+    const Loop<4> loop(shape, {y.strides(), broadcast_strides(condition, shape),
+                               broadcast_strides(a, shape), broadcast_strides(b, shape)});
+    const bool* chosen = condition.data<bool>();
+    const T* from_a = a.data<T>();
+    const T* from_b = b.data<T>();
+    T* to = y.mutable_data<T>();
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            to[offsets[0] + i * loop.inner_stride(0)] =
+                chosen[offsets[1] + i * loop.inner_stride(1)]
+                    ? from_a[offsets[2] + i * loop.inner_stride(2)]
+                    : from_b[offsets[3] + i * loop.inner_stride(3)];
+        }
+    });
+}
+}  // namespace
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+    check_dtype("where", condition, DType::boolean);
+    check_floating("where", a);
+    check_same_dtype("where", a, b);
+    const Shape values = broadcast_shapes("where", a.shape(), b.shape());
+    Tensor y(broadcast_shapes("where", condition.shape(), values), a.dtype());
+    visit_floating("where", a.dtype(),
+                   [&](auto zero) { choose<decltype(zero)>(condition, a, b, y); });
+    return record<WhereOp>({condition, a, b}, y, condition);
+}
+
+// ---- clamp --------------------------------------------------------------------------------------
+
+namespace {
+struct ClampOp final : Op {
+    ClampOp(const Tensor& x, double low, double high) : Op("clamp", {x}), low_(low), high_(high) {}
+    std::string attributes() const override { return fmt::format("[{}, {}]", low_, high_); }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        const Tensor inside = logical_and(ge(x, low_), le(x, high_));
+        return {where(inside, grads[0], scalar(0, x.dtype()))};
+    }
+
+private:
+    double low_;
+    double high_;
+};
+}  // namespace
+
+Tensor clamp(const Tensor& x, double low, double high) {
+    check_floating("clamp", x);
+    require(low <= high, "clamp: low {} is not at most high {}", low, high);
+    const Tensor above = map_binary<kernels::Maximum>("clamp", x, scalar(low, x.dtype()));
+    Tensor y = map_binary<kernels::Minimum>("clamp", above, scalar(high, x.dtype()));
+    return record<ClampOp>({x}, y, x, low, high);
+}
+
+}  // namespace tapestry

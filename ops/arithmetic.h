@@ -1,0 +1,59 @@
+// a + b and its kin, element by element, broadcast as NumPy does.
+//
+// All take f32 or f64, both operands of one type (DTypeError otherwise), and shapes that broadcast
+// (ShapeError otherwise). A gradient with respect to a broadcast operand is summed over the axes
+// along which that operand was repeated. A double stands for a constant of the tensor's type.
+#pragma once
+
+#include <tapestry/autograd/tape.h>
+
+namespace tapestry {
+
+/// a + b. Gradient: g, g.
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor add(const Tensor& a, double b);
+
+/// a - b. Gradient: g, -g.
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, double b);
+
+/// a b. Gradient: g b, g a.
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, double b);
+
+/// a / b. Gradient: g / b, -g a / b^2. Division by zero gives inf or NaN, as in IEEE 754.
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, double b);
+
+/// a^b. Gradient: g b a^(b-1), g a^b ln a (0 where a = 0 and b >= 0, as PyTorch has it). A negative
+/// a with a b that is no whole number gives NaN.
+Tensor pow(const Tensor& a, const Tensor& b);
+/// a^b for a constant b. Gradient: g b a^(b-1), which is 0 for b = 0.
+Tensor pow(const Tensor& a, double b);
+
+/// The larger; NaN if either is. Gradient: g to the larger, half to each where they are equal.
+Tensor maximum(const Tensor& a, const Tensor& b);
+/// The smaller; NaN if either is. Gradient as for maximum.
+Tensor minimum(const Tensor& a, const Tensor& b);
+
+/// condition ? a : b, all three broadcast together; condition is bool. Gradient: g where it chose.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+/// min(max(x, low), high). Gradient: g where low <= x <= high, else 0. Throws ValueError if
+/// low > high or either is NaN.
+Tensor clamp(const Tensor& x, double low, double high);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, double b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, b); }
+Tensor operator+(double a, const Tensor& b);
+Tensor operator-(double a, const Tensor& b);
+Tensor operator*(double a, const Tensor& b);
+Tensor operator/(double a, const Tensor& b);
+
+}  // namespace tapestry

@@ -1,0 +1,191 @@
+// The op: checks, what is saved, and the two backward rules. The fused passes are in
+// attention_heads.cpp; the rule that can itself be differentiated is composed of public ops, here.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/attention.h>
+#include <tapestry/ops/attention_heads.h>
+#include <tapestry/ops/batch.h>
+#include <tapestry/ops/cast.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/keep.h>
+#include <tapestry/ops/masking.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/softmax.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tapestry {
+namespace {
+
+// ---- backward of recordable ops -----------------------------------------------------------------
+
+// What a query may look at: bool, broadcasts to [..., T, S]. Undefined: at everything.
+Tensor allowed_pairs(const Attend& a, const Tensor& mask) {
+    Tensor allowed;
+    if (mask.defined()) {
+        const double nothing = -std::numeric_limits<double>::infinity();
+        allowed = mask.dtype() == DType::boolean ? mask : gt(mask.detach(), nothing);
+    }
+    if (a.causal) {
+        const Tensor past = tril(ones({a.t, a.s}, DType::boolean), a.s - a.t);
+        allowed = allowed.defined() ? logical_and(allowed, past) : past;
+    }
+    return allowed;
+}
+
+// The weights before dropout. No -inf appears: a row that is all masked would turn it into NaN.
+Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& mask) {
+    const Tensor zero = scalar(0, q.dtype());
+    const Tensor allowed = allowed_pairs(a, mask);
+    Tensor scores = matmul(q, transpose(k, -2, -1)) * a.scale;  // [..., T, S]
+    if (mask.defined() && mask.dtype() != DType::boolean) {
+        scores = scores + where(allowed, mask, zero);
+    }
+    if (!allowed.defined()) return softmax(scores, -1);
+    const Tensor low = scalar(-1e30, q.dtype());
+    return where(allowed, softmax(where(allowed, scores, low), -1), zero);
+}
+
+struct AttentionOp final : Op {
+    // saved: q, k, v, mask, weights, kept
+    AttentionOp(const Attend& a, const Tensors& saved) : Op("attention", saved), a_(a) {}
+
+    std::string attributes() const override {
+        std::string text = fmt::format("{}scale={:.4g}", a_.causal ? "causal, " : "", a_.scale);
+        if (a_.dropout > 0) text += fmt::format(", dropout={}", a_.dropout);
+        return text;
+    }
+
+    double flops() const override {  // two products, and only over what is seen
+        double pairs = 0;
+        for (std::int64_t i = 0; i < a_.t; ++i) pairs += static_cast<double>(a_.seen(i));
+        return 2 * pairs * static_cast<double>(a_.d + a_.e) * static_cast<double>(a_.heads());
+    }
+
+    Tensors backward(const Tensors& grads) override {
+        if (is_recording() || needs(3)) return composed(grads[0]);
+        return fused(grads[0]);
+    }
+
+private:
+    Tensors fused(const Tensor& g) {
+        AttendGradients out;
+        if (needs(0)) out.q = a_.heads_inside(a_.t, a_.d, g.dtype());
+        if (needs(1)) out.k = a_.heads_inside(a_.s, a_.d, g.dtype());
+        if (needs(2)) out.v = a_.heads_inside(a_.s, a_.e, g.dtype());
+        const Attended forward{.weights = saved(4), .kept = saved(5)};
+        attend_backward(a_, saved(0), saved(1), saved(2), forward, g, out);
+        return {out.q, out.k, out.v, Tensor()};
+    }
+
+    Tensors composed(const Tensor& g) {
+        const Tensor& q = saved(0);
+        const Tensor& k = saved(1);
+        const Tensor& v = saved(2);
+        const Tensor& kept = saved(5);
+        const Tensor p = composed_weights(a_, q, k, saved(3));
+        const auto after_dropout = [&](const Tensor& x) {
+            return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a_.dropout)) : x;
+        };
+        const Tensor dp = after_dropout(matmul(g, transpose(v, -2, -1)));
+        const Tensor ds = p * (dp - sum(p * dp, {-1}, true));  // [..., T, S]
+        Tensors result(4);
+        if (needs(0)) result[0] = matmul(ds, k) * a_.scale;
+        if (needs(1)) result[1] = matmul(transpose(ds, -2, -1), q) * a_.scale;
+        if (needs(2)) result[2] = matmul(transpose(after_dropout(p), -2, -1), g);
+        if (needs(3)) result[3] = sum_to(ds, inputs()[3].shape);
+        return result;
+    }
+
+    Attend a_;
+};
+
+// ---- checks -------------------------------------------------------------------------------------
+
+constexpr const char* kName = "attention";
+
+void check_operands(const Tensor& q, const Tensor& k, const Tensor& v) {
+    check_floating(kName, q);
+    check_same_dtype(kName, q, k);
+    check_same_dtype(kName, q, v);
+    require<ShapeError>(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2,
+                        "attention: q {}, k {}, v {} need at least two axes, [..., T, D]",
+                        q.shape(), k.shape(), v.shape());
+    require<ShapeError>(
+        q.size(-1) == k.size(-1),
+        "attention: queries {} and keys {} differ in their last size ({} against {})", q.shape(),
+        k.shape(), q.size(-1), k.size(-1));
+    require<ShapeError>(k.size(-2) == v.size(-2), "attention: {} keys {} for {} values {}",
+                        k.size(-2), k.shape(), v.size(-2), v.shape());
+}
+
+void check_options(const Attend& a, const Tensor& q, const AttentionOptions& options) {
+    require(std::isfinite(a.scale), "attention: scale {} is not finite", a.scale);
+    require(a.dropout >= 0 && a.dropout <= 1,
+            "attention: dropout = {} is not a probability from 0 to 1", a.dropout);
+    const Tensor& mask = options.mask;
+    if (!mask.defined()) return;
+    require<DTypeError>(mask.dtype() == DType::boolean || mask.dtype() == q.dtype(),
+                        "attention: the mask is {}; needs bool or {}", mask.dtype(), q.dtype());
+    const Shape scores = a.shape(a.t, a.s);
+    require<ShapeError>(broadcast_shapes("attention: mask", mask.shape(), scores) == scores,
+                        "attention: the mask {} does not broadcast to the scores {}", mask.shape(),
+                        scores);
+}
+
+// q, k and v have the same leading axes.
+Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
+    const std::int64_t d = q.size(-1);
+    const double usual = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
+    return {.leading = leading_shape(q),
+            .t = q.size(-2),
+            .s = k.size(-2),
+            .d = d,
+            .e = v.size(-1),
+            .scale = o.scale.value_or(usual),
+            .causal = o.causal,
+            .dropout = o.dropout};
+}
+
+// x with these leading axes; itself if it has them.
+Tensor with_leading(const Tensor& x, const Shape& leading) {
+    if (leading_shape(x) == leading) return x;
+    Shape shape = leading;
+    shape.push_back(x.size(-2));
+    shape.push_back(x.size(-1));
+    return expand(x, shape);
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values,
+                                    const AttentionOptions& options) {
+    check_operands(queries, keys, values);
+    const Shape leading = broadcast_shapes(
+        kName, broadcast_shapes(kName, leading_shape(queries), leading_shape(keys)),
+        leading_shape(values));
+    const Tensor q = with_leading(queries, leading);
+    const Tensor k = with_leading(keys, leading);
+    const Tensor v = with_leading(values, leading);
+    const Attend a = planned(q, k, v, options);
+    check_options(a, q, options);
+    Attended out;
+    out.y = a.heads_inside(a.t, a.e, q.dtype());
+    const Tensors inputs{q, k, v, options.mask};
+    if (Tape::following(inputs) != nullptr) out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
+    if (a.dropout > 0) {
+        Generator& generator =
+            options.generator != nullptr ? *options.generator : default_generator();
+        out.kept = bernoulli(a.shape(a.t, a.s), 1 - a.dropout, generator);
+    }
+    attend(a, q, k, v, options.mask, out);
+    const Tensors saved{q, k, v, options.mask, out.weights, out.kept};
+    return record<AttentionOp>(inputs, out.y, a, saved);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,50 @@
+// Attention head by head: the fused forward and backward passes behind ops/attention.cpp, on raw
+// numbers, with no idea of a tape.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// The sizes of a problem and what its options come to. q [leading..., T, D], k [leading..., S, D]
+/// and v [leading..., S, E] share their leading axes.
+struct Attend {
+    Shape leading;            ///< [..., H]
+    std::int64_t t, s, d, e;  ///< queries, keys, size of q and k, size of v
+    double scale;
+    bool causal;
+    double dropout;
+
+    std::int64_t heads() const { return numel(leading); }
+    /// [leading..., rows, columns]
+    Shape shape(std::int64_t rows, std::int64_t columns) const;
+    /// How many keys query i sees; below 0 and above S it means none and all.
+    std::int64_t visible(std::int64_t i) const { return causal ? i + 1 + s - t : s; }
+    /// The same from 0 to S.
+    std::int64_t seen(std::int64_t i) const;
+    /// [..., H, rows, columns] as a view of memory in the order [..., rows, H, columns], in which
+    /// merging the heads is free. Uninitialised.
+    Tensor heads_inside(std::int64_t rows, std::int64_t columns, DType dtype) const;
+};
+
+/// What forward computes, and what backward needs of it.
+struct Attended {
+    Tensor y = {};        ///< [..., T, E]
+    Tensor weights = {};  ///< [..., T, S], before dropout; not kept if undefined
+    Tensor kept = {};     ///< bool [..., T, S]: the weights that dropout keeps; all if undefined
+};
+
+/// Fills out.y, and out.weights if that is defined; out.kept is read. `mask` may be undefined.
+void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+            Attended& out);
+
+/// Gradients; those that are undefined are not wanted.
+struct AttendGradients {
+    Tensor q, k, v;
+};
+
+/// Fills `out` from the gradient g of y. `forward` holds what forward left in weights and kept.
+void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
+                     const Attended& forward, const Tensor& g, AttendGradients& out);
+
+}  // namespace tapestry

@@ -1,0 +1,78 @@
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/comparison.h>
+
+#include <functional>
+
+namespace tapestry {
+namespace {
+
+template <class T, class Relation>
+void compare_into(Tensor& y, const Tensor& a, const Tensor& b, Relation holds) {
+    const Loop<3> loop(y.shape(), {y.strides(), broadcast_strides(a, y.shape()),
+                                   broadcast_strides(b, y.shape())});
+    const T* from_a = a.data<T>();
+    const T* from_b = b.data<T>();
+    bool* to = y.mutable_data<bool>();
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            to[offsets[0] + i * loop.inner_stride(0)] =
+                holds(from_a[offsets[1] + i * loop.inner_stride(1)],
+                      from_b[offsets[2] + i * loop.inner_stride(2)]);
+        }
+    });
+}
+
+template <class Relation>
+Tensor compare(std::string_view op, const Tensor& a, const Tensor& b, Relation holds) {
+    check_same_dtype(op, a, b);
+    Tensor y(broadcast_shapes(op, a.shape(), b.shape()), DType::boolean);
+    visit_dtype(a.dtype(), [&](auto zero) { compare_into<decltype(zero)>(y, a, b, holds); });
+    return y;
+}
+
+template <class Relation>
+Tensor combine(std::string_view op, const Tensor& a, const Tensor& b, Relation holds) {
+    check_dtype(op, a, DType::boolean);
+    check_dtype(op, b, DType::boolean);
+    Tensor y(broadcast_shapes(op, a.shape(), b.shape()), DType::boolean);
+    compare_into<bool>(y, a, b, holds);
+    return y;
+}
+
+template <class Relation>
+Tensor compare(std::string_view op, const Tensor& a, double b, Relation holds) {
+    check_defined(op, a);
+    return compare(op, a, scalar(b, a.dtype()), holds);
+}
+
+}  // namespace
+
+Tensor eq(const Tensor& a, const Tensor& b) { return compare("eq", a, b, std::equal_to<>()); }
+Tensor ne(const Tensor& a, const Tensor& b) { return compare("ne", a, b, std::not_equal_to<>()); }
+Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", a, b, std::less<>()); }
+Tensor le(const Tensor& a, const Tensor& b) { return compare("le", a, b, std::less_equal<>()); }
+Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", a, b, std::greater<>()); }
+Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", a, b, std::greater_equal<>()); }
+
+Tensor eq(const Tensor& a, double b) { return compare("eq", a, b, std::equal_to<>()); }
+Tensor ne(const Tensor& a, double b) { return compare("ne", a, b, std::not_equal_to<>()); }
+Tensor lt(const Tensor& a, double b) { return compare("lt", a, b, std::less<>()); }
+Tensor le(const Tensor& a, double b) { return compare("le", a, b, std::less_equal<>()); }
+Tensor gt(const Tensor& a, double b) { return compare("gt", a, b, std::greater<>()); }
+Tensor ge(const Tensor& a, double b) { return compare("ge", a, b, std::greater_equal<>()); }
+
+Tensor logical_not(const Tensor& a) {
+    return combine("logical_not", a, scalar(0, DType::boolean), std::equal_to<>());
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+    return combine("logical_and", a, b, std::logical_and<>());
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+    return combine("logical_or", a, b, std::logical_or<>());
+}
+
+}  // namespace tapestry

@@ -1,0 +1,31 @@
+// Comparisons and logic, element by element, broadcast as NumPy does. Results are bool tensors:
+// constants, through which no gradient flows.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// a == b, a != b, a < b, a <= b, a > b, a >= b for tensors of one dtype (any). A comparison with
+/// NaN is false, but for ne. Throws DTypeError and ShapeError.
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, const Tensor& b);
+
+/// The same against one number, converted to a's dtype.
+Tensor eq(const Tensor& a, double b);
+Tensor ne(const Tensor& a, double b);
+Tensor lt(const Tensor& a, double b);
+Tensor le(const Tensor& a, double b);
+Tensor gt(const Tensor& a, double b);
+Tensor ge(const Tensor& a, double b);
+
+/// Logic on bool tensors.
+Tensor logical_not(const Tensor& a);
+Tensor logical_and(const Tensor& a, const Tensor& b);
+Tensor logical_or(const Tensor& a, const Tensor& b);
+
+}  // namespace tapestry

@@ -1,0 +1,48 @@
+// The gradient of "keep some" is "keep the same ones": one function, which records itself, is the
+// forward pass and the backward pass of every order.
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/dropout.h>
+#include <tapestry/ops/keep.h>
+
+namespace tapestry {
+namespace {
+
+Tensor keep(const Tensor& x, const Tensor& kept, double p);
+
+struct DropoutOp final : Op {
+    DropoutOp(const Tensor& kept, double p) : Op("dropout", {kept}), p_(p) {}
+    std::string attributes() const override { return fmt::format("p={}", p_); }
+    Tensors backward(const Tensors& grads) override { return {keep(grads[0], saved(0), p_)}; }
+
+private:
+    double p_;
+};
+
+Tensor keep(const Tensor& x, const Tensor& kept, double p) {
+    const Tensor in = dense(x);
+    Tensor y(x.shape(), x.dtype());
+    visit_floating("dropout", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* from = in.data<T>();
+        const bool* chosen = kept.data<bool>();
+        T* to = y.mutable_data<T>();
+        const T factor = static_cast<T>(keep_factor(p));
+        parallel_for(y.numel(), kGrain, [=](std::int64_t begin, std::int64_t end) {
+            keep_some(to + begin, from + begin, chosen + begin, factor, end - begin);
+        });
+    });
+    return record<DropoutOp>({x}, y, kept, p);
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
+    check_floating("dropout", x);
+    require(p >= 0 && p <= 1, "dropout: p = {} is not a probability from 0 to 1", p);
+    if (!training || p == 0) return x;
+    return keep(x, bernoulli(x.shape(), 1 - p, generator), p);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,17 @@
+// Dropout: numbers set to zero at random while training.
+#pragma once
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/random.h>
+
+namespace tapestry {
+
+/// y_i = m_i x_i / (1 - p), where m_i is 0 with probability p and 1 otherwise: the expectation of y
+/// is x. When not training, or with p = 0, x itself. Gradient: g m / (1 - p), with the same m. f32
+/// or f64 (DTypeError); throws ValueError unless 0 <= p <= 1.
+/// Source: Srivastava et al. 2014, "Dropout: A Simple Way to Prevent Neural Networks from
+/// Overfitting"; scaled while training, so that nothing is left to do afterwards.
+Tensor dropout(const Tensor& x, double p, bool training = true,
+               Generator& generator = default_generator());
+
+}  // namespace tapestry

@@ -1,0 +1,173 @@
+#include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/map.h>
+
+namespace tapestry {
+
+// ---- neg, abs, square ---------------------------------------------------------------------------
+
+namespace {
+struct NegOp final : Op {
+    NegOp() : Op("neg") {}
+    Tensors backward(const Tensors& grads) override { return {neg(grads[0])}; }
+};
+}  // namespace
+
+Tensor neg(const Tensor& x) {
+    Tensor y = map_unary<kernels::Neg>("neg", x);
+    return record<NegOp>({x}, y);
+}
+
+namespace {
+struct AbsOp final : Op {
+    explicit AbsOp(const Tensor& x) : Op("abs", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        const Tensor& g = grads[0];
+        const Tensor zero = scalar(0, x.dtype());
+        return {where(gt(x, 0), g, where(lt(x, 0), neg(g), zero))};
+    }
+};
+}  // namespace
+
+Tensor abs(const Tensor& x) {
+    Tensor y = map_unary<kernels::Abs>("abs", x);
+    return record<AbsOp>({x}, y, x);
+}
+
+namespace {
+struct SquareOp final : Op {
+    explicit SquareOp(const Tensor& x) : Op("square", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        return {mul(mul(grads[0], saved(0)), 2)};
+    }
+};
+}  // namespace
+
+Tensor square(const Tensor& x) {
+    Tensor y = map_unary<kernels::Square>("square", x);
+    return record<SquareOp>({x}, y, x);
+}
+
+// ---- sqrt, rsqrt --------------------------------------------------------------------------------
+
+namespace {
+struct SqrtOp final : Op {
+    explicit SqrtOp(const Tensor& y) : Op("sqrt", {y}) {}
+    Tensors backward(const Tensors& grads) override {
+        return {div(mul(grads[0], 0.5), saved(0))};
+    }
+};
+}  // namespace
+
+Tensor sqrt(const Tensor& x) {
+    Tensor y = map_unary<kernels::Sqrt>("sqrt", x);
+    return record<SqrtOp>({x}, y, y);
+}
+
+namespace {
+struct RsqrtOp final : Op {
+    explicit RsqrtOp(const Tensor& y) : Op("rsqrt", {y}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& y = saved(0);
+        return {mul(mul(grads[0], -0.5), mul(y, square(y)))};
+    }
+};
+}  // namespace
+
+Tensor rsqrt(const Tensor& x) {
+    Tensor y = map_unary<kernels::Rsqrt>("rsqrt", x);
+    return record<RsqrtOp>({x}, y, y);
+}
+
+// ---- exp, log -----------------------------------------------------------------------------------
+
+namespace {
+struct ExpOp final : Op {
+    explicit ExpOp(const Tensor& y) : Op("exp", {y}) {}
+    Tensors backward(const Tensors& grads) override { return {mul(grads[0], saved(0))}; }
+};
+}  // namespace
+
+Tensor exp(const Tensor& x) {
+    Tensor y = map_unary<kernels::Exp>("exp", x);
+    return record<ExpOp>({x}, y, y);
+}
+
+namespace {
+struct LogOp final : Op {
+    explicit LogOp(const Tensor& x) : Op("log", {x}) {}
+    Tensors backward(const Tensors& grads) override { return {div(grads[0], saved(0))}; }
+};
+}  // namespace
+
+Tensor log(const Tensor& x) {
+    Tensor y = map_unary<kernels::Log>("log", x);
+    return record<LogOp>({x}, y, x);
+}
+
+// ---- sin, cos -----------------------------------------------------------------------------------
+
+namespace {
+struct SinOp final : Op {
+    explicit SinOp(const Tensor& x) : Op("sin", {x}) {}
+    Tensors backward(const Tensors& grads) override { return {mul(grads[0], cos(saved(0)))}; }
+};
+}  // namespace
+
+Tensor sin(const Tensor& x) {
+    Tensor y = map_unary<kernels::Sin>("sin", x);
+    return record<SinOp>({x}, y, x);
+}
+
+namespace {
+struct CosOp final : Op {
+    explicit CosOp(const Tensor& x) : Op("cos", {x}) {}
+    Tensors backward(const Tensors& grads) override {
+        return {neg(mul(grads[0], sin(saved(0))))};
+    }
+};
+}  // namespace
+
+Tensor cos(const Tensor& x) {
+    Tensor y = map_unary<kernels::Cos>("cos", x);
+    return record<CosOp>({x}, y, x);
+}
+
+// ---- tanh, sigmoid: fused where nobody records, composed where somebody does --------------------
+
+namespace {
+struct TanhOp final : Op {
+    explicit TanhOp(const Tensor& y) : Op("tanh", {y}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& y = saved(0);
+        if (!is_recording()) return {map_binary<kernels::TanhGrad>("tanh", grads[0], y)};
+        return {mul(grads[0], 1.0 - square(y))};
+    }
+};
+}  // namespace
+
+Tensor tanh(const Tensor& x) {
+    Tensor y = map_unary<kernels::Tanh>("tanh", x);
+    return record<TanhOp>({x}, y, y);
+}
+
+namespace {
+struct SigmoidOp final : Op {
+    explicit SigmoidOp(const Tensor& y) : Op("sigmoid", {y}) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& y = saved(0);
+        if (!is_recording()) return {map_binary<kernels::SigmoidGrad>("sigmoid", grads[0], y)};
+        return {mul(grads[0], mul(y, 1.0 - y))};
+    }
+};
+}  // namespace
+
+Tensor sigmoid(const Tensor& x) {
+    Tensor y = map_unary<kernels::Sigmoid>("sigmoid", x);
+    return record<SigmoidOp>({x}, y, y);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,314 @@
+// Two pairs, each the other's gradient: whole rows (select, add), and single elements (gather,
+// scatter_add). Adding by index is shared among threads by columns, never by rows: all additions to
+// one place come from one thread, in the order of the indices, so sums do not depend on threads.
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// "[1, 3]": element `index`, in row-major order, of this shape.
+Shape position_of(std::int64_t index, const Shape& shape) {
+    Shape position = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        position[axis] = index % shape[axis];
+        index /= shape[axis];
+    }
+    return position;
+}
+
+// The ids row-major, all of them in [0, size).
+Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
+    check_dtype(op, ids, DType::i64);
+    const Tensor row_major = dense(ids);
+    const std::int64_t* id = row_major.data<std::int64_t>();
+    for (std::int64_t i = 0; i < ids.numel(); ++i) {
+        if (id[i] >= 0 && id[i] < size) continue;
+        fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op,
+                         position_of(i, ids.shape()), id[i], size - 1);
+    }
+    return row_major;
+}
+
+struct IndexOp : Op {
+    IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
+    std::string attributes() const override { return fmt::format("axis {}", axis_); }
+
+protected:
+    int axis() const { return axis_; }
+
+private:
+    int axis_;
+};
+
+// ---- rows: select and add -----------------------------------------------------------------------
+
+// A tensor as [outer, size, inner] around one axis.
+struct Slabs {
+    std::int64_t outer, size, inner;
+    Slabs(const Shape& shape, int axis)
+        : outer(numel(shape.sub(0, axis))),
+          size(shape[axis]),
+          inner(numel(shape.sub(axis + 1, shape.rank()))) {}
+};
+
+// to[o, i, :] = from[o, ids[i], :]
+template <class T>
+void select_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
+    const Slabs slabs(from.shape(), axis);
+    const std::int64_t n = ids.numel();
+    const std::int64_t* id = ids.data<std::int64_t>();
+    const T* source = from.data<T>();
+    T* target = to.mutable_data<T>();
+    const std::int64_t grain = kGrain / std::max<std::int64_t>(1, slabs.inner);
+    parallel_for(slabs.outer * n, grain, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t r = begin; r < end; ++r) {
+            const T* row = source + (r / n * slabs.size + id[r % n]) * slabs.inner;
+            std::copy(row, row + slabs.inner, target + r * slabs.inner);
+        }
+    });
+}
+
+// to[o, ids[i], :] += from[o, i, :], each thread its own columns of its own o.
+template <class T>
+void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
+    constexpr std::int64_t kColumns = 64;
+    const Slabs slabs(to.shape(), axis);
+    const std::int64_t n = ids.numel();
+    const std::int64_t* id = ids.data<std::int64_t>();
+    const T* source = from.data<T>();
+    T* target = to.mutable_data<T>();
+    const std::int64_t strips = (slabs.inner + kColumns - 1) / kColumns;
+    const std::int64_t work = std::max<std::int64_t>(1, n * std::min(kColumns, slabs.inner));
+    parallel_for(slabs.outer * strips, kGrain / work, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+            const std::int64_t o = chunk / strips;
+            const std::int64_t first = chunk % strips * kColumns;
+            const std::int64_t width = std::min(kColumns, slabs.inner - first);
+            for (std::int64_t i = 0; i < n; ++i) {
+                const T* x = source + (o * n + i) * slabs.inner + first;
+                T* y = target + (o * slabs.size + id[i]) * slabs.inner + first;
+                for (std::int64_t c = 0; c < width; ++c) y[c] += x[c];
+            }
+        }
+    });
+}
+
+// Not public: adds to zeros of `shape`. ids are checked and row-major.
+Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& source);
+
+struct IndexSelectOp final : IndexOp {
+    IndexSelectOp(int axis, const Tensor& ids) : IndexOp("index_select", axis, ids) {}
+    double flops() const override { return 0; }
+    Tensors backward(const Tensors& grads) override {
+        return {index_add(inputs()[0].shape, axis(), saved(0), grads[0])};
+    }
+};
+
+struct IndexAddOp final : IndexOp {
+    IndexAddOp(int axis, const Tensor& ids) : IndexOp("index_add", axis, ids) {}
+    Tensors backward(const Tensors& grads) override {
+        return {index_select(grads[0], axis(), saved(0))};
+    }
+};
+
+Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& source) {
+    const Tensor from = dense(source);
+    Tensor y = zeros(shape, source.dtype());
+    visit_floating("index_add", y.dtype(),
+                   [&](auto zero) { add_rows<decltype(zero)>(from, axis, ids, y); });
+    return record<IndexAddOp>({source}, y, axis, ids);
+}
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, int axis, const Tensor& ids) {
+    check_defined("index_select", x);
+    const int a = normalize_axis("index_select", axis, x.rank());
+    const Tensor chosen = checked_ids("index_select", ids, x.size(a));
+    require<ShapeError>(ids.rank() == 1, "index_select: ids are {}, not a vector; see gather",
+                        ids.shape());
+    Shape shape = x.shape();
+    shape[a] = ids.numel();
+    Tensor y(shape, x.dtype());
+    const Tensor in = dense(x);
+    visit_dtype(x.dtype(), [&](auto zero) { select_rows<decltype(zero)>(in, a, chosen, y); });
+    return record<IndexSelectOp>({x}, y, a, chosen);
+}
+
+// ---- embedding ----------------------------------------------------------------------------------
+
+namespace {
+struct EmbeddingOp final : Op {
+    explicit EmbeddingOp(const Tensor& ids) : Op("embedding", {ids}) {}
+    double flops() const override { return 0; }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& ids = saved(0);
+        const Shape& table = inputs()[0].shape;  // [V, C]
+        return {index_add(table, 0, ids, reshape(grads[0], {ids.numel(), table[1]}))};
+    }
+};
+}  // namespace
+
+Tensor embedding(const Tensor& weight, const Tensor& ids) {
+    check_floating("embedding", weight);
+    require<ShapeError>(weight.rank() == 2, "embedding: the weight is {}, not [V, C]",
+                        weight.shape());
+    const Tensor chosen = reshape(checked_ids("embedding", ids, weight.size(0)), {ids.numel()});
+    Shape shape = ids.shape();
+    shape.push_back(weight.size(1));
+    Tensor y(shape, weight.dtype());
+    const Tensor table = dense(weight);
+    visit_floating("embedding", y.dtype(),
+                   [&](auto zero) { select_rows<decltype(zero)>(table, 0, chosen, y); });
+    return record<EmbeddingOp>({weight}, y, chosen);
+}
+
+// ---- elements: gather and scatter_add -----------------------------------------------------------
+
+namespace {
+
+void check_element_ids(std::string_view op, const Tensor& x, int axis, const Tensor& ids) {
+    bool fits = ids.rank() == x.rank();
+    for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.size(a) <= x.size(a);
+    require<ShapeError>(fits, "{}: ids {} do not fit {}: the same rank, no larger but on axis {}",
+                        op, ids.shape(), x.shape(), axis);
+}
+
+// Calls f(where the line starts in a tensor shaped like ids, where in x) for every line along the
+// axis. Lines do not share elements of x, so they may run on several threads.
+template <class F>
+void for_each_line(const Tensor& ids, const Tensor& x, int axis, F&& f) {
+    Shape lines = ids.shape();
+    Strides in_ids = contiguous_strides(ids.shape());
+    Strides in_x = x.strides();
+    lines.erase(axis);
+    in_ids.erase(axis);
+    in_x.erase(axis);
+    const Loop<2> loop(lines, {in_ids, in_x});
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            f(offsets[0] + i * loop.inner_stride(0), offsets[1] + i * loop.inner_stride(1));
+        }
+    });
+}
+
+// Along one axis: the line's length in ids, and the steps between its elements.
+struct Line {
+    std::int64_t count, step, x_step;
+    Line(const Tensor& ids, const Tensor& x, int axis)
+        : count(ids.size(axis)),
+          step(contiguous_strides(ids.shape())[axis]),
+          x_step(x.strides()[axis]) {}
+};
+
+// y has the shape of ids; x is read with whatever strides it has.
+template <class T>
+void gather_elements(const Tensor& x, int axis, const Tensor& ids, Tensor& y) {
+    const Line line(ids, x, axis);
+    const std::int64_t* id = ids.data<std::int64_t>();
+    const T* from = x.data<T>();
+    T* to = y.mutable_data<T>();
+    for_each_line(ids, x, axis, [=](std::int64_t start, std::int64_t x_start) {
+        for (std::int64_t i = 0; i < line.count; ++i) {
+            const std::int64_t at = start + i * line.step;
+            to[at] = from[x_start + id[at] * line.x_step];
+        }
+    });
+}
+
+// source has the shape of ids and is row-major.
+template <class T>
+void scatter_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& source) {
+    const Line line(ids, y, axis);
+    const std::int64_t* id = ids.data<std::int64_t>();
+    const T* from = source.data<T>();
+    T* to = y.mutable_data<T>();
+    for_each_line(ids, y, axis, [=](std::int64_t start, std::int64_t y_start) {
+        for (std::int64_t i = 0; i < line.count; ++i) {
+            const std::int64_t at = start + i * line.step;
+            to[y_start + id[at] * line.x_step] += from[at];
+        }
+    });
+}
+
+struct GatherOp final : IndexOp {
+    GatherOp(int axis, const Tensor& ids) : IndexOp("gather", axis, ids) {}
+    double flops() const override { return 0; }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor nothing = zeros(inputs()[0].shape, inputs()[0].dtype);
+        return {scatter_add(nothing, axis(), saved(0), grads[0])};
+    }
+};
+
+struct ScatterAddOp final : IndexOp {
+    ScatterAddOp(int axis, const Tensor& ids) : IndexOp("scatter_add", axis, ids) {}
+    Tensors backward(const Tensors& grads) override {
+        return {grads[0], needs(1) ? gather(grads[0], axis(), saved(0)) : Tensor()};
+    }
+};
+
+// The corner of source that has the shape of ids.
+Tensor corner(const Tensor& source, const Shape& shape) {
+    Tensor result = source;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] < result.size(axis)) result = slice(result, axis, 0, shape[axis]);
+    }
+    return result;
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& x, int axis, const Tensor& ids) {
+    check_defined("gather", x);
+    const int a = normalize_axis("gather", axis, x.rank());
+    const Tensor chosen = checked_ids("gather", ids, x.size(a));
+    check_element_ids("gather", x, a, ids);
+    Tensor y(ids.shape(), x.dtype());
+    visit_dtype(x.dtype(), [&](auto zero) { gather_elements<decltype(zero)>(x, a, chosen, y); });
+    return record<GatherOp>({x}, y, a, chosen);
+}
+
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& source) {
+    check_floating("scatter_add", x);
+    check_same_dtype("scatter_add", x, source);
+    const int a = normalize_axis("scatter_add", axis, x.rank());
+    const Tensor chosen = checked_ids("scatter_add", ids, x.size(a));
+    check_element_ids("scatter_add", x, a, ids);
+    bool covered = source.rank() == ids.rank();
+    for (int i = 0; covered && i < ids.rank(); ++i) covered = ids.size(i) <= source.size(i);
+    require<ShapeError>(covered, "scatter_add: ids {} are larger than the source {}", ids.shape(),
+                        source.shape());
+    const Tensor added = corner(source, ids.shape());
+    const Tensor from = dense(added);
+    Tensor y = x.clone();
+    visit_floating("scatter_add", y.dtype(),
+                   [&](auto zero) { scatter_elements<decltype(zero)>(y, a, chosen, from); });
+    return record<ScatterAddOp>({x, added}, y, a, chosen);
+}
+
+// ---- one_hot ------------------------------------------------------------------------------------
+
+Tensor one_hot(const Tensor& ids, std::int64_t classes, DType dtype) {
+    check_defined("one_hot", ids);
+    require(classes >= 0, "one_hot: {} classes", classes);
+    const Tensor chosen = checked_ids("one_hot", ids, classes);
+    Shape shape = ids.shape();
+    shape.push_back(classes);
+    Tensor y = zeros(shape, dtype);
+    const std::int64_t* id = chosen.data<std::int64_t>();
+    visit_dtype(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        T* to = y.mutable_data<T>();
+        for (std::int64_t i = 0; i < ids.numel(); ++i) to[i * classes + id[i]] = T(1);
+    });
+    return y;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,35 @@
+// Elements and rows chosen by number.
+//
+// Indices are i64 (DTypeError) and lie in [0, size): they do not count from the end. One that does
+// not throws IndexError, which tells where it stands and what it is. What reads by index has a
+// gradient that adds by index, and the other way round; additions to one place happen in the order
+// of the indices, with any number of threads.
+#pragma once
+
+#include <tapestry/autograd/tape.h>
+
+namespace tapestry {
+
+/// y[..., :] = weight[ids[...], :] for weight [V, C] (f32 or f64), ids of any shape. Gradient: row
+/// by row, g added to the rows of zeros [V, C] that were read.
+Tensor embedding(const Tensor& weight, const Tensor& ids);
+
+/// x at positions ids [n] along `axis`, a copy; any dtype. Gradient: g added to zeros at these
+/// positions.
+Tensor index_select(const Tensor& x, int axis, const Tensor& ids);
+
+/// PyTorch's gather: along axis 0 of three, y[i, j, k] = x[ids[i, j, k], j, k]. ids has the rank of
+/// x and at most its size on every axis but `axis` (ShapeError); the result has the shape of ids.
+/// Any dtype. Gradient: scatter_add(zeros, axis, ids, g).
+Tensor gather(const Tensor& x, int axis, const Tensor& ids);
+
+/// PyTorch's scatter_add: a copy of x in which, along axis 0 of three,
+/// y[ids[i, j, k], j, k] += source[i, j, k] for every i, j, k of ids. ids is nowhere larger than
+/// source, nor, but for `axis`, than x (ShapeError). f32 or f64. Gradient: g to x,
+/// gather(g, axis, ids) to source.
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& source);
+
+/// y[..., c] = 1 where c = ids[...], else 0, for c < classes. A constant.
+Tensor one_hot(const Tensor& ids, std::int64_t classes, DType dtype = DType::f32);
+
+}  // namespace tapestry

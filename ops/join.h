@@ -1,0 +1,40 @@
+// Tensors put together and taken apart along an axis.
+//
+// All take any dtype; tensors joined must share theirs (DTypeError).
+#pragma once
+
+#include <tapestry/autograd/tape.h>
+
+#include <vector>
+
+namespace tapestry {
+
+/// The tensors one after the other along `axis`; their other sizes must agree (ShapeError). A new
+/// tensor. Gradient: to each tensor its part of g. Throws ValueError for an empty list.
+Tensor concat(const Tensors& tensors, int axis = 0);
+
+/// x cut along `axis` into pieces of these sizes, which must add up to the size of the axis
+/// (ShapeError). Views of x. Gradient: the pieces' gradients one after the other, zeros for pieces
+/// nothing flowed back to; all in one pass over memory.
+Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis = 0);
+
+/// x cut along `axis` into pieces of `chunk`, the last one smaller where it does not divide the
+/// size. Throws ValueError unless chunk >= 1.
+Tensors split(const Tensor& x, std::int64_t chunk, int axis = 0);
+
+/// Tensors of one shape (ShapeError) laid side by side along a new axis, which becomes axis `axis`
+/// of the result.
+Tensor stack(const Tensors& tensors, int axis = 0);
+
+/// What is added before and after an axis.
+struct Padding {
+    std::int64_t before = 0;
+    std::int64_t after = 0;
+};
+
+/// x framed by `value`: padding[i].before and .after elements along axis i. Gradient: the part of g
+/// where x lies. Throws ShapeError unless there is one entry per axis, ValueError for a negative
+/// one.
+Tensor pad(const Tensor& x, const std::vector<Padding>& padding, double value = 0);
+
+}  // namespace tapestry

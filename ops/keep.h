@@ -1,0 +1,19 @@
+// The arithmetic of dropout, shared by dropout and attention: some numbers are kept and scaled, the
+// others become zero.
+#pragma once
+
+#include <cstdint>
+
+namespace tapestry {
+
+/// What is kept is scaled by this, so that the expectation stays what it was: 1 / (1 - p). With
+/// p = 1 nothing is kept and the factor does not matter.
+inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
+
+/// y[i] = kept[i] ? factor x[i] : 0; y may be x.
+template <class T>
+void keep_some(T* y, const T* x, const bool* kept, T factor, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = kept[i] ? factor * x[i] : T(0);
+}
+
+}  // namespace tapestry

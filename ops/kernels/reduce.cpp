@@ -1,0 +1,96 @@
+// Compiled once per ISA; fold.h has the loops over a row, here are those over columns.
+#include <tapestry/ops/kernels/fold.h>
+#include <tapestry/ops/kernels/reduce.h>
+
+namespace tapestry::kernels::TAPESTRY_ISA_NAME {
+namespace {
+
+template <class F, class T>
+void fold_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
+    const Plain<T> map{F::template kIdentity<T>};
+    for (std::int64_t r = 0; r < rows; ++r) y[r] = fold_row<F>(x + r * n, n, map);
+}
+
+// kVectors columns wide, four rows at a time: sums stay in registers from the first row to the
+// last, and of four rows two pairs are added first, which also quarters the rounding.
+template <class F, int kVectors, class T, class Load, class Store>
+void fold_strip(std::int64_t rows, const Load& load_at, const Store& store_at) {
+    Batch<T> acc[kVectors];
+    for (Batch<T>& a : acc) a = Batch<T>(F::template kIdentity<T>);
+    std::int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        for (int v = 0; v < kVectors; ++v) {
+            const Batch<T> first = F::combine(load_at(i, v), load_at(i + 1, v));
+            const Batch<T> second = F::combine(load_at(i + 2, v), load_at(i + 3, v));
+            acc[v] = F::combine(acc[v], F::combine(first, second));
+        }
+    }
+    for (; i < rows; ++i) {
+        for (int v = 0; v < kVectors; ++v) acc[v] = F::combine(acc[v], load_at(i, v));
+    }
+    for (int v = 0; v < kVectors; ++v) store_at(v, acc[v]);
+}
+
+template <class F, class T>
+void fold_columns(T* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n) {
+    constexpr std::int64_t kStep = kLanes<T>;
+    std::int64_t j = 0;
+    const auto load_at = [&](std::int64_t i, int v) { return load(x + i * stride + j + v * kStep); };
+    const auto store_at = [&](int v, const Batch<T>& a) { store(y + j + v * kStep, a); };
+    for (; j + 4 * kStep <= n; j += 4 * kStep) fold_strip<F, 4, T>(rows, load_at, store_at);
+    for (; j + kStep <= n; j += kStep) fold_strip<F, 1, T>(rows, load_at, store_at);
+    if (j == n) return;
+    fold_strip<F, 1, T>(
+        rows, [&](std::int64_t i, int) { return load_partial(x + i * stride + j, n - j); },
+        [&](int, const Batch<T>& a) { store_partial(y + j, a, n - j); });
+}
+
+template <class T>
+void logsumexp_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
+    for (std::int64_t r = 0; r < rows; ++r) y[r] = row_logsumexp(x + r * n, n);
+}
+
+// xsimd has no widening of floats to doubles; the compilers' own vectors do.
+template <class T>
+double sum_of_squares(const T* x, std::int64_t n) {
+    using Narrow __attribute__((vector_size(8 * sizeof(T)))) = T;
+    using Wide __attribute__((vector_size(8 * sizeof(double)))) = double;
+    Wide acc[2] = {};
+    std::int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        for (int k = 0; k < 2; ++k) {
+            Narrow narrow;
+            __builtin_memcpy(&narrow, x + i + 8 * k, sizeof narrow);
+            const Wide wide = __builtin_convertvector(narrow, Wide);
+            acc[k] += wide * wide;
+        }
+    }
+    const Wide both = acc[0] + acc[1];
+    double sum = 0;
+    for (int lane = 0; lane < 8; ++lane) sum += both[lane];
+    for (; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    return sum;
+}
+
+template <class T>
+void fill(Reduce<T>& kernels) {
+    kernels.sum = {fold_rows<SumFold, T>, fold_columns<SumFold, T>};
+    kernels.max = {fold_rows<MaxFold, T>, fold_columns<MaxFold, T>};
+    kernels.min = {fold_rows<MinFold, T>, fold_columns<MinFold, T>};
+    kernels.logsumexp = logsumexp_rows<T>;
+    kernels.sum_of_squares = sum_of_squares<T>;
+}
+
+}  // namespace
+
+template <>
+void install(Reduce<float>& kernels) {
+    fill(kernels);
+}
+
+template <>
+void install(Reduce<double>& kernels) {
+    fill(kernels);
+}
+
+}  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

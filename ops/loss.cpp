@@ -1,0 +1,179 @@
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/softmax.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+void check_cross_entropy(const Tensor& logits, const Tensor& targets,
+                         const CrossEntropyOptions& options) {
+    check_floating("cross_entropy", logits);
+    check_dtype("cross_entropy", targets, DType::i64);
+    require<ShapeError>(logits.rank() >= 1,
+                        "cross_entropy: logits are a scalar; the last axis holds the classes");
+    const Shape wanted = logits.shape().sub(0, logits.rank() - 1);
+    require<ShapeError>(targets.shape() == wanted,
+                        "cross_entropy: targets are {}, but logits {} ask for {}", targets.shape(),
+                        logits.shape(), wanted);
+    const double smoothing = options.label_smoothing;
+    require<ValueError>(smoothing >= 0 && smoothing <= 1,
+                        "cross_entropy: label_smoothing {} is not from 0 to 1", smoothing);
+}
+
+// Checks every target; returns how many rows count.
+std::int64_t count_targets(const Tensor& targets, std::int64_t classes, std::int64_t ignored) {
+    const std::int64_t* target = targets.data<std::int64_t>();
+    std::int64_t counted = 0;
+    for (std::int64_t i = 0; i < targets.numel(); ++i) {
+        if (target[i] == ignored) continue;
+        ++counted;
+        require<IndexError>(target[i] >= 0 && target[i] < classes,
+                            "cross_entropy: target {} at position {} is outside the {} classes "
+                            "(0 to {}; {} is ignored)",
+                            target[i], i, classes, classes - 1, ignored);
+    }
+    return counted;
+}
+
+// An exponential costs about as much as eight additions.
+std::int64_t rows_per_chunk(std::int64_t classes) {
+    return kGrain / 8 / std::max<std::int64_t>(classes, 1);
+}
+
+template <class T>
+typename kernels::CrossEntropy<T>::Rows rows_of(const Tensor& logits, const Tensor& targets,
+                                                const CrossEntropyOptions& options) {
+    return {logits.data<T>(), targets.data<std::int64_t>(), logits.shape().back(),
+            options.ignore_index, static_cast<T>(options.label_smoothing)};
+}
+
+struct CrossEntropyOp final : Op {
+    CrossEntropyOp(const Tensor& logits, const Tensor& targets, const Tensor& lse,
+                   const CrossEntropyOptions& o, std::int64_t n)
+        : Op("cross_entropy", {logits, targets, lse}), options(o), counted(n) {}
+    std::string attributes() const override {
+        constexpr const char* kNames[] = {"mean", "sum", "none"};
+        return fmt::format("reduction={}, label_smoothing={}, ignore_index={}",
+                           kNames[static_cast<int>(options.reduction)], options.label_smoothing,
+                           options.ignore_index);
+    }
+    double flops() const override { return 5.0 * static_cast<double>(numel(inputs()[0].shape)); }
+    Tensors backward(const Tensors& grads) override {
+        return {is_recording() ? recordable(grads[0]) : fused(grads[0])};
+    }
+    Tensor fused(const Tensor& grad) const;
+    Tensor recordable(const Tensor& grad) const;
+    // A mean over no rows is NaN, but its rows' gradients are 0 like those of any ignored row.
+    double share() const {
+        const bool divided = options.reduction == Reduction::mean && counted > 0;
+        return divided ? 1 / static_cast<double>(counted) : 1;
+    }
+    template <class T>
+    void fill_targets(Tensor& q, Tensor& weight) const;
+
+    CrossEntropyOptions options;
+    std::int64_t counted;
+};
+
+Tensor CrossEntropyOp::fused(const Tensor& grad) const {
+    const Tensor logits = dense(saved(0));
+    const Tensor& targets = saved(1);
+    const Tensor g = dense(grad);  // one number, or one per row
+    const std::int64_t g_step = options.reduction == Reduction::none ? 1 : 0;
+    Tensor dx(logits.shape(), logits.dtype());
+    visit_floating("cross_entropy", logits.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().cross_entropy.backward;
+        const auto rows = rows_of<T>(logits, targets, options);
+        T* const to = dx.mutable_data<T>();
+        const T* const lse = saved(2).data<T>();
+        parallel_for(targets.numel(), rows_per_chunk(rows.classes), [&](auto begin, auto end) {
+            kernel(to, lse, g.data<T>(), g_step, static_cast<T>(share()), rows, begin, end);
+        });
+    });
+    return dx;
+}
+
+// What to subtract from softmax(logits), and by what to multiply the difference: constants, both 0
+// in ignored rows. q [..., V], weight [..., 1]
+template <class T>
+void CrossEntropyOp::fill_targets(Tensor& q, Tensor& weight) const {
+    const Tensor& targets = saved(1);
+    const std::int64_t classes = inputs()[0].shape.back();
+    const std::int64_t* target = targets.data<std::int64_t>();
+    T* const to = q.mutable_data<T>();
+    T* const weights = weight.mutable_data<T>();
+    const double spread = options.label_smoothing / static_cast<double>(classes);
+    for (std::int64_t r = 0; r < targets.numel(); ++r) {
+        if (target[r] == options.ignore_index) continue;
+        std::fill_n(to + r * classes, classes, static_cast<T>(spread));
+        to[r * classes + target[r]] = static_cast<T>(spread + 1 - options.label_smoothing);
+        weights[r] = static_cast<T>(share());
+    }
+}
+
+Tensor CrossEntropyOp::recordable(const Tensor& grad) const {
+    const Tensor& logits = saved(0);
+    Shape kept = saved(1).shape();
+    kept.push_back(1);
+    Tensor q = zeros_like(logits);
+    Tensor weight = zeros(kept, logits.dtype());
+    visit_floating("cross_entropy", logits.dtype(),
+                   [&](auto zero) { fill_targets<decltype(zero)>(q, weight); });
+    const Tensor g = options.reduction == Reduction::none ? reshape(grad, kept) : grad;
+    return mul(mul(g, weight), sub(softmax(logits), q));
+}
+
+Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) {
+    if (reduction == Reduction::none) return losses;
+    const Tensor total = sum(losses);
+    return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options) {
+    check_cross_entropy(logits, targets, options);
+    const Tensor x = dense(logits);
+    const Tensor classes = dense(targets);
+    const std::int64_t counted = count_targets(classes, x.shape().back(), options.ignore_index);
+    Tensor losses(targets.shape(), x.dtype());
+    Tensor lse(targets.shape(), x.dtype());
+    visit_floating("cross_entropy", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().cross_entropy.forward;
+        const auto rows = rows_of<T>(x, classes, options);
+        T* const to_losses = losses.mutable_data<T>();
+        T* const to_lse = lse.mutable_data<T>();
+        parallel_for(classes.numel(), rows_per_chunk(rows.classes), [&](auto begin, auto end) {
+            kernel(to_losses, to_lse, rows, begin, end);
+        });
+    });
+    Tensor y = reduced(losses, options.reduction, counted);
+    return record<CrossEntropyOp>({logits}, y, logits, classes, lse, options, counted);
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction) {
+    check_floating("mse_loss", x);
+    check_same_dtype("mse_loss", x, y);
+    require<ShapeError>(x.shape() == y.shape(), "mse_loss: shapes differ: {} and {}; expand() first",
+                        x.shape(), y.shape());
+    const Tensor squares = square(sub(x, y));
+    if (reduction == Reduction::none) return squares;
+    return reduction == Reduction::sum ? sum(squares) : mean(squares);
+}
+
+}  // namespace tapestry

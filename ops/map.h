@@ -1,0 +1,73 @@
+// The forward pass of elementwise ops, for those who write ops: raw numbers in, a constant out.
+// F is a functor of ops/kernels/unary.h or binary.h, found in the kernel table by its position.
+#pragma once
+
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/kernels/table.h>
+
+namespace tapestry {
+
+/// y[i] = F(x[i])
+template <class F>
+Tensor map_unary(std::string_view op, const Tensor& x) {
+    check_floating(op, x);
+    const Tensor in = dense(x);
+    Tensor y(x.shape(), x.dtype());
+    visit_floating(op, x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto f = kernels::table<T>()
+                           .elementwise.unary[kernels::kIndexOf<F, kernels::UnaryFunctions>];
+        const T* from = in.data<T>();
+        T* to = y.mutable_data<T>();
+        parallel_for(y.numel(), kGrain, [=](std::int64_t begin, std::int64_t end) {
+            f(to + begin, from + begin, end - begin);
+        });
+    });
+    return y;
+}
+
+namespace detail {
+
+// A kernel's operand may repeat one value or run on; other inner strides are copied away.
+inline bool has_row(const Loop<3>& loop, std::size_t operand) {
+    const std::int64_t step = loop.inner_stride(operand);
+    return step == 0 || step == 1;
+}
+
+template <class T, class F>
+void map_binary_into(Tensor& y, Tensor a, Tensor b) {
+    const auto planned = [&y](const Tensor& left, const Tensor& right) {
+        return Loop<3>(y.shape(), {y.strides(), broadcast_strides(left, y.shape()),
+                                   broadcast_strides(right, y.shape())});
+    };
+    Loop<3> loop = planned(a, b);
+    if (!has_row(loop, 1)) a = dense(a);
+    if (!has_row(loop, 2)) b = dense(b);
+    loop = planned(a, b);
+    const auto f =
+        kernels::table<T>().elementwise.binary[kernels::kIndexOf<F, kernels::BinaryFunctions>];
+    const T* from_a = a.data<T>();
+    const T* from_b = b.data<T>();
+    T* to = y.mutable_data<T>();
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        f(to + offsets[0], from_a + offsets[1], loop.inner_stride(1), from_b + offsets[2],
+          loop.inner_stride(2), n);
+    });
+}
+
+}  // namespace detail
+
+/// y[i] = F(a[i], b[i]), broadcast as NumPy does.
+template <class F>
+Tensor map_binary(std::string_view op, const Tensor& a, const Tensor& b) {
+    check_floating(op, a);
+    check_same_dtype(op, a, b);
+    Tensor y(broadcast_shapes(op, a.shape(), b.shape()), a.dtype());
+    visit_floating(op, a.dtype(),
+                   [&](auto zero) { detail::map_binary_into<decltype(zero), F>(y, a, b); });
+    return y;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,201 @@
+// The backward rules are products again, of transposed views: nothing is copied to transpose it,
+// and what holds for orders 1 and 2 is written once.
+#include <tapestry/core/copy.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/batch.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// A batch of at least this many products is shared out whole, one product per thread; fewer are
+// computed one after the other, each on all threads.
+constexpr std::int64_t kManyProducts = 8;
+// Multiplications below which a product is not worth a thread of its own.
+constexpr std::int64_t kSmallProduct = 1 << 17;
+
+// The kernel is fast when rows or columns are adjacent in memory, and right otherwise.
+Tensor with_adjacent_elements(const Tensor& x) {
+    const auto adjacent = [&x](int axis) { return x.strides()[axis] == 1; };
+    return adjacent(x.rank() - 1) || adjacent(x.rank() - 2) ? x : dense(x);
+}
+
+// All rows of x under each other: [..., C] -> [R, C].
+Shape rows_shape(const Shape& shape) {
+    return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
+}
+Tensor as_rows(const Tensor& x) { return reshape(x, rows_shape(x.shape())); }
+Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
+
+template <class T>
+kernels::GemmArguments<T> gemm_arguments(const Tensor& a, const Tensor& b, Tensor& y) {
+    kernels::GemmArguments<T> g;
+    g.m = a.size(-2);
+    g.n = b.size(-1);
+    g.k = a.size(-1);
+    g.a = a.data<T>();
+    g.a_row = a.strides()[a.rank() - 2];
+    g.a_col = a.strides()[a.rank() - 1];
+    g.b = b.data<T>();
+    g.b_row = b.strides()[b.rank() - 2];
+    g.b_col = b.strides()[b.rank() - 1];
+    g.c = y.mutable_data<T>();
+    g.c_row = g.n;
+    return g;
+}
+
+// y[i] = a[i] b[i] for every i of the leading axes of y.
+template <class T>
+void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
+    const kernels::Gemm<T>& kernel = kernels::table<T>().gemm;
+    const kernels::GemmArguments<T> first = gemm_arguments<T>(a, b, y);
+    const Shape leading = leading_shape(y);
+    const std::int64_t count = numel(leading);
+    const Strides a_strides = leading_strides(a, leading);
+    const Strides b_strides = leading_strides(b, leading);
+    const auto product = [&](std::int64_t i) {
+        kernels::GemmArguments<T> g = first;
+        g.a += offset_at(i, leading, a_strides);
+        g.b += offset_at(i, leading, b_strides);
+        g.c += i * g.m * g.n;
+        return g;
+    };
+    if (count < kManyProducts) {
+        for (std::int64_t i = 0; i < count; ++i) kernel.gemm(product(i));
+        return;
+    }
+    const std::int64_t work = std::max<std::int64_t>(1, first.m * first.n * first.k);
+    parallel_for(count, kSmallProduct / work, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) kernel.gemm_serial(product(i));
+    });
+}
+
+// y = a b. One matrix on the right for many on the left is one product with many rows.
+void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
+    if (a.rank() > 2 && b.rank() == 2) {
+        if (const auto rows = views::try_reshape(a, rows_shape(a.shape()))) {
+            Tensor y_rows = views::reshape(y, rows_shape(y.shape()));
+            return multiply(*rows, b, y_rows);
+        }
+    }
+    const Tensor left = with_adjacent_elements(a);
+    const Tensor right = with_adjacent_elements(b);
+    visit_floating("matmul", y.dtype(),
+                   [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
+}
+
+double product_flops(const Op& op) {  // a multiplication and an addition per k
+    return 2.0 * static_cast<double>(numel(op.outputs()[0].shape)) *
+           static_cast<double>(op.inputs()[0].shape.back());
+}
+
+}  // namespace
+
+// ---- matmul -------------------------------------------------------------------------------------
+
+namespace {
+struct MatmulOp final : Op {
+    MatmulOp(const Tensor& a, const Tensor& b) : Op("matmul", {a, b}) {}
+    double flops() const override { return product_flops(*this); }
+
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& a = saved(0);
+        const Tensor& b = saved(1);
+        const Tensor& g = grads[0];
+        Tensor to_a;
+        Tensor to_b;
+        if (needs(0)) to_a = sum_to(matmul(g, transposed(b)), a.shape());
+        if (needs(1) && b.rank() == 2) {  // the sum over the batch is part of the product
+            to_b = matmul(transposed(as_rows(a)), as_rows(g));
+        } else if (needs(1)) {
+            to_b = sum_to(matmul(transposed(a), g), b.shape());
+        }
+        return {to_a, to_b};
+    }
+};
+
+// Throws unless the product exists; returns its shape for operands of rank 2 and more.
+Shape product_shape(const Tensor& a, const Tensor& b) {
+    const std::int64_t inner = b.rank() == 1 ? b.size(0) : b.size(-2);
+    require<ShapeError>(a.size(-1) == inner, "matmul: inner sizes differ: {} x {} ({} against {})",
+                        a.shape(), b.shape(), a.size(-1), inner);
+    if (a.rank() == 1 || b.rank() == 1) return {};
+    Shape shape = broadcast_shapes("matmul: batch axes", leading_shape(a), leading_shape(b));
+    shape.push_back(a.size(-2));
+    shape.push_back(b.size(-1));
+    return shape;
+}
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+    check_floating("matmul", a);
+    check_same_dtype("matmul", a, b);
+    require<ShapeError>(a.rank() > 0 && b.rank() > 0,
+                        "matmul: {} x {}: a scalar is no matrix; use mul", a.shape(), b.shape());
+    const Shape shape = product_shape(a, b);
+    if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), b.rank() == 1 ? 0 : -2);
+    if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+    Tensor y(shape, a.dtype());
+    multiply(a, b, y);
+    return record<MatmulOp>({a, b}, y, a, b);
+}
+
+// ---- linear -------------------------------------------------------------------------------------
+
+namespace {
+struct LinearOp final : Op {
+    LinearOp(const Tensor& x, const Tensor& weight) : Op("linear", {x, weight}) {}
+    double flops() const override { return product_flops(*this); }
+
+    Tensors backward(const Tensors& grads) override {
+        const Tensor g = as_rows(grads[0]);  // [R, O]
+        Tensors result(3);
+        if (needs(0)) result[0] = reshape(matmul(g, saved(1)), inputs()[0].shape);
+        if (needs(1)) result[1] = matmul(transposed(g), as_rows(saved(0)));
+        if (needs(2)) result[2] = sum(g, {0});
+        return result;
+    }
+};
+
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    check_floating("linear", x);
+    check_same_dtype("linear", x, weight);
+    require<ShapeError>(weight.rank() == 2, "linear: the weight is {}, not [out, in]",
+                        weight.shape());
+    require<ShapeError>(x.rank() > 0 && x.size(-1) == weight.size(1),
+                        "linear: x {} does not end in the {} features of the weight {}", x.shape(),
+                        weight.size(1), weight.shape());
+    if (!bias.defined()) return;
+    check_same_dtype("linear", x, bias);
+    require<ShapeError>(bias.shape() == Shape{weight.size(0)},
+                        "linear: the bias is {}, the weight {} needs [{}]", bias.shape(),
+                        weight.shape(), weight.size(0));
+}
+}  // namespace
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    check_linear(x, weight, bias);
+    Shape shape = x.shape();
+    shape.back() = weight.size(0);
+    Tensor y(shape, x.dtype());
+    const Tensor rows = views::reshape(x, rows_shape(x.shape()));  // [R, I]
+    const Tensor left = with_adjacent_elements(rows);
+    const Tensor right = with_adjacent_elements(views::transpose(weight, 0, 1));  // [I, O]
+    const Tensor added = bias.defined() ? dense(bias) : bias;
+    visit_floating("linear", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        auto g = gemm_arguments<T>(left, right, y);
+        if (added.defined()) g.bias = added.data<T>();
+        kernels::table<T>().gemm.gemm(g);
+    });
+    return record<LinearOp>({x, weight, bias}, y, x, weight);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,230 @@
+// Layer norm and RMS norm differ by the mean alone; both are written here side by side. The order
+// inside: check, forward, the fused backward, the recordable one.
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/norm.h>
+#include <tapestry/ops/reduce_axes.h>
+#include <tapestry/ops/reduction.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// Rows handed out together, by the shape alone. The sums for weight and bias are kept per chunk, so
+// there should be few chunks, but enough for every thread.
+std::int64_t rows_per_chunk(std::int64_t rows, std::int64_t n) {
+    constexpr std::int64_t kMaxChunks = 256;
+    const std::int64_t wanted = kGrain / 4 / std::max<std::int64_t>(n, 1);
+    return std::max<std::int64_t>({1, wanted, (rows + kMaxChunks - 1) / kMaxChunks});
+}
+
+void check_norm(std::string_view op, const Tensor& x, double eps) {
+    check_floating(op, x);
+    require<ShapeError>(x.rank() >= 1, "{}: a scalar has no last axis to normalise", op);
+    require<ValueError>(eps >= 0, "{}: eps {} is negative", op, eps);
+}
+
+void check_affine(std::string_view op, std::string_view name, const Tensor& x, const Tensor& p) {
+    if (!p.defined()) return;
+    check_same_dtype(op, x, p);
+    require<ShapeError>(p.shape() == Shape{x.shape().back()},
+                        "{}: {} is {}, but the last axis of {} asks for [{}]", op, name, p.shape(),
+                        x.shape(), x.shape().back());
+}
+
+struct Extent {
+    explicit Extent(const Tensor& x)
+        : n(x.shape().back()), rows(n == 0 ? 0 : x.numel() / n), chunk(rows_per_chunk(rows, n)) {}
+    std::int64_t n;
+    std::int64_t rows;
+    std::int64_t chunk;
+    std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
+};
+
+Tensor or_ones(const Tensor& weight, const Tensor& x) {
+    return weight.defined() ? dense(weight) : ones({x.shape().back()}, x.dtype());
+}
+
+// [chunks, n] -> [n], in the order of the chunks.
+Tensor sum_chunks(const Tensor& partial) {
+    return fold_axes(partial, axis_mask("norm", {0}, 2), Fold::sum, {partial.size(1)});
+}
+
+// What the recordable rules are made of.
+Tensor row_mean(const Tensor& x) { return mean(x, {-1}, true); }
+
+Tensor times_weight(const Tensor& g, const Tensor& weight) {
+    return weight.defined() ? mul(g, weight) : g;
+}
+
+}  // namespace
+
+// ---- layer_norm ---------------------------------------------------------------------------------
+
+namespace {
+
+struct LayerNormOp final : Op {
+    LayerNormOp(const Tensor& x, const Tensor& weight, const Tensor& mean, const Tensor& rstd,
+                double e)
+        : Op("layer_norm", {x, weight, mean, rstd}), eps(e) {}
+    std::string attributes() const override { return fmt::format("eps={}", eps); }
+    double flops() const override { return 8.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    Tensors backward(const Tensors& grads) override {
+        return is_recording() ? recordable(grads[0]) : fused(grads[0]);
+    }
+    Tensors fused(const Tensor& grad) const;
+    Tensors recordable(const Tensor& grad) const;
+    double eps;
+};
+
+Tensors LayerNormOp::fused(const Tensor& grad) const {
+    const Tensor x = dense(saved(0));
+    const Tensor g = dense(grad);
+    const Tensor weight = or_ones(saved(1), x);
+    const Extent e(x);
+    Tensor dx(x.shape(), x.dtype());
+    Tensor dweight({e.chunks(), e.n}, x.dtype());
+    Tensor dbias({e.chunks(), e.n}, x.dtype());
+    visit_floating("layer_norm", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().norm.layer_backward;
+        T* const to_x = dx.mutable_data<T>();
+        T* const to_weight = dweight.mutable_data<T>();
+        T* const to_bias = dbias.mutable_data<T>();
+        const T* const from_g = g.data<T>();
+        const T* const from_x = x.data<T>();
+        const T* const mean = saved(2).data<T>();
+        const T* const rstd = saved(3).data<T>();
+        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
+            const std::int64_t at = begin * e.n;
+            const std::int64_t part = begin / e.chunk * e.n;
+            kernel(to_x + at, to_weight + part, to_bias + part, from_g + at, from_x + at,
+                   weight.data<T>(), mean + begin, rstd + begin, end - begin, e.n);
+        });
+    });
+    return {dx, needs(1) ? sum_chunks(dweight) : Tensor(), needs(2) ? sum_chunks(dbias) : Tensor()};
+}
+
+Tensors LayerNormOp::recordable(const Tensor& g) const {
+    const Tensor& x = saved(0);
+    const Tensor deviation = sub(x, row_mean(x));
+    const Tensor scale = rsqrt(add(row_mean(square(deviation)), eps));
+    const Tensor u = mul(deviation, scale);
+    const Tensor h = times_weight(g, saved(1));
+    const Tensor along = mul(u, row_mean(mul(h, u)));
+    const Tensor dx = mul(scale, sub(sub(h, row_mean(h)), along));
+    const Shape columns{x.shape().back()};
+    return {dx, needs(1) ? sum_to(mul(g, u), columns) : Tensor(),
+            needs(2) ? sum_to(g, columns) : Tensor()};
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+    check_norm("layer_norm", x, eps);
+    check_affine("layer_norm", "weight", x, weight);
+    check_affine("layer_norm", "bias", x, bias);
+    const Tensor from = dense(x);
+    const Tensor scale = or_ones(weight, x);
+    const Tensor shift = bias.defined() ? dense(bias) : zeros({x.shape().back()}, x.dtype());
+    const Extent e(from);
+    Tensor y(x.shape(), x.dtype());
+    Tensor mean({e.rows}, x.dtype());
+    Tensor rstd({e.rows}, x.dtype());
+    visit_floating("layer_norm", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().norm.layer;
+        const T* const source = from.data<T>();
+        T* const target = y.mutable_data<T>();
+        T* const means = mean.mutable_data<T>();
+        T* const rstds = rstd.mutable_data<T>();
+        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
+            kernel(target + begin * e.n, means + begin, rstds + begin, source + begin * e.n,
+                   scale.data<T>(), shift.data<T>(), static_cast<T>(eps), end - begin, e.n);
+        });
+    });
+    return record<LayerNormOp>({x, weight, bias}, y, x, weight, mean, rstd, eps);
+}
+
+// ---- rms_norm -----------------------------------------------------------------------------------
+
+namespace {
+
+struct RmsNormOp final : Op {
+    RmsNormOp(const Tensor& x, const Tensor& weight, const Tensor& rstd, double e)
+        : Op("rms_norm", {x, weight, rstd}), eps(e) {}
+    std::string attributes() const override { return fmt::format("eps={}", eps); }
+    double flops() const override { return 5.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    Tensors backward(const Tensors& grads) override {
+        return is_recording() ? recordable(grads[0]) : fused(grads[0]);
+    }
+    Tensors fused(const Tensor& grad) const;
+    Tensors recordable(const Tensor& grad) const;
+    double eps;
+};
+
+Tensors RmsNormOp::fused(const Tensor& grad) const {
+    const Tensor x = dense(saved(0));
+    const Tensor g = dense(grad);
+    const Tensor weight = or_ones(saved(1), x);
+    const Extent e(x);
+    Tensor dx(x.shape(), x.dtype());
+    Tensor dweight({e.chunks(), e.n}, x.dtype());
+    visit_floating("rms_norm", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().norm.rms_backward;
+        T* const to_x = dx.mutable_data<T>();
+        T* const to_weight = dweight.mutable_data<T>();
+        const T* const from_g = g.data<T>();
+        const T* const from_x = x.data<T>();
+        const T* const rstd = saved(2).data<T>();
+        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
+            const std::int64_t at = begin * e.n;
+            kernel(to_x + at, to_weight + begin / e.chunk * e.n, from_g + at, from_x + at,
+                   weight.data<T>(), rstd + begin, end - begin, e.n);
+        });
+    });
+    return {dx, needs(1) ? sum_chunks(dweight) : Tensor()};
+}
+
+Tensors RmsNormOp::recordable(const Tensor& g) const {
+    const Tensor& x = saved(0);
+    const Tensor scale = rsqrt(add(row_mean(square(x)), eps));
+    const Tensor u = mul(x, scale);
+    const Tensor h = times_weight(g, saved(1));
+    const Tensor dx = mul(scale, sub(h, mul(u, row_mean(mul(h, u)))));
+    return {dx, needs(1) ? sum_to(mul(g, u), {x.shape().back()}) : Tensor()};
+}
+
+}  // namespace
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+    check_norm("rms_norm", x, eps);
+    check_affine("rms_norm", "weight", x, weight);
+    const Tensor from = dense(x);
+    const Tensor scale = or_ones(weight, x);
+    const Extent e(from);
+    Tensor y(x.shape(), x.dtype());
+    Tensor rstd({e.rows}, x.dtype());
+    visit_floating("rms_norm", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().norm.rms;
+        const T* const source = from.data<T>();
+        T* const target = y.mutable_data<T>();
+        T* const rstds = rstd.mutable_data<T>();
+        parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
+            kernel(target + begin * e.n, rstds + begin, source + begin * e.n, scale.data<T>(),
+                   static_cast<T>(eps), end - begin, e.n);
+        });
+    });
+    return record<RmsNormOp>({x, weight}, y, x, weight, rstd, eps);
+}
+
+}  // namespace tapestry

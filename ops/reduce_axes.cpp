@@ -1,0 +1,184 @@
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/reduce_axes.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// Rows of a column sum that are added straight; more are cut into partial sums.
+constexpr std::int64_t kRowsPerPiece = 64;
+// Columns handed out together: a strip of partial sums stays in the L1 cache.
+constexpr std::int64_t kStrip = 4096;
+
+std::int64_t pieces_of(std::int64_t n, std::int64_t piece) {
+    return std::max<std::int64_t>(1, (n + piece - 1) / piece);
+}
+
+// So many units of `work` elements make a chunk that is worth a thread.
+std::int64_t units_per_chunk(std::int64_t work) {
+    return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work));
+}
+
+struct Extent {
+    std::int64_t outer;
+    std::int64_t reduced;
+    std::int64_t inner;
+};
+
+// x [outer, reduced] -> y [outer, pieces]
+template <class T>
+void fold_row_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
+                     const typename kernels::Reduce<T>::Fold& kernel) {
+    const std::int64_t pieces = pieces_of(e.reduced, piece);
+    const std::int64_t grain = units_per_chunk(std::min(e.reduced, piece));
+    parallel_for(e.outer * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+        if (pieces == 1) {
+            kernel.rows(y + begin, x + begin * e.reduced, end - begin, e.reduced);
+            return;
+        }
+        for (std::int64_t unit = begin; unit < end; ++unit) {
+            const std::int64_t first = unit % pieces * piece;
+            const T* from = x + unit / pieces * e.reduced + first;
+            kernel.rows(y + unit, from, 1, std::min(piece, e.reduced - first));
+        }
+    });
+}
+
+// x [outer, reduced, inner] -> y [outer, pieces, inner]
+template <class T>
+void fold_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
+                        const typename kernels::Reduce<T>::Fold& kernel) {
+    const std::int64_t pieces = pieces_of(e.reduced, piece);
+    const std::int64_t strips = pieces_of(e.inner, kStrip);
+    const std::int64_t grain =
+        units_per_chunk(std::min(e.reduced, piece) * std::min(e.inner, kStrip));
+    parallel_for(e.outer * pieces * strips, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t unit = begin; unit < end; ++unit) {
+            const std::int64_t column = unit % strips * kStrip;
+            const std::int64_t part = unit / strips;  // of outer * pieces
+            const std::int64_t first = part % pieces * piece;
+            const T* from = x + (part / pieces * e.reduced + first) * e.inner + column;
+            kernel.columns(y + part * e.inner + column, from, std::min(piece, e.reduced - first),
+                           e.inner, std::min(kStrip, e.inner - column));
+        }
+    });
+}
+
+// x [outer, reduced, inner] -> y [outer, inner], through partial results where reduced is long.
+template <class T>
+void fold_extent(T* y, const T* x, const Extent& e,
+                 const typename kernels::Reduce<T>::Fold& kernel) {
+    const std::int64_t piece = e.inner == 1 ? kGrain : kRowsPerPiece;
+    const std::int64_t pieces = pieces_of(e.reduced, piece);
+    const auto fold_pieces = e.inner == 1 ? fold_row_pieces<T> : fold_column_pieces<T>;
+    if (pieces == 1) {
+        fold_pieces(y, x, e, piece, kernel);
+        return;
+    }
+    Tensor partial({e.outer, pieces, e.inner}, dtype_of<T>());
+    T* parts = partial.mutable_data<T>();
+    fold_pieces(parts, x, e, piece, kernel);
+    fold_extent<T>(y, parts, {e.outer, pieces, e.inner}, kernel);
+}
+
+// Neighbouring axes of one kind, multiplied together. Axes of size 1 are of either kind.
+struct Block {
+    std::int64_t size;
+    bool reduced;
+};
+
+std::vector<Block> blocks_of(const Shape& shape, const AxisMask& mask) {
+    std::vector<Block> blocks;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] == 1) continue;
+        const bool reduced = mask[static_cast<std::size_t>(axis)];
+        if (blocks.empty() || blocks.back().reduced != reduced) blocks.push_back({1, reduced});
+        blocks.back().size *= shape[axis];
+    }
+    return blocks;
+}
+
+template <class T>
+const typename kernels::Reduce<T>::Fold& kernel_of(Fold fold) {
+    const kernels::Reduce<T>& reduce = kernels::table<T>().reduce;
+    if (fold == Fold::sum) return reduce.sum;
+    return fold == Fold::max ? reduce.max : reduce.min;
+}
+
+// Takes out the last reduced block, then the one before it: [B, T, C] over B and C is a row sum to
+// [B, T] and a column sum to [T].
+template <class T>
+Tensor fold_blocks(Tensor x, std::vector<Block> blocks, Fold fold, const Shape& result) {
+    const auto& kernel = kernel_of<T>(fold);
+    for (std::size_t i = blocks.size(); i-- > 0;) {
+        if (!blocks[i].reduced) continue;
+        Extent extent{1, blocks[i].size, 1};
+        for (std::size_t k = 0; k < i; ++k) extent.outer *= blocks[k].size;
+        for (std::size_t k = i + 1; k < blocks.size(); ++k) extent.inner *= blocks[k].size;
+        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+        Tensor y({extent.outer, extent.inner}, x.dtype());
+        fold_extent(y.mutable_data<T>(), x.data<T>(), extent, kernel);
+        x = y;
+    }
+    return views::reshape(x, result);
+}
+
+}  // namespace
+
+AxisMask axis_mask(std::string_view op, const std::vector<int>& axes, int rank) {
+    AxisMask mask{};
+    if (axes.empty()) std::fill_n(mask.begin(), rank, true);
+    for (const int named : axes) {
+        const auto axis = static_cast<std::size_t>(normalize_axis(op, named, rank));
+        require<ShapeError>(!mask[axis], "{}: axis {} is named twice", op, named);
+        mask[axis] = true;
+    }
+    return mask;
+}
+
+Shape reduced_shape(const Shape& shape, const AxisMask& mask, bool keepdim) {
+    Shape result;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (!mask[static_cast<std::size_t>(axis)]) {
+            result.push_back(shape[axis]);
+        } else if (keepdim) {
+            result.push_back(1);
+        }
+    }
+    return result;
+}
+
+std::int64_t reduced_count(const Shape& shape, const AxisMask& mask) {
+    std::int64_t count = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (mask[static_cast<std::size_t>(axis)]) count *= shape[axis];
+    }
+    return count;
+}
+
+Tensor fold_axes(const Tensor& x, const AxisMask& mask, Fold fold, const Shape& result) {
+    const std::vector<Block> blocks = blocks_of(x.shape(), mask);
+    const bool any =
+        std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.reduced; });
+    // Never x's own memory: what is returned may be changed in place.
+    if (!any) return views::reshape(x.clone(), result);
+    return visit_floating("reduction", x.dtype(), [&](auto zero) {
+        return fold_blocks<decltype(zero)>(dense(x), blocks, fold, result);
+    });
+}
+
+Tensor reduced_axes_last(const Tensor& x, const AxisMask& mask) {
+    std::vector<int> order;
+    for (const bool reduced : {false, true}) {
+        for (int axis = 0; axis < x.rank(); ++axis) {
+            if (mask[static_cast<std::size_t>(axis)] == reduced) order.push_back(axis);
+        }
+    }
+    return dense(views::permute(x, order));
+}
+
+}  // namespace tapestry

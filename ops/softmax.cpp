@@ -1,0 +1,134 @@
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/softmax.h>
+
+namespace tapestry {
+namespace {
+
+// An exponential costs about as much as eight additions.
+constexpr std::int64_t kGrainOfRows = kGrain / 8;
+
+int softmax_axis(std::string_view op, const Tensor& x, int axis) {
+    check_floating(op, x);
+    return normalize_axis(op, axis, std::max(x.rank(), 1));  // a scalar is a row of one
+}
+
+// With `axis` last and dense, so that its values are rows. An exchange of axes undoes itself.
+Tensor as_rows(const Tensor& x, int axis) {
+    return dense(x.rank() == 0 ? x : views::transpose(x, axis, -1));
+}
+
+Tensor from_rows(const Tensor& y, int axis) {
+    return y.rank() == 0 || axis == y.rank() - 1 ? y : views::transpose(y, axis, -1).clone();
+}
+
+// Calls f(begin, end, n) for ranges of the rows of x, in parallel.
+template <class F>
+void for_rows(const Tensor& x, const F& f) {
+    const std::int64_t n = x.rank() == 0 ? 1 : x.shape().back();
+    if (x.numel() == 0) return;
+    parallel_for(x.numel() / n, kGrainOfRows / n,
+                 [&](std::int64_t begin, std::int64_t end) { f(begin, end, n); });
+}
+
+// `choose` picks a member of kernels::Softmax<T>; a functor, since T is known only inside.
+template <class Choose>
+Tensor forward(const Tensor& x, int axis, const Choose& choose) {
+    const Tensor from = as_rows(x, axis);
+    Tensor y(from.shape(), x.dtype());
+    visit_floating("softmax", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = choose(kernels::table<T>().softmax);
+        const T* source = from.data<T>();
+        T* target = y.mutable_data<T>();
+        for_rows(from, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
+            kernel(target + begin * n, source + begin * n, end - begin, n);
+        });
+    });
+    return from_rows(y, axis);
+}
+
+template <class Choose>
+Tensor backward_of(const Tensor& y, const Tensor& grad, int axis, const Choose& choose) {
+    const Tensor ys = as_rows(y, axis);
+    const Tensor gs = as_rows(grad, axis);
+    Tensor dx(ys.shape(), y.dtype());
+    visit_floating("softmax", y.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = choose(kernels::table<T>().softmax);
+        const T* output = ys.data<T>();
+        const T* g = gs.data<T>();
+        T* target = dx.mutable_data<T>();
+        for_rows(ys, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
+            const std::int64_t at = begin * n;
+            kernel(target + at, output + at, g + at, end - begin, n);
+        });
+    });
+    return from_rows(dx, axis);
+}
+
+struct RowOp : Op {
+    RowOp(std::string name, const Tensor& y, int along) : Op(std::move(name), {y}), axis(along) {}
+    std::string attributes() const override { return fmt::format("axis={}", axis); }
+    double flops() const override { return 5.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    // {} would mean all axes, which for a scalar is the same.
+    std::vector<int> axes() const {
+        return outputs()[0].shape.empty() ? std::vector<int>{} : std::vector<int>{axis};
+    }
+    int axis;
+};
+
+}  // namespace
+
+// ---- softmax ------------------------------------------------------------------------------------
+
+namespace {
+struct SoftmaxOp final : RowOp {
+    SoftmaxOp(const Tensor& y, int along) : RowOp("softmax", y, along) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& y = saved(0);
+        const Tensor& g = grads[0];
+        if (!is_recording()) {
+            return {backward_of(y, g, axis, [](const auto& k) { return k.softmax_backward; })};
+        }
+        return {mul(y, sub(g, sum(mul(g, y), axes(), true)))};
+    }
+};
+}  // namespace
+
+Tensor softmax(const Tensor& x, int axis) {
+    const int along = softmax_axis("softmax", x, axis);
+    Tensor y = forward(x, along, [](const auto& k) { return k.softmax; });
+    return record<SoftmaxOp>({x}, y, y, along);
+}
+
+// ---- log_softmax --------------------------------------------------------------------------------
+
+namespace {
+struct LogSoftmaxOp final : RowOp {
+    LogSoftmaxOp(const Tensor& y, int along) : RowOp("log_softmax", y, along) {}
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& y = saved(0);
+        const Tensor& g = grads[0];
+        if (!is_recording()) {
+            return {backward_of(y, g, axis, [](const auto& k) { return k.log_softmax_backward; })};
+        }
+        return {sub(g, mul(exp(y), sum(g, axes(), true)))};
+    }
+};
+}  // namespace
+
+Tensor log_softmax(const Tensor& x, int axis) {
+    const int along = softmax_axis("log_softmax", x, axis);
+    Tensor y = forward(x, along, [](const auto& k) { return k.log_softmax; });
+    return record<LogSoftmaxOp>({x}, y, y, along);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,55 @@
+// What optimisers do to parameters: in place, and never on a tape.
+//
+// Each step is one pass over memory, clipping included: pass the clip factor as grad_scale. All
+// tensors of a step have one shape and floating type; all but the gradient are contiguous. Throws
+// ShapeError, DTypeError and ValueError otherwise. A tape that saved a parameter before the step
+// notices that it has changed.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// Settings of one Adam or AdamW step.
+struct AdamUpdate {
+    double lr = 1e-3;
+    double beta1 = 0.9;
+    double beta2 = 0.999;
+    double eps = 1e-8;
+    double weight_decay = 0;
+    std::int64_t step = 1;    ///< t, counted from 1: this step's number
+    bool decoupled = true;    ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
+    double grad_scale = 1;    ///< the gradient is multiplied by it first
+};
+
+/// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as PyTorch's:
+///     m <- beta1 m + (1 - beta1) g          v <- beta2 v + (1 - beta2) g^2
+///     p <- p (1 - lr weight_decay) - lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps)
+/// m and v start as zeros. Not decoupled: g + weight_decay p takes the place of g, and p is not
+/// shrunk.
+void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update);
+
+/// Settings of one step of gradient descent.
+struct SgdUpdate {
+    double lr = 1e-3;
+    double momentum = 0;
+    double dampening = 0;
+    double weight_decay = 0;
+    bool nesterov = false;
+    bool first = false;       ///< the buffer takes the whole gradient, as on PyTorch's first step
+    double grad_scale = 1;    ///< the gradient is multiplied by it first
+};
+
+/// One step of gradient descent, as PyTorch's: with g' = g + weight_decay p
+///     b <- momentum b + (1 - dampening) g',  p <- p - lr (nesterov ? g' + momentum b : b)
+/// Without momentum `buffer` may be undefined and is not touched: p <- p - lr g'.
+void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update);
+
+/// The sum of the squares of all elements of all tensors, in double and in a fixed order. Undefined
+/// tensors (no gradient) count nothing. Its root is the global norm that clipping needs.
+double sum_of_squares(const Tensors& tensors);
+
+/// x <- factor x, in place. f32, f64, any strides.
+void scale_(Tensor& x, double factor);
+
+}  // namespace tapestry

@@ -1,0 +1,48 @@
+// What the tests of the tape share: leaves of known numbers, and an op whose rule is the test's.
+#pragma once
+
+#include <tapestry/autograd/gradcheck.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/core/support.h>
+
+#include <functional>
+#include <vector>
+
+namespace tapestry::test {
+
+using Values = std::vector<double>;
+
+inline Values values(const Tensor& x) { return x.to_vector<double>(); }
+
+/// A vector in f64 that asks for its gradient.
+inline Tensor leaf(const Values& numbers) {
+    return tensor(numbers, {static_cast<std::int64_t>(numbers.size())}).set_requires_grad();
+}
+
+/// The same of rank 0.
+inline Tensor leaf(double number) { return scalar(number, DType::f64).set_requires_grad(); }
+
+/// An op called "rule" that saves its input, and goes back by `rule`(gradient of the output, x).
+using Rule = std::function<Tensors(const Tensor& grad, const Tensor& x)>;
+
+struct RuleOp final : Op {
+    RuleOp(const Tensor& x, const Rule& rule) : Op("rule", {x}), rule_(rule) {}
+    Tensors backward(const Tensors& grads) override { return rule_(grads[0], saved(0)); }
+
+private:
+    Rule rule_;
+};
+
+/// forward(x), whose gradient is whatever `rule` claims.
+inline Tensor with_rule(const Tensor& x, const std::function<Tensor(const Tensor&)>& forward,
+                        const Rule& rule) {
+    Tensor y = [&] {
+        const NoGradGuard no_grad;
+        return forward(x).clone();
+    }();
+    return record<RuleOp>({x}, y, x, rule);
+}
+
+}  // namespace tapestry::test

@@ -1,0 +1,85 @@
+// Instruction sets: names, switching, and TAPESTRY_ISA.
+#include "child.h"
+#include "support.h"
+
+#include <tapestry/core/cpu.h>
+
+using namespace tapestry;
+using tapestry::test::check_throws;
+
+namespace {
+
+bool available(Isa isa) {
+    const auto isas = available_isas();
+    return std::find(isas.begin(), isas.end(), isa) != isas.end();
+}
+
+std::string joined_names() {
+    std::string text;
+    for (const Isa isa : available_isas()) {
+        text += (text.empty() ? "" : ", ") + std::string(name_of(isa));
+    }
+    return text;
+}
+
+constexpr Isa kAll[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon};
+
+}  // namespace
+
+TEST_CASE("cpu: names") {
+    CHECK(name_of(Isa::baseline) == "baseline");
+    CHECK(name_of(Isa::avx2) == "avx2");
+    CHECK(name_of(Isa::avx512) == "avx512");
+    CHECK(name_of(Isa::neon) == "neon");
+}
+
+TEST_CASE("cpu: what this machine has") {
+    CHECK_FALSE(available_isas().empty());
+    CHECK(available(current_isa()));
+#if defined(__aarch64__)
+    CHECK(available_isas() == std::vector<Isa>{Isa::neon});
+#else
+    CHECK(available_isas().front() == Isa::baseline);
+    CHECK_FALSE(available(Isa::neon));
+#endif
+}
+
+TEST_CASE("cpu: set_isa") {
+    const Isa before = current_isa();
+    for (const Isa isa : kAll) {
+        if (available(isa)) {
+            set_isa(isa);
+            CHECK(current_isa() == isa);
+        } else {
+            check_throws<ValueError>([isa] { set_isa(isa); },
+                                     fmt::format("set_isa: this machine lacks {}; it has {}",
+                                                 name_of(isa), joined_names()));
+        }
+    }
+    set_isa(before);
+}
+
+TEST_CASE("cpu: child process" * doctest::skip()) {
+    test::answer([] { return std::string(name_of(current_isa())); });
+}
+
+TEST_CASE("cpu: TAPESTRY_ISA") {
+    const auto ask = [](std::string_view value) {
+        return test::ask_child("cpu: child process", "TAPESTRY_ISA", std::string(value));
+    };
+    if (!ask(name_of(available_isas().front()))) return;  // no child processes here
+    for (const Isa isa : kAll) {
+        const auto name = name_of(isa);
+        CHECK(ask(name) == (available(isa)
+                                ? std::string(name)
+                                : fmt::format("ValueError TAPESTRY_ISA={}: this machine lacks it; "
+                                              "it has {}",
+                                              name, joined_names())));
+    }
+    for (const char* wrong : {"", "sse2", "AVX2", "avx512 "}) {
+        CHECK(ask(wrong) ==
+              fmt::format("ValueError TAPESTRY_ISA={}: no such instruction set; baseline, avx2, "
+                          "avx512 and neon are known, and this machine has {}",
+                          wrong, joined_names()));
+    }
+}

@@ -1,0 +1,97 @@
+// The caching allocator: alignment, reuse, the statistics, and requests that no system meets.
+#include "support.h"
+
+#include <tapestry/core/storage.h>
+
+using namespace tapestry;
+using tapestry::test::check_throws;
+using tapestry::test::kAddressSanitizer;
+
+TEST_CASE("storage: 64-byte aligned, whatever the size") {
+    for (const std::size_t bytes :
+         std::vector<std::size_t>{0, 1, 63, 64, 65, 511, 513, 1000, 4097, 100000, 1 << 21}) {
+        const Storage a(bytes);
+        const Storage b(bytes);
+        CHECK(a.bytes() == bytes);
+        CHECK(a.data() != b.data());
+        CHECK(reinterpret_cast<std::uintptr_t>(a.data()) % 64 == 0);
+        CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
+    }
+}
+
+TEST_CASE("storage: size classes hold what was asked for and waste an eighth at most") {
+    std::size_t checked = 0;
+    for (std::size_t bytes = 1; bytes < 10'000'000; bytes += 1 + bytes / 7) {
+        const std::size_t before = memory_statistics().current;
+        const Storage storage(bytes);
+        const std::size_t got = memory_statistics().current - before;
+        CHECK(got >= bytes);
+        CHECK(got <= (bytes + 63) + bytes / 8);
+        std::fill_n(storage.data(), bytes, std::byte{1});  // a sanitizer sees a step too far
+        ++checked;
+    }
+    CHECK(checked > 50);
+}
+
+TEST_CASE("storage: a freed block is handed out again") {
+    if (kAddressSanitizer) return;
+    constexpr std::size_t kBytes = 123456;
+    const std::byte* first = Storage(kBytes).data();
+    const auto before = memory_statistics();
+    for (int i = 0; i < 10; ++i) {
+        const Storage again(kBytes - static_cast<std::size_t>(i));  // same class
+        CHECK(again.data() == first);
+    }
+    const auto after = memory_statistics();
+    CHECK(after.system == before.system);
+    CHECK(after.cached == before.cached);
+    CHECK(after.current == before.current);
+}
+
+TEST_CASE("storage: current, peak and cached") {
+    release_cached_memory();
+    CHECK(memory_statistics().cached == 0);
+    reset_peak_memory();
+    const auto start = memory_statistics();
+    CHECK(start.peak == start.current);
+    {
+        const Storage a(1 << 20);
+        CHECK(memory_statistics().current == start.current + (1 << 20));
+        { const Storage b(1 << 21); }
+        CHECK(memory_statistics().current == start.current + (1 << 20));
+        CHECK(memory_statistics().peak == start.current + (1 << 20) + (1 << 21));
+        CHECK(memory_statistics().cached == (kAddressSanitizer ? 0 : 1 << 21));
+    }
+    CHECK(memory_statistics().current == start.current);
+    CHECK(memory_statistics().system == start.system + 2);
+    reset_peak_memory();
+    CHECK(memory_statistics().peak == start.current);
+    release_cached_memory();
+    CHECK(memory_statistics().cached == 0);
+    const Storage a(1 << 20);
+    CHECK(memory_statistics().system == start.system + 3);
+}
+
+TEST_CASE("storage: absurd requests") {
+    const auto before = memory_statistics();
+    check_throws<MemoryError>([] { Storage(SIZE_MAX); },
+                              "memory: no system has 18446744073709551615 bytes");
+    check_throws<MemoryError>(
+        [] { empty({std::int64_t{1} << 61}, DType::f64); },
+        "tensor: [2305843009213693952] of f64 needs more bytes than 64 bits count");
+    check_throws<MemoryError>([] { empty({(std::int64_t{1} << 61) - 1}, DType::f64); },
+                              "memory: no system has 18446744073709551608 bytes");
+    if (!kAddressSanitizer) {
+        CHECK_THROWS_AS(empty({std::int64_t{1} << 58}, DType::boolean), MemoryError);
+    }
+    CHECK(memory_statistics().current == before.current);
+}
+
+TEST_CASE("storage: empty tensors have memory of their own") {
+    const Tensor x = empty({0, 3});
+    CHECK(x.defined());
+    CHECK(x.numel() == 0);
+    CHECK(x.bytes() == 0);
+    CHECK(x.data<float>() != nullptr);
+    CHECK(x.to_vector<float>().empty());
+}

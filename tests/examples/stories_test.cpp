@@ -1,0 +1,172 @@
+// What stories.h promises: the same bytes everywhere, and a true referent for every pronoun.
+//
+// The words are sorted into he, she, they and it by lists of the test's own, not by those of the
+// generator. Read next: examples/stories_data.h.
+#include <doctest/doctest.h>
+#include <tapestry/examples/stories.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using tapestry::examples::Reference;
+using tapestry::examples::Stories;
+using tapestry::examples::write_stories;
+
+namespace {
+
+std::uint64_t fnv1a(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return hash;
+}
+
+bool listed(std::string_view list, const std::string& word) {
+    std::istringstream words{std::string(list)};
+    for (std::string w; words >> w;) {
+        if (w == word) return true;
+    }
+    return false;
+}
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+std::string lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
+/// "he", "she", "it" or "they": what a name, noun or group is called.
+std::string gender(const std::string& noun) {
+    if (noun.find(" and ") != std::string::npos) return "they";
+    if (listed("Tom Ben Sam Max Leo Jack Tim Dan dad grandpa uncle king", noun)) return "he";
+    if (listed("Mia Anna Lily Sue Emma Rosa Kate Nina mom grandma aunt queen", noun)) return "she";
+    if (noun == "glass" || noun == "bus") return "it";
+    return noun.back() == 's' || noun == "children" ? "they" : "it";
+}
+
+/// The gender a pronoun asks for, or "" if the word is no pronoun.
+std::string gender_of_pronoun(const std::string& word) {
+    if (listed("he him his", word)) return "he";
+    if (listed("she her", word)) return "she";
+    if (listed("it its", word)) return "it";
+    if (listed("they them their", word)) return "they";
+    return "";
+}
+
+/// Whether `word` stands somewhere in `text`, not as a part of a longer word.
+bool has_word(std::string_view text, std::string_view word) {
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string_view::npos; ++at) {
+        const std::size_t end = at + word.size();
+        const bool begins = at == 0 || !is_letter(text[at - 1]);
+        if (begins && (end == text.size() || !is_letter(text[end]))) return true;
+    }
+    return false;
+}
+
+std::vector<std::string> split_stories(const std::string& text) {
+    std::vector<std::string> stories;
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t end = std::min(text.find("\n\n", from), text.size() - 1);
+        stories.push_back(text.substr(from, end - from));
+        from = end + 2;
+    }
+    return stories;
+}
+
+const Stories& megabyte() {
+    static const Stories stories = write_stories(1, 1'000'000);
+    return stories;
+}
+
+}  // namespace
+
+TEST_CASE("stories: the same seed tells the same stories") {
+    const Stories a = write_stories(1, 20'000);
+    CHECK(a.text == write_stories(1, 20'000).text);
+    CHECK(a.text != write_stories(2, 20'000).text);
+    CHECK(megabyte().text.substr(0, a.text.size()) == a.text);
+    CHECK(fnv1a(std::string_view(a.text).substr(0, 10'000)) == 13124279925634156560u);
+}
+
+TEST_CASE("stories: whole stories, as many as asked for") {
+    CHECK(write_stories(1, 0).text.empty());
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1000}, std::size_t{1'000'000}}) {
+        const std::string text = write_stories(3, bytes).text;
+        CHECK(text.size() >= bytes);
+        CHECK(text.size() < bytes + 1000);
+        CHECK(text.back() == '\n');
+    }
+}
+
+TEST_CASE("stories: ASCII, a blank line between stories, no two the same") {
+    const std::string& text = megabyte().text;
+    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+        return is_letter(c) || std::string_view(" \n.,!?'\"").find(c) != std::string_view::npos;
+    });
+    CHECK(plain);
+    CHECK(text.find("\n\n\n") == std::string::npos);
+    CHECK(text.find("  ") == std::string::npos);
+    CHECK(text.find(" \n") == std::string::npos);
+
+    const std::vector<std::string> stories = split_stories(text);
+    CHECK(stories.size() > 2500);
+    CHECK(std::set<std::string>(stories.begin(), stories.end()).size() == stories.size());
+    for (const std::string& story : stories) {
+        CAPTURE(story);
+        CHECK(std::isupper(static_cast<unsigned char>(story.front())) != 0);
+        CHECK(std::string_view(".!?\"").find(story.back()) != std::string_view::npos);
+    }
+}
+
+TEST_CASE("stories: every pronoun has an antecedent that agrees with it") {
+    const auto& [text, references] = megabyte();
+    auto next = references.begin();
+    std::size_t story_begin = 0;
+    for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+        if (text.compare(begin, 2, "\n\n") == 0) story_begin = begin;
+        for (end = begin; end < text.size() && is_letter(text[end]);) ++end;
+        const std::string wanted = gender_of_pronoun(lower(text.substr(begin, end - begin)));
+        if (wanted.empty()) continue;
+
+        CAPTURE(begin);
+        REQUIRE(next != references.end());
+        const Reference r = *next++;
+        REQUIRE(r.pronoun_begin == begin);
+        REQUIRE(r.pronoun_end == end);
+        REQUIRE(story_begin <= r.antecedent_begin);
+        REQUIRE(r.antecedent_begin < r.antecedent_end);
+        REQUIRE(r.antecedent_end <= begin);
+        const std::string noun =
+            text.substr(r.antecedent_begin, r.antecedent_end - r.antecedent_begin);
+        CAPTURE(noun);
+        CHECK(gender(noun) == wanted);
+        CHECK(!is_letter(text[r.antecedent_end]));
+        CHECK((r.antecedent_begin == 0 || !is_letter(text[r.antecedent_begin - 1])));
+        // The last mention: the noun is not said again on the way to the pronoun.
+        CHECK(!has_word(text.substr(r.antecedent_end, begin - r.antecedent_end), noun));
+    }
+    CHECK(next == references.end());
+}
+
+TEST_CASE("stories: one sentence, two meanings of it") {
+    const auto& [text, references] = megabyte();
+    const std::string sentence = "The animal didn't cross the street because it was too ";
+    const auto meaning = [&text = text, &references = references](const std::string& with_it) {
+        const std::size_t at = text.find(with_it);
+        REQUIRE(at != std::string::npos);
+        const std::size_t it = text.find(" it was", at) + 1;
+        const auto r = std::find_if(references.begin(), references.end(),
+                                    [it](const Reference& x) { return x.pronoun_begin == it; });
+        REQUIRE(r != references.end());
+        CHECK(r->antecedent_begin > at);  // In the sentence itself.
+        return text.substr(r->antecedent_begin, r->antecedent_end - r->antecedent_begin);
+    };
+    CHECK(meaning(sentence + "tired.") == "animal");
+    CHECK(meaning(sentence + "wide.") == "street");
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A ctest: installs a build tree under a temporary prefix and lets a project outside of the tree use
+# it, by CMake's find_package, by pkg-config, and as a subdirectory.
+#
+#     run.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
+#
+# The library itself is not built again: of the subdirectory variant only the consumer is compiled.
+set -euo pipefail
+build=$1 source=$2 cxx=$3 flags=$4
+
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+cp -r "$source/tests/install/consumer" "$temporary/consumer"
+prefix=$temporary/prefix
+
+configure() {  # DIR -DOPTION...
+    cmake -S "$temporary/consumer" -B "$temporary/$1" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$flags" "${@:2}" >/dev/null
+}
+
+echo "---- find_package"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+for unwanted in tests examples ops/kernels/simd.h; do
+    if [[ -e $prefix/include/tapestry/$unwanted ]]; then
+        echo "$unwanted should not be installed" >&2
+        exit 1
+    fi
+done
+# Nobody may see the build or source tree from here.
+if grep -rIl -e "$build" -e "$source" "$prefix"; then
+    echo "these installed files name the tree they were built in" >&2
+    exit 1
+fi
+configure found -DCMAKE_PREFIX_PATH="$prefix" -DTAPESTRY_INCLUDE_DIR="$prefix/include"
+cmake --build "$temporary/found" --parallel "$(nproc)"
+"$temporary/found/consumer"
+
+echo "---- pkg-config"
+if command -v pkg-config >/dev/null; then
+    pc=$(dirname "$(find "$prefix" -name tapestry.pc)")
+    # Words, not one argument, is what flags are.
+    # shellcheck disable=SC2046,SC2086
+    "$cxx" -std=c++20 $flags "$temporary/consumer/main.cpp" -o "$temporary/by_pkg_config" \
+        $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tapestry)
+    "$temporary/by_pkg_config"
+else
+    echo "not installed: skipped"
+fi
+
+echo "---- add_subdirectory"
+configure inside -DTAPESTRY_SOURCE_TREE="$source"
+ninja -C "$temporary/inside" CMakeFiles/consumer.dir/main.cpp.o

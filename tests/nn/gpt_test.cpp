@@ -1,0 +1,251 @@
+// The whole model: values, causality, gradients of every parameter, determinism, learning.
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/ops/view.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using doctest::Approx;
+using test::check_throws;
+
+namespace {
+
+const GPTConfig kTiny{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
+
+Tensor random_ids(const Shape& shape, std::int64_t vocab, std::uint64_t seed = 1) {
+    Generator generator(seed);
+    return randint(0, vocab, shape, generator);
+}
+
+std::vector<float> all_parameters(const GPT& model) {
+    std::vector<float> all;
+    for (const Tensor& parameter : model.parameters()) {
+        const auto values = parameter.to_vector<float>();
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+}
+
+double deviation(const Tensor& x) {
+    double squares = 0;
+    for (const double value : x.to_vector<double>()) squares += value * value;
+    return std::sqrt(squares / static_cast<double>(x.numel()));
+}
+
+}  // namespace
+
+TEST_CASE("GPT: logits are those of the plain loops") {
+    for (const bool tied : {true, false}) {
+        GPTConfig config = kTiny;
+        config.tied_head = tied;
+        config.bias = tied;
+        Generator generator(1);
+        GPT model(config, generator);
+        model.to(DType::f64);
+        for (Tensor& parameter : model.parameters()) {  // livelier than at the start
+            parameter.copy_(test::random(parameter.shape(), 7));
+        }
+        for (const std::int64_t length : {1, 4, 6}) {
+            const Tensor ids = random_ids({3, length}, config.vocab);
+            const Tensor logits = model(ids);
+            CHECK(test::difference(logits, test::plain::gpt(ids, model)) < 1e-12);
+            const Tensor targets = random_ids({3, length}, config.vocab, 2);
+            const auto loss = reference::cross_entropy(
+                test::plain::gpt(ids, model), test::plain::numbers(targets), -100, 0,
+                reference::Reduction::mean);
+            CHECK_EQ(model.loss(ids, targets).item(), Approx(loss[0]).epsilon(1e-12));
+        }
+    }
+}
+
+TEST_CASE("GPT: a token does not change the logits before it") {
+    Generator generator(1);
+    const GPT model(kTiny, generator);
+    const std::vector<std::int64_t> ids{3, 1, 4, 1, 5, 9};
+    const auto logits = model(tensor(ids, {1, 6})).to_vector<float>();
+    for (std::size_t t = 0; t < 6; ++t) {
+        auto changed = ids;
+        changed[t] = 10;
+        const auto others = model(tensor(changed, {1, 6})).to_vector<float>();
+        const auto end = static_cast<std::ptrdiff_t>(11 * t);
+        CHECK(std::equal(logits.begin(), logits.begin() + end, others.begin()));
+        for (std::size_t later = t; later < 6; ++later) {
+            CHECK(!std::equal(logits.begin() + static_cast<std::ptrdiff_t>(11 * later),
+                              logits.begin() + static_cast<std::ptrdiff_t>(11 * (later + 1)),
+                              others.begin() + static_cast<std::ptrdiff_t>(11 * later)));
+        }
+    }
+}
+
+TEST_CASE("GPT: the number of parameters") {
+    for (const bool tied : {true, false}) {
+        for (const bool bias : {true, false}) {
+            const std::int64_t v = 13, t = 7, l = 3, c = 12;
+            const GPT model({.vocab = v, .context = t, .layers = l, .heads = 3, .dim = c,
+                             .bias = bias, .tied_head = tied});
+            const std::int64_t block = 12 * c * c + (bias ? 13 * c : 2 * c);
+            CHECK_EQ(model.parameter_count(),
+                     v * c + t * c + l * block + (bias ? 2 * c : c) + (tied ? 0 : v * c));
+        }
+    }
+}
+
+TEST_CASE("GPT: names, and how it starts") {
+    Generator generator(1);
+    const GPT model({.vocab = 200, .context = 100, .layers = 8, .heads = 4, .dim = 64}, generator);
+    const double residual = 0.02 / 4;  // sqrt(2 * 8)
+    std::size_t count = 0;
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        CAPTURE(name);
+        ++count;
+        const bool writes = name.ends_with("attention.output.weight") ||
+                            name.ends_with("feed_forward.down.weight");
+        if (name.ends_with(".bias")) {
+            CHECK_EQ(deviation(parameter), 0);
+        } else if (parameter.rank() == 1) {
+            CHECK_EQ(parameter.to_vector<double>(), std::vector<double>(64, 1));
+        } else {
+            CHECK_EQ(deviation(parameter), Approx(writes ? residual : 0.02).epsilon(0.05));
+        }
+    }
+    CHECK_EQ(count, 2 + 8 * 12 + 2);
+    CHECK_EQ(model.named_parameters()[0].first, "token_embedding.weight");
+    CHECK_EQ(model.named_parameters()[4].first, "blocks.0.attention.qkv.weight");
+    CHECK_EQ(model.head.weight.leaf(), model.token_embedding.weight.leaf());
+    CHECK_EQ(model.settings(), "context 100, 8 layers, tied head");
+    const Tensor loss = model.loss(random_ids({4, 100}, 200), random_ids({4, 100}, 200, 2));
+    CHECK_EQ(loss.item(), Approx(std::log(200.0)).epsilon(0.02));
+    Generator same(1);
+    CHECK(all_parameters(GPT(kTiny, generator)) != all_parameters(GPT(kTiny, same)));
+}
+
+TEST_CASE("GPT: what it refuses") {
+    const auto with = [](auto change) {
+        return [change] {
+            GPTConfig config = kTiny;
+            change(config);
+            GPT model(config);
+        };
+    };
+    check_throws<ValueError>(with([](GPTConfig& c) { c.vocab = 0; }),
+                             "GPT: vocab is 0; it must be positive");
+    check_throws<ValueError>(with([](GPTConfig& c) { c.layers = -1; }),
+                             "GPT: layers is -1; it must be positive");
+    check_throws<ValueError>(with([](GPTConfig& c) { c.heads = 3; }),
+                             "GPT: 3 heads do not divide dim 8 (remainder 2)");
+    CHECK_THROWS_AS(with([](GPTConfig& c) { c.dropout = 1.5; })(), ValueError);
+    CHECK_THROWS_AS(with([](GPTConfig& c) { c.context = 0; })(), ValueError);
+    CHECK_THROWS_AS(with([](GPTConfig& c) { c.dim = std::int64_t{1} << 62; })(), Error);
+    const GPT model(kTiny);
+    check_throws<ShapeError>([&] { model(random_ids({1, 7}, 11)); },
+                             "GPT: 7 tokens are more than the context of 6");
+    check_throws<ShapeError>([&] { model(random_ids({6}, 11)); }, "GPT: needs ids [B, T], got [6]");
+    CHECK_THROWS_AS(model(Tensor()), Error);
+    CHECK_THROWS_AS(model(ones({1, 3})), DTypeError);
+    CHECK_THROWS_AS(model(full({1, 3}, 11, DType::i64)), IndexError);
+    CHECK_THROWS_AS(model.loss(random_ids({1, 3}, 11), random_ids({1, 4}, 11)), ShapeError);
+}
+
+TEST_CASE("GPT: the gradient of the loss, for every parameter along random directions") {
+    for (const bool tied : {true, false}) {
+        Generator generator(1);
+        GPT model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .dim = 4, .tied_head = tied},
+                  generator);
+        model.to(DType::f64);
+        for (Tensor& parameter : model.parameters()) {
+            Tensor start = test::random(parameter.shape(), 5);
+            parameter.copy_(start);
+        }
+        const Tensor ids = random_ids({2, 5}, 7);
+        const Tensor targets = random_ids({2, 5}, 7, 2);
+        {
+            Tape tape;
+            tape.backward(model.loss(ids, targets));
+        }
+        std::uint64_t seed = 50;
+        for (auto& [name, parameter] : model.named_parameters()) {
+            CAPTURE(name);
+            REQUIRE(parameter.grad().defined());
+            const auto gradient = parameter.grad().to_vector<double>();
+            const auto at = parameter.to_vector<double>();
+            const auto direction = test::random(parameter.shape(), seed++).to_vector<double>();
+            const auto loss_at = [&, &moved = parameter](double step) {
+                double* to = moved.mutable_data<double>();
+                for (std::size_t i = 0; i < at.size(); ++i) to[i] = at[i] + step * direction[i];
+                return model.loss(ids, targets).item();
+            };
+            double slope = 0;
+            for (std::size_t i = 0; i < at.size(); ++i) slope += gradient[i] * direction[i];
+            const double h = 1e-5;
+            const double numeric = (loss_at(h) - loss_at(-h)) / (2 * h);
+            loss_at(0);
+            CHECK(std::abs(slope - numeric) < 1e-7 * std::max(1.0, std::abs(numeric)));
+        }
+    }
+}
+
+TEST_CASE("GPT: dropout acts in training alone") {
+    GPTConfig config = kTiny;
+    config.dropout = 0.3;
+    Generator generator(1);
+    GPT model(config, generator);
+    const Tensor ids = random_ids({2, 6}, 11);
+    CHECK(model(ids).to_vector<float>() != model(ids).to_vector<float>());
+    model.eval();
+    CHECK_EQ(model(ids).to_vector<float>(), model(ids).to_vector<float>());
+    CHECK(test::difference(model(ids), test::plain::gpt(ids, model)) < 1e-5);
+}
+
+TEST_CASE("GPT: three training steps give the same bits for any number of threads") {
+    const auto trained = [](int threads) {
+        const test::Threads with(threads);
+        Generator generator(3);
+        GPT model({.vocab = 70, .context = 48, .layers = 2, .heads = 4, .dim = 64, .dropout = 0.1},
+                  generator);
+        AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-2});
+        for (std::uint64_t step = 0; step < 3; ++step) {
+            optimizer.zero_grad();
+            Tape tape;
+            tape.backward(model.loss(random_ids({8, 48}, 70, step), random_ids({8, 48}, 70, 9)));
+            optimizer.step();
+        }
+        return all_parameters(model);
+    };
+    const auto one = trained(1);
+    CHECK(one == trained(1));
+    CHECK(one == trained(2));
+    CHECK(one == trained(3));
+}
+
+TEST_CASE("GPT: learns four sequences by heart") {
+    Generator generator(1);
+    GPT model({.vocab = 12, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
+    AdamW optimizer(decay_groups(model, 0), {.lr = 1e-2});
+    const Tensor text = random_ids({4, 9}, 12);
+    const Tensor ids = slice(text, 1, 0, 8), targets = slice(text, 1, 1, 9);
+    for (int step = 0; step < 100; ++step) {
+        optimizer.zero_grad();
+        Tape tape;
+        tape.backward(model.loss(ids, targets));
+        optimizer.step();
+    }
+    CHECK(model.loss(ids, targets).item() < 0.5);  // two sequences may begin with the same token
+}
+
+TEST_CASE("GPT: the estimate of what training takes") {
+    const GPTConfig config{.vocab = 65, .context = 64, .layers = 4, .heads = 4, .dim = 128};
+    Generator generator(1);
+    reset_peak_memory();
+    const auto before = static_cast<double>(memory_statistics().current);
+    GPT model(config, generator);
+    AdamW optimizer(decay_groups(model, 0), {.lr = 1e-3});
+    for (int step = 0; step < 2; ++step) {
+        optimizer.zero_grad();
+        Tape tape;
+        tape.backward(model.loss(random_ids({12, 64}, 65), random_ids({12, 64}, 65, 2)));
+        optimizer.step();
+    }
+    const double peak = static_cast<double>(memory_statistics().peak) - before;
+    CHECK(training_bytes(config, 12) == Approx(peak).epsilon(0.25));
+}

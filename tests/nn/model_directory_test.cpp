@@ -1,0 +1,244 @@
+// A model on disk and back: the same bits; and every way in which the files can be wrong.
+#include <sys/resource.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+using namespace tapestry;
+using test::check_message;
+using test::message_of;
+using test::Scratch;
+using test::slurp;
+using test::spill;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+const char* const kFiles[] = {"config.json", "model.safetensors", "tokenizer.json"};
+
+GPTConfig small_config() {
+    return {.vocab = 5, .context = 6, .layers = 2, .heads = 2, .dim = 8};
+}
+
+struct Saved {
+    Scratch scratch;
+    std::filesystem::path directory = scratch / "model";
+    CharTokenizer tokenizer = CharTokenizer::from_text("abcde");
+    Generator generator{1};
+    GPT model;
+
+    explicit Saved(const GPTConfig& config = small_config()) : model(config, generator) {
+        save_model(directory, model, tokenizer);
+    }
+    std::string error() const {
+        return message_of<IoError>([&] { load_model(directory); });
+    }
+    bool fails_with(const std::string& words) const {
+        const std::string message = error();
+        INFO("message: " << message);
+        INFO("wanted:  " << words);
+        const bool found = message.find(words) != std::string::npos;
+        CHECK(found);
+        return found;
+    }
+    void change_config(const std::function<void(Json&)>& change) const {
+        Json json = Json::parse(slurp(directory / "config.json"));
+        change(json);
+        spill(directory / "config.json", json.dump());
+    }
+};
+
+std::vector<float> logits_of(const GPT& model) {
+    return model(tensor<std::int64_t>({{0, 1, 2, 3, 4, 0}})).to_vector<float>();
+}
+
+class SizeLimit {
+public:
+    explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~SizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    SizeLimit(const SizeLimit&) = delete;
+    SizeLimit& operator=(const SizeLimit&) = delete;
+
+private:
+    rlimit before_{};
+    void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("model directory: what is loaded computes the same bits") {
+    for (const bool tied : {true, false}) {
+        GPTConfig config = small_config();
+        config.tied_head = tied;
+        config.bias = tied;
+        config.dropout = 0.25;
+        Saved saved(config);
+        const LoadedModel loaded = load_model(saved.directory);
+        CHECK_FALSE(loaded.model->is_training());
+        saved.model.eval();
+        CHECK_EQ(logits_of(*loaded.model), logits_of(saved.model));
+        CHECK_EQ(loaded.tokenizer.to_json(), saved.tokenizer.to_json());
+        const GPTConfig& c = loaded.model->config();
+        CHECK_EQ(c.layers, 2);
+        CHECK_EQ(c.dropout, 0.25);
+        CHECK_EQ(c.tied_head, tied);
+        CHECK_EQ(c.bias, tied);
+        CHECK_EQ(loaded.model->head.weight.leaf() == loaded.model->token_embedding.weight.leaf(),
+                 tied);
+        for (const Tensor& parameter : loaded.model->parameters()) CHECK(parameter.requires_grad());
+        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    }
+}
+
+TEST_CASE("model directory: saving again replaces; weights alone can be saved") {
+    Saved saved;
+    const std::string before = slurp(saved.directory / "model.safetensors");
+    save_model(saved.directory, saved.model, saved.tokenizer);
+    CHECK_EQ(slurp(saved.directory / "model.safetensors"), before);
+    saved.model.final_norm.weight.fill_(3);
+    save_weights(saved.directory, saved.model);
+    CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
+}
+
+TEST_CASE("model directory: files that are missing, or no files") {
+    Saved saved;
+    CHECK_EQ(message_of<IoError>([&] { load_model(saved.scratch / "none"); }),
+             (saved.scratch / "none").native() + ": no such directory");
+    CHECK_THROWS_AS(load_model(saved.directory / "config.json"), IoError);
+    for (const std::string name : kFiles) {
+        CAPTURE(name);
+        std::filesystem::rename(saved.directory / name, saved.scratch / "aside");
+        CHECK(saved.fails_with("'" + (saved.directory / name).native() + "': No such file"));
+        std::filesystem::create_directory(saved.directory / name);
+        CHECK(saved.fails_with("'" + (saved.directory / name).native() + "': it is a directory"));
+        std::filesystem::remove(saved.directory / name);
+        std::filesystem::rename(saved.scratch / "aside", saved.directory / name);
+    }
+    CHECK_EQ(saved.error(), "no error");
+}
+
+TEST_CASE("model directory: files that are damaged") {
+    Saved saved;
+    for (const std::string name : kFiles) {
+        const std::string whole = slurp(saved.directory / name);
+        for (std::size_t size : {std::size_t{0}, std::size_t{1}, whole.size() / 2,
+                                 whole.size() - 2}) {
+            CAPTURE(name);
+            CAPTURE(size);
+            spill(saved.directory / name, whole.substr(0, size));
+            const bool names_file = saved.fails_with(name);
+            CHECK(names_file);
+        }
+        spill(saved.directory / name, whole);
+    }
+    spill(saved.directory / "config.json", "no json");
+    CHECK(saved.fails_with("config.json: not valid JSON"));
+    spill(saved.directory / "config.json", "[1, 2]");
+    CHECK(saved.fails_with("config.json: not a JSON object"));
+    spill(saved.directory / "config.json", std::string(100'000, '['));
+    CHECK(saved.fails_with("config.json: not valid JSON"));
+}
+
+TEST_CASE("model directory: configurations that cannot be") {
+    Saved saved;
+    const std::string whole = slurp(saved.directory / "config.json");
+    const auto with = [&](const char* name, const Json& value, const std::string& words) {
+        CAPTURE(name);
+        spill(saved.directory / "config.json", whole);
+        saved.change_config([&](Json& json) { json[name] = value; });
+        CHECK(saved.fails_with(words));
+    };
+    with("layers", "two", "config.json: \"layers\" is \"two\", which is not what belongs there");
+    with("layers", 2.5, "config.json: \"layers\" is 2.5");
+    with("layers", nullptr, "config.json: \"layers\" is null");
+    with("bias", 1, "config.json: \"bias\" is 1");
+    with("model", "mlp", "config.json: \"model\" is \"mlp\"; only \"gpt\" is known");
+    with("model", 7, "config.json: \"model\" is 7");
+    with("heads", 3, "GPT: 3 heads do not divide dim 8 (remainder 2)");
+    with("layers", 0, "GPT: layers is 0; it must be positive");
+    with("layers", -5, "GPT: layers is -5; it must be positive");
+    with("dropout", 1.5, "dropout");
+    with("dim", 0, "GPT: dim is 0");
+    with("vocab", 6, "the tokenizer has 5 characters, the configuration 6");
+    // Refused by arithmetic: none of these may be tried.
+    with("layers", 1'000'000'000, "the configuration needs");
+    with("dim", std::int64_t{1} << 40, "the configuration needs");
+    with("context", std::int64_t{1} << 60, "the configuration needs");
+    with("layers", std::int64_t{1} << 62, "config.json: \"layers\" is");
+    with("layers", 18446744073709551615U, "config.json: \"layers\" is");
+    spill(saved.directory / "config.json", whole);
+    saved.change_config([](Json& json) { json.erase("dim"); });
+    CHECK(saved.fails_with("config.json: \"dim\" is missing"));
+    spill(saved.directory / "config.json", whole);
+    saved.change_config([](Json& json) { json["comment"] = "unknown keys are ignored"; });
+    CHECK_EQ(saved.error(), "no error");
+}
+
+TEST_CASE("model directory: weights of another model") {
+    Saved saved;
+    const auto file = saved.directory / "model.safetensors";
+    const std::string prefix = file.string();
+    const auto with = [&](const std::function<void(NamedTensors&)>& change,
+                          const std::string& words) {
+        NamedTensors tensors = saved.model.named_parameters();
+        change(tensors);
+        write_safetensors(file, tensors);
+        CHECK(saved.fails_with(prefix + ": tensor " + words));
+    };
+    with([](NamedTensors& t) { t.erase(t.begin() + 2); },
+         "\"blocks.0.attention_norm.weight\" is missing");
+    with([](NamedTensors& t) { t.emplace_back("extra", ones({2})); },
+         "\"extra\" belongs to no part of the model");
+    with([](NamedTensors& t) { t[0].second = ones({5, 9}); },
+         "\"token_embedding.weight\" is f32 [5, 9]; the configuration needs f32 [5, 8]");
+    with([](NamedTensors& t) { t[0].second = ones({5, 8}, DType::f64); },
+         "\"token_embedding.weight\" is f64 [5, 8]; the configuration needs f32 [5, 8]");
+    write_safetensors(file, saved.model.named_parameters());
+    saved.change_config([](Json& json) { json["tied_head"] = false; });
+    CHECK(saved.fails_with("tensor \"head.weight\" is missing"));
+}
+
+TEST_CASE("model directory: a tokenizer of another size") {
+    Saved saved;
+    spill(saved.directory / "tokenizer.json", CharTokenizer::from_text("abc").to_json());
+    CHECK(saved.fails_with("the tokenizer has 3 characters, the configuration 5"));
+    spill(saved.directory / "tokenizer.json", "{\"type\":\"char\"}");
+    CHECK(saved.fails_with("tokenizer.json"));
+}
+
+TEST_CASE("model directory: a save that fails keeps the previous model") {
+    Saved saved;
+    const auto before = logits_of(saved.model);
+    saved.model.final_norm.weight.fill_(3);
+    std::string message;
+    for (const rlim_t bytes : {0, 20, 100, 5000}) {
+        {
+            const SizeLimit limit(bytes);
+            message = message_of<IoError>(
+                [&] { save_model(saved.directory, saved.model, saved.tokenizer); });
+        }
+        CHECK(message.find("File too large") != std::string::npos);
+        CHECK_EQ(logits_of(*load_model(saved.directory).model), before);
+        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    }
+    save_model(saved.directory, saved.model, saved.tokenizer);
+    CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
+    spill(saved.scratch / "file", "x");
+    check_message<IoError>(
+        [&] { save_model(saved.scratch / "file", saved.model, saved.tokenizer); }, "file");
+    check_message<IoError>(
+        [&] { save_model(saved.scratch / "file" / "model", saved.model, saved.tokenizer); },
+        "Not a directory");
+    CHECK_EQ(slurp(saved.scratch / "file"), "x");
+}

@@ -1,0 +1,231 @@
+// Optimisers against plain loops over twenty steps, and what surrounds them.
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/clip.h>
+#include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/transformer_block.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using doctest::Approx;
+using test::check_throws;
+using test::random;
+
+namespace {
+
+constexpr int kSteps = 20;
+constexpr std::int64_t kSize = 37;
+
+using Numbers = std::vector<double>;
+// One step of a plain optimiser: p and g, and the step's number from 1.
+using PlainStep = std::function<void(Numbers& p, const Numbers& g, int step)>;
+
+Tensor parameter(const Shape& shape, DType dtype, std::uint64_t seed = 1) {
+    return random(shape, seed, dtype).set_requires_grad();
+}
+
+// Both ways through the same gradients; the step sees them multiplied by `scale`.
+void check_against(Optimizer& optimizer, Tensor p, const PlainStep& plain, double scale = 1) {
+    const double tolerance = p.dtype() == DType::f64 ? 1e-13 : 1e-5;
+    Numbers expected = p.to_vector<double>();
+    for (int step = 1; step <= kSteps; ++step) {
+        const Tensor g = random(p.shape(), 100 + static_cast<std::uint64_t>(step), p.dtype());
+        p.set_grad(g);
+        optimizer.step(scale);
+        Numbers scaled = g.to_vector<double>();
+        for (double& value : scaled) value *= scale;
+        plain(expected, scaled, step);
+    }
+    const auto got = p.to_vector<double>();
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        CHECK(std::abs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i])));
+    }
+    CHECK_EQ(optimizer.steps(), kSteps);
+}
+
+PlainStep plain_sgd(double lr, double momentum, bool nesterov, double decay) {
+    return [=, velocity = Numbers()](Numbers& p, const Numbers& g, int) mutable {
+        const bool first = velocity.empty();
+        velocity.resize(p.size());
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const double d = g[i] + decay * p[i];
+            velocity[i] = first ? d : momentum * velocity[i] + d;
+            p[i] -= lr * (nesterov ? d + momentum * velocity[i] : velocity[i]);
+        }
+    };
+}
+
+PlainStep plain_adam(const AdamConfig& c, double decay, bool decoupled) {
+    return [=, m = Numbers(), v = Numbers()](Numbers& p, const Numbers& g, int t) mutable {
+        m.resize(p.size());
+        v.resize(p.size());
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const double d = decoupled ? g[i] : g[i] + decay * p[i];
+            if (decoupled) p[i] -= c.lr * decay * p[i];
+            m[i] = c.beta1 * m[i] + (1 - c.beta1) * d;
+            v[i] = c.beta2 * v[i] + (1 - c.beta2) * d * d;
+            const double mean = m[i] / (1 - std::pow(c.beta1, t));
+            const double square = v[i] / (1 - std::pow(c.beta2, t));
+            p[i] -= c.lr * mean / (std::sqrt(square) + c.eps);
+        }
+    };
+}
+
+}  // namespace
+
+TEST_CASE("SGD: plain, momentum, Nesterov, decay") {
+    for (const DType dtype : {DType::f64, DType::f32}) {
+        for (const double momentum : {0.0, 0.9}) {
+            for (const bool nesterov : {false, true}) {
+                if (nesterov && momentum == 0) continue;
+                for (const double decay : {0.0, 0.1}) {
+                    CAPTURE(dtype);
+                    CAPTURE(momentum);
+                    CAPTURE(nesterov);
+                    CAPTURE(decay);
+                    const Tensor p = parameter({kSize}, dtype);
+                    SGD optimizer({{.parameters = {p}, .weight_decay = decay}},
+                                  {.lr = 0.05, .momentum = momentum, .nesterov = nesterov});
+                    check_against(optimizer, p, plain_sgd(0.05, momentum, nesterov, decay));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("Adam and AdamW") {
+    const AdamConfig config{.lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6};
+    for (const DType dtype : {DType::f64, DType::f32}) {
+        for (const double decay : {0.0, 0.1}) {
+            CAPTURE(dtype);
+            CAPTURE(decay);
+            const Tensor p = parameter({kSize}, dtype), q = parameter({3, 5}, dtype);
+            Adam adam({{.parameters = {p}, .weight_decay = decay}}, config);
+            check_against(adam, p, plain_adam(config, decay, false));
+            AdamW adamw({{.parameters = {q}, .weight_decay = decay}}, config);
+            check_against(adamw, q, plain_adam(config, decay, true));
+        }
+    }
+}
+
+TEST_CASE("optimizer: the gradient's scale acts before moments and decay") {
+    const AdamConfig config{.lr = 0.02};
+    const Tensor p = parameter({kSize}, DType::f64), q = parameter({kSize}, DType::f64);
+    AdamW adamw({{.parameters = {p}, .weight_decay = 0.1}}, config);
+    check_against(adamw, p, plain_adam(config, 0.1, true), 0.01);
+    SGD sgd({{.parameters = {q}, .weight_decay = 0.1}}, {.lr = 0.05, .momentum = 0.9});
+    check_against(sgd, q, plain_sgd(0.05, 0.9, false, 0.1), 0.01);
+}
+
+TEST_CASE("optimizer: groups have rates and decays of their own; rates may change") {
+    const Tensor p = parameter({3}, DType::f64), q = parameter({3}, DType::f64);
+    const auto start = p.to_vector<double>();
+    SGD optimizer({{.parameters = {p}}, {.parameters = {q}, .weight_decay = 0.5, .lr_factor = 0.1}},
+                  {.lr = 1});
+    CHECK_EQ(optimizer.parameters().size(), 2);
+    Tensor a = p, b = q;
+    a.set_grad(ones({3}, DType::f64));
+    b.set_grad(ones({3}, DType::f64));
+    optimizer.set_lr(0.5);
+    CHECK_EQ(optimizer.lr(), 0.5);
+    optimizer.step();
+    for (std::int64_t i = 0; i < 3; ++i) {
+        const double x = start[static_cast<std::size_t>(i)];
+        CHECK_EQ(p.at({i}), Approx(x - 0.5));
+        CHECK_EQ(q.at({i}), Approx(x - 0.05 * (1 + 0.5 * x)));
+    }
+    optimizer.zero_grad();
+    CHECK_FALSE(p.grad().defined());
+}
+
+TEST_CASE("optimizer: a parameter without a gradient stays as it is, and its moments stay young") {
+    const AdamConfig config{.lr = 0.1};
+    Tensor p = parameter({2}, DType::f64), late = parameter({2}, DType::f64);
+    const Tensor alone = parameter({2}, DType::f64);
+    AdamW optimizer({{.parameters = {p, late}, .weight_decay = 0.1}}, config);
+    for (int step = 0; step < 5; ++step) {
+        p.set_grad(random({2}, 7));
+        optimizer.step();
+    }
+    CHECK_EQ(late.to_vector<double>(), alone.to_vector<double>());  // no decay either
+    AdamW fresh({{.parameters = {alone}, .weight_decay = 0.1}}, config);
+    for (Tensor x : {late, alone}) x.set_grad(random({2}, 8));
+    optimizer.step();
+    fresh.step();
+    CHECK_EQ(late.to_vector<double>(), alone.to_vector<double>());
+}
+
+TEST_CASE("optimizer: gradients that are not dense, and a step within a tape") {
+    Tensor p = parameter({2, 3}, DType::f64);
+    const auto start = p.to_vector<double>();
+    p.set_grad(views::transpose(tensor<double>({{1, 4}, {2, 5}, {3, 6}}), 0, 1));
+    SGD optimizer({{.parameters = {p}}}, {.lr = 1});
+    Tape tape;
+    const Tensor y = sum(p * p);
+    optimizer.step();
+    CHECK_EQ(p.at({1, 2}), start[5] - 6);
+    CHECK_EQ(tape.entries().size(), 2);
+    CHECK_THROWS_AS(tape.backward(y), AutogradError);  // p is not what it was
+}
+
+TEST_CASE("optimizer: what is refused") {
+    const Tensor p = parameter({2}, DType::f32);
+    const Tensor copy = p;
+    check_throws<ValueError>([&] { SGD({{.parameters = {ones({2})}}}, {}); },
+                             "optimizer: a parameter [2] does not ask for its gradient");
+    check_throws<ValueError>([&] { SGD({{.parameters = {p}}, {.parameters = {copy}}}, {}); },
+                             "optimizer: a parameter [2] is listed twice");
+    check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.lr = -1}); },
+                             "optimizer: learning rate -1 is not a finite number >= 0");
+    CHECK_THROWS_AS(SGD({{.parameters = {p}}}, {.lr = NAN}), ValueError);
+    check_throws<ValueError>([&] { SGD({{.parameters = {p}, .weight_decay = -1}}, {}); },
+                             "optimizer: weight decay -1 and learning rate factor 1 must not be "
+                             "negative");
+    check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.momentum = 1}); },
+                             "SGD: momentum 1 is not in [0, 1)");
+    check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.nesterov = true}); },
+                             "SGD: nesterov needs momentum");
+    CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.beta1 = 1}), ValueError);
+    CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.beta2 = -0.1}), ValueError);
+    CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.eps = NAN}), ValueError);
+    AdamW optimizer({{.parameters = {p}}}, {});
+    CHECK_THROWS_AS(optimizer.set_lr(INFINITY), ValueError);
+    AdamW nothing({}, {});
+    nothing.step();
+    CHECK_EQ(nothing.steps(), 1);
+}
+
+TEST_CASE("decay_groups: matrices decay, vectors do not, ties count once") {
+    TransformerBlock block({.dim = 4, .heads = 2});
+    const auto groups = decay_groups(block, 0.25);
+    REQUIRE_EQ(groups.size(), 2);
+    CHECK_EQ(groups[0].weight_decay, 0.25);
+    CHECK_EQ(groups[1].weight_decay, 0);
+    CHECK_EQ(groups[0].parameters.size(), 4);
+    CHECK_EQ(groups[1].parameters.size(), 8);
+    for (const Tensor& p : groups[0].parameters) CHECK_EQ(p.rank(), 2);
+    for (const Tensor& p : groups[1].parameters) CHECK_EQ(p.rank(), 1);
+}
+
+TEST_CASE("clip_grad_norm") {
+    Tensor a = parameter({2}, DType::f32), b = parameter({1}, DType::f64);
+    const Tensor none = parameter({5}, DType::f32);
+    a.set_grad(tensor<float>({3, 4}));
+    b.set_grad(tensor<double>({12}));
+    CHECK_EQ(grad_norm({a, none, b}), 13);
+    CHECK_EQ(clip_grad_norm({a, none, b}, 13), 13);
+    CHECK_EQ(a.grad().to_vector<double>(), Numbers{3, 4});
+    CHECK_EQ(clip_grad_norm({a, none, b}, 6.5), 13);
+    CHECK_EQ(a.grad().to_vector<double>(), Numbers{1.5, 2});
+    CHECK_EQ(b.grad().to_vector<double>(), Numbers{6});
+    CHECK_EQ(grad_norm({}), 0);
+    CHECK_EQ(clip_grad_norm({none}, 1), 0);
+    check_throws<ValueError>([&] { clip_grad_norm({a}, 0); },
+                             "clip_grad_norm: largest norm 0 is not positive");
+    CHECK_THROWS_AS(clip_grad_norm({a}, NAN), ValueError);
+    CHECK_THROWS_AS(clip_grad_norm({ones({2})}, 1), AutogradError);
+}

@@ -1,0 +1,79 @@
+// A directory of a test's own, removed with everything in it, and plain helpers for the files in
+// it: written without the code under test.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <tapestry/core/error.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry::test {
+
+class Scratch {
+public:
+    Scratch() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "tapestry-XXXXXX").native();
+        if (::mkdtemp(pattern.data()) == nullptr) throw Error("mkdtemp " + pattern);
+        path_ = pattern;
+        std::filesystem::permissions(path_, std::filesystem::perms(0755));
+    }
+    ~Scratch() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+    /// Names of what is in the directory.
+    std::vector<std::string> names() const {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+            names.push_back(entry.path().filename().native());
+        }
+        return names;
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+inline void spill(const std::filesystem::path& path, std::string_view contents) {
+    std::ofstream(path, std::ios::binary)
+        .write(contents.data(), static_cast<std::streamsize>(contents.size()));
+}
+
+inline std::string slurp(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The message of the E that `f` throws; "no error" when it throws nothing.
+template <class E, class F>
+std::string message_of(F&& f) {
+    try {
+        f();
+    } catch (const E& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+/// Checks that `f` throws an E whose message holds `part`.
+template <class E, class F>
+void check_message(F&& f, std::string_view part) {
+    const std::string message = message_of<E>(f);
+    INFO("message: " << message);
+    INFO("wanted:  " << std::string(part));
+    CHECK(message.find(part) != std::string::npos);
+}
+
+}  // namespace tapestry::test

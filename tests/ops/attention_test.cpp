@@ -1,0 +1,92 @@
+// What attention promises beside its numbers: layouts that cost nothing, memory kept only for a
+// tape, masked rows without NaN, and NaNs that do not vanish.
+#include <doctest/doctest.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/attention.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+Tensor heads(const Shape& shape, std::uint64_t seed) {
+    Generator generator(seed);
+    return randn(shape, generator);
+}
+
+bool all_zero(const Tensor& x) {
+    const auto values = x.to_vector<double>();
+    return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+}  // namespace
+
+TEST_CASE("attention: merging the heads of the result and of the gradients copies nothing") {
+    Tensors leaves;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        leaves.push_back(heads({2, 3, 5, 4}, seed).set_requires_grad());
+    }
+    Tape tape;
+    const Tensor y = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2]);
+    Tensors laid_out = tape.gradient(y, leaves, {.cotangent = heads({2, 3, 5, 4}, 4)});
+    laid_out.push_back(y);
+    for (const Tensor& x : laid_out) {
+        CHECK(views::try_reshape(views::transpose(x, 1, 2), {2, 5, 12}).has_value());
+    }
+}
+
+TEST_CASE("attention keeps its weights for a tape only") {
+    const Tensor q = heads({2, 3, 5, 4}, 1);
+    Tensor leaf = heads({2, 3, 5, 4}, 2).set_requires_grad();
+    Tape tape;
+    scaled_dot_product_attention(q, q, q);
+    CHECK(tape.entries().empty());
+    scaled_dot_product_attention(leaf, q, q);
+    const std::size_t operands = 3 * q.bytes();
+    CHECK(tape.saved_bytes() == operands + 2 * 3 * 5 * 5 * sizeof(float));
+}
+
+TEST_CASE("attention: a query that may attend to nothing gets zeros and zero gradients") {
+    const Tensor x = heads({4, 3}, 1).set_requires_grad();
+    const Tensor nothing = zeros({4, 4}, DType::boolean);
+    for (const bool causal : {false, true}) {
+        Tape tape;
+        const Tensor y = scaled_dot_product_attention(x, x, x, {.causal = causal, .mask = nothing});
+        CHECK(all_zero(y));
+        CHECK(all_zero(tape.gradient(y, {x}, {.cotangent = ones({4, 3})})[0]));
+    }
+    // More queries than keys under a causal mask: the first ones come before every key.
+    const Tensor keys = heads({1, 3}, 2);
+    const Tensor y = scaled_dot_product_attention(x, keys, keys, {.causal = true});
+    CHECK(all_zero(views::slice(y, 0, 0, 3)));
+    CHECK(views::slice(y, 0, 3, 4).to_vector<float>() == keys.to_vector<float>());
+}
+
+TEST_CASE("attention: a NaN does not vanish, and touches only the queries that see it") {
+    Tensor keys = heads({4, 3}, 1);
+    views::slice(keys, 0, 2, 3).fill_(NAN);
+    const Tensor x = heads({4, 3}, 2);
+    const auto y = scaled_dot_product_attention(x, keys, x, {.causal = true}).to_vector<double>();
+    for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i / 3 >= 2));
+    keys.fill_(NAN);  // no score is larger than another
+    for (const double value : scaled_dot_product_attention(x, keys, x).to_vector<double>()) {
+        CHECK(std::isnan(value));
+    }
+}
+
+TEST_CASE("attention: one new query with a cache of keys is the last row of all queries") {
+    const Tensor q = heads({2, 6, 4}, 1);
+    const Tensor k = heads({2, 6, 4}, 2);
+    const Tensor v = heads({2, 6, 4}, 3);
+    const Tensor all = scaled_dot_product_attention(q, k, v, {.causal = true});
+    const Tensor last =
+        scaled_dot_product_attention(views::slice(q, 1, 5, 6), k, v, {.causal = true});
+    const auto expected = views::slice(all, 1, 5, 6).to_vector<double>();
+    const auto got = last.to_vector<double>();
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-5);
+}
+
+}  // namespace tapestry

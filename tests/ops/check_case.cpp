@@ -1,0 +1,381 @@
+#include <tapestry/autograd/gradcheck.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/views.h>
+#include <tapestry/tests/ops/op_case.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tapestry::test {
+namespace {
+
+using reference::Array;
+using reference::Arrays;
+using reference::Dual;
+
+// Restores what the checks change, whatever they throw.
+class Settings {
+public:
+    Settings() : isa_(current_isa()), threads_(num_threads()) {}
+    ~Settings() {
+        set_isa(isa_);
+        set_num_threads(threads_);
+    }
+    Settings(const Settings&) = delete;
+    Settings& operator=(const Settings&) = delete;
+
+private:
+    Isa isa_;
+    int threads_;
+};
+
+// ---- inputs -------------------------------------------------------------------------------------
+
+Array<double> to_array(const Tensor& x) {
+    Array<double> array(x.shape());
+    array.data = x.to_vector<double>();
+    return array;
+}
+
+bool is_real(const Tensor& x) { return is_floating(x.dtype()); }
+
+// The same numbers, every second element of memory: no stride is 1.
+Tensor strided(const Tensor& x) {
+    Shape wide = x.shape();
+    wide.push_back(2);
+    Tensor holder = full(wide, 99, x.dtype());
+    Tensor view = views::slice(holder, -1, 0, 1);
+    view = views::reshape(view, x.shape());
+    copy_elements(x, view);
+    return view;
+}
+
+// The same shape, but the first entry along axis 0 repeated with a stride of 0.
+Tensor expanded(const Tensor& x) {
+    if (x.rank() == 0 || x.size(0) == 0) return x;
+    return views::expand(views::slice(x, 0, 0, 1), x.shape());
+}
+
+// The same numbers, laid out with the last two axes exchanged.
+Tensor transposed(const Tensor& x) {
+    if (x.rank() < 2) return x;
+    return views::transpose(views::transpose(x, -1, -2).clone(), -1, -2);
+}
+
+Tensors as_leaves(const Tensors& inputs) {
+    Tensors leaves;
+    for (const Tensor& input : inputs) {
+        Tensor leaf = input.detach();
+        if (is_real(leaf)) leaf.set_requires_grad();
+        leaves.push_back(leaf);
+    }
+    return leaves;
+}
+
+Tensors real_ones(const Tensors& tensors) {
+    Tensors real;
+    std::copy_if(tensors.begin(), tensors.end(), std::back_inserter(real), is_real);
+    return real;
+}
+
+double largest(const std::vector<double>& values) {
+    double size = 1;
+    for (const double value : values) {
+        if (std::isfinite(value)) size = std::max(size, std::abs(value));
+    }
+    return size;
+}
+
+bool close(double a, double b, double allowed) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+    return a == b || std::abs(a - b) <= allowed;
+}
+
+// ---- the checks ---------------------------------------------------------------------------------
+
+class Checker {
+public:
+    explicit Checker(const OpCase& row) : row_(row) {}
+
+    std::vector<std::string> run() {
+        const Settings restored_at_the_end;
+        completeness();
+        for (std::size_t i = 0; i < row_.samples.size(); ++i) {
+            for (const Isa isa : available_isas()) {
+                set_isa(isa);
+                for (const DType dtype : {DType::f64, DType::f32}) sample(i, dtype);
+            }
+            if (row_.differentiable) differences(i);
+        }
+        for (const Isa isa : available_isas()) {
+            set_isa(isa);
+            threads();
+        }
+        errors();
+        return failures_;
+    }
+
+private:
+    template <class... Args>
+    void failed(fmt::format_string<Args...> format, Args&&... args) {
+        failures_.push_back(fmt::format("{}{}: {}", row_.title(), where_,
+                                        fmt::format(format, std::forward<Args>(args)...)));
+    }
+
+    void sample(std::size_t i, DType dtype) {
+        const Tensors inputs = make_inputs(row_.samples[i], dtype, 17 + i);
+        where_ = fmt::format(" sample {} {} {}", i, name_of(current_isa()), dtype);
+        try {
+            value(inputs, "contiguous");
+            value(changed(inputs, strided), "strided");
+            value(changed(inputs, expanded), "expanded");
+            value(changed(inputs, transposed), "transposed");
+            if (row_.differentiable) {
+                gradient(inputs);
+                gradient(changed(inputs, strided));
+                gradient(changed(inputs, transposed));
+            }
+        } catch (const std::exception& error) {
+            failed("threw: {}", error.what());
+        }
+        where_.clear();
+    }
+
+    static Tensors changed(const Tensors& inputs, Tensor (*layout)(const Tensor&)) {
+        Tensors result;
+        for (const Tensor& input : inputs) result.push_back(layout(input));
+        return result;
+    }
+
+    double tolerance(DType dtype) const {
+        return dtype == DType::f32 ? row_.tolerance_f32 : row_.tolerance_f64;
+    }
+
+    void value(const Tensors& inputs, const char* layout) {
+        Arrays<double> arrays;
+        for (const Tensor& input : inputs) arrays.push_back(to_array(input));
+        const Array<double> expected = row_.reference(arrays);
+        const Tensor y = row_.op(inputs);
+        if (!(y.shape() == expected.shape)) {
+            failed("{}: shape {}, not {}", layout, y.shape(), expected.shape);
+            return;
+        }
+        const DType dtype = inputs.empty() ? y.dtype() : dtype_of_real(inputs);
+        const auto got = y.to_vector<double>();
+        const double allowed = tolerance(dtype) * largest(expected.data);
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            if (!close(got[i], expected.data[i], allowed)) {
+                failed("{}: element {} is {:.17g}, by definition {:.17g}", layout, i, got[i],
+                       expected.data[i]);
+                return;
+            }
+        }
+    }
+
+    static DType dtype_of_real(const Tensors& inputs) {
+        const auto found = std::find_if(inputs.begin(), inputs.end(), is_real);
+        return found == inputs.end() ? DType::f64 : found->dtype();
+    }
+
+    // <J^T w, v> by the tape against <w, J v> by dual numbers, for one input at a time.
+    void gradient(const Tensors& inputs) {
+        const DType dtype = dtype_of_real(inputs);
+        const Tensors leaves = as_leaves(inputs);
+        const Tensors asked = real_ones(leaves);
+        Tape tape;
+        const Tensor y = row_.op(leaves);
+        if (!tape.follows(y)) {
+            if (!asked.empty()) failed("was not recorded");
+            return;
+        }
+        Generator generator(23);
+        const Tensor w = randn(y.shape(), generator, dtype);
+        const Tensors recorded =
+            tape.gradient(y, asked, {.cotangent = w, .retain = true, .create_graph = true});
+        Tensors alone;
+        for (const Tensor& leaf : asked) {
+            alone.push_back(tape.gradient(y, {leaf}, {.cotangent = w, .retain = true})[0]);
+        }
+        const Tensors fused = tape.gradient(y, asked, {.cotangent = w});
+        if (!tape.entries().front()->released() && tape.entries().front()->saved_bytes() > 0) {
+            failed("backward did not release what the op saved");
+        }
+        compare_gradients(fused, recorded, "the fused rule", "the recordable rule", dtype);
+        compare_gradients(fused, alone, "all gradients together", "one alone", dtype);
+        for (std::size_t i = 0; i < asked.size(); ++i) along_directions(inputs, i, fused[i], w);
+    }
+
+    void compare_gradients(const Tensors& a, const Tensors& b, const char* a_name,
+                           const char* b_name, DType dtype) {
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const auto x = a[i].to_vector<double>();
+            const auto y = b[i].to_vector<double>();
+            const double allowed = 4 * tolerance(dtype) * largest(y);
+            for (std::size_t j = 0; j < x.size(); ++j) {
+                if (!close(x[j], y[j], allowed)) {
+                    failed("gradient of input {} at element {}: {} gives {:.17g}, {} {:.17g}", i, j,
+                           a_name, x[j], b_name, y[j]);
+                    return;
+                }
+            }
+        }
+    }
+
+    void along_directions(const Tensors& inputs, std::size_t which, const Tensor& grad,
+                          const Tensor& w) {
+        Generator generator(29 + which);
+        const Tensor v = randn(grad.shape(), generator, DType::f64);
+        const Array<Dual> y = row_.dual_reference(dual_inputs(inputs, which, v));
+        const auto weights = w.to_vector<double>();
+        const auto slopes = grad.to_vector<double>();
+        const auto direction = v.to_vector<double>();
+        double forward = 0;
+        double backward = 0;
+        double size = 1;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            forward += weights[i] * y.data[i].slope;
+            size += std::abs(weights[i] * y.data[i].slope);
+        }
+        for (std::size_t i = 0; i < slopes.size(); ++i) {
+            backward += slopes[i] * direction[i];
+            size += std::abs(slopes[i] * direction[i]);
+        }
+        if (!close(forward, backward, 4 * tolerance(grad.dtype()) * size)) {
+            failed("gradient of input {} along a random direction: the tape gives {:.12g}, dual "
+                   "numbers {:.12g}",
+                   which, backward, forward);
+        }
+    }
+
+    // The inputs as dual numbers; the `which`-th real one moves along v.
+    static Arrays<Dual> dual_inputs(const Tensors& inputs, std::size_t which, const Tensor& v) {
+        Arrays<Dual> arrays;
+        std::size_t real = 0;
+        for (const Tensor& input : inputs) {
+            const Array<double> values = to_array(input);
+            Array<Dual> dual(input.shape());
+            const bool moves = is_real(input) && real++ == which;
+            const auto direction = moves ? v.to_vector<double>() : std::vector<double>();
+            for (std::size_t i = 0; i < values.data.size(); ++i) {
+                dual.data[i] = Dual(values.data[i], moves ? direction[i] : 0.0);
+            }
+            arrays.push_back(std::move(dual));
+        }
+        return arrays;
+    }
+
+    void differences(std::size_t i) {
+        set_isa(available_isas().back());
+        const Tensors inputs = make_inputs(row_.samples[i], DType::f64, 17 + i);
+        where_ = fmt::format(" sample {}", i);
+        try {
+            if (const auto first = gradcheck(row_.op, inputs); !first) {
+                failed("order 1: {}", first.message);
+            }
+            if (const auto second = gradgradcheck(row_.op, inputs); !second) {
+                failed("order 2: {}", second.message);
+            }
+        } catch (const std::exception& error) {
+            failed("gradcheck threw: {}", error.what());
+        }
+        where_.clear();
+    }
+
+    // Value and gradients of the large sample as one string of bytes.
+    std::string bits_of_large(DType dtype) {
+        const Tensors leaves = as_leaves(make_inputs(row_.large, dtype, 41));
+        const Tensors asked = real_ones(leaves);
+        Tape tape;
+        const Tensor y = row_.op(leaves);
+        Tensors results{y};
+        if (row_.differentiable && tape.follows(y)) {
+            Generator generator(43);
+            const Tensor w = randn(y.shape(), generator, dtype);
+            const Tensors grads = tape.gradient(y, asked, {.cotangent = w});
+            results.insert(results.end(), grads.begin(), grads.end());
+        }
+        std::string bits;
+        for (const Tensor& result : results) {
+            const Tensor whole = dense(result);
+            bits.append(reinterpret_cast<const char*>(whole.storage()->data()) +
+                            static_cast<std::size_t>(whole.offset()) * size_of(whole.dtype()),
+                        whole.bytes());
+        }
+        return bits;
+    }
+
+    void threads() {
+        if (row_.large.empty()) return;
+        for (const DType dtype : {DType::f32, DType::f64}) {
+            set_num_threads(1);
+            const std::string one = bits_of_large(dtype);
+            for (const int count : {2, 3}) {
+                set_num_threads(count);
+                if (bits_of_large(dtype) != one) {
+                    failed("{} {}: {} threads give other bits than one", name_of(current_isa()),
+                           dtype, count);
+                }
+            }
+        }
+    }
+
+    void errors() {
+        for (const ErrorCase& wrong : row_.errors) {
+            try {
+                wrong.call();
+                failed("no error; expected \"{}\"", wrong.message);
+            } catch (const Error& error) {
+                if (std::string(error.what()).find(wrong.message) == std::string::npos) {
+                    failed("error \"{}\"; expected \"{}\"", error.what(), wrong.message);
+                }
+            } catch (const std::exception& error) {
+                failed("not a tapestry::Error: {}", error.what());
+            }
+        }
+    }
+
+    // A row that forgets the edges is itself a failure.
+    void completeness() {
+        const auto some = [this](auto holds) {
+            return std::any_of(row_.samples.begin(), row_.samples.end(), [&](const Sample& sample) {
+                return !sample.empty() && std::any_of(sample.begin(), sample.end(), holds);
+            });
+        };
+        if (row_.no_empty.empty() && !some([](const Input& x) { return numel(x.shape) == 0; })) {
+            failed("the row has no empty sample and does not say why (no_empty)");
+        }
+        if (row_.no_single.empty() && !some([](const Input& x) { return numel(x.shape) == 1; })) {
+            failed("the row has no sample of one element and does not say why (no_single)");
+        }
+    }
+
+    const OpCase& row_;
+    std::string where_;
+    std::vector<std::string> failures_;
+};
+
+}  // namespace
+
+Tensors make_inputs(const Sample& sample, DType dtype, std::uint64_t seed) {
+    Generator generator(seed);
+    Tensors inputs;
+    for (const Input& input : sample) {
+        // Drawn in f64 and rounded to f32, so that both types see the same case.
+        const Tensor drawn = uniform(input.shape, input.low, input.high, generator, DType::f64);
+        if (input.kind == Kind::real) {
+            inputs.push_back(cast(drawn, dtype));
+        } else {
+            const Tensor whole = cast(drawn, DType::i64);  // [low, high) for low >= 0
+            inputs.push_back(input.kind == Kind::index ? whole : cast(whole, DType::boolean));
+        }
+    }
+    return inputs;
+}
+
+std::vector<std::string> check_case(const OpCase& row) { return Checker(row).run(); }
+
+}  // namespace tapestry::test

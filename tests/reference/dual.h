@@ -1,0 +1,81 @@
+// Dual numbers: a + b e with e^2 = 0. A function computed in them gives its value and its exact
+// derivative along one direction, with no step to choose.
+// Source: Clifford 1873; Griewank and Walther, "Evaluating Derivatives", chapter 3.
+#pragma once
+
+#include <cmath>
+
+namespace tapestry::reference {
+
+struct Dual {
+    double value = 0;
+    double slope = 0;
+
+    Dual() = default;
+    Dual(double v) : value(v) {}  // NOLINT: a constant is a dual number
+    Dual(double v, double s) : value(v), slope(s) {}
+    explicit operator double() const { return value; }
+    explicit operator long() const { return static_cast<long>(value); }
+
+    Dual& operator+=(const Dual& b) { return *this = *this + b; }
+    Dual& operator-=(const Dual& b) { return *this = *this - b; }
+    Dual& operator*=(const Dual& b) { return *this = *this * b; }
+    Dual& operator/=(const Dual& b) { return *this = *this / b; }
+
+    friend Dual operator-(const Dual& a) { return {-a.value, -a.slope}; }
+    friend Dual operator+(const Dual& a, const Dual& b) {
+        return {a.value + b.value, a.slope + b.slope};
+    }
+    friend Dual operator-(const Dual& a, const Dual& b) {
+        return {a.value - b.value, a.slope - b.slope};
+    }
+    friend Dual operator*(const Dual& a, const Dual& b) {
+        return {a.value * b.value, a.slope * b.value + a.value * b.slope};
+    }
+    friend Dual operator/(const Dual& a, const Dual& b) {
+        const double q = a.value / b.value;
+        return {q, (a.slope - q * b.slope) / b.value};
+    }
+
+    // Order is that of the values: branches follow them.
+    friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
+    friend bool operator!=(const Dual& a, const Dual& b) { return a.value != b.value; }
+    friend bool operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
+    friend bool operator<=(const Dual& a, const Dual& b) { return a.value <= b.value; }
+    friend bool operator>(const Dual& a, const Dual& b) { return a.value > b.value; }
+    friend bool operator>=(const Dual& a, const Dual& b) { return a.value >= b.value; }
+};
+
+inline Dual exp(const Dual& x) {
+    const double y = std::exp(x.value);
+    return {y, y * x.slope};
+}
+inline Dual log(const Dual& x) { return {std::log(x.value), x.slope / x.value}; }
+inline Dual sqrt(const Dual& x) {
+    const double y = std::sqrt(x.value);
+    return {y, x.slope / (2 * y)};
+}
+inline Dual sin(const Dual& x) { return {std::sin(x.value), std::cos(x.value) * x.slope}; }
+inline Dual cos(const Dual& x) { return {std::cos(x.value), -std::sin(x.value) * x.slope}; }
+inline Dual tanh(const Dual& x) {
+    const double y = std::tanh(x.value);
+    return {y, (1 - y * y) * x.slope};
+}
+inline Dual erf(const Dual& x) {  // d/dx = 2 / sqrt(pi) e^(-x^2)
+    return {std::erf(x.value), 1.12837916709551257390 * std::exp(-x.value * x.value) * x.slope};
+}
+inline Dual abs(const Dual& x) {
+    const double sign = (x.value > 0) - (x.value < 0);
+    return {std::abs(x.value), sign * x.slope};
+}
+/// a^b; the slope along b is taken as 0 at a = 0, and along a as 0 where b = 0.
+inline Dual pow(const Dual& a, const Dual& b) {
+    const double y = std::pow(a.value, b.value);
+    double slope = 0;
+    if (b.value != 0 && a.slope != 0) slope += b.value * std::pow(a.value, b.value - 1) * a.slope;
+    if (a.value != 0 && b.slope != 0) slope += y * std::log(a.value) * b.slope;
+    return {y, slope};
+}
+inline bool isnan(const Dual& x) { return std::isnan(x.value); }
+
+}  // namespace tapestry::reference
