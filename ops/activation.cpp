@@ -1,4 +1,4 @@
-// Each rule is there twice: one fused pass over memory for an ordinary backward, and the formula
+// Hot rules are there twice: one fused pass over memory for an ordinary backward, and the formula
 // composed of recordable ops for gradients of gradients. The tests hold the two against each other.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
@@ -100,6 +100,20 @@ struct SiluOp final : Op {
 Tensor silu(const Tensor& x) {
     Tensor y = map_unary<kernels::Silu>("silu", x);
     return record<SiluOp>({x}, y, x);
+}
+
+// ---- softplus -----------------------------------------------------------------------------------
+
+namespace {
+struct SoftplusOp final : Op {
+    explicit SoftplusOp(const Tensor& x) : Op("softplus", {x}) {}
+    Tensors backward(const Tensors& grads) override { return {grads[0] * sigmoid(saved(0))}; }
+};
+}  // namespace
+
+Tensor softplus(const Tensor& x) {
+    Tensor y = map_unary<kernels::Softplus>("softplus", x);
+    return record<SoftplusOp>({x}, y, x);
 }
 
 }  // namespace tapestry

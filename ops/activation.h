@@ -20,4 +20,8 @@ Tensor gelu(const Tensor& x, Gelu form = Gelu::tanh);
 /// Source: Elfwing et al. 2017, "Sigmoid-Weighted Linear Units".
 Tensor silu(const Tensor& x);
 
+/// log(1 + e^x), a smooth relu; exact to rounding for every x, without overflow. Gradient:
+/// g sigmoid(x). Source: Dugas et al. 2001, "Incorporating Second-Order Functional Knowledge".
+Tensor softplus(const Tensor& x);
+
 }  // namespace tapestry

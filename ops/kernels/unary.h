@@ -141,7 +141,15 @@ struct GeluTanh {
     }
 };
 
+/// log(1 + e^x), written so that e^x cannot overflow: max(x, 0) + log(1 + e^-|x|)
+struct Softplus {
+    template <class B>
+    static B apply(const B& x) {
+        return Relu::apply(x) + log1p(exp(-abs(x)));
+    }
+};
+
 using UnaryFunctions = List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu,
-                            Silu, NormalCdf, GeluErf, GeluTanh>;
+                            Silu, NormalCdf, GeluErf, GeluTanh, Softplus>;
 
 }  // namespace tapestry::kernels

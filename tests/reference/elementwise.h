@@ -21,6 +21,12 @@ T silu(T x) {
     return x * sigmoid(x);
 }
 
+template <class T>
+T softplus(T x) {
+    using std::exp, std::log;
+    return log(T(1) + exp(x));
+}
+
 /// x Phi(x)
 template <class T>
 T gelu_erf(T x) {
