@@ -1,10 +1,10 @@
 // A tape as text: one row per operation, in the order in which they ran.
 //
 //     tape: 3 operations, 48 B saved for backward
-//       #  op   module  inputs -> outputs            saved
-//       0  mul          leaf [3], leaf [3] -> [3]     48 B
-//       1  add          #0 [3], constant [] -> [3]     0 B
-//       2  sum          #1 [3] -> []                   0 B
+//       #  op              module  inputs -> outputs           saved
+//       0  mul                     leaf [3], leaf [3] -> [3]    48 B
+//       1  add                     #0 [3], constant [] -> [3]    0 B
+//       2  sum (axes=[0])          #1 [3] -> []                  0 B
 //
 // "#0" is what row 0 gave, "leaf" a tensor that asked for its gradient. Read upwards, it is the
 // order in which backward goes.

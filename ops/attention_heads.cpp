@@ -36,8 +36,9 @@ Tensor Attend::heads_inside(std::int64_t rows, std::int64_t columns, DType dtype
 
 namespace {
 
-// Queries per block: enough that the products are worth packing their right-hand sides.
-constexpr std::int64_t kQueries = 64;
+// Queries per block: enough that the products are worth packing their right-hand sides, few enough
+// that a causal block skips much.
+constexpr std::int64_t kQueries = 32;
 
 struct Block {
     std::int64_t head, first, rows;

@@ -158,9 +158,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
         const auto rows = rows_of<T>(x, classes, options);
         T* const to_losses = losses.mutable_data<T>();
         T* const to_lse = lse.mutable_data<T>();
-        parallel_for(classes.numel(), rows_per_chunk(rows.classes), [&](auto begin, auto end) {
-            kernel(to_losses, to_lse, rows, begin, end);
-        });
+        parallel_for(classes.numel(), rows_per_chunk(rows.classes),
+                     [&](auto begin, auto end) { kernel(to_losses, to_lse, rows, begin, end); });
     });
     Tensor y = reduced(losses, options.reduction, counted);
     return record<CrossEntropyOp>({logits}, y, logits, classes, lse, options, counted);
@@ -169,8 +168,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction) {
     check_floating("mse_loss", x);
     check_same_dtype("mse_loss", x, y);
-    require<ShapeError>(x.shape() == y.shape(), "mse_loss: shapes differ: {} and {}; expand() first",
-                        x.shape(), y.shape());
+    require<ShapeError>(x.shape() == y.shape(),
+                        "mse_loss: shapes differ: {} and {}; expand() first", x.shape(), y.shape());
     const Tensor squares = square(sub(x, y));
     if (reduction == Reduction::none) return squares;
     return reduction == Reduction::sum ? sum(squares) : mean(squares);

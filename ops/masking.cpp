@@ -1,3 +1,5 @@
+// masked_fill is a where. A triangle of the gradient is the gradient of a triangle: one function,
+// which records itself, serves every order.
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>

@@ -223,8 +223,8 @@ std::int64_t index_of_largest(const T* x, std::int64_t n, std::int64_t step) {
 Tensor argmax(const Tensor& x, int axis, bool keepdim) {
     check_defined("argmax", x);
     if (x.rank() == 0) {
-        require<ShapeError>(axis == 0 || axis == -1, "argmax: axis {} is outside a tensor of rank 0",
-                            axis);
+        require<ShapeError>(axis == 0 || axis == -1,
+                            "argmax: axis {} is outside a tensor of rank 0", axis);
         return zeros({}, DType::i64);
     }
     const int a = normalize_axis("argmax", axis, x.rank());

@@ -27,22 +27,23 @@ Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 /// y = min_i x_i, otherwise as max.
 Tensor min(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
-/// y = sum_i (x_i - mean)^2 / (n - correction). f32, f64. `correction` 1 gives the unbiased estimate
-/// (Bessel), 0 the mean square deviation. NaN when n <= correction, as in PyTorch.
+/// y = sum_i (x_i - mean)^2 / (n - correction). f32, f64. `correction` 1 gives the unbiased
+/// estimate (Bessel), 0 the mean square deviation. NaN when n <= correction, as in PyTorch.
 /// Gradient: 2 g (x - mean) / (n - correction).
 Tensor var(const Tensor& x, const std::vector<int>& axes = {}, int correction = 1,
            bool keepdim = false);
 
-/// y = log sum_i exp(x_i), without overflow: m + log sum_i exp(x_i - m) with m = max_i x_i. f32, f64.
-/// -inf when all x_i are -inf or there are none. Gradient: g exp(x - y), and 0 where y is -inf.
+/// y = log sum_i exp(x_i), without overflow: m + log sum_i exp(x_i - m) with m = max_i x_i. f32,
+/// f64. -inf when all x_i are -inf or there are none. Gradient: g exp(x - y), and 0 where y is
+/// -inf.
 Tensor logsumexp(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
 /// The index along `axis` of the largest element, as i64; the first of equals; NaN counts as the
 /// largest. Any element type. No gradient. Throws ShapeError when the axis is empty.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdim = false);
 
-/// Undoes broadcasting: x summed over the axes along which `shape` was repeated to x's shape. Throws
-/// ShapeError when `shape` does not broadcast to it. f32, f64. Gradient: g, repeated.
+/// Undoes broadcasting: x summed over the axes along which `shape` was repeated to x's shape.
+/// Throws ShapeError when `shape` does not broadcast to it. f32, f64. Gradient: g, repeated.
 Tensor sum_to(const Tensor& x, const Shape& shape);
 
 }  // namespace tapestry

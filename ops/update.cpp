@@ -15,11 +15,16 @@ void check_beside(std::string_view op, std::string_view name, const Tensor& p, c
                         x.shape(), p.shape());
 }
 
+void check_contiguous(std::string_view op, std::string_view name, const Tensor& x) {
+    require<ShapeError>(x.is_contiguous(), "{}: {} {} is not contiguous", op, name, x.shape());
+}
+
+// What a step writes beside the parameter `p`.
 void check_state(std::string_view op, std::string_view name, const Tensor& p, const Tensor& x) {
     check_beside(op, name, p, x);
-    require<ShapeError>(x.is_contiguous(), "{}: {} {} is not contiguous", op, name, x.shape());
-    require<ValueError>(p.storage() == x.storage() ? &p == &x : true,
-                        "{}: {} shares the parameter's memory", op, name);
+    check_contiguous(op, name, x);
+    require(x.storage() != p.storage() || x.offset() != p.offset(),
+            "{}: {} is the parameter itself", op, name);
 }
 
 void check_adam(const AdamUpdate& u) {
@@ -64,7 +69,7 @@ void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const Ad
     constexpr std::string_view kOp = "adamw_update_";
     check_floating(kOp, p);
     check_adam(update);
-    check_state(kOp, "the parameter", p, p);
+    check_contiguous(kOp, "the parameter", p);
     check_state(kOp, "m", p, m);
     check_state(kOp, "v", p, v);
     check_beside(kOp, "the gradient", p, grad);
@@ -86,7 +91,7 @@ void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const Ad
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update) {
     constexpr std::string_view kOp = "sgd_update_";
     check_floating(kOp, p);
-    check_state(kOp, "the parameter", p, p);
+    check_contiguous(kOp, "the parameter", p);
     check_beside(kOp, "the gradient", p, grad);
     const bool momentum = update.momentum != 0;
     require(momentum || !update.nesterov, "sgd_update_: nesterov needs a momentum");
@@ -134,8 +139,8 @@ void scale_(Tensor& x, double factor) {
     visit_floating("scale_", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const auto multiply =
-            kernels::table<T>().elementwise.binary[kernels::kIndexOf<kernels::Mul,
-                                                                     kernels::BinaryFunctions>];
+            kernels::table<T>()
+                .elementwise.binary[kernels::kIndexOf<kernels::Mul, kernels::BinaryFunctions>];
         const T by = static_cast<T>(factor);
         T* const to = x.mutable_data<T>();
         loop.for_each_row([&](const auto& offsets, std::int64_t n) {

@@ -17,9 +17,10 @@ struct AdamUpdate {
     double beta2 = 0.999;
     double eps = 1e-8;
     double weight_decay = 0;
-    std::int64_t step = 1;    ///< t, counted from 1: this step's number
-    bool decoupled = true;    ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
-    double grad_scale = 1;    ///< the gradient is multiplied by it first
+    std::int64_t step = 1;  ///< t, counted from 1: this step's number
+    bool decoupled =
+        true;  ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
+    double grad_scale = 1;  ///< the gradient is multiplied by it first
 };
 
 /// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as PyTorch's:
@@ -36,8 +37,8 @@ struct SgdUpdate {
     double dampening = 0;
     double weight_decay = 0;
     bool nesterov = false;
-    bool first = false;       ///< the buffer takes the whole gradient, as on PyTorch's first step
-    double grad_scale = 1;    ///< the gradient is multiplied by it first
+    bool first = false;     ///< the buffer takes the whole gradient, as on PyTorch's first step
+    double grad_scale = 1;  ///< the gradient is multiplied by it first
 };
 
 /// One step of gradient descent, as PyTorch's: with g' = g + weight_decay p

@@ -71,6 +71,14 @@ GPTConfig read_config(const fs::path& file) {
             .tied_head = entry<bool>(json, path, "tied_head")};
 }
 
+CharTokenizer read_tokenizer(const fs::path& file) {
+    try {
+        return CharTokenizer::from_json(read_file(file, kMaxJson));
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", file.string(), error.what());
+    }
+}
+
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
 // weights says how large the model really is.
 void check_size(const GPTConfig& config, const fs::path& directory) {
@@ -141,22 +149,20 @@ void save_model(const fs::path& directory, const GPT& model, const CharTokenizer
 LoadedModel load_model(const fs::path& directory) {
     require<IoError>(fs::is_directory(directory), "{}: no such directory", directory.string());
     const fs::path config_file = directory / "config.json";
-    const fs::path tokenizer_file = directory / "tokenizer.json";
     const GPTConfig config = read_config(config_file);
-    const std::string tokenizer_text = read_file(tokenizer_file, kMaxJson);
+    LoadedModel loaded{nullptr, read_tokenizer(directory / "tokenizer.json")};
+    require<IoError>(loaded.tokenizer.vocab_size() == config.vocab,
+                     "{}: the tokenizer has {} characters, the configuration {}", directory.string(),
+                     loaded.tokenizer.vocab_size(), config.vocab);
+    check_size(config, directory);
     try {
-        LoadedModel loaded{nullptr, CharTokenizer::from_json(tokenizer_text)};
-        require(loaded.tokenizer.vocab_size() == config.vocab,
-                "the tokenizer has {} characters, the configuration {}",
-                loaded.tokenizer.vocab_size(), config.vocab);
-        check_size(config, directory);
         loaded.model = std::make_unique<GPT>(config);
-        load_weights(directory / "model.safetensors", *loaded.model);
-        loaded.model->eval();
-        return loaded;
     } catch (const ValueError& error) {  // settings that no model can have
-        fail<IoError>("{}: {}", directory.string(), error.what());
+        fail<IoError>("{}: {}", config_file.string(), error.what());
     }
+    load_weights(directory / "model.safetensors", *loaded.model);
+    loaded.model->eval();
+    return loaded;
 }
 
 }  // namespace tapestry

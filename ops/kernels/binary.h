@@ -35,10 +35,25 @@ struct Div {
     }
 };
 
+/// xsimd's pow is exp(b log |a|) with a sign, and 0 for a = 0. What C's pow (C11, F.10.4.4) gives
+/// where a is zero or infinite, or where the result is 1 whatever the other operand, is put right:
+/// x^0 and x^-1 at x = 0 stand in the derivatives of powers.
 struct Pow {
     template <class B>
     static B apply(const B& a, const B& b) {
-        return pow(a, b);
+        const B zero = constant<B>(0);
+        const B one = constant<B>(1);
+        const B infinity = constant<B>(__builtin_inf());
+        const B size = abs(a);
+        const auto vanishes = size == zero;
+        const auto grows = (vanishes & (b < zero)) | ((size == infinity) & (b > zero));
+        const auto negative = (a < zero) | (one / a < zero);  // 1 / -0 is -inf
+        const B extreme = select(grows, infinity, zero);
+        const B with_sign = select(negative & is_odd(b), -extreme, extreme);
+        B y = select((vanishes | (size == infinity)) & (b == b), with_sign, pow(a, b));
+        y = select(b == b, y, b);
+        const auto always_one = (b == zero) | (a == one) | ((size == one) & (abs(b) == infinity));
+        return select(always_one, one, y);
     }
 };
 

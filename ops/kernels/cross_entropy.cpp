@@ -33,9 +33,8 @@ void backward(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale, con
     for (std::int64_t r = begin; r < end; ++r) {
         T* const to = dx + r * n;
         if (rows.target[r] == rows.ignored) {
-            for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
-                part.put(to + i, Batch<T>(T(0)));
-            });
+            for_each_vector<T>(
+                n, [&](std::int64_t i, const auto& part) { part.put(to + i, Batch<T>(T(0))); });
             continue;
         }
         const T* const x = rows.x + r * n;

@@ -43,7 +43,7 @@ inline T extreme_lane(const Batch<T>& x) {
 template <int kSign>
 struct ExtremeFold {
     template <class T>
-    static constexpr T kIdentity = static_cast<T>(-kSign * __builtin_inf());
+    static constexpr T kIdentity = static_cast<T>(-kSign* __builtin_inf());
 
     template <class T>
     static Batch<T> combine(const Batch<T>& a, const Batch<T>& b) {
@@ -156,8 +156,8 @@ inline T scalar_log(T x) {
     return log(Batch<T>(x)).get(0);
 }
 
-/// The largest element, for subtracting before exp; 0 in place of -inf, whose difference with itself
-/// would be NaN. A NaN in the row may pass unseen: it comes out of exp.
+/// The largest element, for subtracting before exp; 0 in place of -inf, whose difference with
+/// itself would be NaN. A NaN in the row may pass unseen: it comes out of exp.
 template <class T>
 inline T softmax_shift(const T* x, std::int64_t n) {
     const T largest = fold_row<FastMaxFold>(x, n, Plain<T>{FastMaxFold::kIdentity<T>});

@@ -81,9 +81,8 @@ void row_backward(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* 
 
 template <class T>
 void clear(T* x, std::int64_t n) {
-    for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
-        part.put(x + i, Batch<T>(T(0)));
-    });
+    for_each_vector<T>(n,
+                       [&](std::int64_t i, const auto& part) { part.put(x + i, Batch<T>(T(0))); });
 }
 
 template <class T>

@@ -35,7 +35,9 @@ template <class F, class T>
 void fold_columns(T* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n) {
     constexpr std::int64_t kStep = kLanes<T>;
     std::int64_t j = 0;
-    const auto load_at = [&](std::int64_t i, int v) { return load(x + i * stride + j + v * kStep); };
+    const auto load_at = [&](std::int64_t i, int v) {
+        return load(x + i * stride + j + v * kStep);
+    };
     const auto store_at = [&](int v, const Batch<T>& a) { store(y + j + v * kStep, a); };
     for (; j + 4 * kStep <= n; j += 4 * kStep) fold_strip<F, 4, T>(rows, load_at, store_at);
     for (; j + kStep <= n; j += kStep) fold_strip<F, 1, T>(rows, load_at, store_at);
@@ -51,23 +53,25 @@ void logsumexp_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
 }
 
 // xsimd has no widening of floats to doubles; the compilers' own vectors do.
+constexpr std::int64_t kWidth = kLanes<double>;
+using Wide __attribute__((vector_size(kWidth * 8))) = double;
+
 template <class T>
 double sum_of_squares(const T* x, std::int64_t n) {
-    using Narrow __attribute__((vector_size(8 * sizeof(T)))) = T;
-    using Wide __attribute__((vector_size(8 * sizeof(double)))) = double;
-    Wide acc[2] = {};
+    using Narrow __attribute__((vector_size(kWidth * sizeof(T)))) = T;
+    Wide acc[4] = {};
     std::int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        for (int k = 0; k < 2; ++k) {
+    for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
+        for (int k = 0; k < 4; ++k) {
             Narrow narrow;
-            __builtin_memcpy(&narrow, x + i + 8 * k, sizeof narrow);
+            __builtin_memcpy(&narrow, x + i + k * kWidth, sizeof narrow);
             const Wide wide = __builtin_convertvector(narrow, Wide);
             acc[k] += wide * wide;
         }
     }
-    const Wide both = acc[0] + acc[1];
+    const Wide all = (acc[0] + acc[1]) + (acc[2] + acc[3]);
     double sum = 0;
-    for (int lane = 0; lane < 8; ++lane) sum += both[lane];
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) sum += all[lane];
     for (; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
     return sum;
 }

@@ -45,9 +45,8 @@ void softmax(T* y, const T* x, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r, y += n, x += n) {
         const T total = exponentials(y, x, n, softmax_shift(x, n));
         const Batch<T> scale(total == T(0) ? T(0) : T(1) / total);
-        for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
-            part.put(y + i, part.get(y + i) * scale);
-        });
+        for_each_vector<T>(
+            n, [&](std::int64_t i, const auto& part) { part.put(y + i, part.get(y + i) * scale); });
     }
 }
 

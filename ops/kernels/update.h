@@ -16,8 +16,8 @@ namespace tapestry::kernels {
 template <class T>
 struct AdamStep {
     T grad_scale;
-    T l2;          ///< weight decay added to the gradient (Adam), or 0
-    T shrink;      ///< 1 - lr weight_decay (AdamW), or 1
+    T l2;      ///< weight decay added to the gradient (Adam), or 0
+    T shrink;  ///< 1 - lr weight_decay (AdamW), or 1
     T beta1_rest;
     T beta2;
     T beta2_rest;

@@ -8,6 +8,7 @@
 using namespace tapestry;
 using doctest::Approx;
 using test::leaf;
+using test::scalar_leaf;
 using test::values;
 using test::Values;
 
@@ -21,7 +22,7 @@ Tensor derivative(Tape& tape, const Tensor& y, const Tensor& x) {
 
 TEST_CASE("create_graph: x^4, up to where it vanishes") {
     for (const bool as_power : {true, false}) {
-        const Tensor x = leaf(1.5);
+        const Tensor x = scalar_leaf(1.5);
         Tape tape;
         Tensor y = as_power ? pow(x, 4.0) : x * x * x * x;
         for (const double expected : {4 * 3.375, 12 * 2.25, 24 * 1.5, 24.0, 0.0}) {
@@ -50,8 +51,8 @@ TEST_CASE("create_graph: three derivatives of tanh, in one walk each") {
 
 TEST_CASE("create_graph: mixed partial derivatives do not depend on the order") {
     const double a = 0.75, b = -1.5;
-    const Tensor x = leaf(a);
-    const Tensor y = leaf(b);
+    const Tensor x = scalar_leaf(a);
+    const Tensor y = scalar_leaf(b);
     Tape tape;
     const Tensor f = square(x) * pow(y, 3.0) + sin(x * y);
     const Tensors first = tape.gradient(f, {x, y}, {.create_graph = true});
@@ -100,7 +101,7 @@ TEST_CASE("create_graph: a gradient as part of a loss") {
 }
 
 TEST_CASE("create_graph: backward() leaves gradients that can be differentiated") {
-    const Tensor x = leaf(2.0);
+    const Tensor x = scalar_leaf(2.0);
     Tape tape;
     tape.backward(pow(x, 3.0), {.create_graph = true});
     const Tensor slope = x.grad();
@@ -110,7 +111,7 @@ TEST_CASE("create_graph: backward() leaves gradients that can be differentiated"
 }
 
 TEST_CASE("create_graph: what is not asked for records nothing") {
-    const Tensor x = leaf(2.0);
+    const Tensor x = scalar_leaf(2.0);
     Tape tape;
     const Tensor y = exp(x * x);
     const std::size_t before = tape.entries().size();
@@ -122,7 +123,7 @@ TEST_CASE("create_graph: what is not asked for records nothing") {
 }
 
 TEST_CASE("create_graph: onto the tape that is asked, whichever records") {
-    const Tensor x = leaf(2.0);
+    const Tensor x = scalar_leaf(2.0);
     Tape outer;
     const Tensor y = pow(x, 3.0);
     const Tape inner;

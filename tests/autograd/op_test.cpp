@@ -116,7 +116,7 @@ TEST_CASE("op: a rule is told which gradients are needed") {
     const Tensor a = leaf({1}), b = leaf({2});
     const Tensor c = tensor<double>({3});
     Tape tape;
-    Tensor y = tensor<double>({0});
+    Tensor y = tensor<double>({0});  // [1], as its inputs
     y = record<AskOp>({a, b, c}, y, &asked);
     tape.gradient(y, {b});
     CHECK_EQ(asked, std::vector<bool>{false, true, false});

@@ -6,6 +6,7 @@
 
 using namespace tapestry;
 using test::leaf;
+using test::scalar_leaf;
 
 TEST_CASE("print: a small tape, before and after backward") {
     const Tensor x = leaf({1, 2, 3});
@@ -17,17 +18,17 @@ TEST_CASE("print: a small tape, before and after backward") {
     const Tensor y = sum(x * w + 1.0);
     CHECK_EQ(to_string(tape),
              "tape: 3 operations, 48 B saved for backward\n"
-             "  #  op   module  inputs -> outputs            saved\n"
-             "  0  mul          leaf [3], leaf [3] -> [3]     48 B\n"
-             "  1  add          #0 [3], constant [] -> [3]     0 B\n"
-             "  2  sum          #1 [3] -> []                   0 B\n");
+             "  #  op              module  inputs -> outputs           saved\n"
+             "  0  mul                     leaf [3], leaf [3] -> [3]    48 B\n"
+             "  1  add                     #0 [3], constant [] -> [3]    0 B\n"
+             "  2  sum (axes=[0])          #1 [3] -> []                  0 B\n");
     tape.backward(y);
     CHECK_EQ(fmt::format("{}", tape),
              "tape: 3 operations, 0 B saved for backward\n"
-             "  #  op   module  inputs -> outputs              saved\n"
-             "  0  mul          leaf [3], leaf [3] -> [3]   released\n"
-             "  1  add          #0 [3], constant [] -> [3]       0 B\n"
-             "  2  sum          #1 [3] -> []                     0 B\n");
+             "  #  op              module  inputs -> outputs              saved\n"
+             "  0  mul                     leaf [3], leaf [3] -> [3]   released\n"
+             "  1  add                     #0 [3], constant [] -> [3]       0 B\n"
+             "  2  sum (axes=[0])          #1 [3] -> []                     0 B\n");
 }
 
 TEST_CASE("print: module paths, attributes, several outputs") {
@@ -49,7 +50,7 @@ TEST_CASE("print: module paths, attributes, several outputs") {
 }
 
 TEST_CASE("print: more than ten entries keep their columns") {
-    Tensor x = leaf(1.0);
+    Tensor x = scalar_leaf(1.0);
     const Tape tape;
     for (int i = 0; i < 11; ++i) x = neg(x);
     const std::string text = to_string(tape);

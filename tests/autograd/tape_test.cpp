@@ -2,6 +2,7 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/tests/autograd/support.h>
 
+#include <cmath>
 #include <thread>
 
 using namespace tapestry;
@@ -145,7 +146,8 @@ TEST_CASE("tape: walking twice needs retain") {
     CHECK(tape.saved_bytes() > 0);
     CHECK_FALSE(tape.entries()[0]->released());
     tape.backward(y);
-    CHECK_EQ(values(x.grad()), Values{2, 2 * std::exp(1.0)});
+    CHECK_EQ(x.grad().at({0}), 2);
+    CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * std::exp(1.0)));
     CHECK(tape.entries()[0]->released());
     check_throws<AutogradError>([&] { tape.backward(y); },
                                 "exp (#0, blocks.3.norm): backward has been here and released "

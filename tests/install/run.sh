@@ -31,9 +31,14 @@ if grep -rIl -e "$build" -e "$source" "$prefix"; then
     echo "these installed files name the tree they were built in" >&2
     exit 1
 fi
-configure found -DCMAKE_PREFIX_PATH="$prefix" -DTAPESTRY_INCLUDE_DIR="$prefix/include"
+configure found -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$temporary/found" --parallel "$(nproc)"
 "$temporary/found/consumer"
+
+echo "---- every installed header compiles on its own"
+find "$prefix/include" -name '*.h' -print0 |
+    xargs -0 -P "$(nproc)" -I '{}' "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
+        -I "$prefix/include" -include '{}' -x c++ /dev/null
 
 echo "---- pkg-config"
 if command -v pkg-config >/dev/null; then

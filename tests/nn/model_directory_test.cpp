@@ -153,7 +153,7 @@ TEST_CASE("model directory: files that are damaged") {
 TEST_CASE("model directory: configurations that cannot be") {
     Saved saved;
     const std::string whole = slurp(saved.directory / "config.json");
-    const auto with = [&](const char* name, const Json& value, const std::string& words) {
+    const auto with = [&](const std::string& name, const Json& value, const std::string& words) {
         CAPTURE(name);
         spill(saved.directory / "config.json", whole);
         saved.change_config([&](Json& json) { json[name] = value; });
@@ -165,10 +165,10 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("bias", 1, "config.json: \"bias\" is 1");
     with("model", "mlp", "config.json: \"model\" is \"mlp\"; only \"gpt\" is known");
     with("model", 7, "config.json: \"model\" is 7");
-    with("heads", 3, "GPT: 3 heads do not divide dim 8 (remainder 2)");
+    with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
     with("layers", 0, "GPT: layers is 0; it must be positive");
     with("layers", -5, "GPT: layers is -5; it must be positive");
-    with("dropout", 1.5, "dropout");
+    with("dropout", 1.5, "config.json: Dropout: p = 1.5 is no probability");
     with("dim", 0, "GPT: dim is 0");
     with("vocab", 6, "the tokenizer has 5 characters, the configuration 6");
     // Refused by arithmetic: none of these may be tried.
@@ -214,7 +214,7 @@ TEST_CASE("model directory: a tokenizer of another size") {
     spill(saved.directory / "tokenizer.json", CharTokenizer::from_text("abc").to_json());
     CHECK(saved.fails_with("the tokenizer has 3 characters, the configuration 5"));
     spill(saved.directory / "tokenizer.json", "{\"type\":\"char\"}");
-    CHECK(saved.fails_with("tokenizer.json"));
+    CHECK(saved.fails_with("tokenizer.json: tokenizer: no \"vocab\""));
 }
 
 TEST_CASE("model directory: a save that fails keeps the previous model") {

@@ -7,6 +7,11 @@
 namespace tapestry::test {
 
 std::vector<OpCase> arithmetic_cases();
+std::vector<OpCase> reduction_cases();
+std::vector<OpCase> softmax_cases();
+std::vector<OpCase> norm_cases();
+std::vector<OpCase> loss_cases();
+std::vector<OpCase> scan_cases();
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> matmul_cases();
@@ -22,7 +27,8 @@ const std::vector<OpCase>& all_cases() {
         std::vector<OpCase> all;
         for (auto* rows :
              {arithmetic_cases, activation_cases, comparison_cases, attention_cases, matmul_cases,
-              masking_cases, indexing_cases, join_cases, view_cases, elementwise_cases}) {
+              masking_cases, indexing_cases, join_cases, view_cases, elementwise_cases,
+              reduction_cases, softmax_cases, norm_cases, loss_cases, scan_cases}) {
             auto more = rows();
             std::move(more.begin(), more.end(), std::back_inserter(all));
         }

@@ -1,3 +1,4 @@
+// Rows of the op table: reading and adding by index. Definitions: reference/indexing.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/tests/ops/op_case.h>

@@ -1,3 +1,4 @@
+// Rows of the op table: concat, stack, split, pad. Definitions: reference/join.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/tests/ops/op_case.h>

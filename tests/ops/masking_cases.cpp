@@ -1,3 +1,5 @@
+// Rows of the op table: masks and dropout. Definitions: reference/masking.h; dropout as
+// statistics: dropout_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/masking.h>

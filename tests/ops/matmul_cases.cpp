@@ -1,3 +1,5 @@
+// Rows of the op table: matrix products. The samples cover every path ops/matmul.cpp can take: one
+// product, a batch shared out, a batch made one product. Definitions: reference/matmul.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>

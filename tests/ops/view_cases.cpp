@@ -1,3 +1,4 @@
+// Rows of the op table: views. See op_case.h for what is checked, reference/view.h for definitions.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/ops/op_case.h>

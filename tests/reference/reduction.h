@@ -42,7 +42,8 @@ template <class T, class F>
 Array<T> reduce(const Array<T>& x, const std::vector<int>& axes, bool keepdim, F f) {
     const Groups<T> groups = groups_of(x, axes, keepdim);
     Array<T> y(groups.shape);
-    for (std::int64_t i = 0; i < y.size(); ++i) y[i] = f(groups.values[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < y.size(); ++i)
+        y[i] = f(groups.values[static_cast<std::size_t>(i)]);
     return y;
 }
 

@@ -1,5 +1,5 @@
-// Softmax by definition. No maximum is subtracted: samples are small enough, and this is the formula
-// a reader knows.
+// Softmax by definition. No maximum is subtracted: samples are small enough, and this is the
+// formula a reader knows.
 #pragma once
 
 #include <tapestry/tests/reference/reduction.h>

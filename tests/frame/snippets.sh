@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Compiles and runs every C++ program in README.md and docs/, and compares what it prints with the
+# block that follows it: what the documents show is what happens.
+#
+# A block ```cpp that has a main is a program; a block ```text right after it is its output. With
+# --update the output blocks are rewritten instead of compared.
+# Usage: snippets.sh [--update] COMPILER BUILD_DIR SOURCE_DIR [FLAGS...]
+set -euo pipefail
+
+update=no
+[[ $1 != --update ]] || { update=yes; shift; }
+compiler=$1 build=$2 source=$3
+shift 3
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+programs=0
+failures=0
+
+# Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and wanted outputs.
+split() {
+    awk -v out="$work/$(basename "$1" .md)" '
+        /^```cpp$/  { kind = "cpp"; text = ""; next }
+        /^```text$/ { kind = adjacent ? "txt" : ""; text = ""; next }
+        /^```$/ && kind == "cpp" {
+            if (text ~ /int main\(/) { ++n; printf "%s", text > (out "." n ".cpp"); adjacent = 1 }
+            kind = ""; next
+        }
+        /^```$/ { if (kind == "txt") printf "%s", text > (out "." n ".txt"); kind = ""; adjacent = 0; next }
+        kind    { text = text $0 "\n"; next }
+        /[^ ]/  { adjacent = 0 }
+    ' "$1"
+}
+
+# Puts the outputs NAME.N.out into the document in place of its blocks.
+rewrite() {
+    awk -v out="$work/$(basename "$1" .md)" '
+        /^```cpp$/ { kind = "cpp"; text = "" }
+        kind == "cpp" { text = text $0 }
+        /^```$/ && kind == "cpp" { if (text ~ /int main\(/) { ++n; adjacent = 1 } kind = ""; print; next }
+        /^```text$/ && adjacent {
+            print; while ((getline line < (out "." n ".out")) > 0) print line
+            skipping = 1; next
+        }
+        /^```$/ && skipping { skipping = 0; adjacent = 0 }
+        skipping { next }
+        /[^ ]/ && kind == "" && !/^```/ { adjacent = 0 }
+        { print }
+    ' "$1" >"$work/rewritten" && cp "$work/rewritten" "$1"
+}
+
+while IFS= read -r document; do
+    split "$document"
+    for program in "$work/$(basename "$document" .md)".*.cpp; do
+        [[ -e $program ]] || continue
+        programs=$((programs + 1))
+        name=${program%.cpp}
+        if ! "$compiler" -std=c++20 -I "$build/include" "$program" -o "$name.exe" \
+            "$build/libtapestry.a" -lfmt -fopenmp "$@" || ! "$name.exe" >"$name.out"; then
+            echo "FAILED: $document, program ${name##*.}"
+            failures=$((failures + 1))
+        elif [[ $update == no && -e $name.txt ]] && ! diff "$name.txt" "$name.out"; then
+            echo "OTHER OUTPUT: $document, program ${name##*.} (< in the document, > now)"
+            failures=$((failures + 1))
+        fi
+    done
+    [[ $update == no ]] || rewrite "$document"
+done < <(find "$source/README.md" "$source/docs" -name '*.md' | sort)
+
+echo "$programs programs in the documents, $failures failed"
+[[ $programs -gt 0 && $failures -eq 0 ]]
