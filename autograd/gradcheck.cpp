@@ -29,9 +29,10 @@ double weighted(const Tensors& outputs, const Tensors& weights) {
 Tensors fresh_leaves(const Tensors& inputs) {
     Tensors leaves;
     for (const Tensor& input : inputs) {
-        require<DTypeError>(input.defined() && input.dtype() != DType::f32,
-                            "gradcheck: inputs must be f64 (or i64 and bool, which are held fixed); "
-                            "in f32 the differences are mostly roundoff");
+        require<DTypeError>(
+            input.defined() && input.dtype() != DType::f32,
+            "gradcheck: inputs must be f64 (or i64 and bool, which are held fixed); "
+            "in f32 the differences are mostly roundoff");
         Tensor leaf = input.clone();
         if (leaf.dtype() == DType::f64) leaf.set_requires_grad();
         leaves.push_back(leaf);
@@ -59,7 +60,8 @@ Tensors analytic_gradients(const ManyFunction& f, const Tensors& leaves, const T
         if (!tape.follows(outputs[i])) continue;
         const Tensors grads =
             tape.gradient(outputs[i], asked, {.cotangent = weights[i], .retain = true});
-        for (std::size_t j = 0; j < grads.size(); ++j) accumulate_gradients_in_place(sums[j], grads[j]);
+        for (std::size_t j = 0; j < grads.size(); ++j)
+            accumulate_gradients_in_place(sums[j], grads[j]);
     }
     return sums;
 }

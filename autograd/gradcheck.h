@@ -39,8 +39,8 @@ GradcheckResult gradcheck(const TensorFunction& f, const Tensors& inputs,
                           const GradcheckOptions& options = {});
 
 /// The same for the gradient itself as a function of the inputs and the cotangent: second
-/// derivatives, and whether the backward rules record themselves rightly; also whether they give the
-/// same whether they are recorded or not.
+/// derivatives, and whether the backward rules record themselves rightly; also whether they give
+/// the same whether they are recorded or not.
 GradcheckResult gradgradcheck(const TensorFunction& f, const Tensors& inputs,
                               const GradcheckOptions& options = {});
 

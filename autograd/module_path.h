@@ -19,8 +19,8 @@ private:
     std::size_t outer_length_;
 };
 
-/// Replaces this thread's path until it leaves scope: what backward records stands under the path of
-/// the op that it walks through, wherever backward was called.
+/// Replaces this thread's path until it leaves scope: what backward records stands under the path
+/// of the op that it walks through, wherever backward was called.
 class ModulePathGuard {
 public:
     explicit ModulePathGuard(const std::string& path);

@@ -10,14 +10,16 @@ constexpr std::size_t kColumns = 5;
 using Row = std::array<std::string, kColumns>;
 
 // Where an operand comes from. `producers`: the entry that gave each slot.
-std::string operand_text(const Op::Operand& x, const std::unordered_map<int, std::size_t>& producers) {
+std::string operand_text(const Op::Operand& x,
+                         const std::unordered_map<int, std::size_t>& producers) {
     if (x.slot < 0) return fmt::format("constant {}", x.shape);
     const auto found = producers.find(x.slot);
     return found == producers.end() ? fmt::format("leaf {}", x.shape)
                                     : fmt::format("#{} {}", found->second, x.shape);
 }
 
-Row row_of(std::size_t number, const Op& op, const std::unordered_map<int, std::size_t>& producers) {
+Row row_of(std::size_t number, const Op& op,
+           const std::unordered_map<int, std::size_t>& producers) {
     std::string flow;
     for (const auto& x : op.inputs()) {
         flow += (flow.empty() ? "" : ", ") + operand_text(x, producers);
@@ -27,7 +29,8 @@ Row row_of(std::size_t number, const Op& op, const std::unordered_map<int, std::
         flow += fmt::format("{} {}", i == 0 ? "" : ",", op.outputs()[i].shape);
     }
     const std::string settings = op.attributes();
-    const std::string name = settings.empty() ? op.name() : fmt::format("{} ({})", op.name(), settings);
+    const std::string name =
+        settings.empty() ? op.name() : fmt::format("{} ({})", op.name(), settings);
     return {std::to_string(number), name, op.module_path(), flow,
             op.released() ? "released" : bytes_text(op.saved_bytes())};
 }
@@ -58,12 +61,13 @@ std::string to_string(const Tape& tape) {
     for (const Row& row : rows) {
         for (std::size_t c = 0; c < kColumns; ++c) widths[c] = std::max(widths[c], row[c].size());
     }
-    std::string text = fmt::format("tape: {} operation{}, {} saved for backward\n",
-                                   tape.entries().size(), tape.entries().size() == 1 ? "" : "s",
-                                   bytes_text(tape.saved_bytes()));
+    std::string text =
+        fmt::format("tape: {} operation{}, {} saved for backward\n", tape.entries().size(),
+                    tape.entries().size() == 1 ? "" : "s", bytes_text(tape.saved_bytes()));
     for (const Row& row : rows) {
-        text += fmt::format("{:>{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}\n", row[0], widths[0] + 2, row[1],
-                            widths[1], row[2], widths[2], row[3], widths[3], row[4], widths[4]);
+        text +=
+            fmt::format("{:>{}}  {:<{}}  {:<{}}  {:<{}}  {:>{}}\n", row[0], widths[0] + 2, row[1],
+                        widths[1], row[2], widths[2], row[3], widths[3], row[4], widths[4]);
     }
     return text;
 }

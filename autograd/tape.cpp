@@ -110,8 +110,8 @@ std::vector<bool> Tape::reaching(const std::vector<bool>& wanted) const {
     std::vector<bool> on_path = wanted;
     on_path.resize(slots_.size(), false);
     for (const auto& op : entries_) {
-        const bool any = std::any_of(
-            op->inputs_.begin(), op->inputs_.end(), [&](const Op::Operand& x) {
+        const bool any =
+            std::any_of(op->inputs_.begin(), op->inputs_.end(), [&](const Op::Operand& x) {
                 return x.slot >= 0 && on_path[static_cast<std::size_t>(x.slot)];
             });
         if (!any) continue;
@@ -195,10 +195,11 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                                const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
-    require<AutogradError>(start >= 0,
-                           "backward: this tape did not record the tensor {} to start from: it "
-                           "depends on nothing that requires a gradient, or stems from another tape",
-                           y.shape());
+    require<AutogradError>(
+        start >= 0,
+        "backward: this tape did not record the tensor {} to start from: it "
+        "depends on nothing that requires a gradient, or stems from another tape",
+        y.shape());
     Tensor seed = options.cotangent;
     if (!seed.defined()) {
         require<ShapeError>(y.numel() == 1,
@@ -218,9 +219,8 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
     grads[static_cast<std::size_t>(start)] = std::move(seed);
     for (std::size_t i = entries_.size(); i-- > 0;) {
         const bool touched = std::any_of(
-            entries_[i]->outputs_.begin(), entries_[i]->outputs_.end(), [&](const auto& out) {
-                return grads[static_cast<std::size_t>(out.slot)].defined();
-            });
+            entries_[i]->outputs_.begin(), entries_[i]->outputs_.end(),
+            [&](const auto& out) { return grads[static_cast<std::size_t>(out.slot)].defined(); });
         if (!touched) continue;
         step_back(*entries_[i], grads, on_path, wanted);
         if (!keep) entries_[i]->release();
@@ -240,7 +240,8 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
         // grad() is free to be changed in place (clipping): it may not share its memory.
         const bool shared = !grad.owns_alone() || !grad.is_contiguous();
         if (shared && !leaf->grad.defined()) {  // where gradients are recorded, the copy is too
-            grad = options.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
+            grad =
+                options.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
         }
         add_to(leaf->grad, std::move(grad));
     }

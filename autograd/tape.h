@@ -66,7 +66,7 @@ private:
         std::uint64_t version;       // of its storage when it got its slot
     };
 
-    int slot_of(const Tensor& x);        // a leaf gets one when first seen
+    int slot_of(const Tensor& x);           // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
     std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
                              const GradientOptions& options);

@@ -77,7 +77,8 @@ void Module::zero_grad() {
 
 void Module::to(DType dtype) {
     require<DTypeError>(is_floating(dtype), "Module::to: needs f32 or f64, got {}", dtype);
-    // What is replaced is kept until the end: its address, which tells ties, must not be used again.
+    // What is replaced is kept until the end: its address, which tells ties, must not be used
+    // again.
     std::map<const void*, std::pair<Tensor, Tensor>> converted;  // old and new
     std::set<const Tensor*> done;  // a module registered twice is visited twice
     for (const bool parameters : {true, false}) {

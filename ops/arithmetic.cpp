@@ -152,7 +152,14 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 }
 
 Tensor pow(const Tensor& a, double b) {
+    check_floating("pow", a);
+    // The common exponents exactly rounded, and without a logarithm.
+    if (b == 1) return mul(a, 1);
     if (b == 2) return square(a);
+    if (b == 3) return mul(square(a), a);
+    if (b == 0.5) return sqrt(a);
+    if (b == -0.5) return rsqrt(a);
+    if (b == -1) return 1.0 / a;
     return pow(a, constant_like("pow", a, b));
 }
 

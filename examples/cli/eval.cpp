@@ -4,6 +4,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/loop.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,7 @@ int run_eval(const EvalSettings& s) {
     const TextData data(loaded.tokenizer.encode(text, s.text), {.name = s.text});
     Generator generator(s.seed);
     const double loss = evaluate(*loaded.model, data, Split::all, s.options, generator);
+    require<DivergedError>(std::isfinite(loss), "eval: the loss is {}: the model has diverged", loss);
     const std::int64_t tokens = s.options.batches * s.options.batch * loaded.model->config().context;
     if (s.json) {
         const nlohmann::ordered_json json{
@@ -52,7 +54,7 @@ void add_eval(CLI::App& app, Run& run) {
     command.add_option("--batches", s->options.batches, "Random batches of 12 pieces of the text")
         ->capture_default_str()
         ->check(count_from(1));
-    command.add_option("--seed", s->seed, "Of the choice of pieces")->capture_default_str();
+    add_seed(command, s->seed, "Of the choice of pieces");
     add_threads(command, s->threads);
     command.add_flag("--json", s->json, "Print one JSON object");
     command.callback([s, &run] { run = [s] { return run_eval(*s); }; });

@@ -59,7 +59,8 @@ int run_gradcheck(const GradcheckSettings& s) {
     const auto wrong = std::count_if(verdicts.begin(), verdicts.end(),
                                      [](const Verdict& v) { return !v.message.empty(); });
     if (s.json) {
-        nlohmann::ordered_json json{{"checked", verdicts.size()}, {"wrong", wrong}};
+        nlohmann::ordered_json json{
+            {"checked", verdicts.size()}, {"wrong", wrong}, {"results", nlohmann::json::array()}};
         for (const Verdict& v : verdicts) {
             json["results"].push_back({{"op", v.op},
                                        {"order", v.order},

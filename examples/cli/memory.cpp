@@ -1,12 +1,15 @@
 #include <tapestry/examples/cli/options.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace tapestry::cli {
 namespace {
 
-// MemAvailable of /proc/meminfo in bytes; infinite where there is no such file.
-double available_memory() {
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// MemAvailable of /proc/meminfo in bytes; unlimited where there is no such file.
+double system_memory() {
     std::ifstream file("/proc/meminfo");
     std::string name;
     double kilobytes = 0;
@@ -15,14 +18,27 @@ double available_memory() {
         if (name == "MemAvailable:") return 1024 * kilobytes;
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
-    return std::numeric_limits<double>::infinity();
+    return kUnlimited;
+}
+
+// What a container may take; beyond it the kernel kills. Version 2 of cgroups says "max" or bytes,
+// version 1 bytes.
+double container_memory() {
+    double least = kUnlimited;
+    for (const char* path :
+         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+        std::ifstream file(path);
+        double bytes = 0;
+        if (file >> bytes) least = std::min(least, bytes);
+    }
+    return least;
 }
 
 }  // namespace
 
 void check_memory(const GPTConfig& config, std::int64_t batch) {
     const double needed = training_bytes(config, batch);
-    const double available = available_memory();
+    const double available = std::min(system_memory(), container_memory());
     require(needed <= available,
             "training this model would need about {:.1f} GB of memory, and {:.1f} GB are available; "
             "choose smaller --layers, --dim, --context or --batch",

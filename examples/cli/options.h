@@ -6,7 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -15,6 +19,31 @@ namespace tapestry::cli {
 /// Whole numbers that something is counted in. The upper bound catches typing errors, not big
 /// wishes: what needs more memory than there is is refused with its size.
 inline CLI::Range count_from(std::int64_t low) { return {low, std::int64_t{1000000000}}; }
+
+/// CLI::Range for real numbers, but NaN, which no comparison refuses, is not in it.
+inline CLI::Validator number_in(double low, double high) {
+    const auto check = [low, high](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = !text.empty() && *end == '\0' && value >= low && value <= high;
+        return good ? "" : fmt::format("{} is not a number from {} to {}", text, low, high);
+    };
+    return {check, fmt::format("NUMBER in [{} - {}]", low, high)};
+}
+
+/// --seed: CLI11 would take -1 and what has more than 64 bits.
+inline void add_seed(CLI::App& command, std::uint64_t& seed, const std::string& description) {
+    const auto check = [](std::string& text) {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, value);
+        const bool good = error == std::errc{} && rest == end;
+        return good ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
+    };
+    command.add_option("--seed", seed, description)
+        ->capture_default_str()
+        ->check(CLI::Validator(check, ""));
+}
 
 inline CLI::Option* add_threads(CLI::App& command, int& threads) {
     return command.add_option("--threads", threads, "Threads; default: one per core")

@@ -44,7 +44,10 @@ void Progress::show(const StepMetrics& m) {
 }
 
 void Progress::finish() {
-    if (terminal_ && last_shown_ >= 0) fmt::print("\n");
+    if (!terminal_ || last_shown_ < 0) return;
+    std::fputs("\n", stdout);  // throws nothing: the destructor calls it
+    std::fflush(stdout);
+    last_shown_ = -1;
 }
 
 }  // namespace tapestry::cli

@@ -4,6 +4,7 @@
 #include <tapestry/nn/train/loop.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace tapestry::cli {
@@ -12,6 +13,9 @@ class Progress {
 public:
     /// `steps` in all, `tokens_per_step` for the speed.
     Progress(std::int64_t steps, std::int64_t tokens_per_step);
+    ~Progress() { finish(); }  // an error's message has a line of its own
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
 
     void show(const StepMetrics& metrics);
     /// Ends the line that is being rewritten.

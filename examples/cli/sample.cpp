@@ -56,14 +56,14 @@ void add_sample(CLI::App& app, Run& run) {
     command.add_option("--temperature", s->options.temperature,
                        "Below 1 safer, above 1 wilder, 0 always the likeliest")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 1000.0));
+        ->check(number_in(0, 1000));
     command.add_option("--top-k", s->options.top_k, "Only the k likeliest; 0: all")
         ->capture_default_str()
         ->check(count_from(0));
     command.add_option("--top-p", s->options.top_p, "Only the likeliest that reach probability p")
         ->capture_default_str()
-        ->check(CLI::Range(1e-9, 1.0));
-    command.add_option("--seed", s->seed, "Of the random numbers")->capture_default_str();
+        ->check(number_in(1e-9, 1));
+    add_seed(command, s->seed, "Of the random numbers");
     add_threads(command, s->threads);
     command.callback([s, &run] { run = [s] { return run_sample(*s); }; });
 }

@@ -9,11 +9,13 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/sample.h>
+#include <tapestry/ops/update.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -82,7 +84,7 @@ public:
         s_.model.vocab = tokenizer_.vocab_size();
         check_memory(s_.model, s_.batch);
         model_ = std::make_unique<GPT>(s_.model, weights_);
-        save_model(s_.out, *model_, tokenizer_);  // a directory that cannot be written is said now
+        check_can_save(s_.out, *model_, tokenizer_);  // a model that is there stays until a save
         metrics_ = std::make_unique<MetricsFile>(fs::path(s_.out) / "metrics.jsonl");
     }
 
@@ -139,7 +141,7 @@ private:
                                     {"seconds", m.seconds}};
         if (m.val_loss) {
             json["val_loss"] = *m.val_loss;
-            save_weights(s_.out, *model_);
+            save(m);
         }
         metrics_->write(json);
         last_ = m;
@@ -147,8 +149,21 @@ private:
         return !interrupted();
     }
 
+    // A step can ruin the weights after a loss that still was a number: better no save than that one.
+    void save(const StepMetrics& m) {
+        require<DivergedError>(std::isfinite(sum_of_squares(model_->parameters())) &&
+                                   std::isfinite(m.val_loss.value_or(0)),
+                               "train: step {}: the weights are no longer finite, or the validation "
+                               "loss is not; nothing of it was saved; a lower learning rate or "
+                               "stronger clipping may help",
+                               m.step);
+        if (saved_) return save_weights(s_.out, *model_);
+        save_model(s_.out, *model_, tokenizer_);
+        saved_ = true;
+    }
+
     int finish(std::int64_t done) {
-        save_weights(s_.out, *model_);
+        save(last_);
         const double tokens = static_cast<double>(done * s_.batch * s_.model.context) *
                               static_cast<double>(s_.loop.accumulate);
         nlohmann::ordered_json end{{"event", "end"},
@@ -186,13 +201,13 @@ private:
     Generator batches_;
     std::unique_ptr<GPT> model_;
     std::unique_ptr<MetricsFile> metrics_;
+    bool saved_ = false;
     StepMetrics last_;
     std::optional<double> last_val_loss_;
 };
 
 void add_training_options(CLI::App& command, TrainSettings& s) {
-    const CLI::Range rate(0.0, 1000.0);
-    const CLI::Range fraction(0.0, 1.0);
+    const CLI::Validator rate = number_in(0, 1000);
     command.add_option("--steps", s.loop.steps, "Optimiser steps")
         ->capture_default_str()
         ->check(count_from(1));
@@ -210,13 +225,13 @@ void add_training_options(CLI::App& command, TrainSettings& s) {
         ->check(rate);
     command.add_option("--beta2", s.beta2, "AdamW's second decay rate")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 0.999999));
+        ->check(number_in(0, 0.999999));
     command.add_option("--clip", s.loop.clip, "Largest norm of the gradient; 0: do not clip")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 1e12));
+        ->check(number_in(0, 1e12));
     command.add_option("--dropout", s.model.dropout, "Probability with which a number is dropped")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 0.99));
+        ->check(number_in(0, 0.99));
     command.add_option("--accumulate", s.loop.accumulate, "Batches per step")
         ->capture_default_str()
         ->check(count_from(1));
@@ -226,7 +241,7 @@ void add_training_options(CLI::App& command, TrainSettings& s) {
     command.add_option("--eval-batches", s.eval_batches, "Batches per evaluation")
         ->capture_default_str()
         ->check(count_from(1));
-    command.add_option("--seed", s.seed, "Of all random numbers")->capture_default_str();
+    add_seed(command, s.seed, "Of all random numbers");
 }
 
 }  // namespace

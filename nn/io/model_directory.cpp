@@ -46,7 +46,7 @@ T entry(const Json& json, const std::string& path, const char* name) {
                value.template get<double>() > -4.6e18;
     }
     require<IoError>(fits, "{}: \"{}\" is {}, which is not what belongs there", path, name,
-                     value.dump());
+                     value.is_structured() ? value.type_name() : value.dump());
     return value.template get<T>();
 }
 
@@ -115,6 +115,32 @@ void ensure_directory(const fs::path& directory) {
                      directory.string(), error ? error.message() : "a file of that name exists");
 }
 
+// A folder inside the model's, for files that are not in their place yet; gone at the end.
+class StagingFolder {
+public:
+    explicit StagingFolder(const fs::path& directory) : path_(directory / ".saving") {
+        ensure_directory(directory);
+        ensure_directory(path_);
+    }
+    ~StagingFolder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    StagingFolder(const StagingFolder&) = delete;
+    StagingFolder& operator=(const StagingFolder&) = delete;
+
+    const fs::path& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+void write_files(const fs::path& directory, const GPT& model, const CharTokenizer& tokenizer) {
+    write_file_atomically(directory / "tokenizer.json", tokenizer.to_json());
+    write_file_atomically(directory / "config.json", config_json(model.config()));
+    save_weights(directory, model);
+}
+
 }  // namespace
 
 void save_weights(const fs::path& directory, const GPT& model) {
@@ -125,29 +151,25 @@ void save_weights(const fs::path& directory, const GPT& model) {
 // All three files are complete on disk before the first of them takes its place: a full disk leaves
 // the previous model whole, not a new configuration beside old weights.
 void save_model(const fs::path& directory, const GPT& model, const CharTokenizer& tokenizer) {
-    ensure_directory(directory);
-    const fs::path staging = directory / ".saving";
-    ensure_directory(staging);
-    std::error_code ignored;
-    try {
-        write_file_atomically(staging / "tokenizer.json", tokenizer.to_json());
-        write_file_atomically(staging / "config.json", config_json(model.config()));
-        save_weights(staging, model);
-        for (const char* name : {"tokenizer.json", "config.json", "model.safetensors"}) {
-            std::error_code error;
-            fs::rename(staging / name, directory / name, error);
-            require<IoError>(!error, "{}: cannot be replaced: {}", (directory / name).string(),
-                             error.message());
-        }
-    } catch (...) {
-        fs::remove_all(staging, ignored);
-        throw;
+    const StagingFolder staging(directory);
+    write_files(staging.path(), model, tokenizer);
+    for (const char* name : {"tokenizer.json", "config.json", "model.safetensors"}) {
+        std::error_code error;
+        fs::rename(staging.path() / name, directory / name, error);
+        require<IoError>(!error, "{}: cannot be replaced: {}", (directory / name).string(),
+                         error.message());
     }
-    fs::remove_all(staging, ignored);
+}
+
+void check_can_save(const fs::path& directory, const GPT& model, const CharTokenizer& tokenizer) {
+    const StagingFolder staging(directory);
+    write_files(staging.path(), model, tokenizer);
 }
 
 LoadedModel load_model(const fs::path& directory) {
-    require<IoError>(fs::is_directory(directory), "{}: no such directory", directory.string());
+    std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
+    require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
+                     directory.string());
     const fs::path config_file = directory / "config.json";
     const GPTConfig config = read_config(config_file);
     LoadedModel loaded{nullptr, read_tokenizer(directory / "tokenizer.json")};

@@ -19,6 +19,11 @@ struct LoadedModel {
 void save_model(const std::filesystem::path& directory, const GPT& model,
                 const CharTokenizer& tokenizer);
 
+/// Throws what save_model would throw now for want of a place or of room, and changes nothing: to be
+/// called before a long training rather than after it. It writes the files, and removes them.
+void check_can_save(const std::filesystem::path& directory, const GPT& model,
+                    const CharTokenizer& tokenizer);
+
 /// Only the weights: what changes while training.
 void save_weights(const std::filesystem::path& directory, const GPT& model);
 

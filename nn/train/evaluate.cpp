@@ -28,8 +28,7 @@ double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOpt
     const InEvaluationMode mode(model);
     double total = 0;
     for (std::int64_t i = 0; i < options.batches; ++i) {
-        const Batch b =
-            data.random_batch(split, options.batch, model.config().context, generator);
+        const Batch b = data.random_batch(split, options.batch, model.config().context, generator);
         total += model.loss(b.inputs, b.targets).item();
     }
     return total / static_cast<double>(options.batches);

@@ -54,7 +54,8 @@ std::int64_t draw(const std::vector<double>& logits, const SampleOptions& option
 // The logits after the last of `ids`, of which the model sees as many as its context holds.
 std::vector<double> last_logits(const GPT& model, const std::vector<std::int64_t>& ids) {
     const auto seen = std::min(ids.size(), static_cast<std::size_t>(model.config().context));
-    const std::vector<std::int64_t> window(ids.end() - static_cast<std::ptrdiff_t>(seen), ids.end());
+    const std::vector<std::int64_t> window(ids.end() - static_cast<std::ptrdiff_t>(seen),
+                                           ids.end());
     const Tensor logits = model(tensor(window, {1, static_cast<std::int64_t>(seen)}));  // [1, T, V]
     const auto values = logits.to_vector<double>();
     return {values.end() - static_cast<std::ptrdiff_t>(model.config().vocab), values.end()};

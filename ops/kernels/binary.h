@@ -72,7 +72,8 @@ struct Minimum {
     }
 };
 
-// ---- gradients: g is the gradient of the output, x the input, y the output -----------------------
+// ---- gradients: g is the gradient of the output, x the input, y the output
+// -----------------------
 
 /// g where x > 0
 struct ReluGrad {

@@ -28,7 +28,8 @@ Tensor random(const Shape& shape, std::uint64_t seed = 1) {
 // sin(x) with a rule of the test's; the right one is g cos(x).
 TensorFunction sine_with(const test::Rule& rule) {
     return [rule](const Tensors& x) {
-        return with_rule(x[0], [](const Tensor& t) { return sin(t); }, rule);
+        return with_rule(
+            x[0], [](const Tensor& t) { return sin(t); }, rule);
     };
 }
 
@@ -71,9 +72,9 @@ TEST_CASE("gradcheck: right functions pass") {
     pass([](const Tensors& x) { return pow(x[0], 3.0) * 1e4; }, {random({5})});
     pass([](const Tensors& x) { return tanh(x[0]); }, {random({})});
     pass([](const Tensors& x) { return exp(x[0]); }, {random({0, 3})});
-    pass([](const Tensors& x) { return x[0]; }, {random({2})});                     // a leaf itself
+    pass([](const Tensors& x) { return x[0]; }, {random({2})});  // a leaf itself
     pass([](const Tensors& x) { return sin(x[0]); }, {random({2}), random({3}, 2)});  // one unused
-    pass([](const Tensors&) { return random({2}); }, {random({2})});                // a constant
+    pass([](const Tensors&) { return random({2}); }, {random({2})});                  // a constant
     pass([](const Tensors& x) { return tanh(transpose(x[0], 0, 1)); },
          {transpose(random({2, 3}), 0, 1)});
     pass([](const Tensors& x) { return embedding(x[0], x[1]); },
@@ -107,13 +108,12 @@ TEST_CASE("gradcheck: wrong rules are found") {
         CHECK_EQ(v.tape, Approx(2 * v.differences));
     }
     SUBCASE("one element, by a little") {
-        const auto v = failed(
-            gradcheck(sine_with([](const Tensor& g, const Tensor& t) {
-                          Tensor wrong = g * cos(t);
-                          wrong.mutable_data<double>()[4] += 1e-3;
-                          return Tensors{wrong};
-                      }),
-                      {x}));
+        const auto v = failed(gradcheck(sine_with([](const Tensor& g, const Tensor& t) {
+                                            Tensor wrong = g * cos(t);
+                                            wrong.mutable_data<double>()[4] += 1e-3;
+                                            return Tensors{wrong};
+                                        }),
+                                        {x}));
         CHECK_EQ(v.place, "input 0 [2, 3] at [1, 1]");
         CHECK_EQ(v.tape - v.differences, Approx(1e-3).epsilon(1e-4));
     }
@@ -138,8 +138,9 @@ TEST_CASE("gradcheck: wrong rules are found") {
     }
     SUBCASE("in the second input") {
         const auto wrong = [](const Tensors& t) {
-            return t[0] * with_rule(t[1], [](const Tensor& u) { return sin(u); },
-                                    [](const Tensor& g, const Tensor&) { return Tensors{g}; });
+            return t[0] * with_rule(
+                              t[1], [](const Tensor& u) { return sin(u); },
+                              [](const Tensor& g, const Tensor&) { return Tensors{g}; });
         };
         CHECK_EQ(failed(gradcheck(wrong, {x, random({2, 3}, 2)})).place.substr(0, 9), "input 1 [");
     }
@@ -147,16 +148,17 @@ TEST_CASE("gradcheck: wrong rules are found") {
 
 TEST_CASE("gradcheck: softmax under a sum is blind, under random weights it is not") {
     const auto no_gradient = [](const Tensors& x) {
-        return with_rule(x[0], [](const Tensor& t) { return softmax(t); },
-                         [](const Tensor& g, const Tensor&) { return Tensors{g * 0.0}; });
+        return with_rule(
+            x[0], [](const Tensor& t) { return softmax(t); },
+            [](const Tensor& g, const Tensor&) { return Tensors{g * 0.0}; });
     };
     CHECK(gradcheck([&](const Tensors& x) { return sum(no_gradient(x)); }, {random({2, 4})}).ok);
     failed(gradcheck(no_gradient, {random({2, 4})}));
 }
 
 TEST_CASE("gradgradcheck: a rule that is right once and not twice") {
-    const auto cut_off = sine_with(
-        [](const Tensor& g, const Tensor& x) { return Tensors{g * cos(x.detach())}; });
+    const auto cut_off =
+        sine_with([](const Tensor& g, const Tensor& x) { return Tensors{g * cos(x.detach())}; });
     CHECK(gradcheck(cut_off, {random({3})}).ok);
     failed(gradgradcheck(cut_off, {random({3})}));
     // Right where nobody records, wrong in the form that can be recorded.

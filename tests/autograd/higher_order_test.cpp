@@ -80,8 +80,9 @@ TEST_CASE("create_graph: a Hessian, row by row") {
     for (std::int64_t row = 0; row < 3; ++row) {
         const Tensor line = tape.gradient(at(g, row), {v}, {.retain = true})[0];
         for (std::int64_t column = 0; column < 3; ++column) {
-            CHECK_EQ(line.at({column}), Approx(hessian[static_cast<std::size_t>(row)]
-                                                      [static_cast<std::size_t>(column)]));
+            CHECK_EQ(
+                line.at({column}),
+                Approx(hessian[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)]));
         }
     }
 }

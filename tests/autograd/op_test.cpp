@@ -17,9 +17,7 @@ struct CubeOp final : Op {
     explicit CubeOp(const Tensor& x) : Op("cube", {x}) {}
     std::string attributes() const override { return "exponent=3"; }
     double flops() const override { return 2 * Op::flops(); }
-    Tensors backward(const Tensors& grads) override {
-        return {grads[0] * square(saved(0)) * 3.0};
-    }
+    Tensors backward(const Tensors& grads) override { return {grads[0] * square(saved(0)) * 3.0}; }
 };
 
 Tensor cube(const Tensor& x) {
@@ -33,7 +31,8 @@ Tensor cube(const Tensor& x) {
 }
 
 Tensor cube_with(const Tensor& x, const test::Rule& rule) {
-    return with_rule(x, [](const Tensor& t) { return t * t * t; }, rule);
+    return with_rule(
+        x, [](const Tensor& t) { return t * t * t; }, rule);
 }
 
 }  // namespace
@@ -76,9 +75,10 @@ TEST_CASE("op: gradients of a wrong shape, type or number are errors that name i
     check_throws<AutogradError>(
         backward([](const Tensor&, const Tensor&) { return Tensors{ones({3})}; }),
         "rule (#1, layer): backward gave a gradient f32 [3] for input 0, which is f64 [3]");
-    check_throws<AutogradError>(
-        backward([](const Tensor& g, const Tensor&) { return Tensors{g, g}; }),
-        "rule (#2, layer): backward gave 2 gradients for 1 inputs");
+    check_throws<AutogradError>(backward([](const Tensor& g, const Tensor&) {
+                                    return Tensors{g, g};
+                                }),
+                                "rule (#2, layer): backward gave 2 gradients for 1 inputs");
     CHECK_FALSE(x.grad().defined());
     backward([](const Tensor&, const Tensor&) { return Tensors{Tensor()}; })();  // means zero
     CHECK_FALSE(x.grad().defined());

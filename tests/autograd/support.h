@@ -22,9 +22,7 @@ inline Tensor leaf(const Values& numbers) {
 }
 
 /// The same of rank 0.
-inline Tensor scalar_leaf(double number) {
-    return scalar(number, DType::f64).set_requires_grad();
-}
+inline Tensor scalar_leaf(double number) { return scalar(number, DType::f64).set_requires_grad(); }
 
 /// An op called "rule" that saves its input, and goes back by `rule`(gradient of the output, x).
 using Rule = std::function<Tensors(const Tensor& grad, const Tensor& x)>;

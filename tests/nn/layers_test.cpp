@@ -26,7 +26,8 @@ void shake(Module& module) {
         visit_dtype(parameter.dtype(), [&](auto zero) {
             using T = decltype(zero);
             T* to = parameter.mutable_data<T>();
-            for (std::size_t i = 0; i < values.size(); ++i) to[i] += static_cast<T>(0.3 * values[i]);
+            for (std::size_t i = 0; i < values.size(); ++i)
+                to[i] += static_cast<T>(0.3 * values[i]);
         });
     }
 }
@@ -105,8 +106,7 @@ TEST_CASE("Embedding") {
         CHECK_EQ(y.at({1, 0, d}), layer.weight.at({4, d}));
         CHECK_EQ(y.at({0, 1, d}), layer.weight.at({0, d}));
     }
-    check_gradients(layer, {&layer.weight},
-                    [&](const Tensors&) { return layer(ids); }, {ids});
+    check_gradients(layer, {&layer.weight}, [&](const Tensors&) { return layer(ids); }, {ids});
     CHECK_EQ(layer.settings(), "5 x 3");
     CHECK_THROWS_AS(layer(tensor<std::int64_t>({5})), IndexError);
     CHECK_THROWS_AS(layer(tensor<std::int64_t>({-1})), IndexError);
@@ -129,8 +129,8 @@ TEST_CASE("LayerNorm and RMSNorm") {
     RMSNorm layer(5);
     in_f64(layer);
     const Tensor x = random({2, 3, 5});
-    CHECK(difference(layer(x), reference::norm(numbers(x), numbers(layer.weight), {}, 1e-6,
-                                               false)) < kExact);
+    CHECK(difference(layer(x),
+                     reference::norm(numbers(x), numbers(layer.weight), {}, 1e-6, false)) < kExact);
     check_gradients(layer, {&layer.weight}, calling(layer), {random({2, 5})});
     CHECK_EQ(LayerNorm(5).settings(), "5");
     CHECK_THROWS_AS(LayerNorm(5)(ones({2, 4})), ShapeError);
@@ -159,10 +159,12 @@ TEST_CASE("Dropout") {
     check_throws<ValueError>([] { Dropout(1.5); }, "Dropout: p = 1.5 is no probability");
     CHECK_THROWS_AS(Dropout(NAN), ValueError);
     CHECK_EQ(sum(Dropout(1)(x)).item(), 0);
-    check_gradients(layer, {}, [&](const Tensors& t) {
-        Generator same(3);
-        return Dropout(0.5, same)(t[0]);
-    }, {random({20})});
+    check_gradients(layer, {},
+                    [&](const Tensors& t) {
+                        Generator same(3);
+                        return Dropout(0.5, same)(t[0]);
+                    },
+                    {random({20})});
 }
 
 TEST_CASE("FeedForward") {
@@ -172,15 +174,23 @@ TEST_CASE("FeedForward") {
         in_f64(layer);
         const Tensor x = random({2, 3});
         const auto wanted = [&](auto f) {
-            return test::plain::linear(
-                reference::map(test::plain::linear(numbers(x), layer.up), f), layer.down);
+            return test::plain::linear(reference::map(test::plain::linear(numbers(x), layer.up), f),
+                                       layer.down);
         };
         const Tensor y = layer(x);
         switch (activation) {
-            case Activation::relu: CHECK(difference(y, wanted(reference::relu<double>)) < kExact); break;
-            case Activation::gelu_tanh: CHECK(difference(y, wanted(reference::gelu_tanh<double>)) < kExact); break;
-            case Activation::gelu_erf: CHECK(difference(y, wanted(reference::gelu_erf<double>)) < kExact); break;
-            case Activation::silu: CHECK(difference(y, wanted(reference::silu<double>)) < kExact); break;
+            case Activation::relu:
+                CHECK(difference(y, wanted(reference::relu<double>)) < kExact);
+                break;
+            case Activation::gelu_tanh:
+                CHECK(difference(y, wanted(reference::gelu_tanh<double>)) < kExact);
+                break;
+            case Activation::gelu_erf:
+                CHECK(difference(y, wanted(reference::gelu_erf<double>)) < kExact);
+                break;
+            case Activation::silu:
+                CHECK(difference(y, wanted(reference::silu<double>)) < kExact);
+                break;
         }
         check_gradients(layer, members_of(layer), calling(layer), {x});
     }
@@ -203,17 +213,19 @@ TEST_CASE("MultiHeadAttention") {
                             heads == 2);
         }
     }
-    check_throws<ValueError>(
-        [] { MultiHeadAttention({.dim = 10, .heads = 4}); },
-        "MultiHeadAttention: 4 heads do not divide dim 10 (remainder 2)");
+    check_throws<ValueError>([] { MultiHeadAttention({.dim = 10, .heads = 4}); },
+                             "MultiHeadAttention: 4 heads do not divide dim 10 (remainder 2)");
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 10, .heads = 0}); },
                              "MultiHeadAttention: dim 10 and heads 0 must be positive");
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .dropout = 2}); },
                              "MultiHeadAttention: dropout 2 is no probability");
     const MultiHeadAttention layer({.dim = 4, .heads = 2, .causal = true});
     CHECK_EQ(layer.settings(), "2 heads, causal");
-    check_throws<ShapeError>([&] { layer(ones({5, 4})); },
-                             "MultiHeadAttention: needs [B, T, 4], got [5, 4]");
+    check_throws<ShapeError>(
+        [&] {
+            layer(ones({5, 4}));
+        },
+        "MultiHeadAttention: needs [B, T, 4], got [5, 4]");
     CHECK_THROWS_AS(layer(Tensor()), Error);
     CHECK_EQ(layer(ones({0, 5, 4})).shape(), Shape{0, 5, 4});
 }

@@ -103,23 +103,22 @@ TEST_CASE("train: evaluations, metrics, rates") {
     SGD optimizer({{.parameters = r.model.parameters()}}, {});
     std::vector<StepMetrics> seen;
     int evaluations = 0;
-    const TrainCallbacks callbacks{
-        .loss =
-            [&] {
-                CHECK(is_recording());
-                return r.next();
-            },
-        .evaluate =
-            [&] {
-                CHECK_FALSE(is_recording());
-                return static_cast<double>(++evaluations);
-            },
-        .report =
-            [&](const StepMetrics& m) {
-                CHECK_FALSE(is_recording());
-                seen.push_back(m);
-                return true;
-            }};
+    const TrainCallbacks callbacks{.loss =
+                                       [&] {
+                                           CHECK(is_recording());
+                                           return r.next();
+                                       },
+                                   .evaluate =
+                                       [&] {
+                                           CHECK_FALSE(is_recording());
+                                           return static_cast<double>(++evaluations);
+                                       },
+                                   .report =
+                                       [&](const StepMetrics& m) {
+                                           CHECK_FALSE(is_recording());
+                                           seen.push_back(m);
+                                           return true;
+                                       }};
     const TrainOptions options{
         .steps = 7, .schedule = linear_schedule(0.1, 0.03, 7), .eval_every = 3};
     CHECK_EQ(train(optimizer, options, callbacks), 7);
@@ -155,20 +154,21 @@ TEST_CASE("train: divergence is an error, and the parameters are those of the la
         SGD optimizer({{.parameters = r.model.parameters()}}, {});
         std::vector<double> last;
         int batches = 0;
-        const TrainCallbacks callbacks{
-            .loss =
-                [&] {
-                    const Tensor good = r.next();
-                    if (++batches <= 6) return good;
-                    // A finite loss whose gradient is not: 0 at the kink of x^0.5.
-                    return infinite_gradient ? pow(good * 0.0, 0.5) : good * NAN;
-                },
-            .evaluate = {},
-            .report =
-                [&](const StepMetrics&) {
-                    last = r.weights();
-                    return true;
-                }};
+        const TrainCallbacks callbacks{.loss =
+                                           [&] {
+                                               const Tensor good = r.next();
+                                               if (++batches <= 6) return good;
+                                               // A finite loss whose gradient is not: 0 at the kink
+                                               // of x^0.5.
+                                               return infinite_gradient ? pow(good * 0.0, 0.5)
+                                                                        : good * NAN;
+                                           },
+                                       .evaluate = {},
+                                       .report =
+                                           [&](const StepMetrics&) {
+                                               last = r.weights();
+                                               return true;
+                                           }};
         try {
             train(optimizer, {.steps = 10, .accumulate = 2}, callbacks);
             FAIL_CHECK("nothing thrown");

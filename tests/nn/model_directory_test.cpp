@@ -20,9 +20,7 @@ namespace {
 
 const char* const kFiles[] = {"config.json", "model.safetensors", "tokenizer.json"};
 
-GPTConfig small_config() {
-    return {.vocab = 5, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-}
+GPTConfig small_config() { return {.vocab = 5, .context = 6, .layers = 2, .heads = 2, .dim = 8}; }
 
 struct Saved {
     Scratch scratch;
@@ -132,8 +130,8 @@ TEST_CASE("model directory: files that are damaged") {
     Saved saved;
     for (const std::string name : kFiles) {
         const std::string whole = slurp(saved.directory / name);
-        for (std::size_t size : {std::size_t{0}, std::size_t{1}, whole.size() / 2,
-                                 whole.size() - 2}) {
+        for (std::size_t size :
+             {std::size_t{0}, std::size_t{1}, whole.size() / 2, whole.size() - 2}) {
             CAPTURE(name);
             CAPTURE(size);
             spill(saved.directory / name, whole.substr(0, size));
@@ -200,10 +198,16 @@ TEST_CASE("model directory: weights of another model") {
          "\"blocks.0.attention_norm.weight\" is missing");
     with([](NamedTensors& t) { t.emplace_back("extra", ones({2})); },
          "\"extra\" belongs to no part of the model");
-    with([](NamedTensors& t) { t[0].second = ones({5, 9}); },
-         "\"token_embedding.weight\" is f32 [5, 9]; the configuration needs f32 [5, 8]");
-    with([](NamedTensors& t) { t[0].second = ones({5, 8}, DType::f64); },
-         "\"token_embedding.weight\" is f64 [5, 8]; the configuration needs f32 [5, 8]");
+    with(
+        [](NamedTensors& t) {
+            t[0].second = ones({5, 9});
+        },
+        "\"token_embedding.weight\" is f32 [5, 9]; the configuration needs f32 [5, 8]");
+    with(
+        [](NamedTensors& t) {
+            t[0].second = ones({5, 8}, DType::f64);
+        },
+        "\"token_embedding.weight\" is f64 [5, 8]; the configuration needs f32 [5, 8]");
     write_safetensors(file, saved.model.named_parameters());
     saved.change_config([](Json& json) { json["tied_head"] = false; });
     CHECK(saved.fails_with("tensor \"head.weight\" is missing"));
@@ -222,7 +226,7 @@ TEST_CASE("model directory: a save that fails keeps the previous model") {
     const auto before = logits_of(saved.model);
     saved.model.final_norm.weight.fill_(3);
     std::string message;
-    for (const rlim_t bytes : {0, 20, 100, 5000}) {
+    for (const unsigned bytes : {0U, 20U, 100U, 5000U}) {
         {
             const SizeLimit limit(bytes);
             message = message_of<IoError>(

@@ -177,8 +177,11 @@ TEST_CASE("optimizer: what is refused") {
     const Tensor copy = p;
     check_throws<ValueError>([&] { SGD({{.parameters = {ones({2})}}}, {}); },
                              "optimizer: a parameter [2] does not ask for its gradient");
-    check_throws<ValueError>([&] { SGD({{.parameters = {p}}, {.parameters = {copy}}}, {}); },
-                             "optimizer: a parameter [2] is listed twice");
+    check_throws<ValueError>(
+        [&] {
+            SGD({{.parameters = {p}}, {.parameters = {copy}}}, {});
+        },
+        "optimizer: a parameter [2] is listed twice");
     check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.lr = -1}); },
                              "optimizer: learning rate -1 is not a finite number >= 0");
     CHECK_THROWS_AS(SGD({{.parameters = {p}}}, {.lr = NAN}), ValueError);

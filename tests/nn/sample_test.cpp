@@ -38,9 +38,8 @@ struct Fixed {
 };
 
 bool close(const std::vector<double>& a, const std::vector<double>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
-        return y == 0 ? x == 0 : std::abs(x - y) < 0.03;
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](double x, double y) { return y == 0 ? x == 0 : std::abs(x - y) < 0.03; });
 }
 
 }  // namespace
@@ -73,10 +72,10 @@ TEST_CASE("sample: the likeliest token, in all the ways to ask for it") {
         expected.push_back(std::max_element(last, logits.end()) - last);
     }
     expected.erase(expected.begin());
-    for (const SampleOptions& options : std::vector<SampleOptions>{
-             {.tokens = 6, .temperature = 0},
-             {.tokens = 6, .temperature = 1, .top_k = 1},
-             {.tokens = 6, .temperature = 1, .top_p = 1e-9}}) {
+    for (const SampleOptions& options :
+         std::vector<SampleOptions>{{.tokens = 6, .temperature = 0},
+                                    {.tokens = 6, .temperature = 1, .top_k = 1},
+                                    {.tokens = 6, .temperature = 1, .top_p = 1e-9}}) {
         Generator drawing(1);
         CHECK_EQ(sample(model, {5}, options, drawing), expected);
     }

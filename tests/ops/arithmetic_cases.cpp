@@ -70,9 +70,18 @@ std::vector<OpCase> arithmetic_cases() {
                               [](auto x) { return decltype(x)(3.0) / x; }, 0.5, 3));
     rows.push_back(number_row("pow", "square", [](T x) { return pow(x, 2); },
                               [](auto x) { return x * x; }, -3, 3));
-    rows.back().errors.clear();  // that error is square's
     rows.push_back(number_row("pow", "cube", [](T x) { return pow(x, 3); },
                               [](auto x) { return x * x * x; }, -2, 2));
+    rows.push_back(number_row("pow", "fourth", [](T x) { return pow(x, 4); },
+                              [](auto x) { return x * x * x * x; }, -2, 2));
+    rows.push_back(number_row("pow", "roots and inverses",
+                              [](T x) { return pow(x, 0.5) + pow(x, -0.5) + pow(x, -1) + pow(x, 1); },
+                              [](auto x) {
+                                  using std::sqrt;
+                                  const decltype(x) one(1.0);
+                                  return sqrt(x) + one / sqrt(x) + one / x + x;
+                              },
+                              0.3, 3));
     rows.push_back(number_row("pow", "zeroth", [](T x) { return pow(x, 0); },
                               [](auto x) { return decltype(x)(1.0); }, -2, 2));
 
