@@ -130,9 +130,10 @@ struct PowOp final : BinaryOp {
         const Tensor& b = saved(1);
         Tensor to_a;
         Tensor to_b;
-        if (needs(0)) {  // b a^(b-1), where b = 0 must not make 0 * 0^-1 a NaN
-            const Tensor zero = scalar(0, b.dtype());
-            const Tensor slope = where(eq(b, 0), zero, mul(b, pow(a, sub(b, 1))));
+        if (needs(0)) {  // b a^(b-1); for 0^0 it is 0, not 0 * 0^-1, a NaN here or one order up
+            const Tensor both = logical_and(eq(a, 0), eq(b, 0));
+            const Tensor safe_b = where(both, scalar(1, b.dtype()), b);
+            const Tensor slope = mul(b, pow(a, sub(safe_b, 1)));
             to_a = to_input(0, mul(grads[0], slope));
         }
         if (needs(1)) {  // a^b ln a; where a = 0, ln a = -inf and the limit is 0

@@ -10,10 +10,8 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -74,8 +72,7 @@ int run_command(int argc, char** argv) {
     const int code = run();
     // What was printed may have stayed in a buffer until now.
     tapestry::require<tapestry::IoError>(std::fflush(stdout) == 0 && std::ferror(stdout) == 0,
-                                         "the output could not be written: {}",
-                                         std::strerror(errno));
+                                         "the output could not be written");
     return code;
 }
 

@@ -1,3 +1,4 @@
+#include <tapestry/nn/data/utf8.h>
 #include <tapestry/nn/io/file.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -112,7 +113,8 @@ void ensure_directory(const fs::path& directory) {
     std::error_code error;
     fs::create_directories(directory, error);
     require<IoError>(!error && fs::is_directory(directory), "{}: cannot be made a directory: {}",
-                     directory.string(), error ? error.message() : "a file of that name exists");
+                     utf8::quoted(directory.native(), 300),
+                     error ? error.message() : "a file of that name exists");
 }
 
 // A folder inside the model's, for files that are not in their place yet; gone at the end.
@@ -169,7 +171,7 @@ void check_can_save(const fs::path& directory, const GPT& model, const CharToken
 LoadedModel load_model(const fs::path& directory) {
     std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
     require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
-                     directory.string());
+                     utf8::quoted(directory.native(), 300));
     const fs::path config_file = directory / "config.json";
     const GPTConfig config = read_config(config_file);
     LoadedModel loaded{nullptr, read_tokenizer(directory / "tokenizer.json")};

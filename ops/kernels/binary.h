@@ -49,7 +49,8 @@ struct Pow {
         const auto grows = (vanishes & (b < zero)) | ((size == infinity) & (b > zero));
         const auto negative = (a < zero) | (one / a < zero);  // 1 / -0 is -inf
         const B extreme = select(grows, infinity, zero);
-        const B with_sign = select(negative & is_odd(b), -extreme, extreme);
+        // Not -extreme: xsimd 8.1 negates on AVX-512 as 0 - x, which makes 0 of 0, not -0.
+        const B with_sign = extreme * select(negative & is_odd(b), -one, one);
         B y = select((vanishes | (size == infinity)) & (b == b), with_sign, pow(a, b));
         y = select(b == b, y, b);
         const auto always_one = (b == zero) | (a == one) | ((size == one) & (abs(b) == infinity));
@@ -57,23 +58,23 @@ struct Pow {
     }
 };
 
-/// NaN if either is, as NumPy's and PyTorch's.
+/// NaN if either is, as NumPy's and PyTorch's. (a == a rather than a != a: on AVX, xsimd 8.1's != is
+/// false for NaN.)
 struct Maximum {
     template <class B>
     static B apply(const B& a, const B& b) {
-        return select((a >= b) | (a != a), a, b);
+        return select(a >= b, a, select(a == a, b, a));
     }
 };
 
 struct Minimum {
     template <class B>
     static B apply(const B& a, const B& b) {
-        return select((a <= b) | (a != a), a, b);
+        return select(a <= b, a, select(a == a, b, a));
     }
 };
 
-// ---- gradients: g is the gradient of the output, x the input, y the output
-// -----------------------
+// ---- gradients: g is that of the output y, x the input --------------------------------------------
 
 /// g where x > 0
 struct ReluGrad {

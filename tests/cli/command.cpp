@@ -174,11 +174,12 @@ Arguments operator+(Arguments first, const Arguments& second) {
 }
 
 Arguments tiny_training(const Arguments& more) {
-    return Arguments{"train",    "--text", "t.txt", "--out",     "m",  "--layers", "1",
-                     "--heads",  "2",      "--dim", "16",        "--context", "16",
-                     "--batch",  "2",      "--eval-batches", "2"} +
-           (std::find(more.begin(), more.end(), "--steps") == more.end() ? Arguments{"--steps", "20"}
-                                                                         : Arguments{}) +
+    return Arguments{"train", "--text",  "t.txt", "--out",          "m",  "--layers",
+                     "1",     "--heads", "2",     "--dim",          "16", "--context",
+                     "16",    "--batch", "2",     "--eval-batches", "2"} +
+           (std::find(more.begin(), more.end(), "--steps") == more.end()
+                ? Arguments{"--steps", "20"}
+                : Arguments{}) +
            more;
 }
 

@@ -20,7 +20,7 @@ using Arguments = std::vector<std::string>;
 
 /// How a command ended.
 struct Outcome {
-    int code = -1;   ///< exit code, or -signal
+    int code = -1;  ///< exit code, or -signal
     std::string out;
     std::string err;
     long peak_kilobytes = 0;  ///< of memory really used
@@ -28,10 +28,10 @@ struct Outcome {
 
 struct Surroundings {
     std::map<std::string, std::string> environment = {};  ///< on top of a clean one
-    long file_size_limit = -1;    ///< RLIMIT_FSIZE in bytes
-    bool as_nobody = false;       ///< gives up root's rights; needs them
-    bool terminal = false;        ///< stdout and stderr are one terminal, in Outcome::out
-    std::string stdout_to = {};   ///< a path
+    long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
+    bool as_nobody = false;                               ///< gives up root's rights; needs them
+    bool terminal = false;       ///< stdout and stderr are one terminal, in Outcome::out
+    std::string stdout_to = {};  ///< a path
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
 };
 
@@ -48,7 +48,8 @@ public:
     Outcome wait();
 
 private:
-    void start_child(const Arguments& arguments, const Surroundings& surroundings, int out, int err);
+    void start_child(const Arguments& arguments, const Surroundings& surroundings, int out,
+                     int err);
 
     std::filesystem::path directory_;
     std::size_t read_at_most_;

@@ -112,7 +112,7 @@ TEST_CASE("model directory: saving again replaces; weights alone can be saved") 
 TEST_CASE("model directory: files that are missing, or no files") {
     Saved saved;
     CHECK_EQ(message_of<IoError>([&] { load_model(saved.scratch / "none"); }),
-             (saved.scratch / "none").native() + ": no such directory");
+             "'" + (saved.scratch / "none").native() + "': no such directory");
     CHECK_THROWS_AS(load_model(saved.directory / "config.json"), IoError);
     for (const std::string name : kFiles) {
         CAPTURE(name);

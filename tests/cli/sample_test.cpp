@@ -1,0 +1,113 @@
+// What a trained model writes, and how its loss is told.
+#include <tapestry/nn/data/utf8.h>
+#include <tapestry/tests/cli/command.h>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <thread>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+
+namespace {
+
+struct ModelPlace : Place {
+    ModelPlace() { put_model(*this / "m"); }
+
+    std::string sample(const Arguments& more) const {
+        const Outcome outcome = run(Arguments{"sample", "--model", "m", "--tokens", "40"} + more);
+        check_done(outcome);
+        return outcome.out;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("cli sample: the seed decides, and at temperature 0 nothing but the model") {
+    const ModelPlace place;
+    const std::string first = place.sample({});
+    CHECK_EQ(first.size(), 41);
+    CHECK_EQ(first.back(), '\n');
+    CHECK_EQ(place.sample({}), first);
+    CHECK_EQ(place.sample({"--threads", "2"}), first);
+    CHECK(place.sample({"--seed", "2"}) != first);
+    CHECK_EQ(place.sample({"--temperature", "0", "--seed", "2"}),
+             place.sample({"--temperature", "0", "--seed", "3"}));
+    CHECK_EQ(place.sample({"--temperature", "0"}), place.sample({"--top-k", "1"}));
+    CHECK_EQ(place.sample({"--temperature", "0"}), place.sample({"--top-p", "1e-9"}));
+}
+
+TEST_CASE("cli sample: a prompt is continued") {
+    const ModelPlace place;
+    const std::string text = place.sample({"--prompt", "The cat"});
+    CHECK(text.starts_with("The cat"));
+    CHECK_EQ(text.size(), 7 + 40 + 1);
+    CHECK_EQ(place.run({"sample", "--model", "m", "--prompt", "The", "--tokens", "0"}).out,
+             "The\n");
+    CHECK_EQ(place.run({"sample", "--model", "m", "--tokens", "0"}).out, "\n");
+    // Longer than the context.
+    const std::string longer = simple_text(100);
+    CHECK(place.sample({"--prompt", longer}).starts_with(longer));
+    CHECK(place.sample({"--prompt", "was it?\nIt"}).starts_with("was it?\nIt"));
+}
+
+TEST_CASE("cli sample: a reader that goes away ends it") {
+    const ModelPlace place;
+    const Outcome outcome =
+        place.run({"sample", "--model", "m", "--tokens", "100000000"}, {.read_at_most = 10});
+    CHECK_EQ(outcome.code, -SIGPIPE);
+    CHECK_EQ(outcome.out.size(), 10);
+    CHECK_EQ(outcome.err, "");
+}
+
+TEST_CASE("cli sample: an interrupt ends it with 130") {
+    const ModelPlace place;
+    Process process({"sample", "--model", "m", "--tokens", "100000000"}, place.path(),
+                    {.stdout_to = "/dev/null"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    process.send(SIGINT);
+    const Outcome outcome = process.wait();
+    CHECK((outcome.code == 130 || outcome.code == -SIGINT));  // or before it was prepared
+    CHECK_EQ(outcome.err, "");
+}
+
+TEST_CASE("cli: a Chinese text is characters like any other") {
+    const Place place;
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += "猫坐在垫子上。狗说：「你好吗？」猫说：我很好！\n";
+    spill(place / "t.txt", text);
+    const Outcome trained = place.run(tiny_training({"--steps", "30", "--lr", "1e-2"}));
+    check_done(trained);
+    CHECK(trained.out.find("t.txt: 1440 characters, 20 different") != std::string::npos);
+    const Outcome outcome =
+        place.run({"sample", "--model", "m", "--prompt", "猫坐", "--tokens", "50"});
+    check_done(outcome);
+    CHECK(outcome.out.starts_with("猫坐"));
+    CHECK_FALSE(tapestry::utf8::find_flaw(outcome.out).has_value());
+    CHECK_EQ(tapestry::utf8::decode("sample", outcome.out).size(), 2 + 50 + 1);
+    check_refused(place.run({"sample", "--model", "m", "--prompt", "猫坐狼"}),
+                  "character '狼' (U+72FC) at position 2");
+}
+
+TEST_CASE("cli eval: the same number every time, and its fields") {
+    const ModelPlace place;
+    spill(place / "t.txt", simple_text());
+    const Arguments eval{"eval", "--model", "m", "--text", "t.txt", "--batches", "5"};
+    const Outcome first = place.run(eval + Arguments{"--json"});
+    check_done(first);
+    CHECK_EQ(lines_of(first.out).size(), 1);
+    const Json json = Json::parse(first.out);
+    const double loss = json.at("loss");
+    CHECK_GT(loss, 0);
+    CHECK_LT(loss, 10);
+    CHECK_EQ(json.at("perplexity").get<double>(), doctest::Approx(std::exp(loss)));
+    CHECK_EQ(json.at("tokens"), 5 * 12 * 16);
+    CHECK_EQ(place.run(eval + Arguments{"--json", "--threads", "2"}).out, first.out);
+    CHECK(place.run(eval + Arguments{"--json", "--seed", "2"}).out != first.out);
+    const Outcome plain = place.run(eval);
+    check_done(plain);
+    CHECK(plain.out.starts_with(fmt::format("loss {:.4f} nats per character", loss)));
+}

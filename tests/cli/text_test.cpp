@@ -1,0 +1,102 @@
+// Texts that cannot be learned from, models that cannot be made: said at once, and nothing touched.
+#include <tapestry/tests/cli/command.h>
+
+#include <chrono>
+
+using namespace tapestry::test;
+
+namespace {
+
+// A place with a model in m, and a check that training on t.txt is refused and leaves it alone.
+struct BadText {
+    Place place;
+    std::string before;
+
+    BadText() {
+        put_model(place / "m");
+        before = slurp(place / "m" / "model.safetensors");
+    }
+    void refused(const std::string& words, const Arguments& more = {}) const {
+        const Outcome outcome = place.run(tiny_training(more));
+        check_refused(outcome, words);
+        CHECK_EQ(outcome.out, "");
+        CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
+        CHECK_FALSE(std::filesystem::exists(place / "m" / "metrics.jsonl"));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("cli: texts that cannot be learned from") {
+    const BadText bad;
+    const auto text = bad.place / "t.txt";
+    bad.refused("cannot read 't.txt': No such file or directory");
+    std::filesystem::create_directory(text);
+    bad.refused("cannot read 't.txt': it is a directory, not a file");
+    std::filesystem::remove(text);
+    spill(text, "");
+    bad.refused("'t.txt': the file is empty");
+    spill(text, "\xEF\xBB\xBF");
+    bad.refused("'t.txt': the file is empty");
+    spill(text, "Too short.");
+    bad.refused("t.txt: too short: 9 tokens for training and 1 for validation; a context of 16");
+    spill(text, simple_text(100) + "caf\xE9 " + simple_text(100));
+    bad.refused("'t.txt': not UTF-8 at byte 103: ");
+    spill(text, std::string("\xFF\xFEo\0n\0e\0", 8));
+    bad.refused("it begins like UTF-16, which iconv -f UTF-16 -t UTF-8 converts");
+    spill(text, std::string("T\xC0\x80", 3));
+    bad.refused("not UTF-8 at byte 1");
+}
+
+TEST_CASE("cli: a byte order mark is no part of the text") {
+    const Place place;
+    spill(place / "t.txt", "\xEF\xBB\xBF" + simple_text());
+    check_done(place.run(tiny_training({"--steps", "1"})));
+    const std::string with = slurp(place / "m" / "tokenizer.json");
+    spill(place / "t.txt", simple_text());
+    check_done(place.run(tiny_training({"--steps", "1"})));
+    CHECK_EQ(slurp(place / "m" / "tokenizer.json"), with);
+}
+
+TEST_CASE("cli: models that cannot be") {
+    const BadText bad;
+    spill(bad.place / "t.txt", simple_text());
+    const auto tiny_but = [&](const std::string& option, const std::string& value) {
+        Arguments arguments = tiny_training();
+        for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+            if (arguments[i] == option) arguments[i + 1] = value;
+        }
+        const Outcome outcome = bad.place.run(arguments);
+        CHECK_EQ(outcome.out, "");
+        CHECK_EQ(slurp(bad.place / "m" / "model.safetensors"), bad.before);
+        return outcome;
+    };
+    check_refused(tiny_but("--heads", "3"), "3 heads do not divide dim 16 (remainder 1)");
+    check_refused(tiny_but("--heads", "32"), "32 heads do not divide dim 16");
+    check_refused(tiny_but("--context", "200"), "a context of 200 needs more than 200 in each");
+    check_refused(tiny_but("--context", "1000000000"), "too short");
+}
+
+TEST_CASE("cli: a model larger than memory is refused with its size, at once") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const auto refused = [&](const Arguments& arguments, const std::string& size) {
+        const auto start = std::chrono::steady_clock::now();
+        const Outcome outcome = place.run(arguments);
+        check_refused(outcome, "would need about " + size);
+        CHECK(outcome.err.find(" GB of memory, and ") != std::string::npos);
+        CHECK_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+        CHECK_LT(outcome.peak_kilobytes, 500'000);  // the sanitizers take some of it
+        CHECK_EQ(outcome.out, "");
+    };
+    // 12 dim^2 per layer, of 4 bytes, 4 times: 10^6 * 12 * 65536^2 * 16.
+    refused({"train", "--text", "t.txt", "--out", "big", "--layers", "1000000", "--dim", "65536",
+             "--context", "16", "--batch", "1"},
+            "8246");
+    refused({"train", "--text", "t.txt", "--out", "big", "--batch", "1000000000"}, "");
+    refused(
+        {"bench", "step", "--layers", "1000000000", "--dim", "1000000000", "--heads", "1000000000",
+         "--vocab", "1000000000", "--context", "1000000000", "--batch", "1000000000"},
+        "");
+    CHECK_FALSE(std::filesystem::exists(place / "big"));
+}

@@ -1,0 +1,192 @@
+// A training that goes well, one that is interrupted, one that diverges, and whether two that
+// should be the same are.
+#include <tapestry/core/cpu.h>
+#include <tapestry/tests/cli/command.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <csignal>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct TrainingPlace : Place {
+    TrainingPlace() { spill(*this / "t.txt", simple_text()); }
+
+    std::string weights() const { return slurp(*this / "m" / "model.safetensors"); }
+    std::string trained(const Arguments& more, const Surroundings& surroundings = {}) const {
+        check_done(run(tiny_training(more), surroundings));
+        return weights();
+    }
+    std::vector<Json> metrics() const {
+        std::vector<Json> rows;
+        for (const std::string& line : lines_of(slurp(*this / "m" / "metrics.jsonl"))) {
+            rows.push_back(Json::parse(line));  // throws unless each line is JSON
+        }
+        return rows;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("cli train: four files, and a line of metrics for every step") {
+    const TrainingPlace place;
+    const Outcome outcome =
+        place.run(tiny_training({"--steps", "25", "--eval-every", "10", "--lr", "1e-2"}));
+    check_done(outcome);
+    auto names = std::vector<std::string>{};
+    for (const auto& entry : fs::directory_iterator(place / "m")) {
+        names.push_back(entry.path().filename().native());
+    }
+    std::sort(names.begin(), names.end());
+    CHECK_EQ(names, std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
+                                             "tokenizer.json"});
+
+    const std::vector<Json> rows = place.metrics();
+    REQUIRE_EQ(rows.size(), 26);
+    double seconds = 0;
+    for (int i = 0; i < 25; ++i) {
+        const Json& row = rows[static_cast<std::size_t>(i)];
+        CHECK_EQ(row.at("step"), i + 1);
+        for (const char* field : {"loss", "lr", "grad_norm", "tokens_per_s", "seconds"}) {
+            CHECK(row.at(field).is_number());
+            CHECK_GT(row.at(field).get<double>(), 0);
+        }
+        CHECK_EQ(row.contains("val_loss"), i + 1 == 10 || i + 1 == 20 || i + 1 == 25);
+        CHECK_GE(row.at("seconds").get<double>(), seconds);
+        seconds = row.at("seconds");
+    }
+    const Json& end = rows.back();
+    CHECK_EQ(end.at("event"), "end");
+    CHECK_EQ(end.at("step"), 25);
+    CHECK_EQ(end.at("interrupted"), false);
+    CHECK_LT(rows[24].at("loss").get<double>(), rows[0].at("loss").get<double>());
+
+    const Json config = Json::parse(slurp(place / "m" / "config.json"));
+    CHECK_EQ(config.at("dim"), 16);
+    CHECK_EQ(config.at("heads"), 2);
+    CHECK(samples(place, "m"));
+}
+
+TEST_CASE("cli train: plain lines elsewhere, one line rewritten on a terminal") {
+    const TrainingPlace place;
+    const Arguments training = tiny_training({"--steps", "30", "--eval-every", "10"});
+    const Outcome plain = place.run(training);
+    check_done(plain);
+    CHECK_EQ(plain.out.find('\r'), std::string::npos);
+    CHECK_EQ(plain.out.find('\033'), std::string::npos);
+    const auto lines = lines_of(plain.out);
+    CHECK_EQ(std::count_if(lines.begin(), lines.end(),
+                           [](const std::string& line) { return line.starts_with("step "); }),
+             4);  // the first, and each that evaluates
+    CHECK(plain.out.find("/30  loss ") != std::string::npos);
+    CHECK(plain.out.find("tokens/s") != std::string::npos);
+    CHECK(plain.out.find(" left") != std::string::npos);
+
+    const Outcome terminal = place.run(training, {.terminal = true});
+    CHECK_EQ(terminal.code, 0);
+    CHECK(terminal.out.find("\rstep ") != std::string::npos);
+    CHECK(terminal.out.find("saved in m") != std::string::npos);
+    const Outcome diverged = place.run(
+        tiny_training({"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "1"}),
+        {.terminal = true});
+    CHECK_EQ(diverged.code, 1);
+    CHECK(diverged.out.find("\ntapestry: train: ") != std::string::npos);
+}
+
+TEST_CASE("cli train: same seed, same bits, for any number of threads") {
+    const TrainingPlace place;
+    // 50 steps of a model large enough for the threads to share its work.
+    Arguments training{"train", "--text",       "t.txt", "--out",   "m",  "--layers",
+                       "1",     "--heads",      "2",     "--dim",   "64", "--context",
+                       "32",    "--batch",      "8",     "--steps", "50", "--warmup",
+                       "5",     "--eval-every", "0"};
+    const auto trained = [&](const Arguments& more) {
+        check_done(place.run(training + more));
+        return place.weights();
+    };
+    const std::string one = trained({"--threads", "1"});
+    CHECK(one == trained({"--threads", "2"}));
+    CHECK(one == trained({"--threads", "1"}));
+    CHECK(one == trained({"--threads", "3"}));
+    CHECK(one != trained({"--threads", "1", "--seed", "1338"}));
+}
+
+TEST_CASE("cli train: so with dropout and accumulation, and on every instruction set") {
+    const TrainingPlace place;
+    for (const tapestry::Isa isa : tapestry::available_isas()) {
+        const Surroundings with{.environment = {{"TAPESTRY_ISA", std::string(name_of(isa))}}};
+        INFO(name_of(isa));
+        const std::string plain = place.trained({"--steps", "50", "--threads", "1"}, with);
+        CHECK(plain == place.trained({"--steps", "50", "--threads", "2"}, with));
+        const Arguments noisy{"--steps", "50", "--dropout", "0.1", "--accumulate", "2"};
+        const std::string dropped = place.trained(noisy + Arguments{"--threads", "1"}, with);
+        CHECK(dropped == place.trained(noisy + Arguments{"--threads", "2"}, with));
+        CHECK(dropped != plain);
+        CHECK(dropped != place.trained(noisy + Arguments{"--seed", "7"}, with));
+    }
+}
+
+TEST_CASE("cli train: evaluating more often does not change what is learned") {
+    const TrainingPlace place;
+    const std::string seldom = place.trained({"--eval-every", "0"});
+    CHECK(seldom == place.trained({"--eval-every", "3", "--eval-batches", "5"}));
+}
+
+TEST_CASE("cli train: an interrupt saves, and ends with 130") {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        const TrainingPlace place;
+        Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
+        const auto metrics = place / "m" / "metrics.jsonl";
+        CHECK(wait_until([&] {
+            std::error_code ignored;
+            return fs::exists(metrics) && fs::file_size(metrics, ignored) > 300;
+        }));
+        process.send(signal);
+        const Outcome outcome = process.wait();
+        CHECK_EQ(outcome.code, 130);
+        CHECK_EQ(outcome.err, "");
+        const std::vector<Json> rows = place.metrics();
+        REQUIRE_FALSE(rows.empty());
+        CHECK_EQ(rows.back().at("event"), "end");
+        CHECK_EQ(rows.back().at("interrupted"), true);
+        CHECK_EQ(rows.back().at("step"), rows.size() - 1);
+        CHECK(samples(place, "m"));
+    }
+}
+
+TEST_CASE("cli train: a model that is there stays until there is a better one") {
+    const TrainingPlace place;
+    put_model(place / "m");
+    const std::string before = place.weights();
+    // Diverges before the first evaluation.
+    check_refused(place.run(tiny_training(
+                      {"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "0"})),
+                  "a lower learning rate", 1);
+    CHECK(place.weights() == before);
+    CHECK(samples(place, "m"));
+    // Killed in the middle.
+    {
+        Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
+        const auto metrics = place / "m" / "metrics.jsonl";
+        CHECK(wait_until([&] { return slurp(metrics).find("\"step\":9,") != std::string::npos; }));
+    }
+    CHECK(place.weights() == before);
+    CHECK(samples(place, "m"));
+}
+
+TEST_CASE("cli train: a training that diverges saves nothing of it") {
+    const TrainingPlace place;
+    for (const char* decay : {"0.1", "1000"}) {
+        put_model(place / "m");
+        const Outcome outcome =
+            place.run(tiny_training({"--steps", "500", "--lr", "1000", "--warmup", "0",
+                                     "--weight-decay", decay, "--eval-every", "1"}));
+        check_refused(outcome, "a lower learning rate", 1);
+        CHECK(samples(place, "m"));  // an earlier step's, with numbers in it
+    }
+}

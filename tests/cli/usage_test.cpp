@@ -1,0 +1,169 @@
+// What the command line itself gets wrong or right: --help, names, numbers, the environment.
+#include <tapestry/core/cpu.h>
+#include <tapestry/tests/cli/command.h>
+
+#include <algorithm>
+
+using namespace tapestry::test;
+
+TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
+    const Place place;
+    const std::vector<Arguments> commands{
+        {},       {"train"},     {"sample"},        {"eval"},
+        {"info"}, {"gradcheck"}, {"bench", "step"}, {"bench", "gemm"},
+        {"bench"}};
+    for (const Arguments& command : commands) {
+        const Outcome outcome = place.run(command + Arguments{"--help"});
+        check_done(outcome);
+        CHECK(outcome.out.find("Usage: tapestry") != std::string::npos);
+        if (!command.empty()) CHECK(outcome.out.find(command.back()) != std::string::npos);
+    }
+    const Outcome version = place.run({"--version"});
+    check_done(version);
+    CHECK(version.out.starts_with("tapestry "));
+    CHECK_EQ(lines_of(version.out).size(), 1);
+}
+
+TEST_CASE("cli: every option of the issue is in --help, with its default") {
+    const Place place;
+    const std::string train = place.run({"train", "--help"}).out;
+    for (const char* option : {"--text TEXT REQUIRED",
+                               "--out TEXT REQUIRED",
+                               "--layers",
+                               "--heads",
+                               "--dim",
+                               "--context",
+                               "--batch",
+                               "--steps",
+                               "--lr",
+                               "--min-lr",
+                               "--warmup",
+                               "--weight-decay",
+                               "--beta2",
+                               "--clip",
+                               "--dropout",
+                               "--accumulate",
+                               "--eval-every",
+                               "--eval-batches",
+                               "--seed",
+                               "--threads",
+                               "=2000",
+                               "=1337",
+                               "=0.99",
+                               "=250",
+                               "=128"}) {
+        INFO(option);
+        CHECK(train.find(option) != std::string::npos);
+    }
+    const std::string sample = place.run({"sample", "--help"}).out;
+    for (const char* option : {"--model TEXT REQUIRED", "--prompt", "--tokens", "--temperature",
+                               "--top-k", "--top-p", "--seed", "=300", "=0.8"}) {
+        INFO(option);
+        CHECK(sample.find(option) != std::string::npos);
+    }
+}
+
+TEST_CASE("cli: what is missing, unknown or given twice is named") {
+    const Place place;
+    const auto refused = [&](const Arguments& arguments, const std::string& words) {
+        const Outcome outcome = place.run(arguments);
+        check_refused(outcome, words);
+        CHECK_EQ(outcome.out, "");
+    };
+    refused({}, "A subcommand is required (see tapestry --help)");
+    refused({"trian"}, "not expected: trian");
+    refused({"--verbose"}, "not expected: --verbose");
+    refused({"train", "--text", "t.txt", "--out", "m", "--stepz", "5"}, "--stepz");
+    refused({"train", "--stepz", "5"}, "not expected: --stepz");
+    refused({"train", "--text", "t.txt", "--out", "m", "extra"}, "not expected: extra");
+    refused({"train", "--text"}, "--text");
+    refused({"train", "--out", "m"}, "--text is required (see tapestry train --help)");
+    refused({"train", "--text", "t.txt"}, "--out is required");
+    refused({"train", "--text", "a", "--text", "b", "--out", "m"}, "--text");
+    refused({"sample"}, "--model is required");
+    refused({"eval", "--model", "m"}, "--text is required");
+    refused({"bench"}, "A subcommand is required (see tapestry bench --help)");
+    refused({"bench", "conv"}, "not expected: conv");
+    refused({"info", "train"}, "not expected: train");
+    refused({"gradcheck", "--op", "nosuch"}, "no op is called \"nosuch\"");
+    refused({"gradcheck", "--op", "exp", "--order", "3"}, "--order: Value 3 not in range 1 to 2");
+    CHECK_EQ(place.names().size(), 0);
+}
+
+TEST_CASE("cli: numbers that are none, or absurd") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    put_model(place / "m");
+    const std::string before = slurp(place / "m" / "model.safetensors");
+    const auto refused = [&](const Arguments& command, const std::string& option,
+                             const std::vector<std::string>& values) {
+        for (const std::string& value : values) {
+            const Outcome outcome = place.run(command + Arguments{option + "=" + value});
+            INFO(option << "=" << value);
+            check_refused(outcome, option);
+            CHECK(outcome.err.find(value) != std::string::npos);
+            CHECK_EQ(outcome.out, "");
+        }
+    };
+    const Arguments train{"train", "--text", "t.txt", "--out", "m"};
+    const Arguments sample{"sample", "--model", "m"};
+    const Arguments eval{"eval", "--model", "m", "--text", "t.txt"};
+    const Arguments bench{"bench", "step"};
+
+    // Spelled wrongly, all look alike to the parser: once is enough for most.
+    refused(train, "--steps",
+            {"0", "-1", "many", "1e3", "1.5", "12x", "nan", "9999999999999999999999"});
+    for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch",
+                               "--accumulate", "--eval-batches", "--threads"}) {
+        refused(train, option, {"0", "-1", "x", "9999999999999999999999"});
+    }
+    for (const char* option : {"--warmup", "--eval-every"}) refused(train, option, {"-1", "x"});
+    for (const char* option :
+         {"--lr", "--min-lr", "--weight-decay", "--clip", "--beta2", "--dropout"}) {
+        refused(train, option, {"-1", "x", "nan", "inf", "1e30"});
+    }
+    refused(train, "--dropout", {"1"});
+    refused(train, "--beta2", {"1"});
+    refused(train, "--seed", {"-1", "x", "1.5", "99999999999999999999"});
+    refused(sample, "--tokens", {"-1", "x"});
+    refused(sample, "--temperature", {"-1", "x", "nan", "inf"});
+    refused(sample, "--top-k", {"-1", "x"});
+    refused(sample, "--top-p", {"0", "-1", "1.1", "nan"});
+    refused(sample, "--seed", {"-1"});
+    refused(sample, "--threads", {"0", "1025"});
+    refused(eval, "--batches", {"0", "-1", "x"});
+    for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch", "--vocab",
+                               "--steps", "--threads"}) {
+        refused(bench, option, {"0"});
+    }
+    refused({"bench", "gemm"}, "--threads", {"0"});
+    CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
+}
+
+TEST_CASE("cli: TAPESTRY_ISA and TAPESTRY_THREADS that mean nothing") {
+    const Place place;
+    put_model(place / "m");
+    const Arguments sample{"sample", "--model", "m", "--prompt", "The"};
+    const auto refused = [&](const std::string& name, const std::string& value,
+                             const std::string& words) {
+        const Outcome outcome = place.run(sample, {.environment = {{name, value}}});
+        check_refused(outcome, fmt::format("{}={}: {}", name, value, words));
+        CHECK_EQ(outcome.out, "");
+    };
+    refused("TAPESTRY_ISA", "nonsense", "no such instruction set; baseline, avx2");
+    refused("TAPESTRY_ISA", "", "no such instruction set");
+    const auto isas = tapestry::available_isas();
+    for (const auto isa : {tapestry::Isa::avx2, tapestry::Isa::avx512, tapestry::Isa::neon}) {
+        if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;
+        refused("TAPESTRY_ISA", std::string(name_of(isa)), "this machine lacks it");
+    }
+    for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {
+        refused("TAPESTRY_THREADS", value, "not a number of threads from 1 to 1024");
+    }
+}
+
+TEST_CASE("cli: output that cannot be written is an error, not silence") {
+    const Place place;
+    if (!std::filesystem::exists("/dev/full")) return;
+    check_refused(place.run({"info"}, {.stdout_to = "/dev/full"}), "output could not be written");
+}

@@ -1,0 +1,96 @@
+// Infinities, NaN and the ends of the range, on every instruction set: what random samples miss.
+#include <doctest/doctest.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tapestry {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Nineteen copies, so that both whole vectors and a tail are met.
+double apply(Tensor (*f)(const Tensor&), double x, DType dtype) {
+    const Tensor y = f(full({19}, x, dtype));
+    const auto values = y.to_vector<double>();
+    for (const double value : values) {
+        const bool same = value == values[0] || (std::isnan(value) && std::isnan(values[0]));
+        CHECK_MESSAGE(same, "an element's value depends on where it stands");
+    }
+    return values[0];
+}
+
+void check_everywhere(Tensor (*f)(const Tensor&), double x, double wanted) {
+    const Isa before = current_isa();
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        for (const DType dtype : {DType::f32, DType::f64}) {
+            CAPTURE(x);
+            CAPTURE(std::string(name_of(isa)));
+            const double got = apply(f, x, dtype);
+            const double allowed = 1e-6 * std::max(1.0, std::abs(wanted));
+            const bool close = got == wanted || std::abs(got - wanted) <= allowed ||
+                               (std::isnan(got) && std::isnan(wanted));
+            CHECK_MESSAGE(close, got << " instead of " << wanted);
+        }
+    }
+    set_isa(before);
+}
+
+}  // namespace
+
+TEST_CASE("special values: functions of one number") {
+    check_everywhere(exp, -kInf, 0);
+    check_everywhere(exp, kInf, kInf);
+    check_everywhere(exp, kNan, kNan);
+    check_everywhere(exp, 0, 1);
+    check_everywhere(log, 0, -kInf);
+    check_everywhere(log, -1, kNan);
+    check_everywhere(log, kInf, kInf);
+    check_everywhere(sqrt, -1, kNan);
+    check_everywhere(sqrt, kInf, kInf);
+    check_everywhere(rsqrt, 0, kInf);
+    check_everywhere(rsqrt, kInf, 0);
+    check_everywhere(abs, -kInf, kInf);
+    check_everywhere(tanh, kInf, 1);
+    check_everywhere(tanh, -kInf, -1);
+    check_everywhere(tanh, kNan, kNan);
+    check_everywhere(sigmoid, -1000, 0);
+    check_everywhere(sigmoid, 1000, 1);
+    check_everywhere(sigmoid, kNan, kNan);
+    check_everywhere(sin, kInf, kNan);
+}
+
+TEST_CASE("special values: activations") {
+    check_everywhere(relu, kNan, kNan);
+    check_everywhere(relu, kInf, kInf);
+    check_everywhere(relu, -kInf, 0);
+    check_everywhere(softplus, 1000, 1000);
+    check_everywhere(softplus, -1000, 0);
+    check_everywhere(softplus, kNan, kNan);
+    check_everywhere(silu, 1000, 1000);
+    check_everywhere(silu, -1000, 0);
+    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::tanh); }, 1000, 1000);
+    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::tanh); }, -1000, 0);
+    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, 1000, 1000);
+    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, -1000, 0);
+    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, kNan, kNan);
+}
+
+TEST_CASE("special values: maximum and minimum keep NaN on either side") {
+    check_everywhere([](const Tensor& x) { return maximum(x, ones_like(x)); }, kNan, kNan);
+    check_everywhere([](const Tensor& x) { return maximum(ones_like(x), x); }, kNan, kNan);
+    check_everywhere([](const Tensor& x) { return minimum(x, ones_like(x)); }, kNan, kNan);
+    check_everywhere([](const Tensor& x) { return minimum(ones_like(x), x); }, kNan, kNan);
+    check_everywhere([](const Tensor& x) { return clamp(x, -1, 1); }, kNan, kNan);
+    check_everywhere([](const Tensor& x) { return clamp(x, -1, 1); }, kInf, 1);
+    check_everywhere([](const Tensor& x) { return maximum(x, ones_like(x)); }, -kInf, 1);
+}
+
+}  // namespace tapestry
