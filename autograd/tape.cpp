@@ -22,7 +22,16 @@ thread_local Tape* Tape::current_ = nullptr;
 // ---- recording ----------------------------------------------------------------------------------
 
 Tape::Tape() : number_(next_tape_number()), outer_(std::exchange(current_, this)) {}
-Tape::~Tape() { current_ = outer_; }
+
+Tape::~Tape() {
+    if (current_ == this) {
+        current_ = outer_;
+        return;
+    }
+    for (Tape* tape = current_; tape != nullptr; tape = tape->outer_) {  // made later, still alive
+        if (tape->outer_ == this) tape->outer_ = outer_;
+    }
+}
 
 bool Tape::follows(const Tensor& x) const {
     return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);

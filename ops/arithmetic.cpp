@@ -245,7 +245,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 namespace {
 struct ClampOp final : Op {
     ClampOp(const Tensor& x, double low, double high) : Op("clamp", {x}), low_(low), high_(high) {}
-    std::string attributes() const override { return fmt::format("[{}, {}]", low_, high_); }
+    std::string attributes() const override { return fmt::format("low={}, high={}", low_, high_); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor inside = logical_and(ge(x, low_), le(x, high_));

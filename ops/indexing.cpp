@@ -38,7 +38,7 @@ Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
 
 struct IndexOp : Op {
     IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
-    std::string attributes() const override { return fmt::format("axis {}", axis_); }
+    std::string attributes() const override { return fmt::format("axis={}", axis_); }
 
 protected:
     int axis() const { return axis_; }

@@ -17,7 +17,7 @@ namespace tapestry {
 namespace {
 struct ConcatOp final : Op {
     explicit ConcatOp(int axis) : Op("concat"), axis_(axis) {}
-    std::string attributes() const override { return fmt::format("axis {}", axis_); }
+    std::string attributes() const override { return fmt::format("axis={}", axis_); }
     double flops() const override { return 0; }
 
     Tensors backward(const Tensors& grads) override {
@@ -86,7 +86,7 @@ Tensor stack(const Tensors& tensors, int axis) {
 namespace {
 struct SplitOp final : Op {
     explicit SplitOp(int axis) : Op("split"), axis_(axis) {}
-    std::string attributes() const override { return fmt::format("axis {}", axis_); }
+    std::string attributes() const override { return fmt::format("axis={}", axis_); }
     double flops() const override { return 0; }
 
     Tensors backward(const Tensors& grads) override {

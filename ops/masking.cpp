@@ -41,7 +41,7 @@ Tensor triangle(const Tensor& x, const Triangle& kept);
 
 struct TriangleOp final : Op {
     explicit TriangleOp(const Triangle& kept) : Op(kept.lower ? "tril" : "triu"), kept_(kept) {}
-    std::string attributes() const override { return fmt::format("diagonal {}", kept_.diagonal); }
+    std::string attributes() const override { return fmt::format("diagonal={}", kept_.diagonal); }
     double flops() const override { return 0; }
     Tensors backward(const Tensors& grads) override { return {triangle(grads[0], kept_)}; }
 

@@ -84,7 +84,7 @@ Tensor contiguous(const Tensor& x) {
 namespace {
 struct TransposeOp final : ViewOp {
     TransposeOp(int axis0, int axis1) : ViewOp("transpose"), axis0_(axis0), axis1_(axis1) {}
-    std::string attributes() const override { return fmt::format("axes {}, {}", axis0_, axis1_); }
+    std::string attributes() const override { return fmt::format("axes={},{}", axis0_, axis1_); }
     Tensors backward(const Tensors& grads) override {
         return {transpose(grads[0], axis0_, axis1_)};
     }
@@ -97,7 +97,7 @@ private:
 struct PermuteOp final : ViewOp {
     explicit PermuteOp(const std::vector<int>& order) : ViewOp("permute"), order_(order) {}
     std::string attributes() const override {
-        return fmt::format("order {}", fmt::join(order_, ", "));
+        return fmt::format("order={}", fmt::join(order_, ","));
     }
     Tensors backward(const Tensors& grads) override {
         std::vector<int> inverse(order_.size());
@@ -136,7 +136,7 @@ struct SliceRange {
 struct SlicingOp : ViewOp {
     SlicingOp(const char* name, const SliceRange& range) : ViewOp(name), range_(range) {}
     std::string attributes() const override {
-        return fmt::format("axis {}, {}:{}:{}", range_.axis, range_.start, range_.stop,
+        return fmt::format("axis={}, {}:{}:{}", range_.axis, range_.start, range_.stop,
                            range_.step);
     }
 

@@ -79,7 +79,7 @@ int run_command(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Beyond a limit on the size of files, writing shall be an error as on a full disk, not a death.
+    // Beyond a limit on the size of files, writing is to be an error as on a full disk, no death.
     std::signal(SIGXFSZ, SIG_IGN);
     try {
         return run_command(argc, argv);

@@ -149,13 +149,13 @@ private:
         return !interrupted();
     }
 
-    // A step can ruin the weights after a loss that still was a number: better no save than that one.
+    // A step can ruin the weights after a loss that still was a number: these are not worth saving.
     void save(const StepMetrics& m) {
         require<DivergedError>(std::isfinite(sum_of_squares(model_->parameters())) &&
                                    std::isfinite(m.val_loss.value_or(0)),
-                               "train: step {}: the weights are no longer finite, or the validation "
-                               "loss is not; nothing of it was saved; a lower learning rate or "
-                               "stronger clipping may help",
+                               "train: step {}: the weights or the validation loss are no longer "
+                               "finite, they were not saved; a lower learning rate or stronger "
+                               "clipping may help",
                                m.step);
         if (saved_) return save_weights(s_.out, *model_);
         save_model(s_.out, *model_, tokenizer_);

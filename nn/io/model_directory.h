@@ -19,8 +19,8 @@ struct LoadedModel {
 void save_model(const std::filesystem::path& directory, const GPT& model,
                 const CharTokenizer& tokenizer);
 
-/// Throws what save_model would throw now for want of a place or of room, and changes nothing: to be
-/// called before a long training rather than after it. It writes the files, and removes them.
+/// Throws what save_model would throw now for want of a place or of room, and changes nothing: to
+/// be called before a long training rather than after it. It writes the files, and removes them.
 void check_can_save(const std::filesystem::path& directory, const GPT& model,
                     const CharTokenizer& tokenizer);
 

@@ -45,7 +45,7 @@ TEST_CASE("print: module paths, attributes, several outputs") {
              "tape: 3 operations, 24 B saved for backward\n"
              "  #  op              module              inputs -> outputs     saved\n"
              "  0  exp             blocks.0.attention  leaf [3] -> [3]        24 B\n"
-             "  1  split (axis 0)                      leaf [3] -> [1], [2]    0 B\n"
+             "  1  split (axis=0)                      leaf [3] -> [1], [2]    0 B\n"
              "  2  neg                                 #1 [2] -> [2]           0 B\n");
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kSeconds = 60;
+constexpr unsigned kSeconds = 120;  // the sanitizers are slow
 constexpr int kCannotStart = 125;
 constexpr unsigned kNobody = 65534;
 
@@ -174,13 +174,16 @@ Arguments operator+(Arguments first, const Arguments& second) {
 }
 
 Arguments tiny_training(const Arguments& more) {
-    return Arguments{"train", "--text",  "t.txt", "--out",          "m",  "--layers",
-                     "1",     "--heads", "2",     "--dim",          "16", "--context",
-                     "16",    "--batch", "2",     "--eval-batches", "2"} +
-           (std::find(more.begin(), more.end(), "--steps") == more.end()
-                ? Arguments{"--steps", "20"}
-                : Arguments{}) +
-           more;
+    const std::vector<Arguments> defaults{
+        {"--text", "t.txt"}, {"--out", "m"},          {"--layers", "1"},
+        {"--heads", "2"},    {"--dim", "16"},         {"--context", "16"},
+        {"--batch", "2"},    {"--eval-batches", "2"}, {"--steps", "20"}};
+    Arguments arguments{"train"};
+    for (const Arguments& option : defaults) {
+        const bool given = std::find(more.begin(), more.end(), option[0]) != more.end();
+        if (!given) arguments = arguments + option;
+    }
+    return arguments + more;
 }
 
 std::string simple_text(std::size_t characters) {

@@ -35,7 +35,7 @@ struct Surroundings {
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
 };
 
-/// A command that is running. Killed after a minute: nothing may hang.
+/// A command that is running. Killed after two minutes: nothing may hang.
 class Process {
 public:
     Process(const Arguments& arguments, const std::filesystem::path& directory,
@@ -66,7 +66,8 @@ public:
     }
 };
 
-/// {"train", "--text", "t.txt", "--out", "m", ...}: the smallest model, a second at the most.
+/// {"train", "--text", "t.txt", "--out", "m", ...}: a tiny model, twenty steps. What is in `more`
+/// takes the place of the same option there.
 Arguments tiny_training(const Arguments& more = {});
 
 /// first and then second.

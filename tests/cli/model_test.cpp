@@ -101,7 +101,7 @@ TEST_CASE("cli: config.json with settings that no model has") {
     spoilt.config("heads", 3, "3 heads do not divide dim 16");
     spoilt.config("heads", 0, "heads is 0");
     spoilt.config("dropout", "much", "\"dropout\" is \"much\"");
-    spoilt.config("dropout", 1.5, "dropout");
+    spoilt.config("dropout", 1.5, "m/config.json: Dropout: p = 1.5");
     spoilt.config("bias", 1, "\"bias\" is 1");
     spoilt.config("tied_head", "no", "\"tied_head\" is \"no\"");
     spoilt.config("vocab", 7, "the configuration 7");
@@ -168,7 +168,7 @@ TEST_CASE("cli: model.safetensors with tensors that cannot be, or are another mo
     const Spoilt spoilt;
     const std::string norm = "final_norm.weight";
     const std::string bias = "final_norm.bias";
-    spoilt.header([&](Json& json) { json[norm]["data_offsets"] = json[bias]["data_offsets"]; },
+    spoilt.header([&](Json& json) { json[bias]["data_offsets"] = json[norm]["data_offsets"]; },
                   "they overlap");
     spoilt.header([&](Json& json) { json[norm]["shape"] = {17}; }, "but shape [17] of F32 has 68");
     spoilt.header(

@@ -14,14 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const Arguments kFast{"--steps", "5"};
-
-Arguments into(const std::string& out, const Arguments& more = kFast) {
-    Arguments arguments = tiny_training(more);
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i] == "--out") arguments[i + 1] = out;
-    }
-    return arguments;
+Arguments into(const std::string& out, const Arguments& more = {"--steps", "5"}) {
+    return tiny_training(Arguments{"--out", out} + more);
 }
 
 void check_only_these(const fs::path& directory, std::vector<std::string> names) {

@@ -4,13 +4,13 @@
 #
 # A block ```cpp that has a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared.
-# Usage: snippets.sh [--update] COMPILER BUILD_DIR SOURCE_DIR [FLAGS...]
+# Usage: snippets.sh [--update] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
 
 update=no
 [[ $1 != --update ]] || { update=yes; shift; }
 compiler=$1 build=$2 source=$3
-shift 3
+read -ra flags <<<"${4:-}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -56,7 +56,7 @@ while IFS= read -r document; do
         programs=$((programs + 1))
         name=${program%.cpp}
         if ! "$compiler" -std=c++20 -I "$build/include" "$program" -o "$name.exe" \
-            "$build/libtapestry.a" -lfmt -fopenmp "$@" || ! "$name.exe" >"$name.out"; then
+            "$build/libtapestry.a" -lfmt -fopenmp "${flags[@]}" || ! "$name.exe" >"$name.out"; then
             echo "FAILED: $document, program ${name##*.}"
             failures=$((failures + 1))
         elif [[ $update == no && -e $name.txt ]] && ! diff "$name.txt" "$name.out"; then

@@ -246,3 +246,21 @@ TEST_CASE("model directory: a save that fails keeps the previous model") {
         "Not a directory");
     CHECK_EQ(slurp(saved.scratch / "file"), "x");
 }
+
+TEST_CASE("model directory: whether a save would succeed can be asked, and changes nothing") {
+    Saved saved;
+    const auto before = logits_of(saved.model);
+    saved.model.final_norm.weight.fill_(3);
+    check_can_save(saved.directory, saved.model, saved.tokenizer);
+    CHECK_EQ(logits_of(*load_model(saved.directory).model), before);
+    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    const auto check = [&] { check_can_save(saved.directory, saved.model, saved.tokenizer); };
+    {
+        const SizeLimit limit(5000);
+        check_message<IoError>(check, "File too large");
+    }
+    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    spill(saved.scratch / "file", "x");
+    check_message<IoError>(
+        [&] { check_can_save(saved.scratch / "file", saved.model, saved.tokenizer); }, "file");
+}
