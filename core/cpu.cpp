@@ -54,9 +54,10 @@ Isa initial_isa() {
                 joined_names());
         return isa;
     }
-    fail("TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512 and neon are known, and "
-         "this machine has {}",
-         wanted, joined_names());
+    fail(
+        "TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512 and neon are known, and "
+        "this machine has {}",
+        wanted, joined_names());
 }
 
 std::atomic<Isa>& chosen() {

@@ -50,8 +50,8 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows) {
                             row.size());
         values.insert(values.end(), row.begin(), row.end());
     }
-    return tensor(values, {static_cast<std::int64_t>(rows.size()),
-                           static_cast<std::int64_t>(columns)});
+    return tensor(values,
+                  {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
 }
 
 }  // namespace tapestry

@@ -49,8 +49,8 @@ constexpr DType dtype_of() {
     }
 }
 
-/// `x` as an element of another type: as C++ converts, and where C++ leaves the result of a floating
-/// number that no i64 holds undefined, the nearest i64, or 0 for NaN.
+/// `x` as an element of another type: as C++ converts, and where C++ leaves the result of a
+/// floating number that no i64 holds undefined, the nearest i64, or 0 for NaN.
 template <class To, class From>
 constexpr To convert_element(From x) {
     if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&

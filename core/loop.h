@@ -55,9 +55,8 @@ public:
     /// offsets[i] + j * inner_stride(i), 0 <= j < n. Pieces run on several threads.
     template <class F>
     void for_each_row(F&& f) const {
-        parallel_for(numel_, kGrain, [&](std::int64_t begin, std::int64_t end) {
-            walk(begin, end, f);
-        });
+        parallel_for(numel_, kGrain,
+                     [&](std::int64_t begin, std::int64_t end) { walk(begin, end, f); });
     }
 
 private:

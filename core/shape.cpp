@@ -70,8 +70,8 @@ Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
         std::int64_t& size = result[i + shift];
         if (size == 1) size = shorter[i];
         require<ShapeError>(size == shorter[i] || shorter[i] == 1,
-                            "{}: shapes do not broadcast: {} and {} (axis {}: {} against {})", op, a,
-                            b, i - shorter.rank(), a[i - shorter.rank() + a.rank()],
+                            "{}: shapes do not broadcast: {} and {} (axis {}: {} against {})", op,
+                            a, b, i - shorter.rank(), a[i - shorter.rank() + a.rank()],
                             b[i - shorter.rank() + b.rank()]);
     }
     return result;

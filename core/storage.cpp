@@ -11,7 +11,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
+constexpr std::size_t kAlignment = 64;                    // a cache line, and an AVX-512 register
 constexpr std::size_t kMostBytes = std::size_t{1} << 62;  // so that no rounding up overflows
 
 // Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
@@ -100,7 +100,7 @@ private:
         ++statistics_.system;
         const auto ask = [bytes] {
             return static_cast<std::byte*>(
-                ::operator new(bytes, std::align_val_t{kAlignment}, std::nothrow));
+                ::operator new (bytes, std::align_val_t{kAlignment}, std::nothrow));
         };
         std::byte* block = ask();
         if (block == nullptr) {
@@ -108,13 +108,13 @@ private:
             block = ask();
         }
         require<MemoryError>(block != nullptr,
-                             "memory: the system has no {} bytes more ({} in use by tensors)", bytes,
-                             statistics_.current);
+                             "memory: the system has no {} bytes more ({} in use by tensors)",
+                             bytes, statistics_.current);
         return block;
     }
 
     static void to_system(std::byte* block) noexcept {
-        ::operator delete(block, std::align_val_t{kAlignment});
+        ::operator delete (block, std::align_val_t{kAlignment});
     }
 
     void release_locked() noexcept {

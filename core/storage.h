@@ -35,10 +35,10 @@ private:
 using StoragePtr = std::shared_ptr<Storage>;
 
 struct MemoryStatistics {
-    std::size_t current = 0;      ///< bytes in live tensors
-    std::size_t peak = 0;         ///< the most `current` has been since reset_peak_memory()
-    std::size_t cached = 0;       ///< bytes kept for reuse
-    std::uint64_t system = 0;     ///< times the system was asked for memory
+    std::size_t current = 0;   ///< bytes in live tensors
+    std::size_t peak = 0;      ///< the most `current` has been since reset_peak_memory()
+    std::size_t cached = 0;    ///< bytes kept for reuse
+    std::uint64_t system = 0;  ///< times the system was asked for memory
 };
 
 MemoryStatistics memory_statistics();

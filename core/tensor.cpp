@@ -34,9 +34,7 @@ Tensor::Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, s
       numel_(tapestry::numel(shape)),
       dtype_(dtype) {}
 
-std::int64_t Tensor::size(int axis) const {
-    return shape_[normalize_axis("size", axis, rank())];
-}
+std::int64_t Tensor::size(int axis) const { return shape_[normalize_axis("size", axis, rank())]; }
 
 bool Tensor::is_contiguous() const {
     std::int64_t step = 1;

@@ -74,9 +74,8 @@ public:
     /// The one element of a tensor that has one, as T. Throws ShapeError otherwise.
     template <class T = double>
     T item() const {
-        return visit_dtype(dtype_, [&](auto zero) {
-            return convert_element<T>(*data_of_one<decltype(zero)>());
-        });
+        return visit_dtype(
+            dtype_, [&](auto zero) { return convert_element<T>(*data_of_one<decltype(zero)>()); });
     }
 
     /// The element at `index` as T, one index per axis; negative ones count from the end. Throws
@@ -84,9 +83,8 @@ public:
     template <class T = double>
     T at(std::initializer_list<std::int64_t> index) const {
         const std::int64_t where = offset_of(index);
-        return visit_dtype(dtype_, [&](auto zero) {
-            return convert_element<T>(data<decltype(zero)>()[where]);
-        });
+        return visit_dtype(
+            dtype_, [&](auto zero) { return convert_element<T>(data<decltype(zero)>()[where]); });
     }
 
     /// All elements in row-major order, converted to T.

@@ -7,12 +7,12 @@ int main() {
     Tensor x = tensor<double>({1, 2, 3}).set_requires_grad();
     Tensor w = tensor<double>({0.5, -1, 2}).set_requires_grad();
 
-    Tape tape;                             // from here on, what depends on x or w is recorded
-    const Tensor y = tanh(x * w);          // two operations
-    const Tensor loss = sum(square(y));    // two more
+    Tape tape;                           // from here on, what depends on x or w is recorded
+    const Tensor y = tanh(x * w);        // two operations
+    const Tensor loss = sum(square(y));  // two more
     fmt::print("{}\nloss = {}\n\n", tape, loss);
 
-    tape.backward(loss);                   // walks the four rows from the last to the first
+    tape.backward(loss);  // walks the four rows from the last to the first
     fmt::print("d(loss)/dx = {}\nd(loss)/dw = {}\n\n", x.grad(), w.grad());
 
     // By hand: d(loss)/dx = 2 y (1 - y^2) w.

@@ -1,5 +1,5 @@
-// A whole autograd engine on single numbers, in sixty lines, with nothing but the standard library:
-// the idea of Tapestry before tensors, kernels and modules. After Andrej Karpathy's micrograd.
+// Autograd on single numbers in sixty lines, with nothing but the standard library: the idea of
+// Tapestry before tensors, kernels and modules. After Andrej Karpathy's micrograd.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -17,14 +17,11 @@ struct Value {
     double value() const { return tape[at].value; }
     double grad() const { return tape[at].grad; }
 };
-
 Value put(double value, std::function<void(double)> pass_on) {
     tape.push_back({value, 0, std::move(pass_on)});
     return {tape.size() - 1};
 }
-Value leaf(double value) {
-    return put(value, [](double) {});
-}
+Value leaf(double value) { return put(value, {}); }
 void send(Value to, double grad) { tape[to.at].grad += grad; }
 
 // Each operation: its value, and the chain rule for it alone.
@@ -32,7 +29,8 @@ Value operator+(Value a, Value b) {
     return put(a.value() + b.value(), [=](double g) { send(a, g), send(b, g); });
 }
 Value operator*(Value a, Value b) {
-    return put(a.value() * b.value(), [=](double g) { send(a, g * b.value()), send(b, g * a.value()); });
+    return put(a.value() * b.value(),
+               [=](double g) { send(a, g * b.value()), send(b, g * a.value()); });
 }
 Value tanh(Value x) {
     const double y = std::tanh(x.value());
@@ -42,7 +40,9 @@ Value tanh(Value x) {
 // Backward: from the end to the beginning. What was computed later is complete before it passes on.
 void backward(Value loss) {
     tape[loss.at].grad = 1;
-    for (std::size_t i = loss.at + 1; i-- > 0;) tape[i].pass_on(tape[i].grad);
+    for (std::size_t i = loss.at + 1; i-- > 0;) {
+        if (tape[i].pass_on) tape[i].pass_on(tape[i].grad);  // a leaf has nobody to pass it on to
+    }
 }
 
 int main() {  // one neuron learns to answer 0.8 to the inputs (1, -2)
@@ -54,8 +54,7 @@ int main() {  // one neuron learns to answer 0.8 to the inputs (1, -2)
         const Value loss = error * error;
         backward(loss);
         w1 -= 0.1 * a.grad(), w2 -= 0.1 * b.grad(), bias -= 0.1 * c.grad();
-        loss_value = loss.value();
-        if (step % 10 == 0) std::printf("step %2d  loss %.6f\n", step, loss_value);
+        if (step % 10 == 0) std::printf("step %2d  loss %.6f\n", step, loss_value = loss.value());
     }
     return loss_value < 1e-4 ? 0 : 1;
 }

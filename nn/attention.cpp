@@ -19,8 +19,7 @@ const MultiHeadAttentionConfig& checked(const MultiHeadAttentionConfig& config) 
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config,
-                                       Generator& generator)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Generator& generator)
     : Module("MultiHeadAttention"),
       qkv(checked(config).dim, 3 * config.dim, config.bias, generator),
       output(config.dim, config.dim, config.bias, generator),

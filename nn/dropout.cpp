@@ -3,8 +3,7 @@
 
 namespace tapestry {
 
-Dropout::Dropout(double p, Generator& generator)
-    : Module("Dropout"), p_(p), generator_(generator) {
+Dropout::Dropout(double p, Generator& generator) : Module("Dropout"), p_(p), generator_(generator) {
     require(p >= 0 && p <= 1, "Dropout: p = {} is no probability", p);
 }
 

@@ -52,13 +52,13 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     register_module("position_embedding", position_embedding);
     register_module("embedding_dropout", embedding_dropout);
     for (std::int64_t i = 0; i < config.layers; ++i) {
-        blocks.push_back(std::make_unique<TransformerBlock>(
-            TransformerBlockConfig{.dim = config.dim,
-                                   .heads = config.heads,
-                                   .dropout = config.dropout,
-                                   .causal = true,
-                                   .bias = config.bias},
-            generator));
+        blocks.push_back(
+            std::make_unique<TransformerBlock>(TransformerBlockConfig{.dim = config.dim,
+                                                                      .heads = config.heads,
+                                                                      .dropout = config.dropout,
+                                                                      .causal = true,
+                                                                      .bias = config.bias},
+                                               generator));
         register_module(fmt::format("blocks.{}", i), *blocks.back());
     }
     register_module("final_norm", final_norm);
@@ -89,11 +89,11 @@ Tensor GPT::operator()(const Tensor& ids) const {
     require<ShapeError>(ids.size(1) <= config_.context,
                         "GPT: {} tokens are more than the context of {}", ids.size(1),
                         config_.context);
-    const Tensor positions = arange(ids.size(1));                              // [T]
-    Tensor x = token_embedding(ids) + position_embedding(positions);          // [B, T, C]
+    const Tensor positions = arange(ids.size(1));                     // [T]
+    Tensor x = token_embedding(ids) + position_embedding(positions);  // [B, T, C]
     x = embedding_dropout(x);
     for (const auto& block : blocks) x = (*block)(x);
-    return head(final_norm(x));                                               // [B, T, V]
+    return head(final_norm(x));  // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

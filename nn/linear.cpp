@@ -21,7 +21,8 @@ Tensor Linear::operator()(const Tensor& x) const {
 }
 
 std::string Linear::settings() const {
-    return fmt::format("{} -> {}{}", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias");
+    return fmt::format("{} -> {}{}", weight.size(1), weight.size(0),
+                       bias.defined() ? "" : ", no bias");
 }
 
 }  // namespace tapestry

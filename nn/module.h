@@ -62,7 +62,8 @@ public:
     void zero_grad();
 
     /// Converts all parameters and buffers to f32 or f64 (DTypeError); gradients are forgotten,
-    /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old tensors.
+    /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old
+    /// tensors.
     void to(DType dtype);
 
     /// The modules as a tree with their settings and numbers of parameters.

@@ -24,8 +24,8 @@ TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Generat
 
 Tensor TransformerBlock::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    const Tensor h = x + residual_dropout(attention(attention_norm(x)));       // [B, T, C]
-    return h + residual_dropout(feed_forward(feed_forward_norm(h)));           // [B, T, C]
+    const Tensor h = x + residual_dropout(attention(attention_norm(x)));  // [B, T, C]
+    return h + residual_dropout(feed_forward(feed_forward_norm(h)));      // [B, T, C]
 }
 
 }  // namespace tapestry

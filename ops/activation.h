@@ -12,8 +12,8 @@ Tensor relu(const Tensor& x);
 enum class Gelu { tanh, erf };
 
 /// erf:  x Phi(x), with Phi(x) = (1 + erf(x / sqrt 2)) / 2.        Gradient: g (Phi(x) + x phi(x)).
-/// tanh: x (1 + tanh u) / 2, u = sqrt(2/pi) (x + 0.044715 x^3).    Gradient: its derivative times g.
-/// Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units".
+/// tanh: x (1 + tanh u) / 2, u = sqrt(2/pi) (x + 0.044715 x^3).    Gradient: its derivative times
+/// g. Source: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units".
 Tensor gelu(const Tensor& x, Gelu form = Gelu::tanh);
 
 /// x sigmoid(x), also called swish. Gradient: g s (1 + x (1 - s)), s = sigmoid(x).

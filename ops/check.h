@@ -24,8 +24,9 @@ inline void check_floating(std::string_view op, const Tensor& x) {
 inline void check_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
     check_defined(op, a);
     check_defined(op, b);
-    require<DTypeError>(a.dtype() == b.dtype(), "{}: element types differ: {} and {}; convert with to()",
-                        op, a.dtype(), b.dtype());
+    require<DTypeError>(a.dtype() == b.dtype(),
+                        "{}: element types differ: {} and {}; convert with to()", op, a.dtype(),
+                        b.dtype());
 }
 
 }  // namespace tapestry

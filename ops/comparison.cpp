@@ -10,8 +10,8 @@ namespace {
 
 template <class T, class Relation>
 void compare_into(Tensor& y, const Tensor& a, const Tensor& b, Relation holds) {
-    const Loop<3> loop(y.shape(), {y.strides(), broadcast_strides(a, y.shape()),
-                                   broadcast_strides(b, y.shape())});
+    const Loop<3> loop(
+        y.shape(), {y.strides(), broadcast_strides(a, y.shape()), broadcast_strides(b, y.shape())});
     const T* from_a = a.data<T>();
     const T* from_b = b.data<T>();
     bool* to = y.mutable_data<bool>();

@@ -40,9 +40,7 @@ Tensor abs(const Tensor& x) {
 namespace {
 struct SquareOp final : Op {
     explicit SquareOp(const Tensor& x) : Op("square", {x}) {}
-    Tensors backward(const Tensors& grads) override {
-        return {mul(mul(grads[0], saved(0)), 2)};
-    }
+    Tensors backward(const Tensors& grads) override { return {mul(mul(grads[0], saved(0)), 2)}; }
 };
 }  // namespace
 
@@ -56,9 +54,7 @@ Tensor square(const Tensor& x) {
 namespace {
 struct SqrtOp final : Op {
     explicit SqrtOp(const Tensor& y) : Op("sqrt", {y}) {}
-    Tensors backward(const Tensors& grads) override {
-        return {div(mul(grads[0], 0.5), saved(0))};
-    }
+    Tensors backward(const Tensors& grads) override { return {div(mul(grads[0], 0.5), saved(0))}; }
 };
 }  // namespace
 
@@ -125,9 +121,7 @@ Tensor sin(const Tensor& x) {
 namespace {
 struct CosOp final : Op {
     explicit CosOp(const Tensor& x) : Op("cos", {x}) {}
-    Tensors backward(const Tensors& grads) override {
-        return {neg(mul(grads[0], sin(saved(0))))};
-    }
+    Tensors backward(const Tensors& grads) override { return {neg(mul(grads[0], sin(saved(0))))}; }
 };
 }  // namespace
 

@@ -17,8 +17,8 @@ Tensor map_unary(std::string_view op, const Tensor& x) {
     Tensor y(x.shape(), x.dtype());
     visit_floating(op, x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto f = kernels::table<T>()
-                           .elementwise.unary[kernels::kIndexOf<F, kernels::UnaryFunctions>];
+        const auto f =
+            kernels::table<T>().elementwise.unary[kernels::kIndexOf<F, kernels::UnaryFunctions>];
         const T* from = in.data<T>();
         T* to = y.mutable_data<T>();
         parallel_for(y.numel(), kGrain, [=](std::int64_t begin, std::int64_t end) {

@@ -63,7 +63,8 @@ int bench_step(const BenchSettings& s) {
     const TrainCallbacks callbacks{
         .loss =
             [&] {  // fresh random tokens each step, as a real training has
-                const Tensor ids = randint(0, s.model.vocab, {s.batch, s.model.context + 1}, generator);
+                const Tensor ids =
+                    randint(0, s.model.vocab, {s.batch, s.model.context + 1}, generator);
                 return model.loss(views::slice(ids, 1, 0, s.model.context),
                                   views::slice(ids, 1, 1, s.model.context + 1));
             },
@@ -81,9 +82,12 @@ int bench_step(const BenchSettings& s) {
     const double gflops = step_flops(model, s.batch) / times.median / 1e9;
     const std::size_t peak = memory_statistics().peak;
     if (s.json) {
-        const Json json{{"median_ms", 1e3 * times.median}, {"min_ms", 1e3 * times.min},
-                        {"tokens_per_s", tokens},          {"gflops", gflops},
-                        {"peak_bytes", peak},              {"parameters", model.parameter_count()},
+        const Json json{{"median_ms", 1e3 * times.median},
+                        {"min_ms", 1e3 * times.min},
+                        {"tokens_per_s", tokens},
+                        {"gflops", gflops},
+                        {"peak_bytes", peak},
+                        {"parameters", model.parameter_count()},
                         {"threads", num_threads()}};
         fmt::print("{}\n", json.dump());
     } else {
@@ -121,8 +125,9 @@ double gemm_gflops(std::int64_t n, bool transpose_a, bool transpose_b) {
 int bench_gemm(const BenchSettings& s) {
     set_num_threads(s.threads);
     Json rows = Json::array();
-    if (!s.json) fmt::print("f32, {} threads, GFLOP/s\n{:>6}{:>9}{:>9}{:>9}{:>9}\n", num_threads(),
-                            "n", "NN", "NT", "TN", "TT");
+    if (!s.json)
+        fmt::print("f32, {} threads, GFLOP/s\n{:>6}{:>9}{:>9}{:>9}{:>9}\n", num_threads(), "n",
+                   "NN", "NT", "TN", "TT");
     for (const std::int64_t n : {64, 128, 256, 512, 1024, 2048}) {
         const double nn = gemm_gflops(n, false, false);
         const double nt = gemm_gflops(n, false, true);
@@ -147,7 +152,9 @@ void add_bench(CLI::App& app, Run& run) {
     step.add_option("--vocab", s->model.vocab, "Tokens in the vocabulary")
         ->capture_default_str()
         ->check(count_from(1));
-    step.add_option("--steps", s->steps, "Steps to measure")->capture_default_str()->check(count_from(1));
+    step.add_option("--steps", s->steps, "Steps to measure")
+        ->capture_default_str()
+        ->check(count_from(1));
     add_threads(step, s->threads);
     step.add_flag("--json", s->json, "Print one JSON object");
     step.callback([s, &run] { run = [s] { return bench_step(*s); }; });

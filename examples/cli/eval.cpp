@@ -31,8 +31,10 @@ int run_eval(const EvalSettings& s) {
     const TextData data(loaded.tokenizer.encode(text, s.text), {.name = s.text});
     Generator generator(s.seed);
     const double loss = evaluate(*loaded.model, data, Split::all, s.options, generator);
-    require<DivergedError>(std::isfinite(loss), "eval: the loss is {}: the model has diverged", loss);
-    const std::int64_t tokens = s.options.batches * s.options.batch * loaded.model->config().context;
+    require<DivergedError>(std::isfinite(loss), "eval: the loss is {}: the model has diverged",
+                           loss);
+    const std::int64_t tokens =
+        s.options.batches * s.options.batch * loaded.model->config().context;
     if (s.json) {
         const nlohmann::ordered_json json{
             {"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", tokens}};

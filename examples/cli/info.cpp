@@ -12,7 +12,8 @@ namespace {
 int print_info() {
     std::string others;
     for (const Isa isa : available_isas()) {
-        if (isa != current_isa()) others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(isa));
+        if (isa != current_isa())
+            others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(isa));
     }
     fmt::print("tapestry {}\n", version());
     fmt::print("instruction set  {}{}\n", name_of(current_isa()),

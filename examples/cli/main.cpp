@@ -44,10 +44,10 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     }
     const auto unknown = app.remaining(true);
     const bool misspelt = dynamic_cast<const CLI::RequiredError*>(&error) && !unknown.empty();
-    return fmt::format("{} (see {} --help)",
-                       misspelt ? "The following argument was not expected: " + unknown.front()
-                                : error.what(),
-                       command);
+    return fmt::format(
+        "{} (see {} --help)",
+        misspelt ? "The following argument was not expected: " + unknown.front() : error.what(),
+        command);
 }
 
 int run_command(int argc, char** argv) {

@@ -39,10 +39,11 @@ double container_memory() {
 void check_memory(const GPTConfig& config, std::int64_t batch) {
     const double needed = training_bytes(config, batch);
     const double available = std::min(system_memory(), container_memory());
-    require(needed <= available,
-            "training this model would need about {:.1f} GB of memory, and {:.1f} GB are available; "
-            "choose smaller --layers, --dim, --context or --batch",
-            needed / 1e9, available / 1e9);
+    require(
+        needed <= available,
+        "training this model would need about {:.1f} GB of memory, and {:.1f} GB are available; "
+        "choose smaller --layers, --dim, --context or --batch",
+        needed / 1e9, available / 1e9);
 }
 
 }  // namespace tapestry::cli

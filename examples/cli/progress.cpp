@@ -26,7 +26,8 @@ std::string Progress::line(const StepMetrics& m) const {
     const double left = smoothed_step_ * static_cast<double>(steps_ - m.step);
     std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
     if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
-    return text + fmt::format("  {:>7.0f} tokens/s  {} left", tokens_per_second(), clock_text(left));
+    return text +
+           fmt::format("  {:>7.0f} tokens/s  {} left", tokens_per_second(), clock_text(left));
 }
 
 void Progress::show(const StepMetrics& m) {

@@ -53,8 +53,9 @@ void add_sample(CLI::App& app, Run& run) {
     command.add_option("--tokens", s->options.tokens, "Characters to write")
         ->capture_default_str()
         ->check(count_from(0));
-    command.add_option("--temperature", s->options.temperature,
-                       "Below 1 safer, above 1 wilder, 0 always the likeliest")
+    command
+        .add_option("--temperature", s->options.temperature,
+                    "Below 1 safer, above 1 wilder, 0 always the likeliest")
         ->capture_default_str()
         ->check(number_in(0, 1000));
     command.add_option("--top-k", s->options.top_k, "Only the k likeliest; 0: all")

@@ -41,7 +41,8 @@ struct TrainSettings {
     bool show_samples = false;
 };
 
-// One JSON object per line, flushed as it is written: what happened is on disk when the power fails.
+// One JSON object per line, flushed as it is written: what happened is on disk when the power
+// fails.
 class MetricsFile {
 public:
     explicit MetricsFile(const fs::path& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
@@ -55,7 +56,8 @@ public:
     void write(const nlohmann::ordered_json& json) {
         const std::string line = json.dump() + "\n";
         const bool written = std::fputs(line.c_str(), file_) >= 0 && std::fflush(file_) == 0;
-        require<IoError>(written, "{}: cannot be written: {}", path_.string(), std::strerror(errno));
+        require<IoError>(written, "{}: cannot be written: {}", path_.string(),
+                         std::strerror(errno));
     }
 
 private:
@@ -177,7 +179,8 @@ private:
         if (s_.show_samples && !interrupted()) {
             fmt::print("\nafter training: it writes\n{}\n\n", sample_text());
         }
-        const std::string val = last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
+        const std::string val =
+            last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
         fmt::print("{} steps in {} ({:.0f} tokens/s): loss {:.4f}, validation loss {}\n", done,
                    clock_text(last_.seconds), tokens / last_.seconds, last_.loss, val);
         fmt::print("saved in {}\n", s_.out);
@@ -188,7 +191,8 @@ private:
         model_->eval();
         Generator generator = generator_for(s_.seed, Stream::samples);
         const auto prompt = data_.ids(Split::all).subspan(0, 1);
-        const auto ids = sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = 300}, generator);
+        const auto ids =
+            sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = 300}, generator);
         model_->train();
         return tokenizer_.decode(prompt) + tokenizer_.decode(ids);
     }

@@ -176,8 +176,8 @@ LoadedModel load_model(const fs::path& directory) {
     const GPTConfig config = read_config(config_file);
     LoadedModel loaded{nullptr, read_tokenizer(directory / "tokenizer.json")};
     require<IoError>(loaded.tokenizer.vocab_size() == config.vocab,
-                     "{}: the tokenizer has {} characters, the configuration {}", directory.string(),
-                     loaded.tokenizer.vocab_size(), config.vocab);
+                     "{}: the tokenizer has {} characters, the configuration {}",
+                     directory.string(), loaded.tokenizer.vocab_size(), config.vocab);
     check_size(config, directory);
     try {
         loaded.model = std::make_unique<GPT>(config);

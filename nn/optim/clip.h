@@ -9,10 +9,10 @@ namespace tapestry {
 /// parameters without a gradient count as zero.
 double grad_norm(const Tensors& parameters);
 
-/// Multiplies all gradients by max_norm / norm if norm, their grad_norm, is larger, and returns norm.
-/// Throws ValueError unless max_norm > 0. (Optimizer::step takes the factor itself, which saves a
-/// pass over memory; nn/train does so.)
-/// Source: Pascanu et al. 2013, "On the difficulty of training recurrent neural networks".
+/// Multiplies all gradients by max_norm / norm if norm, their grad_norm, is larger, and returns
+/// norm. Throws ValueError unless max_norm > 0. (Optimizer::step takes the factor itself, which
+/// saves a pass over memory; nn/train does so.) Source: Pascanu et al. 2013, "On the difficulty of
+/// training recurrent neural networks".
 double clip_grad_norm(const Tensors& parameters, double max_norm);
 
 }  // namespace tapestry

@@ -18,8 +18,8 @@ Schedule linear_schedule(double first, double last, std::int64_t steps);
 Schedule step_schedule(double rate, double factor, std::int64_t every);
 
 struct WarmupCosine {
-    double rate = 1e-3;       ///< at the end of the warm-up
-    double min_rate = 1e-4;   ///< at the end
+    double rate = 1e-3;      ///< at the end of the warm-up
+    double min_rate = 1e-4;  ///< at the end
     std::int64_t warmup = 100;
     std::int64_t steps = 2000;  ///< warm-up included
 };

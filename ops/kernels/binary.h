@@ -58,8 +58,8 @@ struct Pow {
     }
 };
 
-/// NaN if either is, as NumPy's and PyTorch's. (a == a rather than a != a: on AVX, xsimd 8.1's != is
-/// false for NaN.)
+/// NaN if either is, as NumPy's and PyTorch's. (a == a rather than a != a: on AVX, xsimd 8.1's !=
+/// is false for NaN.)
 struct Maximum {
     template <class B>
     static B apply(const B& a, const B& b) {
@@ -74,7 +74,8 @@ struct Minimum {
     }
 };
 
-// ---- gradients: g is that of the output y, x the input --------------------------------------------
+// ---- gradients: g is that of the output y, x the input
+// --------------------------------------------
 
 /// g where x > 0
 struct ReluGrad {

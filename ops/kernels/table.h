@@ -6,12 +6,12 @@
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
+#include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/matmul.h>
+#include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/reduce.h>
 #include <tapestry/ops/kernels/softmax.h>
-#include <tapestry/ops/kernels/norm.h>
-#include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/update.h>
 
 namespace tapestry::kernels {

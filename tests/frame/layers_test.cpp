@@ -68,9 +68,8 @@ bool lies_in(const std::string& path, const std::string& folder) {
 
 /// The room of a path, or null: the first that matches, for rooms() has inner ones before outer.
 const Room* room_of(const std::string& path) {
-    const auto found = std::find_if(rooms().begin(), rooms().end(), [&](const Room& room) {
-        return lies_in(path, room.folder);
-    });
+    const auto found = std::find_if(rooms().begin(), rooms().end(),
+                                    [&](const Room& room) { return lies_in(path, room.folder); });
     return found == rooms().end() ? nullptr : &*found;
 }
 

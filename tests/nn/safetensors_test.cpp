@@ -44,7 +44,7 @@ std::string entry(std::string_view name, std::string_view dtype, std::string_vie
 
 std::string file_with(std::string_view dtype, std::string_view shape, std::string_view offsets,
                       std::size_t data) {
-    return file_of("{" + entry("w", dtype, shape, offsets) + "}", zeros_of(data));
+    return file_of(fmt::format("{{{}}}", entry("w", dtype, shape, offsets)), zeros_of(data));
 }
 
 const Tensor& find(const SafetensorsFile& file, std::string_view name) {
@@ -363,7 +363,7 @@ TEST_CASE("safetensors: bad metadata") {
         {file_of(R"({"__metadata__":{"a":"x","a":"y"}})"), "'a' comes twice in __metadata__"},
         {file_of(R"({"__metadata__":{},"__metadata__":{}})"), "'__metadata__' comes twice"},
         {file_of(R"({"__metadata__":null,"__metadata__":{}})"), "'__metadata__' comes twice"},
-        {file_of("{" + entry("__metadata__", "F32", "[1]", "[0,4]") + "}", zeros_of(4)),
+        {file_of(fmt::format("{{{}}}", entry("__metadata__", "F32", "[1]", "[0,4]")), zeros_of(4)),
          "'shape' in __metadata__ is a list, not a string"},
     });
 }
@@ -449,8 +449,9 @@ TEST_CASE("safetensors: bad dtypes, shapes and offsets") {
 
 TEST_CASE("safetensors: tensors that overlap or leave holes") {
     const auto two = [](std::string_view a, std::string_view b, std::size_t data) {
-        return file_of("{" + entry("a", "F32", "[2]", a) + "," + entry("b", "F32", "[2]", b) + "}",
-                       zeros_of(data));
+        return file_of(
+            fmt::format("{{{},{}}}", entry("a", "F32", "[2]", a), entry("b", "F32", "[2]", b)),
+            zeros_of(data));
     };
     check_all({
         {two("[0,8]", "[0,8]", 8),

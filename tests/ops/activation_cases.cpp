@@ -16,10 +16,12 @@ std::vector<OpCase> activation_cases() {
     add_row("relu", "", relu, [](auto x) { return reference::relu(x); });
     add_row("silu", "", silu, [](auto x) { return reference::silu(x); });
     add_row("softplus", "", softplus, [](auto x) { return reference::softplus(x); });
-    add_row("gelu", "tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); },
-            [](auto x) { return reference::gelu_tanh(x); });
-    add_row("gelu", "erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
-            [](auto x) { return reference::gelu_erf(x); });
+    add_row(
+        "gelu", "tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); },
+        [](auto x) { return reference::gelu_tanh(x); });
+    add_row(
+        "gelu", "erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
+        [](auto x) { return reference::gelu_erf(x); });
     return rows;
 }
 

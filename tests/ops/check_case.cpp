@@ -249,9 +249,10 @@ private:
             size += std::abs(slopes[i] * direction[i]);
         }
         if (!close(forward, backward, 4 * tolerance(grad.dtype()) * size)) {
-            failed("gradient of input {} along a random direction: the tape gives {:.12g}, dual "
-                   "numbers {:.12g}",
-                   which, backward, forward);
+            failed(
+                "gradient of input {} along a random direction: the tape gives {:.12g}, dual "
+                "numbers {:.12g}",
+                which, backward, forward);
         }
     }
 

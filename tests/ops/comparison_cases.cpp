@@ -51,9 +51,8 @@ OpCase logic(const char* name, Compare op, F f) {
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
         [f](const auto& x) {
             using T = std::decay_t<decltype(x[0][0])>;
-            return reference::map(x[0], x[1], [&](T a, T b) {
-                return f(a != T(0), b != T(0)) ? T(1) : T(0);
-            });
+            return reference::map(x[0], x[1],
+                                  [&](T a, T b) { return f(a != T(0), b != T(0)) ? T(1) : T(0); });
         },
         {{mask({3, 5}), mask({5})}, {mask({1}), mask({1})}, {mask({0}), mask({1})}});
     row.differentiable = false;
@@ -91,9 +90,9 @@ std::vector<OpCase> comparison_cases() {
     rows.push_back(negation);
 
     OpCase conversion = op_case(
-        "to", "f64 and back", [](const Tensors& x) { return to(to(x[0], DType::f64), x[0].dtype()); },
-        [](const auto& x) { return x[0]; },
-        {{{{3, 5}}}, {{{1}}}, {{{0, 2}}}, {{{}}}});
+        "to", "f64 and back",
+        [](const Tensors& x) { return to(to(x[0], DType::f64), x[0].dtype()); },
+        [](const auto& x) { return x[0]; }, {{{{3, 5}}}, {{{1}}}, {{{0, 2}}}, {{{}}}});
     conversion.errors = {{[] { to(Tensor(), DType::f64); }, "to: got an undefined tensor"}};
     rows.push_back(conversion);
     return rows;

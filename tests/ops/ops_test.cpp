@@ -21,7 +21,8 @@ std::string contents(const std::filesystem::path& path) {
 // Names of the functions declared in ops/*.h that return a tensor: the public ops.
 std::set<std::string> declared_ops() {
     // What serves those who write ops, or changes tensors in place and is tested on its own.
-    const std::set<std::string> not_ops{"map.h", "check.h", "update.h", "reduce_axes.h", "keep.h", "batch.h"};
+    const std::set<std::string> not_ops{"map.h",         "check.h", "update.h",
+                                        "reduce_axes.h", "keep.h",  "batch.h"};
     const std::regex declaration(R"((?:^|\n)(?:Tensor|Tensors) ([a-z_0-9]+)\()");
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(TAPESTRY_SOURCE_DIR "/ops")) {
