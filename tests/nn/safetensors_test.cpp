@@ -217,8 +217,8 @@ TEST_CASE("safetensors: every half precision number becomes the f32 it is") {
         data.push_back(static_cast<char>(bits & 255));
         data.push_back(static_cast<char>(bits >> 8));
     }
-    spill(scratch / "a", file_of("{" + entry("h", "F16", "[65536]", "[0,131072]") + "," +
-                                     entry("b", "BF16", "[65536]", "[131072,262144]") + "}",
+    spill(scratch / "a", file_of(std::string("{") + entry("h", "F16", "[65536]", "[0,131072]") +
+                                     "," + entry("b", "BF16", "[65536]", "[131072,262144]") + "}",
                                  data + data));
     const SafetensorsFile file = read_safetensors(scratch / "a");
     const auto halves = find(file, "h").to_vector<float>();
@@ -250,14 +250,16 @@ TEST_CASE("safetensors: what is unusual and allowed") {
         file_of(" \n\t{" + entry("w", "F32", "[1]", "[0,4]") + "}  \r\n", zeros_of(4)),
         file_of("{\"__metadata__\":null," + entry("w", "F32", "[1]", "[0,4]") + "}", zeros_of(4)),
         file_of("{\"__metadata__\":{}," + entry("w", "F32", "[]", "[0,4]") + "}", zeros_of(4)),
-        file_of("{" + entry("w", "F32", "[]", "[0,4]") + ",\"__metadata__\":{\"a\":\"\"}}",
-                zeros_of(4)),
+        file_of(
+            std::string("{") + entry("w", "F32", "[]", "[0,4]") + ",\"__metadata__\":{\"a\":\"\"}}",
+            zeros_of(4)),
         file_of(R"({"w":{"data_offsets":[0,4],"shape":[1,1],"dtype":"F32"}})", zeros_of(4)),
         file_of(R"({"\u0077":{"dtype":"F\u0033\u0032","shape":[1],"data_offsets":[0,4]}})",
                 zeros_of(4)),
         // Empty tensors share the offsets of their neighbours.
-        file_of("{" + entry("z", "F32", "[0]", "[4,4]") + "," + entry("y", "I64", "[0]", "[0,0]") +
-                    "," + entry("w", "F32", "[1]", "[0,4]") + "}",
+        file_of(std::string("{") + entry("z", "F32", "[0]", "[4,4]") + "," +
+                    entry("y", "I64", "[0]", "[0,0]") + "," + entry("w", "F32", "[1]", "[0,4]") +
+                    "}",
                 zeros_of(4)),
     };
     for (const std::string& bytes : files) {
@@ -303,11 +305,11 @@ TEST_CASE("safetensors: headers that are not JSON of the right form") {
         {file_of("{,}"), "the header is not JSON"},
         {file_of("{'w':1}"), "the header is not JSON"},
         {file_of("// x\n{}"), "the header is not JSON"},
-        {with_w("{" + w + ",}"), "the header is not JSON"},
-        {with_w("{" + w), "the header is not JSON"},
-        {with_w("{" + w + "} x"), "the header is not JSON"},
-        {with_w("{" + w + "}" + zeros_of(1)), "byte 54 of the header is 0"},
-        {with_w("{" + w + "}" + zeros_of(1) + "{\"other\":1}"), "of the header is 0"},
+        {with_w(std::string("{") + w + ",}"), "the header is not JSON"},
+        {with_w(std::string("{") + w), "the header is not JSON"},
+        {with_w(std::string("{") + w + "} x"), "the header is not JSON"},
+        {with_w(std::string("{") + w + "}" + zeros_of(1)), "byte 54 of the header is 0"},
+        {with_w(std::string("{") + w + "}" + zeros_of(1) + "{\"other\":1}"), "of the header is 0"},
         {file_of("\xEF\xBB\xBF{}"), "the header begins with a byte order mark"},
         {file_of("{\"\xFF\":1}"), "the header is not UTF-8, byte 2: byte 0xFF begins no character"},
         {file_of("{\"\xC0\x80\":1}"), "the header is not UTF-8, byte 2: byte 0xC0 begins an over"},
@@ -335,8 +337,8 @@ TEST_CASE("safetensors: headers that are not JSON of the right form") {
          "tensor 'w': data_offsets comes twice"},
         {file_of(R"({"w":{"strides":[1]}})"), "tensor 'w': unknown key 'strides'"},
         {file_of(R"({"w":{"DTYPE":"F32"}})"), "tensor 'w': unknown key 'DTYPE'"},
-        {with_w("{" + w + "," + w + "}"), "the name 'w' comes twice"},
-        {with_w("{" + w + R"(,"\u0077":{}})"), "the name 'w' comes twice"},
+        {with_w(std::string("{") + w + "," + w + "}"), "the name 'w' comes twice"},
+        {with_w(std::string("{") + w + R"(,"\u0077":{}})"), "the name 'w' comes twice"},
         {file_of(R"({"a\u0000b":{}})"), "a tensor's name 'a\\u{0}b' holds a NUL"},
         {file_of("{\"\xEF\xBB\xBFw\":{}}"), "a tensor's name '\\u{FEFF}w' holds a byte order mark"},
         {file_of(R"({"\ufeffw":{}})"), "holds a byte order mark"},
@@ -372,7 +374,7 @@ TEST_CASE("safetensors: bad dtypes, shapes and offsets") {
     const auto one = [](std::string_view dtype, std::string_view shape, std::string_view offsets) {
         return file_with(dtype, shape, offsets, 8);
     };
-    const std::string mask = "{" + entry("w", "BOOL", "[8]", "[0,8]") + "}";
+    const std::string mask = std::string("{") + entry("w", "BOOL", "[8]", "[0,8]") + "}";
     check_all({
         {one("F31", "[2]", "[0,8]"), "tensor 'w': unknown dtype 'F31'"},
         {one("f32", "[2]", "[0,8]"), "tensor 'w': unknown dtype 'f32'"},
@@ -472,11 +474,11 @@ TEST_CASE("safetensors: tensors that overlap or leave holes") {
         {two("[0,8]", "[8,16]", 12), "truncated: the tensors take 16 bytes, the file has 12"},
         {two("[0,8]", "[8,16]", 17), "1 trailing bytes"},
         // An empty tensor in the middle of another one, and behind the end.
-        {file_of("{" + entry("a", "F32", "[2]", "[0,8]") + "," + entry("z", "F32", "[0]", "[4,4]") +
-                     "}",
+        {file_of(std::string("{") + entry("a", "F32", "[2]", "[0,8]") + "," +
+                     entry("z", "F32", "[0]", "[4,4]") + "}",
                  zeros_of(8)),
          "'z' begins at byte 4 of the data, but the one before ends at 8 (they overlap)"},
-        {file_of("{" + entry("a", "F32", "[2]", "[0,8]") + "," +
+        {file_of(std::string("{") + entry("a", "F32", "[2]", "[0,8]") + "," +
                      entry("z", "F32", "[0]", "[12,12]") + "}",
                  zeros_of(8)),
          "'z' begins at byte 12 of the data, but the one before ends at 8 (a hole)"},
@@ -492,7 +494,7 @@ TEST_CASE("safetensors: files that are none") {
     const std::uint64_t huge = std::uint64_t{1} << 43;
     const std::string header =
         entry("w", "F32", fmt::format("[{}]", huge / 4), fmt::format("[0,{}]", huge));
-    spill(scratch / "sparse", file_of("{" + header + "}"));
+    spill(scratch / "sparse", file_of(std::string("{") + header + "}"));
     std::error_code refused;
     std::filesystem::resize_file(scratch / "sparse", huge + header.size() + 10, refused);
     if (refused) {
