@@ -26,7 +26,7 @@ bool all_zero(const Tensor& x) {
 
 TEST_CASE("attention: merging the heads of the result and of the gradients copies nothing") {
     Tensors leaves;
-    for (const std::uint64_t seed : {1, 2, 3}) {
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
         leaves.push_back(heads({2, 3, 5, 4}, seed).set_requires_grad());
     }
     Tape tape;
