@@ -1,5 +1,6 @@
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
 
 namespace tapestry {
 namespace {
@@ -13,7 +14,8 @@ Tensor activate(Activation activation, const Tensor& x) {
         case Activation::relu: return relu(x);
         case Activation::gelu_tanh: return gelu(x, Gelu::tanh);
         case Activation::gelu_erf: return gelu(x, Gelu::erf);
-        case Activation::silu: return silu(x);
+        case Activation::silu:
+        case Activation::swiglu: return silu(x);
     }
     fail("FeedForward: unknown activation");
 }
@@ -26,12 +28,28 @@ FeedForward::FeedForward(const FeedForwardConfig& config, Generator& generator)
       down(hidden_size(config), config.dim, config.bias, generator),
       activation_(config.activation) {
     register_module("up", up);
+    if (activation_ == Activation::swiglu) {
+        gate.emplace(config.dim, hidden_size(config), config.bias, generator);
+        register_module("gate", *gate);
+    }
     register_module("down", down);
 }
 
 Tensor FeedForward::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return down(activate(activation_, up(x)));
+    if (gate) return down(silu((*gate)(x)) * up(x));  // [..., dim]
+    return down(activate(activation_, up(x)));        // [..., dim]
+}
+
+std::string FeedForward::settings() const {
+    switch (activation_) {
+        case Activation::relu: return "relu";
+        case Activation::gelu_tanh: return "gelu_tanh";
+        case Activation::gelu_erf: return "gelu_erf";
+        case Activation::silu: return "silu";
+        case Activation::swiglu: return "swiglu";
+    }
+    return {};
 }
 
 }  // namespace tapestry

@@ -3,9 +3,12 @@
 
 #include <tapestry/nn/linear.h>
 
+#include <optional>
+
 namespace tapestry {
 
-enum class Activation { relu, gelu_tanh, gelu_erf, silu };
+/// swiglu is silu(gate) * up, with a third matrix for the gate.
+enum class Activation { relu, gelu_tanh, gelu_erf, silu, swiglu };
 
 struct FeedForwardConfig {
     std::int64_t dim = 0;
@@ -14,16 +17,20 @@ struct FeedForwardConfig {
     bool bias = true;
 };
 
-/// down(activation(up(x))), [..., dim] -> [..., hidden] -> [..., dim].
-/// Source: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 has gelu_tanh.
+/// down(activation(up(x))), [..., dim] -> [..., hidden] -> [..., dim]; with swiglu
+/// down(silu(gate(x)) * up(x)).
+/// Sources: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 has gelu_tanh; swiglu: Shazeer
+/// 2020, "GLU Variants Improve Transformer", who takes hidden = 8/3 dim for as many parameters.
 class FeedForward : public Module {
 public:
-    Linear up;    // [hidden, dim]
-    Linear down;  // [dim, hidden]
+    Linear up;                   // [hidden, dim]
+    std::optional<Linear> gate;  // [hidden, dim], with swiglu
+    Linear down;                 // [dim, hidden]
 
     explicit FeedForward(const FeedForwardConfig& config,
                          Generator& generator = default_generator());
     Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
 
 private:
     Activation activation_;

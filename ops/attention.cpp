@@ -177,15 +177,29 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
     Attended out;
     out.y = a.heads_inside(a.t, a.e, q.dtype());
     const Tensors inputs{q, k, v, options.mask};
-    if (Tape::following(inputs) != nullptr) out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
+    if (Tape::following(inputs) != nullptr || options.weights != nullptr) {
+        out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
+    }
     if (a.dropout > 0) {
         Generator& generator =
             options.generator != nullptr ? *options.generator : default_generator();
         out.kept = bernoulli(a.shape(a.t, a.s), 1 - a.dropout, generator);
     }
     attend(a, q, k, v, options.mask, out);
+    if (options.weights != nullptr) *options.weights = out.weights;
     const Tensors saved{q, k, v, options.mask, out.weights, out.kept};
     return record<AttentionOp>(inputs, out.y, a, saved);
+}
+
+Tensor attention_weights(const Tensor& queries, const Tensor& keys,
+                         const AttentionOptions& options) {
+    check_operands(queries, keys, keys);
+    const Shape leading = broadcast_shapes(kName, leading_shape(queries), leading_shape(keys));
+    const Tensor q = with_leading(queries, leading);
+    const Tensor k = with_leading(keys, leading);
+    const Attend a = planned(q, k, k, options);
+    check_options(a, q, options);
+    return composed_weights(a, q, k, options.mask);
 }
 
 }  // namespace tapestry

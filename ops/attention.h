@@ -22,6 +22,9 @@ struct AttentionOptions {
     double dropout = 0;
     /// Where dropout takes its random numbers; default_generator() if null.
     Generator* generator = nullptr;
+    /// Where to put the weights P [..., T, S], before dropout, if somebody wants to see them: a
+    /// constant; the result is the same bits. attention_weights() gives them with a gradient.
+    Tensor* weights = nullptr;
 };
 
 /// softmax(scale q k^T) v for q [..., T, D], k [..., S, D], v [..., S, E]: [..., T, E]. In plain
@@ -47,5 +50,11 @@ struct AttentionOptions {
 /// Source: Vaswani et al. 2017, "Attention Is All You Need", equation 1.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
+
+/// P = softmax(scale q k^T) under the options' mask, [..., T, S], for q [..., T, D] and
+/// k [..., S, D]: the weights alone, composed of plain ops, so that a loss may depend on them.
+/// Dropout is not applied. A query that may attend to nothing has weights 0. Dtypes, errors and
+/// source as above.
+Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 
 }  // namespace tapestry

@@ -52,4 +52,16 @@ Schedule warmup_cosine_schedule(const WarmupCosine& settings) {
     };
 }
 
+Schedule inverse_sqrt_schedule(std::int64_t dim, std::int64_t warmup, double factor) {
+    require(dim > 0 && warmup > 0 && factor > 0 && std::isfinite(factor),
+            "inverse_sqrt_schedule: dim {}, warmup {} and factor {} must be positive", dim, warmup,
+            factor);
+    const double scale = factor / std::sqrt(static_cast<double>(dim));
+    const double rise = std::pow(static_cast<double>(warmup), -1.5);
+    return [scale, rise](std::int64_t step) {
+        const auto n = static_cast<double>(step + 1);
+        return scale * std::min(1 / std::sqrt(n), n * rise);
+    };
+}
+
 }  // namespace tapestry

@@ -28,4 +28,10 @@ struct WarmupCosine {
 /// a cosine to `min_rate`, and stays there. Source: Loshchilov and Hutter 2017, "SGDR".
 Schedule warmup_cosine_schedule(const WarmupCosine& settings);
 
+/// factor / sqrt(dim) * min(1 / sqrt(n), n / warmup^1.5) at step n = 1, 2, ... (step 0 is n = 1):
+/// rises in equal parts over the warm-up, then falls as 1 / sqrt(n). Throws ValueError unless dim,
+/// warmup and factor are positive. Source: Vaswani et al. 2017, equation 3, there with factor 1 and
+/// 4000 steps of warm-up; also called Noam's.
+Schedule inverse_sqrt_schedule(std::int64_t dim, std::int64_t warmup, double factor = 1);
+
 }  // namespace tapestry

@@ -1,5 +1,8 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/ops/loss.h>
+
+#include <algorithm>
 
 namespace tapestry {
 namespace {
@@ -19,6 +22,27 @@ private:
     bool was_training_;
 };
 
+// `count` windows of `length` from `ids` on: the sum over all their predictions, in double.
+double sum_of_losses(const GPT& model, std::span<const std::int64_t> ids, std::int64_t count,
+                     std::int64_t length) {
+    const Shape shape{count, length};
+    const auto tokens = static_cast<std::size_t>(count * length);
+    Tensor inputs(shape, DType::i64);
+    Tensor targets(shape, DType::i64);
+    std::copy_n(ids.data(), tokens, inputs.mutable_data<std::int64_t>());
+    std::copy_n(ids.data() + 1, tokens, targets.mutable_data<std::int64_t>());
+    const Tensor losses = cross_entropy(model(inputs), targets, {.reduction = Reduction::none});
+    double sum = 0;
+    for (const double loss : losses.to_vector<double>()) sum += loss;
+    return sum;
+}
+
+// So many windows at a time that the logits [B, T, V] stay below some 100 MB.
+std::int64_t windows_at_once(const GPTConfig& config) {
+    const std::int64_t logits = config.context * config.vocab;
+    return std::clamp<std::int64_t>((std::int64_t{1} << 25) / logits, 1, 16);
+}
+
 }  // namespace
 
 double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
@@ -32,6 +56,26 @@ double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOpt
         total += model.loss(b.inputs, b.targets).item();
     }
     return total / static_cast<double>(options.batches);
+}
+
+WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids) {
+    require(ids.size() >= 2, "evaluate_windows: {} ids; at least 2 are needed", ids.size());
+    const NoGradGuard no_grad;
+    const InEvaluationMode mode(model);
+    const std::int64_t context = model.config().context;
+    const std::int64_t most = windows_at_once(model.config());
+    WindowLoss result;
+    const auto predictions = static_cast<std::int64_t>(ids.size()) - 1;
+    while (result.tokens < predictions) {
+        const std::int64_t left = predictions - result.tokens;
+        const std::int64_t count = std::clamp<std::int64_t>(left / context, 1, most);
+        const std::int64_t length = std::min(left, context);
+        const auto from = ids.subspan(static_cast<std::size_t>(result.tokens));
+        result.loss += sum_of_losses(model, from, count, length);
+        result.tokens += count * length;
+    }
+    result.loss /= static_cast<double>(predictions);
+    return result;
 }
 
 }  // namespace tapestry

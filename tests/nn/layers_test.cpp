@@ -1,6 +1,6 @@
 // Each layer: its values against plain loops, its gradients against differences, what it refuses.
 #include <tapestry/nn/embedding.h>
-#include <tapestry/nn/transformer_block.h>
+#include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -11,6 +11,7 @@ using test::check_gradients;
 using test::check_throws;
 using test::difference;
 using test::random;
+using test::plain::Numbers;
 using test::plain::numbers;
 
 namespace {
@@ -52,11 +53,12 @@ std::vector<Tensor*> joined(const Parts&... parts) {
 }
 
 std::vector<Tensor*> members_of(MultiHeadAttention& layer) {
-    return joined(members_of(layer.qkv), members_of(layer.output));
+    return joined(members_of(*layer.qkv), members_of(layer.output));
 }
 
 std::vector<Tensor*> members_of(FeedForward& layer) {
-    return joined(members_of(layer.up), members_of(layer.down));
+    const auto gate = layer.gate ? members_of(*layer.gate) : std::vector<Tensor*>{};
+    return joined(members_of(layer.up), gate, members_of(layer.down));
 }
 
 template <class M>
@@ -169,7 +171,8 @@ TEST_CASE("Dropout") {
 
 TEST_CASE("FeedForward") {
     for (const Activation activation :
-         {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf, Activation::silu}) {
+         {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf, Activation::silu,
+          Activation::swiglu}) {
         FeedForward layer({.dim = 3, .hidden = 5, .activation = activation});
         in_f64(layer);
         const Tensor x = random({2, 3});
@@ -191,6 +194,14 @@ TEST_CASE("FeedForward") {
             case Activation::silu:
                 CHECK(difference(y, wanted(reference::silu<double>)) < kExact);
                 break;
+            case Activation::swiglu: {
+                Numbers gated = reference::map(test::plain::linear(numbers(x), *layer.gate),
+                                               reference::silu<double>);
+                const Numbers up = test::plain::linear(numbers(x), layer.up);
+                for (std::int64_t i = 0; i < up.size(); ++i) gated[i] *= up[i];
+                CHECK(difference(y, test::plain::linear(gated, layer.down)) < kExact);
+                break;
+            }
         }
         check_gradients(layer, members_of(layer), calling(layer), {x});
     }
@@ -230,9 +241,14 @@ TEST_CASE("MultiHeadAttention") {
     CHECK_EQ(layer(ones({0, 5, 4})).shape(), Shape{0, 5, 4});
 }
 
-TEST_CASE("TransformerBlock") {
+TEST_CASE("EncoderLayer") {
     for (const bool causal : {true, false}) {
-        TransformerBlock layer({.dim = 4, .heads = 2, .causal = causal, .bias = causal});
+        EncoderLayer layer({.dim = 4,
+                            .heads = 2,
+                            .activation = Activation::gelu_tanh,
+                            .norm_first = true,
+                            .causal = causal,
+                            .bias = causal});
         in_f64(layer);
         const Tensor x = random({2, 5, 4});
         CHECK(difference(layer(x), test::plain::block(numbers(x), layer, 2, causal)) < kExact);
@@ -245,9 +261,15 @@ TEST_CASE("TransformerBlock") {
     }
 }
 
-TEST_CASE("TransformerBlock: dropout acts in training alone, at each of its places") {
+TEST_CASE("EncoderLayer: dropout acts in training alone, at each of its places") {
     Generator generator(1);
-    TransformerBlock layer({.dim = 8, .heads = 2, .dropout = 0.5}, generator);
+    EncoderLayer layer({.dim = 8,
+                        .heads = 2,
+                        .dropout = 0.5,
+                        .activation = Activation::gelu_tanh,
+                        .norm_first = true,
+                        .causal = true},
+                       generator);
     const Tensor x = random({2, 6, 8}, 1, DType::f32);
     CHECK(layer(x).to_vector<float>() != layer(x).to_vector<float>());
     const std::uint64_t before = generator.offset();

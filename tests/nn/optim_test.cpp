@@ -3,7 +3,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/nn/transformer_block.h>
+#include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
@@ -203,7 +203,7 @@ TEST_CASE("optimizer: what is refused") {
 }
 
 TEST_CASE("decay_groups: matrices decay, vectors do not, ties count once") {
-    TransformerBlock block({.dim = 4, .heads = 2});
+    EncoderLayer block({.dim = 4, .heads = 2});
     const auto groups = decay_groups(block, 0.25);
     REQUIRE_EQ(groups.size(), 2);
     CHECK_EQ(groups[0].weight_decay, 0.25);

@@ -2,7 +2,7 @@
 // the modules' values are held against.
 #pragma once
 
-#include <tapestry/nn/gpt.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/tests/reference/attention.h>
 #include <tapestry/tests/reference/elementwise.h>
 #include <tapestry/tests/reference/loss.h>
@@ -47,7 +47,7 @@ inline Numbers attention(const Numbers& x, const MultiHeadAttention& layer, std:
                          bool causal) {
     const std::int64_t batch = x.shape[0], length = x.shape[1], dim = x.shape[2];
     const std::int64_t width = dim / heads;
-    const Numbers projected = linear(x, layer.qkv);  // [B, T, 3 C]
+    const Numbers projected = linear(x, *layer.qkv);  // [B, T, 3 C]
     std::array<Numbers, 3> qkv;
     Numbers merged({batch, length, dim});
     // Calls f(place in [B, T, C], place in [B, H, T, D], row, column).
@@ -76,7 +76,7 @@ inline Numbers attention(const Numbers& x, const MultiHeadAttention& layer, std:
     return linear(merged, layer.output);
 }
 
-inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64_t heads,
+inline Numbers block(const Numbers& x, const EncoderLayer& layer, std::int64_t heads,
                      bool causal) {
     const Numbers normed = layer_norm(x, layer.attention_norm);
     const Numbers h = add(x, attention(normed, layer.attention, heads, causal));
@@ -87,7 +87,7 @@ inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64
 inline Numbers gpt(const Tensor& ids, const GPT& model) {
     const std::int64_t length = ids.size(1), dim = model.config().dim;
     const Numbers tokens = numbers(model.token_embedding.weight);
-    const Numbers positions = numbers(model.position_embedding.weight);
+    const Numbers positions = numbers(model.position_embedding->weight);
     const auto places = ids.to_vector<std::int64_t>();
     Numbers x({ids.size(0), length, dim});
     for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -95,7 +95,7 @@ inline Numbers gpt(const Tensor& ids, const GPT& model) {
         x[i] = tokens[places[static_cast<std::size_t>(row)] * dim + column] +
                positions[row % length * dim + column];
     }
-    for (const auto& b : model.blocks) x = block(x, *b, model.config().heads, true);
+    for (const auto& b : model.blocks.layers) x = block(x, *b, model.config().heads, true);
     return linear(layer_norm(x, model.final_norm), model.head);
 }
 

@@ -1,5 +1,5 @@
 // Drawing tokens from a model whose probabilities are known: the head's weights are the logits.
-#include <tapestry/nn/train/sample.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>

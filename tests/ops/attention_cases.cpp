@@ -215,12 +215,55 @@ OpCase projection_row() {
     return row;
 }
 
+// The weights alone are what attention makes of values that say which key they belong to: v = I.
+OpCase weights_row(bool masked) {
+    OpCase row = op_case(
+        "attention_weights", masked ? "bool mask, causal" : "",
+        [masked](const Tensors& x) {
+            return masked ? attention_weights(x[0], x[1], {.causal = true, .mask = x[2]})
+                          : attention_weights(x[0], x[1]);
+        },
+        [masked](const auto& x) {
+            const std::int64_t keys = x[1].shape[x[1].shape.rank() - 2];
+            Shape shape = x[1].shape;
+            shape.back() = keys;
+            std::decay_t<decltype(x[0])> unit(shape);
+            for (std::int64_t i = 0; i < unit.size(); ++i) {
+                unit[i] = i % keys == i / keys % keys ? 1 : 0;
+            }
+            return reference::attention(x[0], x[1], unit,
+                                        {.causal = masked,
+                                         .scale = default_scale(x[0].shape),
+                                         .allowed = masked ? &x[2] : nullptr});
+        },
+        {{{{2, 3, 5, 4}}, {{2, 3, 5, 4}}},
+         {{{4, 2}}, {{7, 2}}},
+         {{{2, 1, 1}}, {{2, 1, 1}}},
+         {{{2, 0, 3}}, {{2, 4, 3}}}});
+    if (masked) {
+        row.samples = {{{{2, 3, 5, 4}}, {{2, 3, 5, 4}}, mask({3, 5, 5})},
+                       {{{4, 2}}, {{7, 2}}, mask({7})},
+                       {{{1, 1, 1}}, {{1, 1, 1}}, mask({1})}};
+    }
+    const Tensor x = ones({4, 3});
+    row.errors = {{[x] {
+                       attention_weights(x, ones({5, 2}));
+                   },
+                   "attention: queries [4, 3] and keys [5, 2] differ in their last size"},
+                  {[x] {
+                       attention_weights(x, x, {.mask = ones({3, 4}, DType::boolean)});
+                   },
+                   "attention: mask: shapes do not broadcast"}};
+    return row;
+}
+
 }  // namespace
 
 std::vector<OpCase> attention_cases() {
     return {attention_row(false), attention_row(true), option_errors(bool_mask_row(false)),
             bool_mask_row(true),  added_mask_row(),    minus_infinity_row(),
-            dropout_row(),        broadcast_row(),     projection_row()};
+            dropout_row(),        broadcast_row(),     projection_row(),
+            weights_row(false),   weights_row(true)};
 }
 
 }  // namespace tapestry::test

@@ -89,4 +89,26 @@ TEST_CASE("attention: one new query with a cache of keys is the last row of all 
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - expected[i]) < 1e-5);
 }
 
+TEST_CASE("attention: its weights on request, with and without a tape, change nothing") {
+    Generator generator(1);
+    Tensor q = randn({2, 3, 40, 8}, generator);
+    const Tensor k = randn({2, 3, 50, 8}, generator);
+    const Tensor v = randn({2, 3, 50, 4}, generator);
+    const Tensor plain = scaled_dot_product_attention(q, k, v, {.causal = true});
+    const auto numbers = plain.to_vector<float>();
+    Tensor weights;
+    const AttentionOptions asking{.causal = true, .weights = &weights};
+    CHECK_EQ(scaled_dot_product_attention(q, k, v, asking).to_vector<float>(), numbers);
+    const auto wanted = attention_weights(q, k, {.causal = true}).to_vector<float>();
+    const auto got = weights.to_vector<float>();
+    REQUIRE_EQ(got.size(), wanted.size());
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-6F);
+    q.set_requires_grad();
+    Tape tape;
+    const Tensor y = scaled_dot_product_attention(q, k, v, asking);
+    CHECK_EQ(y.to_vector<float>(), numbers);
+    CHECK_EQ(weights.to_vector<float>(), got);
+    CHECK_FALSE(tape.follows(weights));
+}
+
 }  // namespace tapestry

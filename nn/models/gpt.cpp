@@ -1,6 +1,5 @@
-#include <tapestry/core/create.h>
-#include <tapestry/nn/gpt.h>
-#include <tapestry/ops/arithmetic.h>
+#include <tapestry/nn/models/check.h>
+#include <tapestry/nn/models/gpt.h>
 #include <tapestry/ops/loss.h>
 
 #include <cmath>
@@ -22,6 +21,19 @@ const GPTConfig& checked(const GPTConfig& config) {
     return config;
 }
 
+TransformerLayerConfig layer_config(const GPTConfig& config) {
+    return {.dim = config.dim,
+            .heads = config.heads,
+            .hidden = config.hidden,
+            .dropout = config.dropout,
+            .activation = config.activation,
+            .norm_first = true,
+            .causal = true,
+            .rotary = config.positions == Positions::rotary,
+            .bias = config.bias,
+            .norm_eps = config.norm_eps};
+}
+
 }  // namespace
 
 double training_bytes(const GPTConfig& config, std::int64_t batch) {
@@ -31,11 +43,14 @@ double training_bytes(const GPTConfig& config, std::int64_t batch) {
     const auto heads = static_cast<double>(config.heads);
     const auto context = static_cast<double>(config.context);
     const double tokens = static_cast<double>(batch) * context;
-    const double parameters =
-        vocab * dim * (config.tied_head ? 1 : 2) + context * dim + layers * 12 * dim * dim;
+    const auto hidden = static_cast<double>(config.hidden == 0 ? 4 * config.dim : config.hidden);
+    const double wide = config.activation == Activation::swiglu ? 3 : 2;  // matrices
+    const double table = config.positions == Positions::learned ? context * dim : 0;
+    const double parameters = vocab * dim * (config.tied_head ? 1 : 2) + table +
+                              layers * (4 * dim * dim + wide * dim * hidden);
     // Per layer and token the tape keeps: two norms' inputs, q k v, the heads, the wide layer
     // before and after its activation, the residual stream; and the attention weights.
-    const double kept = layers * (tokens * 16 * dim + tokens * heads * context);
+    const double kept = layers * tokens * (8 * dim + wide * hidden + heads * context);
     const double logits = 3 * tokens * vocab;
     return 4 * (4 * parameters + kept + logits);
 }
@@ -43,24 +58,18 @@ double training_bytes(const GPTConfig& config, std::int64_t batch) {
 GPT::GPT(const GPTConfig& config, Generator& generator)
     : Module("GPT"),
       token_embedding(checked(config).vocab, config.dim, generator),
-      position_embedding(config.context, config.dim, generator),
       embedding_dropout(config.dropout, generator),
-      final_norm(config.dim, 1e-5, config.bias),
+      blocks({.layers = config.layers, .layer = layer_config(config)}, generator),
+      final_norm(config.dim, config.norm_eps, config.bias),
       head(config.dim, config.vocab, false, generator),
       config_(config) {
     register_module("token_embedding", token_embedding);
-    register_module("position_embedding", position_embedding);
-    register_module("embedding_dropout", embedding_dropout);
-    for (std::int64_t i = 0; i < config.layers; ++i) {
-        blocks.push_back(
-            std::make_unique<TransformerBlock>(TransformerBlockConfig{.dim = config.dim,
-                                                                      .heads = config.heads,
-                                                                      .dropout = config.dropout,
-                                                                      .causal = true,
-                                                                      .bias = config.bias},
-                                               generator));
-        register_module(fmt::format("blocks.{}", i), *blocks.back());
+    if (config.positions != Positions::rotary) {
+        position_embedding.emplace(config.positions, config.context, config.dim, generator);
+        register_module("position_embedding", *position_embedding);
     }
+    register_module("embedding_dropout", embedding_dropout);
+    register_module("blocks", blocks);
     register_module("final_norm", final_norm);
     register_module("head", head);
     if (config.tied_head) head.weight = token_embedding.weight;
@@ -82,17 +91,17 @@ void GPT::initialise(Generator& generator) {
     }
 }
 
-Tensor GPT::operator()(const Tensor& ids) const {
+Tensor GPT::operator()(const Tensor& ids, const EncoderInputs& inputs) const {
     const ModuleScope scope(name());
-    require<ShapeError>(ids.defined() && ids.rank() == 2, "GPT: needs ids [B, T], got {}",
-                        ids.shape());
-    require<ShapeError>(ids.size(1) <= config_.context,
-                        "GPT: {} tokens are more than the context of {}", ids.size(1),
+    check_ids("GPT", "ids", ids);
+    const bool continued = inputs.caches != nullptr && !inputs.caches->empty();
+    const std::int64_t first = continued ? inputs.caches->front().length() : 0;
+    require<ShapeError>(first + ids.size(1) <= config_.context,
+                        "GPT: {} tokens are more than the context of {}", first + ids.size(1),
                         config_.context);
-    const Tensor positions = arange(ids.size(1));                     // [T]
-    Tensor x = token_embedding(ids) + position_embedding(positions);  // [B, T, C]
-    x = embedding_dropout(x);
-    for (const auto& block : blocks) x = (*block)(x);
+    Tensor x = token_embedding(ids);  // [B, T, C]
+    if (position_embedding) x = (*position_embedding)(x, first);
+    x = blocks(embedding_dropout(x), inputs);
     return head(final_norm(x));  // [B, T, V]
 }
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <tapestry/nn/embedding.h>
-#include <tapestry/nn/transformer_block.h>
-
-#include <memory>
+#include <tapestry/nn/positions.h>
+#include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {
 
@@ -14,7 +13,11 @@ struct GPTConfig {
     std::int64_t layers = 4;
     std::int64_t heads = 4;
     std::int64_t dim = 128;
+    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0;
+    Activation activation = Activation::gelu_tanh;
+    Positions positions = Positions::learned;
+    double norm_eps = 1e-5;
     bool bias = true;
     bool tied_head = true;  ///< the head's weight is the token embedding's
 };
@@ -23,23 +26,26 @@ struct GPTConfig {
 /// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
 double training_bytes(const GPTConfig& config, std::int64_t batch);
 
-/// ids [B, T] -> logits [B, T, V]: pre-norm blocks between learned embeddings and a linear head.
+/// ids [B, T] -> logits [B, T, V]: encoder layers that look back only and normalise first, between
+/// embeddings and a linear head.
 /// Weights are normal with deviation 0.02, those that write to the residual stream smaller by
 /// sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
 class GPT : public Module {
 public:
-    Embedding token_embedding;     // [V, C]
-    Embedding position_embedding;  // [context, C]
+    Embedding token_embedding;                             // [V, C]
+    std::optional<PositionalEncoding> position_embedding;  // [context, C]; not with rotary
     Dropout embedding_dropout;
-    std::vector<std::unique_ptr<TransformerBlock>> blocks;
+    Encoder blocks;
     LayerNorm final_norm;
     Linear head;  // [V, C], no bias
 
     /// Throws ValueError for sizes that are not positive or heads that do not divide dim.
     explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
 
-    /// ids i64 [B, T], T <= context.
-    Tensor operator()(const Tensor& ids) const;
+    /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
+    /// which count towards the context. Throws ShapeError for more tokens than that, IndexError for
+    /// ids outside the vocabulary.
+    Tensor operator()(const Tensor& ids, const EncoderInputs& inputs = {}) const;
 
     /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
     Tensor loss(const Tensor& ids, const Tensor& targets) const;

@@ -1,6 +1,6 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/train/sample.h>
+#include <tapestry/nn/generate/sample.h>
 
 #include <algorithm>
 #include <cmath>
@@ -52,13 +52,14 @@ std::int64_t draw(const std::vector<double>& logits, const SampleOptions& option
 }
 
 // The logits after the last of `ids`, of which the model sees as many as its context holds.
-std::vector<double> last_logits(const GPT& model, const std::vector<std::int64_t>& ids) {
-    const auto seen = std::min(ids.size(), static_cast<std::size_t>(model.config().context));
-    const std::vector<std::int64_t> window(ids.end() - static_cast<std::ptrdiff_t>(seen),
-                                           ids.end());
-    const Tensor logits = model(tensor(window, {1, static_cast<std::int64_t>(seen)}));  // [1, T, V]
-    const auto values = logits.to_vector<double>();
-    return {values.end() - static_cast<std::ptrdiff_t>(model.config().vocab), values.end()};
+std::vector<double> last_logits(GPTDecoding& decoding, const std::vector<std::int64_t>& ids,
+                                std::int64_t context, bool cache) {
+    const auto count = static_cast<std::int64_t>(ids.size());
+    const bool continues = cache && decoding.length() > 0 && count <= context;
+    if (!continues) decoding.clear();
+    const std::int64_t seen = continues ? count - decoding.length() : std::min(count, context);
+    const std::vector<std::int64_t> window(ids.end() - seen, ids.end());
+    return decoding.read(tensor(window, {1, seen})).to_vector<double>();  // [1, V]
 }
 
 }  // namespace
@@ -70,8 +71,10 @@ std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_
     const NoGradGuard no_grad;
     std::vector<std::int64_t> ids = prompt;
     std::vector<std::int64_t> drawn;
+    GPTDecoding decoding(model);
     for (std::int64_t i = 0; i < options.tokens; ++i) {
-        const std::int64_t id = draw(last_logits(model, ids), options, generator);
+        const std::int64_t id = draw(
+            last_logits(decoding, ids, model.config().context, options.cache), options, generator);
         ids.push_back(id);
         drawn.push_back(id);
         if (on_token && !on_token(id)) break;

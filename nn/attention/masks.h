@@ -1,0 +1,19 @@
+// Who may look at whom: masks for attention, true where a query may look at a key.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// bool [T, S]: query i sees keys up to i + S - T, aligned at the end as AttentionOptions::causal,
+/// which costs nothing and should be preferred; this is for combining with others.
+Tensor causal_mask(std::int64_t queries, std::int64_t keys);
+
+/// ids i64 [B, S] -> bool [B, 1, 1, S]: false where the id is `padding_id`.
+Tensor padding_mask(const Tensor& ids, std::int64_t padding_id);
+
+/// lengths i64 [B] -> bool [B, 1, 1, S]: sequence b sees its first lengths[b] keys. Throws
+/// ValueError, naming the place, for a length outside [0, S].
+Tensor length_mask(const Tensor& lengths, std::int64_t keys);
+
+}  // namespace tapestry

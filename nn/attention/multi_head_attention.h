@@ -1,0 +1,83 @@
+// Several attentions side by side, each in its own subspace.
+#pragma once
+
+#include <tapestry/nn/attention/cache.h>
+#include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/dropout.h>
+#include <tapestry/nn/linear.h>
+
+#include <optional>
+
+namespace tapestry {
+
+struct MultiHeadAttentionConfig {
+    std::int64_t dim = 0;
+    std::int64_t heads = 1;
+    std::int64_t key_dim = 0;    ///< size of the vectors that keys are made from; dim if 0
+    std::int64_t value_dim = 0;  ///< the same for values
+    bool causal = false;         ///< position t attends to positions 0 .. t
+    double dropout = 0;          ///< on the attention weights, in training
+    double head_dropout = 0;     ///< on whole heads of a sequence, in training
+    bool bias = true;
+    bool rotary = false;             ///< turn queries and keys by their position (nn/positions.h)
+    AttentionFormFactory form = {};  ///< softmax if empty
+};
+
+/// What happened in one call, for those who want to see it. Constants.
+struct AttentionRecord {
+    Tensor weights;  ///< [B, H, T, S], before dropout; undefined where the form has none
+    Tensor heads;    ///< [B, H, T, D]: what each head found, before they are mixed
+};
+
+/// What attention may be given besides the queries' side x.
+struct AttentionInputs {
+    Tensor keys = {};    ///< [B, S, key_dim]: what is attended to; x itself if undefined
+    Tensor values = {};  ///< [B, S, value_dim]; the keys if undefined
+    Tensor mask = {};    ///< as in AttentionOptions; broadcasts to [B, H, T, S]
+    /// Self-attention adds x's keys and values to it and attends to all it holds. Attention to
+    /// other `keys` fills an empty one and afterwards reads it instead of them.
+    KeyValueCache* cache = nullptr;
+    AttentionRecord* record = nullptr;  ///< filled if not null; the result is the same
+};
+
+/// x [B, T, C] -> [B, T, C], attending to itself or to other vectors:
+///     head_i = softmax(Q_i K_i^T / sqrt(D)) V_i,  D = C / heads,  y = [head_1 ... head_H] W_O,
+///     Q = x W_Q,  K = keys W_K,  V = values W_V.
+/// Head dropout zeroes a head of a sequence with probability p and scales the others by 1 / (1 -
+/// p). Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled
+/// DropHead".
+class MultiHeadAttention : public Module {
+public:
+    // W_Q, W_K and W_V in one matrix [3 C, C], so that self-attention is one product; or, where
+    // keys and values are made from vectors of other sizes, in three.
+    std::optional<Linear> qkv;
+    std::optional<Linear> query, key, value;
+    Linear output;  // [C, C]
+
+    /// Throws ValueError when heads do not divide dim, or for sizes and probabilities that are
+    /// none.
+    explicit MultiHeadAttention(const MultiHeadAttentionConfig& config,
+                                Generator& generator = default_generator());
+
+    Tensor operator()(const Tensor& x, const AttentionInputs& inputs = {}) const;
+
+    const MultiHeadAttentionConfig& config() const { return config_; }
+    std::string settings() const override;
+
+private:
+    struct Projected {
+        Tensor q, k, v;  // [B, H, T, D], [B, H, S, D], [B, H, S, D]
+    };
+    Projected project(const Tensor& x, const AttentionInputs& inputs) const;
+    Tensors project_packed(const Tensor& x, const AttentionInputs& inputs) const;
+    Projected project_cached(const Tensor& x, const AttentionInputs& inputs) const;
+    Tensor project_part(const Tensor& x, std::int64_t first, std::int64_t last) const;
+    Tensor split_heads(const Tensor& x) const;
+
+    MultiHeadAttentionConfig config_;
+    std::unique_ptr<AttentionForm> form_;
+    Dropout head_dropout_;
+    Generator& generator_;
+};
+
+}  // namespace tapestry

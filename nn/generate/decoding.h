@@ -1,0 +1,54 @@
+// Decoding: a batch of sequences that grow by one token at a time. What greedy and beam search ask
+// of a model, whatever it is made of.
+#pragma once
+
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/transformer.h>
+
+namespace tapestry {
+
+class Decoding {
+public:
+    virtual ~Decoding() = default;
+
+    /// ids i64 [B]: the latest token of each sequence -> logits [B, V] of the one that follows.
+    virtual Tensor next(const Tensor& ids) = 0;
+
+    /// Sequence i becomes a copy of sequence rows[i], i64 [B']: how beam search drops and splits.
+    virtual void select(const Tensor& rows) = 0;
+};
+
+/// A Transformer that writes what belongs to `source` [B, S], reading it once. Works under a
+/// NoGradGuard and on a model in evaluation mode; the model must outlive it.
+class TransformerDecoding : public Decoding {
+public:
+    TransformerDecoding(const Transformer& model, const Tensor& source);
+    Tensor next(const Tensor& ids) override;
+    void select(const Tensor& rows) override;
+
+private:
+    const Transformer& model_;
+    Tensor source_;  // [B, S]
+    Tensor memory_;  // [B, S, C]
+    std::vector<DecoderCache> caches_;
+};
+
+/// A GPT that continues B prompts of one length. `next` throws ShapeError when the context is full.
+class GPTDecoding : public Decoding {
+public:
+    explicit GPTDecoding(const GPT& model) : model_(model) {}
+
+    /// Reads tokens [B, T] at once and returns logits [B, V] of what follows the last.
+    Tensor read(const Tensor& ids);
+    Tensor next(const Tensor& ids) override;
+    void select(const Tensor& rows) override;
+    std::int64_t length() const { return caches_.empty() ? 0 : caches_.front().length(); }
+    /// Forgets what was read.
+    void clear() { caches_.clear(); }
+
+private:
+    const GPT& model_;
+    std::vector<KeyValueCache> caches_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,80 @@
+// The Transformer of "Attention Is All You Need": an encoder reads a sequence, a decoder writes
+// another, attending to what was read.
+#pragma once
+
+#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/positions.h>
+#include <tapestry/nn/transformer/decoder.h>
+
+namespace tapestry {
+
+struct TransformerConfig {
+    std::int64_t source_vocab = 0;
+    std::int64_t target_vocab = 0;
+    std::int64_t dim = 512;
+    std::int64_t heads = 8;
+    std::int64_t layers = 6;  ///< of the encoder, and of the decoder
+    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    double dropout = 0.1;
+    Activation activation = Activation::relu;
+    bool norm_first = false;
+    bool bias = true;
+    Positions positions = Positions::sinusoidal;
+    std::int64_t max_length = 0;    ///< rows of the table of learned positions
+    bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
+    bool tied_head = true;          ///< the head's weight is the target embedding's
+    std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
+    double label_smoothing = 0.1;
+};
+
+/// What decoding may be given besides ids and memory; all optional.
+struct TransformerDecodeInputs {
+    std::vector<DecoderCache>* caches = nullptr;  ///< the ids continue those of earlier calls
+    std::vector<DecoderRecord>* records = nullptr;
+};
+
+/// source ids [B, S], target ids [B, T] -> logits [B, T, V] of the target's next tokens.
+/// Embeddings are scaled by sqrt(dim) and given positions. Matrices begin uniform after Glorot,
+/// embeddings normal with deviation 1 / sqrt(dim), biases 0.
+/// Source: Vaswani et al. 2017; sections 3.4 (shared embeddings) and 5.4 (dropout, smoothing).
+class Transformer : public Module {
+public:
+    Embedding source_embedding;  // [V_source, C]
+    Embedding target_embedding;  // [V_target, C]
+    std::optional<PositionalEncoding> source_positions, target_positions;
+    Dropout embedding_dropout;
+    Encoder encoder;
+    Decoder decoder;
+    Linear head;  // [V_target, C], no bias
+
+    /// Throws ValueError for sizes that are not positive, heads that do not divide dim, shared
+    /// embeddings of two vocabularies, learned positions without max_length.
+    explicit Transformer(const TransformerConfig& config,
+                         Generator& generator = default_generator());
+
+    /// source i64 [B, S] -> memory [B, S, C].
+    Tensor encode(const Tensor& source, std::vector<AttentionRecord>* records = nullptr) const;
+
+    /// target i64 [B, T], what was written so far, and the memory of `source` -> logits [B, T, V].
+    Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& source,
+                  const TransformerDecodeInputs& inputs = {}) const;
+
+    Tensor operator()(const Tensor& source, const Tensor& target) const;
+
+    /// Mean cross-entropy of predicting next [B, T] after target [B, T], label-smoothed; places
+    /// whose `next` is the padding id do not count.
+    Tensor loss(const Tensor& source, const Tensor& target, const Tensor& next) const;
+
+    const TransformerConfig& config() const { return config_; }
+    std::string settings() const override;
+
+private:
+    void initialise(Generator& generator);
+    Tensor embed(const Embedding& table, const std::optional<PositionalEncoding>& positions,
+                 const Tensor& ids, std::int64_t first) const;
+    Tensor memory_mask(const Tensor& source) const;
+
+    TransformerConfig config_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,99 @@
+#include <tapestry/nn/transformer/decoder.h>
+#include <tapestry/nn/transformer/per_layer.h>
+#include <tapestry/ops/arithmetic.h>
+
+namespace tapestry {
+namespace {
+
+MultiHeadAttentionConfig attention_config(const TransformerLayerConfig& config) {
+    return {.dim = config.dim,
+            .heads = config.heads,
+            .dropout = config.dropout,
+            .head_dropout = config.head_dropout,
+            .bias = config.bias};
+}
+
+MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config) {
+    MultiHeadAttentionConfig result = attention_config(config);
+    result.causal = true;
+    result.rotary = config.rotary;
+    result.form = config.form;
+    return result;
+}
+
+}  // namespace
+
+DecoderLayer::DecoderLayer(const TransformerLayerConfig& config, Generator& generator)
+    : Module("DecoderLayer"),
+      attention_norm(config.dim, config.norm_eps, config.bias),
+      attention(self_attention_config(config), generator),
+      cross_attention_norm(config.dim, config.norm_eps, config.bias),
+      cross_attention(attention_config(config), generator),
+      feed_forward_norm(config.dim, config.norm_eps, config.bias),
+      feed_forward({.dim = config.dim,
+                    .hidden = config.hidden,
+                    .activation = config.activation,
+                    .bias = config.bias},
+                   generator),
+      residual_dropout(config.dropout, generator),
+      norm_first_(config.norm_first) {
+    register_module("attention_norm", attention_norm);
+    register_module("attention", attention);
+    register_module("cross_attention_norm", cross_attention_norm);
+    register_module("cross_attention", cross_attention);
+    register_module("feed_forward_norm", feed_forward_norm);
+    register_module("feed_forward", feed_forward);
+    register_module("residual_dropout", residual_dropout);
+}
+
+Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory,
+                                const DecoderLayerInputs& inputs) const {
+    const ModuleScope scope(name());
+    DecoderCache* const cache = inputs.cache;
+    DecoderRecord* const record = inputs.record;
+    const AttentionInputs back{.mask = inputs.mask,
+                               .cache = cache != nullptr ? &cache->self : nullptr,
+                               .record = record != nullptr ? &record->self : nullptr};
+    const AttentionInputs across{.keys = memory,
+                                 .mask = inputs.memory_mask,
+                                 .cache = cache != nullptr ? &cache->memory : nullptr,
+                                 .record = record != nullptr ? &record->memory : nullptr};
+    if (norm_first_) {  // all [B, T, C]
+        const Tensor h = x + residual_dropout(attention(attention_norm(x), back));
+        const Tensor m = h + residual_dropout(cross_attention(cross_attention_norm(h), across));
+        return m + residual_dropout(feed_forward(feed_forward_norm(m)));
+    }
+    const Tensor h = attention_norm(x + residual_dropout(attention(x, back)));
+    const Tensor m = cross_attention_norm(h + residual_dropout(cross_attention(h, across)));
+    return feed_forward_norm(m + residual_dropout(feed_forward(m)));
+}
+
+std::string DecoderLayer::settings() const { return norm_first_ ? "norm first" : "norm last"; }
+
+Decoder::Decoder(const DecoderConfig& config, Generator& generator) : Module("Decoder") {
+    require(config.layers >= 1, "Decoder: {} layers; at least 1 is needed", config.layers);
+    for (std::int64_t i = 0; i < config.layers; ++i) {
+        layers.push_back(std::make_unique<DecoderLayer>(config.layer, generator));
+        register_module(fmt::format("{}", i), *layers.back());
+    }
+    if (config.final_norm) {
+        norm.emplace(config.layer.dim, config.layer.norm_eps, config.layer.bias);
+        register_module("norm", *norm);
+    }
+}
+
+Tensor Decoder::operator()(const Tensor& x, const Tensor& memory,
+                           const DecoderInputs& inputs) const {
+    const ModuleScope scope(name());
+    Tensor y = x;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        y = (*layers[i])(y, memory,
+                         {.mask = inputs.mask,
+                          .memory_mask = inputs.memory_mask,
+                          .cache = of_layer("Decoder", inputs.caches, i, layers.size()),
+                          .record = of_layer("Decoder", inputs.records, i, layers.size())});
+    }
+    return norm ? (*norm)(y) : y;  // [B, T, C]
+}
+
+}  // namespace tapestry

@@ -1,0 +1,277 @@
+// Attention to oneself and to others, masks, caches, and what a call lets one see. Its numbers are
+// held against PyTorch's in tests/torch; here against itself and against plain ops.
+#include <tapestry/core/create.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/attention/masks.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/nn/support.h>
+
+using namespace tapestry;
+using test::check_module_gradients;
+using test::check_throws;
+using test::difference;
+using test::random;
+using test::plain::numbers;
+
+namespace {
+
+constexpr double kExact = 1e-13;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && a.to_vector<double>() == b.to_vector<double>();
+}
+
+bool close(const Tensor& a, const Tensor& b) { return difference(a, numbers(b)) < kExact; }
+
+}  // namespace
+
+TEST_CASE("MultiHeadAttention: to other vectors, of their own sizes") {
+    const Tensor x = random({2, 3, 4}, 1);
+    const Tensor keys = random({2, 5, 6}, 2);
+    const Tensor values = random({2, 5, 3}, 3);
+    for (const bool bias : {true, false}) {
+        MultiHeadAttention layer(
+            {.dim = 4, .heads = 2, .key_dim = 6, .value_dim = 3, .bias = bias});
+        layer.to(DType::f64);
+        CHECK_EQ(layer(x, {.keys = keys, .values = values}).shape(), Shape{2, 3, 4});
+        check_module_gradients(
+            layer, [&](const Tensors& t) { return layer(t[0], {.keys = t[1], .values = t[2]}); },
+            {x.clone(), keys.clone(), values.clone()});
+    }
+}
+
+TEST_CASE("MultiHeadAttention: the packed projection is the three of them") {
+    MultiHeadAttention packed({.dim = 4, .heads = 2});
+    packed.to(DType::f64);
+    const Tensor x = random({2, 3, 4}, 1);
+    const Tensor other = random({2, 5, 4}, 2);
+    const Tensor more = random({2, 5, 4}, 3);
+    CHECK(close(packed(x), packed(x, {.keys = x})));
+    CHECK(close(packed(x), packed(x, {.keys = x, .values = x})));
+    CHECK(close(packed(x, {.keys = other}), packed(x, {.keys = other, .values = other})));
+    CHECK_FALSE(close(packed(x, {.keys = other}), packed(x, {.keys = other, .values = more})));
+    check_module_gradients(
+        packed, [&](const Tensors& t) { return packed(t[0], {.keys = t[1], .values = t[2]}); },
+        {x.clone(), other.clone(), more.clone()});
+    check_module_gradients(packed, [&](const Tensors& t) { return packed(t[0], {.keys = t[1]}); },
+                           {x.clone(), other.clone()});
+}
+
+TEST_CASE("MultiHeadAttention: masks broadcast over batch and heads") {
+    MultiHeadAttention layer({.dim = 4, .heads = 2});
+    layer.to(DType::f64);
+    const Tensor x = random({2, 3, 4});
+    MultiHeadAttention causal({.dim = 4, .heads = 2, .causal = true});
+    causal.qkv->weight = layer.qkv->weight;
+    causal.qkv->bias = layer.qkv->bias;
+    causal.output.weight = layer.output.weight;
+    causal.output.bias = layer.output.bias;
+    CHECK(close(causal(x), layer(x, {.mask = causal_mask(3, 3)})));
+
+    // What is padded has no say: sequence 1 has two tokens.
+    const Tensor mask = length_mask(tensor<std::int64_t>({3, 2}), 3);
+    const Tensor y = layer(x, {.mask = mask});
+    Tensor changed = x.clone();
+    changed.mutable_data<double>()[5 * 4] += 10;  // x[1, 2, 0]
+    const Tensor z = layer(changed, {.mask = mask});
+    CHECK(same_bits(views::slice(y, 1, 0, 2), views::slice(z, 1, 0, 2)));
+    CHECK_FALSE(same_bits(y, z));
+
+    // A sequence nobody may look at gives the output's bias, and no NaN comes back.
+    const Tensor nothing = length_mask(tensor<std::int64_t>({3, 0}), 3);
+    const Tensor rest = views::slice(layer(x, {.mask = nothing}), 0, 1, 2);
+    CHECK(close(rest, views::expand(layer.output.bias, {1, 3, 4})));
+    check_module_gradients(layer, [&](const Tensors& t) { return layer(t[0], {.mask = nothing}); },
+                           {x.clone()});
+}
+
+TEST_CASE("MultiHeadAttention: what a call lets one see") {
+    MultiHeadAttention layer({.dim = 6, .heads = 3, .causal = true});
+    layer.to(DType::f64);
+    const Tensor x = random({2, 4, 6});
+    AttentionRecord record;
+    const Tensor y = layer(x, {.record = &record});
+    CHECK(same_bits(y, layer(x)));
+    CHECK_EQ(record.weights.shape(), Shape{2, 3, 4, 4});
+    CHECK_EQ(record.heads.shape(), Shape{2, 3, 4, 2});
+    CHECK_EQ(record.weights.at({1, 2, 0, 0}), 1);
+    CHECK_EQ(record.weights.at({1, 2, 0, 1}), 0);
+    CHECK(close(sum(record.weights, {-1}), ones({2, 3, 4}, DType::f64)));
+    Tape tape;
+    AttentionRecord recorded;
+    const Tensor z = layer(x, {.record = &recorded});
+    CHECK(same_bits(y, z));
+    CHECK(same_bits(record.weights, recorded.weights));
+    CHECK_FALSE(tape.follows(recorded.weights));
+    CHECK_FALSE(tape.follows(recorded.heads));
+}
+
+TEST_CASE("MultiHeadAttention: a cache gives what the whole sequence gives") {
+    for (const bool with_rotary : {false, true}) {
+        MultiHeadAttention layer({.dim = 8, .heads = 2, .causal = true, .rotary = with_rotary});
+        layer.to(DType::f64);
+        const Tensor x = random({2, 70, 8});  // longer than a cache is at first
+        const Tensor whole = layer(x);
+        KeyValueCache cache;
+        for (std::int64_t t = 0; t < 70;) {
+            const std::int64_t step = t == 0 ? 5 : 1;
+            const Tensor y = layer(views::slice(x, 1, t, t + step), {.cache = &cache});
+            CHECK(close(y, views::slice(whole, 1, t, t + step)));
+            t += step;
+            CHECK_EQ(cache.length(), t);
+        }
+        // Sequence 1 alone, twice.
+        cache.select(tensor<std::int64_t>({1, 1}));
+        CHECK_EQ(cache.keys().shape(), Shape{2, 2, 70, 4});
+        CHECK(same_bits(views::slice(cache.keys(), 0, 0, 1), views::slice(cache.keys(), 0, 1, 2)));
+    }
+}
+
+TEST_CASE("MultiHeadAttention: a cache of other vectors is filled once") {
+    for (const std::int64_t key_dim : {4, 6}) {
+        MultiHeadAttention layer({.dim = 4, .heads = 2, .key_dim = key_dim});
+        layer.to(DType::f64);
+        const Tensor x = random({2, 3, 4}, 1);
+        const Tensor keys = random({2, 5, key_dim}, 2);
+        const Tensor values = key_dim == 4 ? Tensor() : random({2, 5, 4}, 3);
+        const Tensor whole = layer(x, {.keys = keys, .values = values});
+        KeyValueCache cache;
+        for (std::int64_t t = 0; t < 3; ++t) {
+            const Tensor y = layer(views::slice(x, 1, t, t + 1),
+                                   {.keys = keys, .values = values, .cache = &cache});
+            CHECK(close(y, views::slice(whole, 1, t, t + 1)));
+            CHECK_EQ(cache.length(), 5);
+        }
+    }
+}
+
+TEST_CASE("KeyValueCache: what it refuses") {
+    KeyValueCache cache;
+    CHECK(cache.empty());
+    const Tensor x = ones({2, 3, 4, 5});
+    cache.append(x, x);
+    check_throws<ShapeError>(
+        [&] {
+            cache.append(ones({1, 3, 4, 5}), x);
+        },
+        "KeyValueCache: keys f32 [1, 3, 4, 5] do not go with the earlier "
+        "ones, f32 [2, 3, 32, 5]");
+    check_throws<ShapeError>(
+        [&] {
+            cache.append(x, ones({2, 3, 1, 5}));
+        },
+        "KeyValueCache: 4 keys for 1 values");
+    check_throws<ShapeError>(
+        [&] {
+            cache.append(ones({4, 5}), x);
+        },
+        "KeyValueCache: needs keys [B, H, T, D], got [4, 5]");
+    CHECK_THROWS_AS(cache.select(tensor<std::int64_t>({2})), IndexError);
+    Tensor leaf = ones({2, 3, 1, 5});
+    leaf.set_requires_grad();
+    Tape tape;
+    check_throws<AutogradError>(
+        [&] { cache.append(leaf, leaf); },
+        "KeyValueCache: a tape follows the keys or values, which a cache would "
+        "cut off; use it under a NoGradGuard");
+    CHECK_EQ(cache.length(), 4);
+}
+
+TEST_CASE("MultiHeadAttention: heads are dropped whole, and the expectation is kept") {
+    Generator generator(5);
+    MultiHeadAttention layer({.dim = 8, .heads = 4, .head_dropout = 0.25, .bias = false},
+                             generator);
+    layer.output.weight.copy_(eye(8));  // the heads as they are
+    const Tensor x = random({1000, 1, 8}, 3, DType::f32);
+    const Tensor y = layer(x);
+    layer.eval();
+    const Tensor whole = layer(x);
+    std::int64_t dropped = 0;
+    const auto a = y.to_vector<float>();
+    const auto b = whole.to_vector<float>();
+    for (std::size_t head = 0; head < 4000; ++head) {
+        const bool zero = a[2 * head] == 0 && a[2 * head + 1] == 0;
+        dropped += zero ? 1 : 0;
+        for (std::size_t i = 2 * head; i < 2 * head + 2; ++i) {
+            CHECK(a[i] == doctest::Approx(zero ? 0 : b[i] / 0.75F).epsilon(1e-5));
+        }
+    }
+    CHECK(std::abs(static_cast<double>(dropped) / 4000 - 0.25) < 0.03);
+}
+
+TEST_CASE("MultiHeadAttention: rotary positions see distances alone") {
+    MultiHeadAttention layer({.dim = 8, .heads = 2, .rotary = true});
+    layer.to(DType::f64);
+    check_module_gradients(layer, [&](const Tensors& t) { return layer(t[0]); },
+                           {random({1, 4, 8})});
+}
+
+TEST_CASE("MultiHeadAttention: another form") {
+    struct Mean : AttentionForm {
+        Mean() : AttentionForm("Mean") {}
+        Tensor operator()(const Tensor&, const Tensor&, const Tensor& v,
+                          const AttentionOptions&) const override {
+            return mean(v, {2}, true) + zeros(v.shape(), v.dtype());
+        }
+    };
+    MultiHeadAttention layer(
+        {.dim = 4, .heads = 2, .form = [] { return std::make_unique<Mean>(); }});
+    AttentionRecord record;
+    const Tensor y = layer(random({1, 3, 4}, 1, DType::f32), {.record = &record});
+    CHECK_FALSE(record.weights.defined());
+    CHECK(same_bits(views::slice(y, 1, 0, 1), views::slice(y, 1, 2, 3)));
+}
+
+TEST_CASE("MultiHeadAttention: what it refuses") {
+    const MultiHeadAttention layer({.dim = 4, .heads = 2});
+    const Tensor x = ones({2, 3, 4});
+    check_throws<ShapeError>(
+        [&] {
+            layer(x, {.keys = ones({2, 5, 3})});
+        },
+        "MultiHeadAttention: needs keys [B, T, 4], got [2, 5, 3]");
+    check_throws<ShapeError>(
+        [&] {
+            layer(x, {.keys = ones({1, 5, 4})});
+        },
+        "MultiHeadAttention: keys [1, 5, 4] are a batch of 1, the queries one of 2");
+    check_throws<ShapeError>(
+        [&] {
+            layer(x, {.keys = ones({2, 5, 4}), .values = ones({2, 6, 4})});
+        },
+        "attention: 5 keys [2, 2, 5, 2] for 6 values [2, 2, 6, 2]");
+    check_throws<ValueError>([&] { layer(x, {.values = x}); },
+                             "MultiHeadAttention: values without the keys they belong to");
+    check_throws<ShapeError>(
+        [&] {
+            layer(x, {.mask = ones({2, 3}, DType::boolean)});
+        },
+        "attention: mask: shapes do not broadcast: [2, 3] and [2, 2, 3, 3] (axis -2: 2 against 3)");
+    check_throws<ShapeError>(
+        [&] {
+            layer(x, {.mask = ones({1, 1, 4, 3}, DType::boolean)});
+        },
+        "attention: mask: shapes do not broadcast: [1, 1, 4, 3] and [2, 2, 3, 3] (axis -2: 4 "
+        "against 3)");
+    check_throws<DTypeError>(
+        [&] {
+            layer(x, {.mask = ones({3, 3}, DType::i64)});
+        },
+        "attention: the mask is i64; needs bool or f32");
+    check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .key_dim = -1}); },
+                             "MultiHeadAttention: key_dim -1 and value_dim 4 must be positive");
+    check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .head_dropout = 1.5}); },
+                             "MultiHeadAttention: head dropout 1.5 is no probability");
+    check_throws<ValueError>(
+        [] { MultiHeadAttention({.dim = 6, .heads = 2, .rotary = true}); },
+        "MultiHeadAttention: rotary positions turn pairs of numbers, but dim 6 / 2 "
+        "heads = 3 is odd");
+    const MultiHeadAttention turning({.dim = 4, .heads = 2, .rotary = true});
+    check_throws<ValueError>(
+        [&] { turning(x, {.keys = x}); },
+        "MultiHeadAttention: rotary positions are for self-attention, these keys "
+        "are others");
+}
