@@ -54,7 +54,15 @@ int Tape::known_slot(const Tensor& x) const {
         const auto found = leaf_slots_.find(x.leaf().get());
         return found == leaf_slots_.end() ? -1 : found->second;
     }
-    return x.defined() && x.tape_ref().tape == number_ ? x.tape_ref().slot : -1;
+    if (!x.defined() || x.tape_ref().tape != number_) return -1;
+    const int slot = x.tape_ref().slot;
+    if (slots_[static_cast<std::size_t>(slot)].forgotten) [[unlikely]] {
+        fail<AutogradError>(
+            "checkpoint: a tensor {} from inside, which the tape has forgotten; return it from "
+            "there",
+            x.shape());
+    }
+    return slot;
 }
 
 int Tape::slot_of(const Tensor& x) {
@@ -72,15 +80,16 @@ void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& 
     op->module_path_ = module_path();
     for (const Tensor& x : inputs) {
         const int slot = slot_of(x);
-        if (slot >= 0 && slots_[static_cast<std::size_t>(slot)].leaf == nullptr) {
-            const auto was = slots_[static_cast<std::size_t>(slot)].version;
+        if (slot >= 0) {
+            Slot& place = slots_[static_cast<std::size_t>(slot)];
             const auto now = x.storage()->version();
-            if (now != was) [[unlikely]] {
+            if (place.leaf == nullptr && now != place.version) [[unlikely]] {
                 fail<AutogradError>(
                     "{}: an input {} has been changed in place after the tape recorded it (version "
                     "{}, now {})",
-                    op->described(), x.shape(), was, now);
+                    op->described(), x.shape(), place.version, now);
             }
+            place.version = now;
         }
         op->inputs_.push_back({slot, x.shape(), x.dtype()});
     }
@@ -114,19 +123,18 @@ std::size_t Tape::saved_bytes() const {
 
 // ---- walking back -------------------------------------------------------------------------------
 
-// Which slots depend on a wanted one: only through them need gradients flow.
-std::vector<bool> Tape::reaching(const std::vector<bool>& wanted) const {
-    std::vector<bool> on_path = wanted;
-    on_path.resize(slots_.size(), false);
-    for (const auto& op : entries_) {
-        const bool any =
-            std::any_of(op->inputs_.begin(), op->inputs_.end(), [&](const Op::Operand& x) {
-                return x.slot >= 0 && on_path[static_cast<std::size_t>(x.slot)];
-            });
+// Which slots of entries from `first` on depend on a wanted one: gradients flow through them alone.
+void Tape::find_paths(Walk& walk, std::size_t first) const {
+    for (std::size_t i = first; i < entries_.size(); ++i) {
+        const auto& inputs = entries_[i]->inputs_;
+        const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Op::Operand& x) {
+            return x.slot >= 0 && walk.on_path[static_cast<std::size_t>(x.slot)];
+        });
         if (!any) continue;
-        for (const auto& y : op->outputs_) on_path[static_cast<std::size_t>(y.slot)] = true;
+        for (const auto& y : entries_[i]->outputs_) {
+            walk.on_path[static_cast<std::size_t>(y.slot)] = true;
+        }
     }
-    return on_path;
 }
 
 Tensor Tape::hooked(int slot, Tensor grad) const {
@@ -161,26 +169,28 @@ void add_to(Tensor& sum, Tensor grad) {
 
 }  // namespace
 
-// One entry: its outputs' gradients in, its inputs' gradients added to theirs.
-void Tape::step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>& on_path,
-                     const std::vector<bool>& wanted) {
+// One entry: its outputs' gradients in, its inputs' gradients added to theirs. False if none came.
+bool Tape::step_back(Op& op, Walk& walk) {
+    const bool any = std::any_of(op.outputs_.begin(), op.outputs_.end(), [&](const auto& y) {
+        return walk.grads[static_cast<std::size_t>(y.slot)].defined();
+    });
+    if (!any || unfold(op, walk)) return any;
     Tensors incoming;
-    bool any = false;
     for (const auto& y : op.outputs_) {
         const auto slot = static_cast<std::size_t>(y.slot);
-        if (grads[slot].defined()) grads[slot] = hooked(y.slot, std::move(grads[slot]));
-        any = any || grads[slot].defined();
+        Tensor& grad = walk.grads[slot];
+        if (grad.defined()) grad = hooked(y.slot, std::move(grad));
         // Complete, and used up here unless somebody asked for it.
-        incoming.push_back(wanted[slot] ? grads[slot] : std::exchange(grads[slot], Tensor()));
+        incoming.push_back(walk.wanted[slot] ? grad : std::exchange(grad, Tensor()));
     }
     op.needs_.assign(op.inputs_.size(), false);
     bool needed = false;
     for (std::size_t i = 0; i < op.inputs_.size(); ++i) {
         const int slot = op.inputs_[i].slot;
-        op.needs_[i] = slot >= 0 && on_path[static_cast<std::size_t>(slot)];
+        op.needs_[i] = slot >= 0 && walk.on_path[static_cast<std::size_t>(slot)];
         needed = needed || op.needs_[i];
     }
-    if (!any || !needed) return;
+    if (!needed) return true;
     const ModulePathGuard path(op.module_path_);
     Tensors outgoing = op.backward(incoming);
     incoming.clear();
@@ -196,8 +206,9 @@ void Tape::step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>
             fail<AutogradError>("{}: backward gave a gradient {} {} for input {}, which is {} {}",
                                 op.described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
         }
-        add_to(grads[static_cast<std::size_t>(x.slot)], std::move(grad));
+        add_to(walk.grads[static_cast<std::size_t>(x.slot)], std::move(grad));
     }
+    return true;
 }
 
 std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
@@ -222,19 +233,19 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                         seed.shape(), y.dtype(), y.shape());
 
     const Recording recording(options.create_graph ? this : nullptr);
-    const bool keep = options.retain || options.create_graph;
-    const std::vector<bool> on_path = reaching(wanted);
-    std::vector<Tensor> grads(slots_.size());
-    grads[static_cast<std::size_t>(start)] = std::move(seed);
-    for (std::size_t i = entries_.size(); i-- > 0;) {
-        const bool touched = std::any_of(
-            entries_[i]->outputs_.begin(), entries_[i]->outputs_.end(),
-            [&](const auto& out) { return grads[static_cast<std::size_t>(out.slot)].defined(); });
-        if (!touched) continue;
-        step_back(*entries_[i], grads, on_path, wanted);
-        if (!keep) entries_[i]->release();
+    Walk walk{{}, wanted, wanted, options.create_graph};
+    walk.cover(slots_.size());
+    find_paths(walk, 0);
+    walk.grads[static_cast<std::size_t>(start)] = std::move(seed);
+    walk_back(0, entries_.size(), walk, options.retain || options.create_graph);
+    return std::move(walk.grads);
+}
+
+void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep) {
+    for (std::size_t i = last; i-- > first;) {
+        const bool touched = step_back(*entries_[i], walk);
+        if (touched && !keep) entries_[i]->release();
     }
-    return grads;
 }
 
 void Tape::backward(const Tensor& loss, const GradientOptions& options) {

@@ -16,6 +16,8 @@
 
 namespace tapestry {
 
+class CheckpointOp;
+
 struct GradientOptions {
     /// dL/dy for the y one starts from; ones if undefined, which needs a y of one element.
     Tensor cotangent = {};
@@ -59,21 +61,44 @@ public:
 
 private:
     friend class Recording;
+    friend Tensors checkpoint(const std::function<Tensors(const Tensors&)>& f,
+                              const Tensors& inputs);
     struct Slot {
         Shape shape;
         DType dtype;
         std::shared_ptr<Leaf> leaf;  // null for what an op computed
-        std::uint64_t version;       // of its storage when it got its slot
+        std::uint64_t version;       // of its storage when it got its slot; a leaf: when last used
+        bool forgotten = false;      // its entry is gone
+    };
+    struct Walk {                   // on the way back, by slot:
+        std::vector<Tensor> grads;  // what has arrived
+        std::vector<bool> wanted;   // is to be kept in the end
+        std::vector<bool> on_path;  // leads to a wanted one
+        bool create_graph;
+        void cover(std::size_t slots);
+    };
+    struct Mark {  // where the tape ended
+        std::size_t entries;
+        std::size_t slots;
     };
 
     int slot_of(const Tensor& x);           // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
     std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
                              const GradientOptions& options);
-    std::vector<bool> reaching(const std::vector<bool>& wanted) const;
-    void step_back(Op& op, std::vector<Tensor>& grads, const std::vector<bool>& on_path,
-                   const std::vector<bool>& wanted);
+    void find_paths(Walk& walk, std::size_t first) const;
+    void walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep);
+    bool step_back(Op& op, Walk& walk);
     Tensor hooked(int slot, Tensor grad) const;
+
+    // For checkpoint(), and defined beside it: entries replaced by one, and that one by them again.
+    void fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensors& inputs,
+              const Tensors& outputs);
+    bool unfold(Op& op, Walk& walk);
+    std::vector<int> run_again(const CheckpointOp& op, const Mark& mark);
+    bool made_since(const Mark& mark, int slot) const;
+    std::map<int, Op::Operand> used_since(const Mark& mark) const;
+    void forget_since(const Mark& mark);
 
     static thread_local Tape* current_;
 

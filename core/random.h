@@ -25,19 +25,16 @@ std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
 class Generator {
 public:
     explicit Generator(std::uint64_t seed) : seed_(seed) {}
+    ~Generator();
+    Generator(const Generator&) = default;
+    Generator& operator=(const Generator&) = default;
 
     std::uint64_t seed() const { return seed_; }
     std::uint64_t offset() const { return offset_; }  ///< counters taken so far
-    void set_state(std::uint64_t seed, std::uint64_t offset) {
-        seed_ = seed;
-        offset_ = offset;
-    }
+    void set_state(std::uint64_t seed, std::uint64_t offset);
 
     /// Takes `count` counters; returns the first of them.
-    std::uint64_t take(std::uint64_t count) {
-        offset_ += count;
-        return offset_ - count;
-    }
+    std::uint64_t take(std::uint64_t count);
 
     /// 64 random bits. Each of these scalar draws takes one counter.
     std::uint64_t next();

@@ -1,4 +1,4 @@
-// tapestry bench: how fast a training step and a matrix product are, here and now.
+// tapestry bench: how fast a training step, a matrix product and writing are, here and now.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
@@ -6,6 +6,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/matmul.h>
@@ -27,6 +28,7 @@ struct BenchSettings {
     GPTConfig model{.vocab = 65};
     std::int64_t batch = 12;
     std::int64_t steps = 50;
+    std::int64_t tokens = 256;
     int threads = num_threads();
     bool json = false;
 };
@@ -140,6 +142,49 @@ int bench_gemm(const BenchSettings& s) {
     return kSuccess;
 }
 
+// ---- writing ------------------------------------------------------------------------------------
+
+// Seconds to write s.tokens tokens at temperature 0, and the tokens.
+std::pair<double, std::vector<std::int64_t>> timed_sample(const GPT& model, const BenchSettings& s,
+                                                          bool cache) {
+    Generator generator(1);
+    const SampleOptions options{.tokens = s.tokens, .temperature = 0, .cache = cache};
+    const auto start = std::chrono::steady_clock::now();
+    auto ids = sample(model, {0}, options, generator);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    return {taken.count(), std::move(ids)};
+}
+
+int bench_sample(const BenchSettings& s) {
+    set_num_threads(s.threads);
+    check_memory(s.model, 1);
+    Generator generator(1);
+    GPT model(s.model, generator);
+    model.eval();
+    timed_sample(model, s, true);  // warm-up
+    const auto [with, ids] = timed_sample(model, s, true);
+    const auto [without, same] = timed_sample(model, s, false);
+    const auto count = static_cast<double>(s.tokens);
+    // The least that one token needs: every weight read once. Embeddings are looked up, not read.
+    const double bytes =
+        4 * static_cast<double>(model.parameter_count() - s.model.context * s.model.dim);
+    if (s.json) {
+        const Json json{{"tokens_per_s", count / with},
+                        {"tokens_per_s_without_cache", count / without},
+                        {"gb_per_s", bytes * count / with / 1e9},
+                        {"same_tokens", ids == same},
+                        {"threads", num_threads()}};
+        fmt::print("{}\n", json.dump());
+    } else {
+        fmt::print(
+            "{} parameters, {} threads: {:.0f} tokens/s ({:.1f} GB/s of weights); without "
+            "the cache {:.0f} tokens/s, {} tokens\n",
+            model.parameter_count(), num_threads(), count / with, bytes * count / with / 1e9,
+            count / without, ids == same ? "the same" : "other");
+    }
+    return kSuccess;
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run) {
@@ -163,6 +208,15 @@ void add_bench(CLI::App& app, Run& run) {
     add_threads(gemm, s->threads);
     gemm.add_flag("--json", s->json, "Print one JSON object");
     gemm.callback([s, &run] { run = [s] { return bench_gemm(*s); }; });
+
+    CLI::App& sample = *bench.add_subcommand("sample", "Writing tokens one at a time");
+    add_model_options(sample, s->model, s->batch);
+    sample.add_option("--tokens", s->tokens, "Tokens to write")
+        ->capture_default_str()
+        ->check(count_from(1));
+    add_threads(sample, s->threads);
+    sample.add_flag("--json", s->json, "Print one JSON object");
+    sample.callback([s, &run] { run = [s] { return bench_sample(*s); }; });
 }
 
 }  // namespace tapestry::cli

@@ -59,7 +59,9 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     : Module("GPT"),
       token_embedding(checked(config).vocab, config.dim, generator),
       embedding_dropout(config.dropout, generator),
-      blocks({.layers = config.layers, .layer = layer_config(config)}, generator),
+      blocks(
+          {.layers = config.layers, .layer = layer_config(config), .checkpoint = config.checkpoint},
+          generator),
       final_norm(config.dim, config.norm_eps, config.bias),
       head(config.dim, config.vocab, false, generator),
       config_(config) {

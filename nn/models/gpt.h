@@ -19,7 +19,8 @@ struct GPTConfig {
     Positions positions = Positions::learned;
     double norm_eps = 1e-5;
     bool bias = true;
-    bool tied_head = true;  ///< the head's weight is the token embedding's
+    bool tied_head = true;    ///< the head's weight is the token embedding's
+    bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
 };
 
 /// Bytes that training takes at the most: parameters, their gradients, two moments, and what the

@@ -1,3 +1,4 @@
+#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/nn/transformer/per_layer.h>
 #include <tapestry/ops/arithmetic.h>
@@ -44,7 +45,8 @@ Tensor EncoderLayer::operator()(const Tensor& x, const EncoderLayerInputs& input
 
 std::string EncoderLayer::settings() const { return norm_first_ ? "norm first" : "norm last"; }
 
-Encoder::Encoder(const EncoderConfig& config, Generator& generator) : Module("Encoder") {
+Encoder::Encoder(const EncoderConfig& config, Generator& generator)
+    : Module("Encoder"), checkpoint_(config.checkpoint) {
     require(config.layers >= 1, "Encoder: {} layers; at least 1 is needed", config.layers);
     for (std::int64_t i = 0; i < config.layers; ++i) {
         layers.push_back(std::make_unique<EncoderLayer>(config.layer, generator));
@@ -58,11 +60,20 @@ Encoder::Encoder(const EncoderConfig& config, Generator& generator) : Module("En
 
 Tensor Encoder::operator()(const Tensor& x, const EncoderInputs& inputs) const {
     const ModuleScope scope(name());
+    const bool plain = inputs.caches == nullptr && inputs.records == nullptr;
     Tensor y = x;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        y = (*layers[i])(y, {.mask = inputs.mask,
-                             .cache = of_layer("Encoder", inputs.caches, i, layers.size()),
-                             .record = of_layer("Encoder", inputs.records, i, layers.size())});
+        const EncoderLayer& layer = *layers[i];
+        if (checkpoint_ && plain) {
+            const auto run = [&layer](const Tensors& t) {
+                return Tensors{layer(t[0], {.mask = t[1]})};
+            };
+            y = checkpoint(run, {y, inputs.mask})[0];
+            continue;
+        }
+        y = layer(y, {.mask = inputs.mask,
+                      .cache = of_layer("Encoder", inputs.caches, i, layers.size()),
+                      .record = of_layer("Encoder", inputs.records, i, layers.size())});
     }
     return norm ? (*norm)(y) : y;  // [B, T, C]
 }

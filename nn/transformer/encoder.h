@@ -61,6 +61,10 @@ struct EncoderConfig {
     std::int64_t layers = 6;
     TransformerLayerConfig layer = {};
     bool final_norm = false;  ///< one more norm at the end, which norm_first layers need
+    /// In training keep the input of each layer alone and compute the rest again on the way back
+    /// (autograd/checkpoint.h): a third more time for a fraction of the memory, the same bits.
+    /// Calls with caches or records do not.
+    bool checkpoint = false;
 };
 
 /// What a stack of layers may be given besides x.
@@ -80,6 +84,9 @@ public:
     /// Throws ValueError for fewer than one layer.
     explicit Encoder(const EncoderConfig& config, Generator& generator = default_generator());
     Tensor operator()(const Tensor& x, const EncoderInputs& inputs = {}) const;
+
+private:
+    bool checkpoint_;
 };
 
 }  // namespace tapestry

@@ -22,9 +22,10 @@
 // of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives 238; with 192 x 512 chunks
 // instead of 96 x 256, 246.
 //
-// B is always packed: it costs 2% at 64 rows of A (9% where it is transposed on the way), settles
-// transposition and ragged edges (padded with zeros) at once, and lets the tile read it in one
-// stream. A is read in place, one number at a time, so its strides hardly matter; but see read_a.
+// A row or a few go another way: gemm_few_rows.h. Otherwise B is packed: it costs 2% at 64 rows of
+// A (9% where it is transposed on the way), settles transposition and ragged edges (padded with
+// zeros) at once, and lets the tile read it in one stream. A is read in place, one number at a
+// time, so its strides hardly matter; but see read_a.
 //
 // What an element's bits depend on: the sums over each block of k run in the order of k, whatever
 // tile or chunk the element falls in, and blocks are added in order. The number of threads, and
@@ -33,6 +34,7 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
+#include <tapestry/ops/kernels/gemm_few_rows.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
 #include <tapestry/ops/kernels/gemm_tile.h>
 
@@ -217,17 +219,22 @@ void gemm_in_blocks(const GemmArguments<T>& g, std::int64_t wanted_chunks, const
 /// The product on the calling thread alone, for callers already inside a parallel loop.
 template <class T>
 void gemm_serial(const GemmArguments<T>& g) {
-    gemm_in_blocks(g, 1, [](std::int64_t count, const auto& f) {
+    const auto loop = [](std::int64_t count, const auto& f) {
         for (std::int64_t i = 0; i < count; ++i) f(i);
-    });
+    };
+    if (has_few_rows(g)) return gemm_of_few_rows(g, loop);
+    gemm_in_blocks(g, 1, loop);
 }
 
 /// The product on all threads, if it is large enough to be worth it. Same bits as gemm_serial.
 template <class T>
 void gemm(const GemmArguments<T>& g) {
-    if (g.m * g.n * g.k < kParallelWork) return gemm_serial(g);
-    gemm_in_blocks(g, kParallelChunks,
-                   [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); });
+    const bool few = has_few_rows(g);
+    const bool worth_it = few ? g.n * g.k >= kParallelReading : g.m * g.n * g.k >= kParallelWork;
+    if (!worth_it) return gemm_serial(g);
+    const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
+    if (few) return gemm_of_few_rows(g, loop);
+    gemm_in_blocks(g, kParallelChunks, loop);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

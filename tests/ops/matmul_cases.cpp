@@ -68,6 +68,26 @@ OpCase one_product_row() {
     return row;
 }
 
+// A row or a few, and B in both orders: gemm_few_rows.h. Tails in every direction.
+OpCase few_rows_row(bool transposed) {
+    OpCase row = op_case(
+        "matmul", transposed ? "few rows, transposed" : "few rows",
+        [transposed](const Tensors& x) {
+            return matmul(x[0], transposed ? transpose(x[1], 0, 1) : x[1]);
+        },
+        [transposed](const auto& x) {
+            return reference::matmul(x[0], transposed ? reference::transpose(x[1], 0, 1) : x[1]);
+        },
+        {});
+    const auto sample = [transposed](std::int64_t m, std::int64_t k, std::int64_t n) {
+        return Sample{{{m, k}}, transposed ? Input{{n, k}} : Input{{k, n}}};
+    };
+    row.samples = {sample(1, 9, 70), sample(2, 37, 5), sample(4, 3, 33), sample(1, 1, 1),
+                   sample(3, 0, 2)};
+    row.large = sample(3, 700, 900);
+    return row;
+}
+
 OpCase broadcast_row() {
     OpCase row = op_case(
         "matmul", "one matrix for a batch", [](const Tensors& x) { return matmul(x[0], x[1]); },
@@ -162,7 +182,8 @@ OpCase linear_row() {
 }  // namespace
 
 std::vector<OpCase> matmul_cases() {
-    std::vector<OpCase> rows{matmul_row(), one_product_row(), broadcast_row(), linear_row()};
+    std::vector<OpCase> rows{matmul_row(),       one_product_row(), few_rows_row(false),
+                             few_rows_row(true), broadcast_row(),   linear_row()};
     for (OpCase& row : vector_rows()) rows.push_back(std::move(row));
     rows.push_back(op_case(
         "linear", "no bias", [](const Tensors& x) { return linear(x[0], x[1]); },

@@ -1,0 +1,44 @@
+// The places where a generator changes, and the log that is told of it.
+#include <tapestry/core/generator_log.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+
+thread_local GeneratorLog* GeneratorLog::current_ = nullptr;
+
+GeneratorLog::GeneratorLog() : outer_(std::exchange(current_, this)) {}
+GeneratorLog::~GeneratorLog() { current_ = outer_; }
+
+void GeneratorLog::note(Generator& generator) {
+    for (GeneratorLog* log = current_; log != nullptr; log = log->outer_) {
+        const bool known =
+            std::any_of(log->states_.begin(), log->states_.end(),
+                        [&](const State& state) { return state.generator == &generator; });
+        if (!known) log->states_.push_back({&generator, generator.seed(), generator.offset()});
+    }
+}
+
+void GeneratorLog::forget(const Generator& generator) {
+    for (GeneratorLog* log = current_; log != nullptr; log = log->outer_) {
+        std::erase_if(log->states_,
+                      [&](const State& state) { return state.generator == &generator; });
+    }
+}
+
+Generator::~Generator() { GeneratorLog::forget(*this); }
+
+void Generator::set_state(std::uint64_t seed, std::uint64_t offset) {
+    GeneratorLog::note(*this);
+    seed_ = seed;
+    offset_ = offset;
+}
+
+std::uint64_t Generator::take(std::uint64_t count) {
+    GeneratorLog::note(*this);
+    offset_ += count;
+    return offset_ - count;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,133 @@
+// C = A B where A has a row or a few: a model that writes one token at a time does nothing else.
+//
+// Each number of B is used so few times that memory, not arithmetic, sets the pace, and packing B
+// would triple the traffic. So B is read in place, once, in the order in which it lies:
+//
+//     b_row = 1  (x W^T, a linear layer)    C[i, j] is the dot product of two runs of memory
+//     b_col = 1  (P V, attention's values)  C[i, :] is a sum of rows of B
+//
+// Columns are shared among the threads in blocks of a fixed size; each element is summed by one of
+// them, in the order of k.
+#pragma once
+
+#include <tapestry/ops/kernels/gemm_arguments.h>
+#include <tapestry/ops/kernels/simd.h>
+
+namespace tapestry::kernels::TAPESTRY_ISA_NAME {
+
+/// From 5 rows on packing pays: at 384 x 1536 it is even at 4 to 6.
+inline constexpr std::int64_t kFewRows = 4;
+/// Elements of B from which a second thread pays: reading 10^5 floats takes 10 microseconds.
+inline constexpr std::int64_t kParallelReading = 100'000;
+/// Columns per block: of dot products, a few rows of B; of sums, 8 vectors side by side.
+inline constexpr std::int64_t kDotColumns = 32;
+inline constexpr int kSumVectors = 8;
+
+template <class T>
+bool has_few_rows(const GemmArguments<T>& g) {
+    return g.m <= kFewRows && ((g.b_row == 1 && g.a_col == 1) || g.b_col == 1);
+}
+
+template <class T>
+void finish_element(const GemmArguments<T>& g, std::int64_t i, std::int64_t j, T sum) {
+    T& c = g.c[i * g.c_row + j];
+    if (g.bias != nullptr) sum += g.bias[j];
+    c = g.accumulate ? c + sum : sum;
+}
+
+/// sums[c] = sum_p x[p] y[c * stride + p], 0 <= p < n, for `Columns` runs at once: their loads are
+/// in flight together, and two sums each hide the latency of the FMA.
+template <class T, int Columns>
+void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T* sums) {
+    Batch<T> even[Columns], odd[Columns];
+    for (int c = 0; c < Columns; ++c) even[c] = odd[c] = Batch<T>(T(0));
+    std::int64_t p = 0;
+    for (; p + 2 * kLanes<T> <= n; p += 2 * kLanes<T>) {
+        const Batch<T> x0 = load(x + p), x1 = load(x + p + kLanes<T>);
+#pragma GCC unroll 4
+        for (int c = 0; c < Columns; ++c) {
+            const T* const run = y + c * stride + p;
+            even[c] = fma(x0, load(run), even[c]);
+            odd[c] = fma(x1, load(run + kLanes<T>), odd[c]);
+        }
+    }
+    for (; p < n; p += kLanes<T>) {
+        const std::int64_t rest = n - p;
+        const bool whole = rest >= kLanes<T>;
+        const Batch<T> x0 = whole ? load(x + p) : load_partial(x + p, rest);
+        for (int c = 0; c < Columns; ++c) {
+            const T* const run = y + c * stride + p;
+            even[c] = fma(x0, whole ? load(run) : load_partial(run, rest), even[c]);
+        }
+    }
+    for (int c = 0; c < Columns; ++c) sums[c] = reduce_add(even[c] + odd[c]);
+}
+
+/// Columns begin .. end of C, b_row = 1.
+template <class T>
+void few_rows_by_dot_products(const GemmArguments<T>& g, std::int64_t begin, std::int64_t end) {
+    constexpr int kColumns = 4;
+    T sums[kColumns];
+    std::int64_t j = begin;
+    for (; j + kColumns <= end; j += kColumns) {
+        for (std::int64_t i = 0; i < g.m; ++i) {  // these columns of B are in the L1 cache now
+            dot_products<T, kColumns>(g.a + i * g.a_row, g.b + j * g.b_col, g.b_col, g.k, sums);
+            for (int c = 0; c < kColumns; ++c) finish_element(g, i, j + c, sums[c]);
+        }
+    }
+    for (; j < end; ++j) {
+        for (std::int64_t i = 0; i < g.m; ++i) {
+            dot_products<T, 1>(g.a + i * g.a_row, g.b + j * g.b_col, g.b_col, g.k, sums);
+            finish_element(g, i, j, sums[0]);
+        }
+    }
+}
+
+/// Columns begin .. begin + width of C, width at most kSumVectors vectors, b_col = 1.
+template <class T>
+void few_rows_by_sums(const GemmArguments<T>& g, std::int64_t begin, std::int64_t width) {
+    alignas(64) T sums[kSumVectors * kLanes<T>];
+    const std::int64_t whole = width / kLanes<T>, rest = width % kLanes<T>;
+    for (std::int64_t i = 0; i < g.m; ++i) {
+        Batch<T> sum[kSumVectors];
+        for (int v = 0; v < kSumVectors; ++v) sum[v] = Batch<T>(T(0));
+        for (std::int64_t p = 0; p < g.k; ++p) {
+            const Batch<T> x(g.a[i * g.a_row + p * g.a_col]);
+            const T* const row = g.b + p * g.b_row + begin;
+            if (whole == kSumVectors) {
+#pragma GCC unroll 8
+                for (int v = 0; v < kSumVectors; ++v) {
+                    sum[v] = fma(x, load(row + v * kLanes<T>), sum[v]);
+                }
+                continue;
+            }
+            for (std::int64_t v = 0; v < whole; ++v) {
+                sum[v] = fma(x, load(row + v * kLanes<T>), sum[v]);
+            }
+            if (rest > 0) {
+                const std::int64_t at = whole * kLanes<T>;
+                sum[whole] = fma(x, load_partial(row + at, rest), sum[whole]);
+            }
+        }
+        for (int v = 0; v < kSumVectors; ++v) store(sums + v * kLanes<T>, sum[v]);
+        for (std::int64_t j = 0; j < width; ++j) finish_element(g, i, begin + j, sums[j]);
+    }
+}
+
+/// loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
+template <class T, class Loop>
+void gemm_of_few_rows(const GemmArguments<T>& g, const Loop& loop) {
+    const bool dots = g.b_row == 1 && g.a_col == 1;
+    const std::int64_t width = dots ? kDotColumns : kSumVectors * kLanes<T>;
+    loop((g.n + width - 1) / width, [&g, dots, width](std::int64_t block) {
+        const std::int64_t begin = block * width;
+        const std::int64_t end = begin + width < g.n ? begin + width : g.n;
+        if (dots) {
+            few_rows_by_dot_products(g, begin, end);
+        } else {
+            few_rows_by_sums(g, begin, end - begin);
+        }
+    });
+}
+
+}  // namespace tapestry::kernels::TAPESTRY_ISA_NAME
