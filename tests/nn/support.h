@@ -94,7 +94,9 @@ inline void check_module_gradients(Module& module, const TensorFunction& f, Tens
         cotangent = random(y.shape(), 77);
         tape.backward(y, {.cotangent = cotangent});
     }
-    for (auto& [name, leaf] : leaves) {
+    for (auto& named : leaves) {
+        const std::string& name = named.first;  // clang 14: no structured bindings in lambdas
+        Tensor& leaf = named.second;
         REQUIRE_MESSAGE(leaf.grad().defined(), name);
         const auto gradient = leaf.grad().to_vector<double>();
         const auto before = leaf.to_vector<double>();

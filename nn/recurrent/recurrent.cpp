@@ -1,0 +1,179 @@
+// Time comes first in here: with rows [T B, I] in the order of time, the steps of a layer are
+// adjacent pieces of one product.
+#include <tapestry/core/create.h>
+#include <tapestry/nn/attention/masks.h>
+#include <tapestry/nn/recurrent/gru.h>
+#include <tapestry/nn/recurrent/lengths.h>
+#include <tapestry/nn/recurrent/lstm.h>
+#include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/join.h>
+#include <tapestry/ops/masking.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+
+Recurrent::Recurrent(std::string kind, std::int64_t gates, const RecurrentConfig& config,
+                     Generator& generator)
+    : Module(std::move(kind)), config_(config), dropout_(config.dropout, generator) {
+    require(config.input > 0 && config.hidden > 0 && config.layers > 0,
+            "{}: input {}, hidden {} and layers {} must be positive", this->kind(), config.input,
+            config.hidden, config.layers);
+    const std::int64_t hidden = config.hidden;
+    const double bound = 1 / std::sqrt(static_cast<double>(hidden));
+    const auto start = [&](const Shape& shape) { return uniform(shape, -bound, bound, generator); };
+
+    weights.resize(static_cast<std::size_t>(config.layers * directions()));  // they stay there
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        const std::int64_t layer = static_cast<std::int64_t>(i) / directions();
+        const bool reverse = static_cast<std::int64_t>(i) % directions() == 1;
+        RecurrentWeights& w = weights[i];
+        w.weight_ih = start({gates * hidden, layer == 0 ? config.input : directions() * hidden});
+        w.weight_hh = start({gates * hidden, hidden});
+        if (config.bias) w.bias_ih = start({gates * hidden});
+        if (config.bias) w.bias_hh = start({gates * hidden});
+
+        const std::string suffix = fmt::format("_l{}{}", layer, reverse ? "_reverse" : "");
+        register_parameter("weight_ih" + suffix, w.weight_ih);
+        register_parameter("weight_hh" + suffix, w.weight_hh);
+        register_parameter("bias_ih" + suffix, w.bias_ih);
+        register_parameter("bias_hh" + suffix, w.bias_hh);
+    }
+    register_module("dropout", dropout_);
+}
+
+// ---- sequences that end before the last step ----------------------------------------------------
+
+struct Recurrent::Padding {
+    Tensor rows;   // bool [T B, 1]: true past a sequence's end; undefined if all have T steps
+    Tensors real;  // T times bool [B, 1]: goes on at this step; undefined where all do
+
+    Padding(std::string_view owner, const Tensor& lengths, std::int64_t batch, std::int64_t steps)
+        : real(static_cast<std::size_t>(steps)) {
+        if (!lengths.defined()) return;
+        const auto numbers = checked_lengths(owner, lengths, batch, steps);
+        const std::int64_t shortest = *std::min_element(numbers.begin(), numbers.end());
+        if (shortest == steps) return;
+        const Tensor mask =  // [T, B]
+            transpose(reshape(length_mask(lengths, steps), {batch, steps}), 0, 1);
+        rows = reshape(logical_not(mask), {steps * batch, 1});
+        for (std::int64_t t = shortest; t < steps; ++t) {
+            real[static_cast<std::size_t>(t)] = reshape(slice(mask, 0, t, t + 1), {batch, 1});
+        }
+    }
+
+    Tensor zeroed(const Tensor& x) const { return rows.defined() ? masked_fill(x, rows, 0) : x; }
+};
+
+// ---- layers, directions, steps ------------------------------------------------------------------
+
+void Recurrent::check(const Tensor& x, const RecurrentInputs& inputs) const {
+    require<ShapeError>(x.defined() && x.rank() == 3 && x.size(2) == config_.input,
+                        "{}: needs x [B, T, {}], got {}", kind(), config_.input, x.shape());
+    require<ShapeError>(x.size(0) > 0, "{}: the batch is empty: x is {}", kind(), x.shape());
+    require<ShapeError>(x.size(1) > 0, "{}: the sequences are empty: x is {}", kind(), x.shape());
+    check_same_dtype(kind(), x, weights[0].weight_ih);
+
+    const Tensor& h = inputs.state.h;
+    const Tensor& c = inputs.state.c;
+    require(has_cell() || !c.defined(), "{}: got a cell state c, it has none", kind());
+    require(!has_cell() || h.defined() == c.defined(), "{}: got {} but not {} of the state", kind(),
+            h.defined() ? "h" : "c", h.defined() ? "c" : "h");
+    const Shape wanted{config_.layers * directions(), x.size(0), config_.hidden};
+    for (const Tensor* part : {&h, &c}) {
+        if (!part->defined()) continue;
+        require<ShapeError>(part->shape() == wanted, "{}: the state {} is {}, not {}", kind(),
+                            part == &h ? "h" : "c", part->shape(), wanted);
+        check_same_dtype(kind(), *part, x);
+    }
+}
+
+// One state [B, H] for each layer and direction.
+std::vector<RecurrentState> Recurrent::initial_states(const Tensor& x,
+                                                      const RecurrentState& given) const {
+    const std::int64_t batch = x.size(0), hidden = config_.hidden;
+    std::vector<RecurrentState> states(weights.size());
+    const auto fill = [&](const Tensor& all, Tensor RecurrentState::*part) {
+        const Tensors pieces = all.defined() ? split(all, 1, 0) : Tensors();
+        const Tensor zero = pieces.empty() ? zeros({batch, hidden}, x.dtype()) : Tensor();
+        for (std::size_t i = 0; i < states.size(); ++i) {
+            states[i].*part = pieces.empty() ? zero : reshape(pieces[i], {batch, hidden});
+        }
+    };
+    fill(given.h, &RecurrentState::h);
+    if (has_cell()) fill(given.c, &RecurrentState::c);
+    return states;
+}
+
+// One layer in one direction: rows [T B, I] -> [T B, H]; `state` goes from the first to the last.
+// Read backwards, a sequence keeps its initial state until its own last step comes.
+Tensor Recurrent::run(const Tensor& rows, std::int64_t batch, std::size_t index,
+                      const Padding& padding, RecurrentState& state) const {
+    const RecurrentWeights& w = weights[index];
+    const bool backwards = static_cast<std::int64_t>(index) % directions() == 1;
+    const Tensors xs = split(linear(rows, w.weight_ih, w.bias_ih), batch, 0);  // T times [B, G H]
+    Tensors outputs(xs.size());
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+        const std::size_t t = backwards ? xs.size() - 1 - i : i;
+        RecurrentState next = step(xs[t], state, w);
+        if (const Tensor& real = padding.real[t]; real.defined()) {
+            next.h = where(real, next.h, state.h);
+            if (has_cell()) next.c = where(real, next.c, state.c);
+        }
+        state = next;
+        outputs[t] = state.h;  // [B, H]
+    }
+    return padding.zeroed(concat(outputs, 0));
+}
+
+RecurrentOutput Recurrent::operator()(const Tensor& x, const RecurrentInputs& inputs) const {
+    const ModuleScope scope(name());
+    check(x, inputs);
+    const std::int64_t batch = x.size(0), steps = x.size(1);
+    const Padding padding(kind(), inputs.lengths, batch, steps);
+    std::vector<RecurrentState> states = initial_states(x, inputs.state);
+
+    Tensor rows = reshape(transpose(x, 0, 1), {steps * batch, config_.input});
+    rows = padding.zeroed(rows);
+    for (std::size_t i = 0; i < weights.size();) {
+        if (i > 0) rows = dropout_(rows);  // [T B, D H]
+        Tensors both;
+        for (std::int64_t d = 0; d < directions(); ++d, ++i) {
+            both.push_back(run(rows, batch, i, padding, states[i]));
+        }
+        rows = both.size() == 1 ? both[0] : concat(both, -1);
+    }
+    const auto stacked = [&](Tensor RecurrentState::*part) {
+        Tensors parts;
+        for (const RecurrentState& state : states) parts.push_back(state.*part);
+        return stack(parts, 0);
+    };
+    const Tensor output = reshape(rows, {steps, batch, directions() * config_.hidden});
+    return {transpose(output, 0, 1),
+            {stacked(&RecurrentState::h), has_cell() ? stacked(&RecurrentState::c) : Tensor()}};
+}
+
+std::string Recurrent::settings() const {
+    return fmt::format("{} -> {}{}{}", config_.input, config_.hidden,
+                       config_.layers == 1 ? "" : fmt::format(", {} layers", config_.layers),
+                       config_.bidirectional ? ", bidirectional" : "");
+}
+
+std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentConfig& config,
+                                          Generator& generator) {
+    switch (cell) {
+        case RecurrentCell::rnn:
+            return std::make_unique<RNN>(config, RNNActivation::tanh, generator);
+        case RecurrentCell::gru: return std::make_unique<GRU>(config, generator);
+        case RecurrentCell::lstm: return std::make_unique<LSTM>(config, generator);
+    }
+    fail("make_recurrent: there is no such cell");
+}
+
+}  // namespace tapestry

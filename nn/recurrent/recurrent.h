@@ -1,0 +1,99 @@
+// What RNN, GRU and LSTM share: layers on top of each other, each read forwards, or forwards and
+// backwards, over sequences of different lengths. What they differ in is one step, a function of
+// the input at time t and of the state after time t - 1; read next: rnn.h, lstm.h, gru.h.
+//
+// Parameters are named as PyTorch's, weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and so on
+// for each layer, with "_reverse" for the direction that reads backwards.
+#pragma once
+
+#include <tapestry/nn/dropout.h>
+
+#include <memory>
+
+namespace tapestry {
+
+struct RecurrentConfig {
+    std::int64_t input = 0;   ///< I, size of the vectors that come in
+    std::int64_t hidden = 0;  ///< H, size of the state
+    std::int64_t layers = 1;
+    bool bidirectional = false;
+    double dropout = 0;  ///< on what goes from one layer to the next, in training
+    bool bias = true;
+};
+
+/// What is carried from step to step: h, and the LSTM's cell c (undefined in the others). [B, H] in
+/// one layer; of a whole module [layers D, B, H], D directions in each layer, forwards first.
+struct RecurrentState {
+    Tensor h = {};
+    Tensor c = {};
+};
+
+struct RecurrentInputs {
+    RecurrentState state = {};  ///< before the first step; zeros if undefined
+    Tensor lengths = {};        ///< i64 [B]: real steps of each sequence; all T if undefined
+};
+
+struct RecurrentOutput {
+    Tensor output;         ///< [B, T, D H]: the last layer's h at every step, forwards | backwards
+    RecurrentState state;  ///< after the last step
+};
+
+/// One layer in one direction. G gates: 1 in an RNN, 3 in a GRU, 4 in an LSTM.
+struct RecurrentWeights {
+    Tensor weight_ih;  // [G H, I], in the layers above [G H, D H]
+    Tensor weight_hh;  // [G H, H]
+    Tensor bias_ih;    // [G H], undefined if there is none
+    Tensor bias_hh;    // [G H]
+};
+
+/// x [B, T, I] -> [B, T, D H] and the final state. All weights are uniform in +-1/sqrt(H) at the
+/// start, as PyTorch's.
+///
+/// With `lengths`, the result is that of each sequence alone (PyTorch's pack_padded_sequence): past
+/// its end a sequence's state stays as it is and its output is 0, and the backward direction begins
+/// at its own last step. What stands in x past the end is not looked at.
+///
+/// The products with weight_ih of all steps are one; those with weight_hh, T one after the other.
+///
+/// Throws ShapeError for x that is not [B, T, I] or is empty, and for a state of another shape;
+/// DTypeError; ValueError for a length outside 1 .. T.
+class Recurrent : public Module {
+public:
+    std::vector<RecurrentWeights> weights;  ///< [layers D]: layer by layer, forwards first
+
+    RecurrentOutput operator()(const Tensor& x, const RecurrentInputs& inputs = {}) const;
+
+    const RecurrentConfig& config() const { return config_; }
+    /// D: 2 if bidirectional, else 1.
+    std::int64_t directions() const { return config_.bidirectional ? 2 : 1; }
+    /// Does the state have a c?
+    virtual bool has_cell() const { return false; }
+    std::string settings() const override;
+
+protected:
+    /// Throws ValueError for sizes that are not positive and a dropout that is no probability.
+    Recurrent(std::string kind, std::int64_t gates, const RecurrentConfig& config,
+              Generator& generator);
+
+    /// The state after one step: `x` [B, G H] is W_ih x_t + b_ih, `state` [B, H].
+    virtual RecurrentState step(const Tensor& x, const RecurrentState& state,
+                                const RecurrentWeights& w) const = 0;
+
+private:
+    struct Padding;
+    void check(const Tensor& x, const RecurrentInputs& inputs) const;
+    std::vector<RecurrentState> initial_states(const Tensor& x, const RecurrentState& given) const;
+    Tensor run(const Tensor& rows, std::int64_t batch, std::size_t index, const Padding& padding,
+               RecurrentState& state) const;
+
+    RecurrentConfig config_;
+    Dropout dropout_;
+};
+
+enum class RecurrentCell { rnn, gru, lstm };
+
+/// An RNN (with tanh), GRU or LSTM, for those who leave the choice to a setting.
+std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentConfig& config,
+                                          Generator& generator = default_generator());
+
+}  // namespace tapestry
