@@ -17,6 +17,7 @@ using Run = std::function<int()>;
 void add_train(CLI::App& app, Run& run);
 void add_sample(CLI::App& app, Run& run);
 void add_eval(CLI::App& app, Run& run);
+void add_export(CLI::App& app, Run& run);
 void add_gradcheck(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);

@@ -1,7 +1,8 @@
-// tapestry eval: how well a trained model predicts a text.
+// tapestry eval: how well a trained model predicts a text, or a sequence of token ids.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/tokens.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
@@ -18,21 +19,26 @@ namespace {
 struct EvalSettings {
     std::string model;
     std::string text;
+    std::string tokens;
     EvaluateOptions options{.batches = 200, .batch = 12};
     std::uint64_t seed = 1337;
     int threads = num_threads();
     bool json = false;
 };
 
-int run_eval(const EvalSettings& s) {
-    set_num_threads(s.threads);
-    const LoadedModel loaded = load_model(s.model);
-    const std::string text = read_text(s.text);
-    const TextData data(loaded.tokenizer.encode(text, s.text), {.name = s.text});
-    Generator generator(s.seed);
-    const double loss = evaluate(*loaded.model, data, Split::all, s.options, generator);
+void check_finite(double loss) {
     require<DivergedError>(std::isfinite(loss), "eval: the loss is {}: the model has diverged",
                            loss);
+}
+
+// Random pieces of a text.
+void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
+    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
+    const std::string text = read_text(s.text);
+    const TextData data(tokenizer.encode(text, s.text), {.name = s.text});
+    Generator generator(s.seed);
+    const double loss = evaluate(*loaded.model, data, Split::all, s.options, generator);
+    check_finite(loss);
     const std::int64_t tokens =
         s.options.batches * s.options.batch * loaded.model->config().context;
     if (s.json) {
@@ -40,9 +46,30 @@ int run_eval(const EvalSettings& s) {
             {"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", tokens}};
         fmt::print("{}\n", json.dump());
     } else {
-        fmt::print("loss {:.4f} nats per character (perplexity {:.3f}) over {} characters of {}\n",
-                   loss, std::exp(loss), tokens, s.text);
+        const char* unit = unit_of(tokenizer);
+        fmt::print("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}\n", loss, unit,
+                   std::exp(loss), tokens, unit, s.text);
     }
+}
+
+// All of a sequence, window after window.
+void eval_tokens(const EvalSettings& s, const LoadedModel& loaded) {
+    GPT& model = *loaded.model;
+    const WindowLoss result = evaluate_windows(model, read_tokens(s.tokens, model.config().vocab));
+    check_finite(result.loss);
+    if (s.json) {
+        const nlohmann::ordered_json json{{"loss", result.loss}, {"tokens", result.tokens}};
+        fmt::print("{}\n", json.dump());
+    } else {
+        fmt::print("loss {:.4f} nats per token (perplexity {:.3f}) over {} tokens of {}\n",
+                   result.loss, std::exp(result.loss), result.tokens, s.tokens);
+    }
+}
+
+int run_eval(const EvalSettings& s) {
+    set_num_threads(s.threads);
+    const LoadedModel loaded = load_model(s.model);
+    s.tokens.empty() ? eval_text(s, loaded) : eval_tokens(s, loaded);
     return kSuccess;
 }
 
@@ -51,15 +78,24 @@ int run_eval(const EvalSettings& s) {
 void add_eval(CLI::App& app, Run& run) {
     auto s = std::make_shared<EvalSettings>();
     CLI::App& command = *app.add_subcommand("eval", "Measure a trained model's loss on a text");
-    command.add_option("--model", s->model, "Directory that `tapestry train` wrote")->required();
-    command.add_option("--text", s->text, "UTF-8 text")->required();
-    command.add_option("--batches", s->options.batches, "Random batches of 12 pieces of the text")
-        ->capture_default_str()
-        ->check(count_from(1));
+    add_model_directory(command, s->model);
+    CLI::Option* text = command.add_option("--text", s->text, "UTF-8 text");
+    CLI::Option* tokens = command.add_option(
+        "--tokens", s->tokens,
+        "Instead of a text: a file of token ids, all of it, in windows of the model's context");
+    CLI::Option* batches =
+        command
+            .add_option("--batches", s->options.batches, "Random batches of 12 pieces of the text")
+            ->capture_default_str()
+            ->check(count_from(1));
+    tokens->excludes(text)->excludes(batches);
     add_seed(command, s->seed, "Of the choice of pieces");
     add_threads(command, s->threads);
     command.add_flag("--json", s->json, "Print one JSON object");
-    command.callback([s, &run] { run = [s] { return run_eval(*s); }; });
+    command.callback([s, text, tokens, &run] {
+        if (text->count() == 0 && tokens->count() == 0) throw CLI::RequiredError("--text");
+        run = [s] { return run_eval(*s); };
+    });
 }
 
 }  // namespace tapestry::cli

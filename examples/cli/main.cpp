@@ -58,6 +58,7 @@ int run_command(int argc, char** argv) {
     add_train(app, run);
     add_sample(app, run);
     add_eval(app, run);
+    add_export(app, run);
     add_gradcheck(app, run);
     add_bench(app, run);
     add_info(app, run);

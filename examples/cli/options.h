@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/gpt.h>
+#include <tapestry/nn/io/model_directory.h>
 
 #include <CLI/CLI.hpp>
 
@@ -48,6 +48,28 @@ inline void add_seed(CLI::App& command, std::uint64_t& seed, const std::string& 
 inline CLI::Option* add_threads(CLI::App& command, int& threads) {
     return command.add_option("--threads", threads, "Threads; default: one per core")
         ->check(CLI::Range(1, 1024));
+}
+
+inline CLI::Option* add_model_directory(CLI::App& command, std::string& model) {
+    return command
+        .add_option("--model", model,
+                    "Directory that `tapestry train` wrote, or a GPT-2 of "
+                    "Hugging Face's (config.json, model.safetensors)")
+        ->required();
+}
+
+/// Throws ValueError if the model, which came from this directory, has none.
+inline const Tokenizer& tokenizer_of(const LoadedModel& loaded, const std::string& directory) {
+    require(loaded.tokenizer != nullptr,
+            "{}: the model has no tokenizer (vocab.json and merges.txt), so it cannot read text; "
+            "tapestry eval --tokens needs none",
+            directory);
+    return *loaded.tokenizer;
+}
+
+/// What the tokens are, for people.
+inline const char* unit_of(const Tokenizer& tokenizer) {
+    return tokenizer.kind() == "char" ? "character" : "token";
 }
 
 /// The shape of the model, for `train` and `bench step`.

@@ -3,8 +3,9 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/train/sample.h>
 
 #include <fmt/core.h>
 
@@ -25,21 +26,19 @@ struct SampleSettings {
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.model);
-    const CharTokenizer& tokenizer = loaded.tokenizer;
+    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
     std::vector<std::int64_t> prompt = tokenizer.encode(s.prompt, "prompt");
     fmt::print("{}", s.prompt);
-    if (prompt.empty()) {  // begin as a new line does, where the model knows one
-        const auto newline = tokenizer.vocab().find(U'\n');
-        prompt.push_back(newline == std::u32string::npos ? 0 : static_cast<std::int64_t>(newline));
-    }
+    if (prompt.empty()) prompt.push_back(tokenizer.beginning());
     Generator generator(s.seed);
     catch_interrupts();
-    sample(*loaded.model, prompt, s.options, generator, [&tokenizer](std::int64_t id) {
-        fmt::print("{}", tokenizer.decode(std::span(&id, 1)));
+    DrawnText text(tokenizer);
+    sample(*loaded.model, prompt, s.options, generator, [&text](std::int64_t id) {
+        fmt::print("{}", text.next(id));
         std::fflush(stdout);
         return !interrupted();
     });
-    fmt::print("\n");
+    fmt::print("{}\n", text.finish());
     return interrupted() ? kInterrupted : kSuccess;
 }
 
@@ -48,9 +47,11 @@ int run_sample(const SampleSettings& s) {
 void add_sample(CLI::App& app, Run& run) {
     auto s = std::make_shared<SampleSettings>();
     CLI::App& command = *app.add_subcommand("sample", "Write text with a trained model");
-    command.add_option("--model", s->model, "Directory that `tapestry train` wrote")->required();
+    add_model_directory(command, s->model);
     command.add_option("--prompt", s->prompt, "Text to continue");
-    command.add_option("--tokens", s->options.tokens, "Characters to write")
+    command
+        .add_option("--tokens", s->options.tokens,
+                    "Tokens to write: characters, unless the model's are byte pairs")
         ->capture_default_str()
         ->check(count_from(0));
     command

@@ -1,14 +1,15 @@
-// tapestry train: a GPT from a text file.
+// tapestry train: a GPT from a text file, from the beginning or from a model's weights.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/progress.h>
+#include <tapestry/examples/cli/tokens.h>
 #include <tapestry/nn/data/text.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/nn/train/sample.h>
 #include <tapestry/ops/update.h>
 
 #include <fmt/core.h>
@@ -28,8 +29,10 @@ namespace fs = std::filesystem;
 
 struct TrainSettings {
     std::string text;
+    std::string start;  ///< directory of a model to go on from; empty: begin anew
     std::string out;
     GPTConfig model;
+    bool dropout_given = false;
     std::int64_t batch = 12;
     TrainOptions loop{.steps = 2000, .eval_every = 250};
     std::int64_t eval_batches = 50;
@@ -72,21 +75,32 @@ Generator generator_for(std::uint64_t seed, Stream stream) {
     return Generator(seed * 4 + static_cast<std::uint64_t>(stream));
 }
 
+// The model to go on from, or nothing.
+LoadedModel load_start(const TrainSettings& s) {
+    if (s.start.empty()) return {};
+    LoadedModel start = load_model(s.start);
+    tokenizer_of(start, s.start);  // throws if there is none
+    return start;
+}
+
 // A text and a directory to put the model in, looked at before any work is done.
 class Training {
 public:
     explicit Training(const TrainSettings& settings)
         : s_(settings),
           text_(read_text(settings.text)),
-          tokenizer_(CharTokenizer::from_text(text_)),
-          data_(tokenizer_.encode(text_, settings.text), {.name = settings.text}),
+          start_(load_start(settings)),
+          tokenizer_(start_.tokenizer
+                         ? std::move(start_.tokenizer)
+                         : std::make_unique<CharTokenizer>(CharTokenizer::from_text(text_))),
+          data_(tokenizer_->encode(text_, settings.text), {.name = settings.text}),
           weights_(generator_for(settings.seed, Stream::weights)),
           batches_(generator_for(settings.seed, Stream::batches)) {
+        choose_config();
         data_.check_context(s_.model.context);
-        s_.model.vocab = tokenizer_.vocab_size();
         check_memory(s_.model, s_.batch);
-        model_ = std::make_unique<GPT>(s_.model, weights_);
-        check_can_save(s_.out, *model_, tokenizer_);  // a model that is there stays until a save
+        make_model();
+        check_can_save(s_.out, *model_, *tokenizer_);  // a model that is there stays until a save
         metrics_ = std::make_unique<MetricsFile>(fs::path(s_.out) / "metrics.jsonl");
     }
 
@@ -113,10 +127,31 @@ public:
     }
 
 private:
+    void choose_config() {
+        if (!start_.model) {
+            s_.model.vocab = tokenizer_->vocab_size();
+            return;
+        }
+        const double dropout = s_.model.dropout;
+        s_.model = start_.model->config();
+        if (s_.dropout_given) s_.model.dropout = dropout;
+    }
+
+    // A new one also for known weights: its dropout follows the seed of this training.
+    void make_model() {
+        model_ = std::make_unique<GPT>(s_.model, weights_);
+        if (!start_.model) return;
+        const Tensors from = start_.model->parameters();
+        Tensors to = model_->parameters();
+        for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+        start_.model.reset();
+    }
+
     void announce() {
-        fmt::print("{}: {} characters, {} different; training on {}, validating on {}\n", s_.text,
-                   data_.ids(Split::all).size(), s_.model.vocab, data_.ids(Split::train).size(),
-                   data_.ids(Split::validation).size());
+        fmt::print("{}: {} {}s, {}{}; training on {}, validating on {}\n", s_.text,
+                   data_.ids(Split::all).size(), unit_of(*tokenizer_), tokenizer_->vocab_size(),
+                   s_.start.empty() ? " different" : " in the vocabulary",
+                   data_.ids(Split::train).size(), data_.ids(Split::validation).size());
         fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
                    s_.model.layers, s_.model.heads, s_.model.dim, s_.model.context,
                    model_->parameter_count(), num_threads());
@@ -160,7 +195,7 @@ private:
                                "clipping may help",
                                m.step);
         if (saved_) return save_weights(s_.out, *model_);
-        save_model(s_.out, *model_, tokenizer_);
+        save_model(s_.out, *model_, *tokenizer_);
         saved_ = true;
     }
 
@@ -194,12 +229,17 @@ private:
         const auto ids =
             sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = 300}, generator);
         model_->train();
-        return tokenizer_.decode(prompt) + tokenizer_.decode(ids);
+        std::string text;
+        DrawnText drawn(*tokenizer_);
+        for (const std::int64_t id : prompt) text += drawn.next(id);
+        for (const std::int64_t id : ids) text += drawn.next(id);
+        return text + drawn.finish();
     }
 
     TrainSettings s_;
     std::string text_;
-    CharTokenizer tokenizer_;
+    LoadedModel start_;
+    std::unique_ptr<Tokenizer> tokenizer_;
     TextData data_;
     Generator weights_;
     Generator batches_;
@@ -255,12 +295,19 @@ void add_train(CLI::App& app, Run& run) {
     CLI::App& command = *app.add_subcommand("train", "Train a GPT on a text file");
     command.add_option("--text", settings->text, "UTF-8 text to learn from")->required();
     command.add_option("--out", settings->out, "Directory for the model")->required();
+    CLI::Option* start = command.add_option(
+        "--model", settings->start, "Go on from this model's weights instead of random ones");
     add_model_options(command, settings->model, settings->batch);
+    for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
+        start->excludes(command.get_option(shape));
+    }
     add_training_options(command, *settings);
     add_threads(command, settings->threads);
     command.add_flag("--show-samples", settings->show_samples,
                      "Print what the model writes before and after");
-    command.callback([settings, &run] {
+    const CLI::Option* dropout = command.get_option("--dropout");
+    command.callback([settings, dropout, &run] {
+        settings->dropout_given = dropout->count() > 0;
         run = [settings] {
             set_num_threads(settings->threads);
             return Training(*settings).run();

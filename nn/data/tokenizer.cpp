@@ -97,6 +97,11 @@ std::string CharTokenizer::to_json() const {
     return result.dump();
 }
 
+std::int64_t CharTokenizer::beginning() const {
+    const std::size_t newline = vocab_.find(U'\n');
+    return newline == std::u32string::npos ? 0 : static_cast<std::int64_t>(newline);
+}
+
 std::vector<std::int64_t> CharTokenizer::encode(std::string_view text,
                                                 std::string_view what) const {
     std::vector<std::int64_t> ids;

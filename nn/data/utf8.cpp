@@ -23,6 +23,15 @@ std::size_t announced(unsigned first) {
     return 0;
 }
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Whether bytes that follow could make `text` from `at` on a character.
+bool is_unfinished(std::string_view text, std::size_t at) {
+    const Step here = step(text, at);
+    return here.flaw != nullptr && at + here.bytes == text.size() &&
+           here.bytes < announced(byte_at(text, at));
+}
+
 bool is_surrogate(char32_t code) { return code >= 0xD800 && code <= 0xDFFF; }
 
 // Ranges (first, last) of characters that show nothing, move the text around, or have no meaning
@@ -148,6 +157,26 @@ std::string quoted(std::string_view text, std::size_t limit) {
         }
     }
     return result + "'";
+}
+
+std::string Stream::push(std::string_view bytes) {
+    waiting_ += bytes;
+    std::string whole;
+    std::size_t at = 0;
+    while (at < waiting_.size() && !is_unfinished(waiting_, at)) {
+        const Step here = step(waiting_, at);
+        whole +=
+            here.flaw == nullptr ? std::string_view(waiting_).substr(at, here.bytes) : kReplacement;
+        at += here.bytes;
+    }
+    waiting_.erase(0, at);
+    return whole;
+}
+
+std::string Stream::finish() {
+    const bool nothing = waiting_.empty();
+    waiting_.clear();
+    return std::string(nothing ? "" : kReplacement);
 }
 
 }  // namespace tapestry::utf8

@@ -49,4 +49,17 @@ std::string printable(char32_t code);
 /// names that come from files. Takes any bytes; those that are not UTF-8 appear as "\xE9".
 std::string quoted(std::string_view text, std::size_t limit = 80);
 
+/// Bytes that arrive piece by piece, handed on as whole characters: a token of a byte-level
+/// tokenizer may end inside one. What is not UTF-8 becomes U+FFFD.
+class Stream {
+public:
+    /// The characters that are complete with these bytes; the start of another one waits.
+    std::string push(std::string_view bytes);
+    /// At the end: U+FFFD for what still waits, or nothing.
+    std::string finish();
+
+private:
+    std::string waiting_;
+};
+
 }  // namespace tapestry::utf8

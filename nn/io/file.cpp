@@ -155,6 +155,13 @@ void InputFile::read(std::span<std::byte> to) {
     }
 }
 
+void InputFile::skip(std::uint64_t bytes) {
+    if (::lseek(file_.number(), static_cast<off_t>(bytes), SEEK_CUR) < 0) {
+        const int error = errno;
+        fail_to("read", shown(path_), error);
+    }
+}
+
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
     InputFile file(path);
     require<IoError>(file.size() <= max_bytes, "cannot read {}: {} bytes, more than the {} allowed",

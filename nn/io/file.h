@@ -48,6 +48,9 @@ public:
     /// Fills `to` with the bytes that follow. Throws when the file ends before that.
     void read(std::span<std::byte> to);
 
+    /// Leaves out the bytes that follow.
+    void skip(std::uint64_t bytes);
+
 private:
     std::filesystem::path path_;
     FileDescriptor file_;

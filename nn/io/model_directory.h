@@ -1,8 +1,11 @@
-// A trained model as a directory: config.json, model.safetensors, tokenizer.json.
+// A trained model as a directory, in our own format or in Hugging Face's (nn/io/hugging_face.h).
+// Ours is config.json, model.safetensors with the parameters under the modules' names, and the
+// tokenizer: tokenizer.json if its tokens are characters, GPT-2's vocab.json and merges.txt if they
+// are byte pairs.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/gpt.h>
+#include <tapestry/nn/models/gpt.h>
 
 #include <filesystem>
 #include <memory>
@@ -10,25 +13,26 @@
 namespace tapestry {
 
 struct LoadedModel {
-    std::unique_ptr<GPT> model;
-    CharTokenizer tokenizer;
+    std::unique_ptr<GPT> model;            ///< in evaluation mode
+    std::unique_ptr<Tokenizer> tokenizer;  ///< null where there is none, in Hugging Face's format
 };
 
-/// Writes the three files, each through a temporary file and a rename: a previous model survives a
+/// Writes our format, each file through a temporary file and a rename: a previous model survives a
 /// failure. Creates the directory. Throws IoError.
 void save_model(const std::filesystem::path& directory, const GPT& model,
-                const CharTokenizer& tokenizer);
+                const Tokenizer& tokenizer);
 
 /// Throws what save_model would throw now for want of a place or of room, and changes nothing: to
 /// be called before a long training rather than after it. It writes the files, and removes them.
 void check_can_save(const std::filesystem::path& directory, const GPT& model,
-                    const CharTokenizer& tokenizer);
+                    const Tokenizer& tokenizer);
 
 /// Only the weights: what changes while training.
 void save_weights(const std::filesystem::path& directory, const GPT& model);
 
-/// Reads them back. Throws IoError naming the file and what is wrong with it: missing, damaged,
-/// tensors missing, unknown, or of another shape than the configuration says.
+/// Reads either format; config.json says which it is. Throws IoError naming the file and what is
+/// wrong with it: missing, damaged, tensors missing, unknown, or of another shape than the
+/// configuration says.
 LoadedModel load_model(const std::filesystem::path& directory);
 
 }  // namespace tapestry

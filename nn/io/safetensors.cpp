@@ -78,6 +78,7 @@ void check_memory(const std::string& what, const Header& header) {
     const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
     std::uint64_t needed = 0;
     for (const Entry& entry : header.entries) {
+        if (!entry.wanted) continue;
         const std::uint64_t stored = entry.end - entry.begin;  // sums to the file's size
         needed += entry.encoding == Encoding::same ? stored : 2 * stored;
     }
@@ -85,7 +86,7 @@ void check_memory(const std::string& what, const Header& header) {
                          what, needed, memory);
 }
 
-Header read_header(const std::string& what, InputFile& file) {
+Header read_header(const std::string& what, InputFile& file, const safetensors::Filter& wanted) {
     using namespace safetensors;
     require<IoError>(file.size() >= kPrefix, "{}: {} bytes; a safetensors file has at least {}",
                      what, file.size(), kPrefix);
@@ -98,7 +99,7 @@ Header read_header(const std::string& what, InputFile& file) {
                      length, file.size());
     std::string text(static_cast<std::size_t>(length), '\0');
     file.read(std::as_writable_bytes(std::span(text)));
-    return parse_header(what, text, rest - length);
+    return parse_header(what, text, rest - length, wanted);
 }
 
 void check_metadata(const std::string& text) {
@@ -126,7 +127,8 @@ Header header_for(const NamedTensors& tensors, const std::map<std::string, std::
                 utf8::quoted(name));
         require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
         const std::uint64_t end = at + tensor.bytes();
-        header.entries.push_back({name, tensor.shape(), tensor.dtype(), Encoding::same, at, end});
+        header.entries.push_back(
+            {name, tensor.shape(), tensor.dtype(), Encoding::same, at, end, true});
         at = end;
     }
     return header;
@@ -142,16 +144,21 @@ void write_tensor(OutputFile& file, const Tensor& x) {
 
 }  // namespace
 
-SafetensorsFile read_safetensors(const std::filesystem::path& path) {
+SafetensorsFile read_safetensors(const std::filesystem::path& path,
+                                 const std::function<bool(const std::string&)>& wanted) {
     InputFile file(path);
     const std::string what = utf8::quoted(path.native(), 300);
-    Header header = read_header(what, file);
+    Header header = read_header(what, file, wanted);
     check_memory(what, header);
     SafetensorsFile result;
     result.metadata = std::move(header.metadata);
     result.tensors.reserve(header.entries.size());
     for (const Entry& entry : header.entries) {  // in the file's order: it is read straight through
-        result.tensors.emplace_back(entry.name, read_tensor(what, file, entry));
+        if (entry.wanted) {
+            result.tensors.emplace_back(entry.name, read_tensor(what, file, entry));
+        } else {
+            file.skip(entry.end - entry.begin);
+        }
     }
     return result;
 }

@@ -12,6 +12,7 @@
 #include <tapestry/core/tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -34,7 +35,10 @@ struct SafetensorsFile {
 /// also for dtypes that Tapestry has no tensors of and for more than Shape::kMaxRank axes. Throws
 /// MemoryError when the tensors are larger than the machine's memory. Nothing is allocated on the
 /// word of a header that the file's size does not bear out.
-SafetensorsFile read_safetensors(const std::filesystem::path& path);
+///
+/// With `wanted`, only the tensors whose names it takes are read; the others may be of any dtype.
+SafetensorsFile read_safetensors(const std::filesystem::path& path,
+                                 const std::function<bool(const std::string&)>& wanted = {});
 
 /// Writes the tensors in the given order, strided ones densely, through write_file_atomically: a
 /// previous file survives every failure. Equal arguments give equal bytes.

@@ -249,7 +249,7 @@ std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, un
     return empty ? 0 : product;
 }
 
-Entry check_sizes(std::string_view what, const RawEntry& raw) {
+Entry check_sizes(std::string_view what, const RawEntry& raw, const Filter& wanted) {
     const std::string name = utf8::quoted(raw.name);
     const FileType* type = find_type(*raw.dtype);
     if (type == nullptr) {
@@ -276,13 +276,16 @@ Entry check_sizes(std::string_view what, const RawEntry& raw) {
             "{}: tensor {}: data_offsets [{}, {}] are {} bytes, but shape {} of {} has {}", what,
             name, begin, end, end - begin, shape, type->name, *bits / 8);
     }
+    if (wanted && !wanted(raw.name)) {
+        return {raw.name, {}, DType::f32, Encoding::same, begin, end, false};
+    }
     if (!type->dtype) {
         fail<IoError>("{}: tensor {}: dtype {} is not supported (F32, F64, I64, BOOL, F16, BF16)",
                       what, name, type->name);
     }
     Shape sizes;
     for (const std::uint64_t size : *raw.shape) sizes.push_back(static_cast<std::int64_t>(size));
-    return {raw.name, sizes, *type->dtype, type->encoding, begin, end};
+    return {raw.name, sizes, *type->dtype, type->encoding, begin, end, true};
 }
 
 void check_layout(std::string_view what, const std::vector<Entry>& entries,
@@ -329,14 +332,17 @@ std::string flaw_of_name(std::string_view name) {
     return "";
 }
 
-Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes) {
+Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes,
+                    const Filter& wanted) {
     check_text(what, text);
     Parser parser(what);
     nlohmann::json::sax_parse(text, &parser);  // false only after parse_error, which throws
     Header header;
     header.metadata = std::move(parser.metadata);
     header.entries.reserve(parser.entries.size());
-    for (const RawEntry& raw : parser.entries) header.entries.push_back(check_sizes(what, raw));
+    for (const RawEntry& raw : parser.entries) {
+        header.entries.push_back(check_sizes(what, raw, wanted));
+    }
     // Empty tensors may begin where another does: they come first, by their end.
     std::stable_sort(header.entries.begin(), header.entries.end(),
                      [](const Entry& a, const Entry& b) {

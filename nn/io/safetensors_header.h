@@ -6,6 +6,7 @@
 #include <tapestry/core/shape.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,7 +30,11 @@ struct Entry {
     Encoding encoding = Encoding::same;
     std::uint64_t begin = 0;  ///< in bytes from the header's end
     std::uint64_t end = 0;
+    bool wanted = true;  ///< otherwise shape, dtype and encoding mean nothing
 };
+
+/// Whether a tensor of this name is to be read; empty for all.
+using Filter = std::function<bool(const std::string&)>;
 
 struct Header {
     std::vector<Entry> entries;  ///< sorted by (begin, end): without holes and overlaps
@@ -41,7 +46,8 @@ std::string flaw_of_name(std::string_view name);
 
 /// Parses `text`, whose tensors must fill exactly `data_bytes`. Throws IoError with messages that
 /// begin with `what`, the name of the file.
-Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes);
+Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes,
+                    const Filter& wanted = {});
 
 /// The header of these entries, padded with spaces so that the tensors begin at a multiple of 8.
 std::string format_header(const Header& header);

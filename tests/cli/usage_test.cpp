@@ -9,9 +9,8 @@ using namespace tapestry::test;
 TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
     const Place place;
     const std::vector<Arguments> commands{
-        {},       {"train"},     {"sample"},        {"eval"},
-        {"info"}, {"gradcheck"}, {"bench", "step"}, {"bench", "gemm"},
-        {"bench"}};
+        {},       {"train"},     {"sample"},        {"eval"},          {"export"},
+        {"info"}, {"gradcheck"}, {"bench", "step"}, {"bench", "gemm"}, {"bench"}};
     for (const Arguments& command : commands) {
         const Outcome outcome = place.run(command + Arguments{"--help"});
         check_done(outcome);

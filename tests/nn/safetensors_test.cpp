@@ -609,3 +609,29 @@ TEST_CASE("safetensors: a full disk keeps the previous model") {
     CHECK_EQ(scratch.names(), std::vector<std::string>{"a"});
     CHECK_EQ(slurp(scratch / "a"), kOurs);
 }
+
+TEST_CASE("safetensors: tensors that are not wanted may be of any type, but must fit") {
+    const Scratch scratch;
+    const auto read = [&](const std::string& file) {
+        spill(scratch / "a", file);
+        return read_safetensors(scratch / "a", [](const std::string& name) { return name != "w"; });
+    };
+    const std::string header =
+        fmt::format("{{{},{},{}}}", entry("a", "F32", "[1]", "[0,4]"),
+                    entry("w", "U8", "[3]", "[4,7]"), entry("b", "F32", "[2]", "[7,15]"));
+    const std::string data(
+        "\0\0\x80\x3F"
+        "xyz"
+        "\0\0\0\x40"
+        "\0\0\x40\x40",
+        15);
+    const SafetensorsFile file = read(file_of(header, data));
+    REQUIRE_EQ(file.tensors.size(), 2);
+    CHECK_EQ(find(file, "a").to_vector<float>(), std::vector<float>{1});
+    CHECK_EQ(find(file, "b").to_vector<float>(), std::vector<float>{2, 3});
+    check_message<IoError>([&] { read_safetensors(scratch / "a"); }, "dtype U8 is not supported");
+    CHECK(read(file_with("C64", "[1]", "[0,8]", 8)).tensors.empty());
+    check_message<IoError>([&] { read(file_with("U8", "[2]", "[0,1]", 1)); },
+                           "but shape [2] of U8");
+    check_message<IoError>([&] { read(file_with("U7", "[1]", "[0,1]", 1)); }, "unknown dtype 'U7'");
+}

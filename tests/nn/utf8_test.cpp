@@ -96,3 +96,26 @@ TEST_CASE("utf8: what is shown cannot command a terminal") {
     CHECK_EQ(utf8::quoted("xxx", 3), "'xxx'");
     CHECK_EQ(utf8::quoted(""), "''");
 }
+
+TEST_CASE("utf8: a stream hands on whole characters") {
+    const std::string text = "a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\n";
+    for (std::size_t step = 1; step <= text.size(); ++step) {
+        utf8::Stream stream;
+        std::string all;
+        for (std::size_t at = 0; at < text.size(); at += step) {
+            const std::string piece = stream.push(text.substr(at, step));
+            CHECK_FALSE(utf8::find_flaw(piece).has_value());
+            all += piece;
+        }
+        CHECK_EQ(all, text);  // nothing waits longer than it must
+        CHECK_EQ(stream.finish(), "");
+    }
+    utf8::Stream stream;
+    CHECK_EQ(stream.push("x\xE4\xB8"), "x");
+    CHECK_EQ(stream.push(""), "");
+    CHECK_EQ(stream.push("y"), "\uFFFDy");
+    CHECK_EQ(stream.push("\xFF\x80z\xF0"), "\uFFFD\uFFFDz");
+    CHECK_EQ(stream.finish(), "\uFFFD");
+    CHECK_EQ(stream.finish(), "");
+    CHECK_EQ(stream.push("\xED\xA0\x80"), "\uFFFD");  // a surrogate
+}

@@ -1,0 +1,42 @@
+// tapestry export: a model of ours as GPT-2, in the files that Hugging Face's transformers loads.
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/io/hugging_face.h>
+
+#include <fmt/core.h>
+
+#include <memory>
+
+namespace tapestry::cli {
+namespace {
+
+struct ExportSettings {
+    std::string model;
+    std::string out;
+};
+
+int run_export(const ExportSettings& s) {
+    const LoadedModel loaded = load_model(s.model);
+    export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
+    fmt::print("saved in {}: GPT-2's format, {} parameters\n", s.out,
+               loaded.model->parameter_count());
+    if (loaded.tokenizer && loaded.tokenizer->kind() == "char") {
+        fmt::print(
+            "its tokens are characters, which transformers has no tokenizer for: "
+            "tapestry_tokenizer.json lists them by id\n");
+    }
+    return kSuccess;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Run& run) {
+    auto s = std::make_shared<ExportSettings>();
+    CLI::App& command =
+        *app.add_subcommand("export", "Write a model as Hugging Face's transformers reads GPT-2");
+    add_model_directory(command, s->model);
+    command.add_option("--out", s->out, "Directory for the files")->required();
+    command.callback([s, &run] { run = [s] { return run_export(*s); }; });
+}
+
+}  // namespace tapestry::cli

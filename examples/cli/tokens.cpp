@@ -1,0 +1,45 @@
+#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/nn/io/file.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+namespace tapestry::cli {
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
+
+}  // namespace
+
+std::vector<std::int64_t> read_tokens(const std::string& path, std::int64_t vocab) {
+    const std::string file = read_file(path);
+    const std::string shown = utf8::quoted(path, 300);
+    std::vector<std::int64_t> ids;
+    for (std::string_view rest = file;;) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(kWhiteSpace), rest.size()));
+        if (rest.empty()) break;
+        const std::string_view word = rest.substr(0, rest.find_first_of(kWhiteSpace));
+        rest.remove_prefix(word.size());
+        std::int64_t id = 0;
+        const char* end = word.data() + word.size();
+        const auto [stop, error] = std::from_chars(word.data(), end, id);
+        require<IoError>(error != std::errc::invalid_argument && stop == end,
+                         "{}: {} at position {} is no token id", shown, utf8::quoted(word, 40),
+                         ids.size());
+        require<IoError>(error == std::errc{} && id >= 0 && id < vocab,
+                         "{}: token {} at position {} is outside the vocabulary of {}", shown,
+                         word.substr(0, 40), ids.size(), vocab);
+        ids.push_back(id);
+    }
+    require<IoError>(ids.size() >= 2, "{}: {} tokens; at least 2 are needed", shown, ids.size());
+    return ids;
+}
+
+std::string DrawnText::next(std::int64_t id) {
+    // A model's table may have more rows than its tokenizer tokens.
+    if (id >= tokenizer_.vocab_size()) return stream_.push("\xFF");
+    return stream_.push(tokenizer_.decode(std::span(&id, 1)));
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,90 @@
+// GPT-2's tokenizer: byte-level byte-pair encoding. A text is cut into words (nn/data/words.h), a
+// word into its bytes, and then the pairs that were most frequent in the training text are merged,
+// the most frequent first, until none is left. Every text has an encoding, since every byte is a
+// token; common words are one.
+//
+// In its two files a byte is written as a visible character: those of Latin-1 that are visible as
+// themselves, the others, in order, as U+0100 and on; a space is U+0120.
+// Sources: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units"; on
+// bytes: Radford et al. 2019 (GPT-2), section 2.2.
+#pragma once
+
+#include <tapestry/nn/data/tokenizer.h>
+
+#include <array>
+#include <optional>
+
+namespace tapestry {
+
+/// Byte sequences <-> ids 0 .. vocab_size() - 1. Immutable.
+class BytePairTokenizer final : public Tokenizer {
+public:
+    /// Separates documents. Where a text says it, it is this one token, as in transformers, if the
+    /// vocabulary has it.
+    static constexpr std::string_view kEndOfText = "<|endoftext|>";
+
+    /// How errors call the two files.
+    struct Names {
+        std::string vocab = "vocabulary";
+        std::string merges = "merges";
+    };
+
+    /// `vocab` is the JSON of vocab.json or encoder.json, {"!": 0, ...}; `merges` the text of
+    /// merges.txt or vocab.bpe: a first line "#version: 0.2" (or none), then a pair per line, the
+    /// most frequent first. Throws ValueError, with file and line or entry: no JSON, an entry that
+    /// is no id, ids that are not 0 .. n - 1, each once, a token that comes twice, one spelled with
+    /// characters that stand for no byte, a byte without token; a line that is not two tokens and a
+    /// space, a pair that comes twice or that names, or makes, what is not in the vocabulary.
+    static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges,
+                                       const Names& names);
+    static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges) {
+        return from_text(vocab, merges, Names{});
+    }
+
+    /// The two files: what from_text reads.
+    std::string vocab_json() const;
+    std::string merges_text() const;
+
+    std::string_view kind() const override { return "bpe"; }
+    std::int64_t vocab_size() const override { return static_cast<std::int64_t>(bytes_.size()); }
+    std::optional<std::int64_t> end_of_text() const { return end_of_text_; }
+    /// end_of_text(), or the token of a line's end.
+    std::int64_t beginning() const override;
+
+    /// Throws ValueError in the name of `what` when `text` is not UTF-8. Time: n log n at the
+    /// worst, for one word of n bytes; a word that came before costs a look at a table.
+    std::vector<std::int64_t> encode(std::string_view text,
+                                     std::string_view what = "text") const override;
+
+    /// The bytes of the ids: decode(encode(text)) == text. Other ids may make what is not UTF-8:
+    /// see utf8::Stream. Throws IndexError for an id outside the vocabulary.
+    std::string decode(std::span<const std::int64_t> ids) const override;
+
+private:
+    using Id = std::int32_t;
+    struct Merge {
+        std::uint32_t rank;
+        Id id;  // of what the pair becomes
+    };
+    struct Pair {
+        Id left, right;
+    };
+    class WordEncoder;
+
+    BytePairTokenizer() = default;
+    void read_vocab(std::string_view json, const std::string& name);
+    void read_merges(std::string_view text, const Names& names);
+    void add_merge(std::string_view line, std::size_t number, const Names& names);
+    Id id_of(std::string_view bytes) const;  // -1 if it is no token
+    void encode_words(std::string_view text, WordEncoder& encoder) const;
+    static std::uint64_t key(Id left, Id right);
+
+    std::vector<std::string> bytes_;  // of every token
+    std::unordered_map<std::string, Id> ids_;
+    std::vector<Pair> pairs_;                          // by rank
+    std::unordered_map<std::uint64_t, Merge> merges_;  // by key
+    std::array<Id, 256> byte_ids_{};
+    std::optional<std::int64_t> end_of_text_;
+};
+
+}  // namespace tapestry

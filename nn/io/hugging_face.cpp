@@ -1,0 +1,323 @@
+// Settings, names, then reading and writing with them.
+#include <tapestry/core/create.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/safetensors.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
+constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe" or "none"
+constexpr std::string_view kPrefix = "transformer.";
+constexpr std::string_view kHead = "lm_head.weight";
+
+// ---- settings
+
+struct ActivationName {
+    const char* name;
+    Activation activation;
+};
+
+// The first name of each is the one that is written.
+constexpr std::array<ActivationName, 7> kActivations{{{"gelu_new", Activation::gelu_tanh},
+                                                      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+                                                      {"gelu_fast", Activation::gelu_tanh},
+                                                      {"gelu", Activation::gelu_erf},
+                                                      {"relu", Activation::relu},
+                                                      {"silu", Activation::silu},
+                                                      {"swish", Activation::silu}}};
+
+Activation read_activation(const ConfigFile& file) {
+    const auto name = file.get<std::string>("activation_function", "gelu_new");
+    std::string known;
+    for (const ActivationName& entry : kActivations) {
+        if (entry.name == name) return entry.activation;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
+    }
+    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(), name, known);
+}
+
+// Null: GPT-2 has no such activation.
+const char* name_of(Activation activation) {
+    const auto found = std::find_if(
+        kActivations.begin(), kActivations.end(),
+        [activation](const ActivationName& entry) { return entry.activation == activation; });
+    return found == kActivations.end() ? nullptr : found->name;
+}
+
+// What would change the numbers and is not in our GPT must have the value that leaves it out.
+void check_supported(const ConfigFile& file) {
+    const auto type = file.get<std::string>("model_type", "gpt2");
+    require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
+                     file.path(), type);
+    constexpr std::array<std::pair<const char*, bool>, 4> kNeeded{
+        {{"scale_attn_weights", true},
+         {"scale_attn_by_inverse_layer_idx", false},
+         {"reorder_and_upcast_attn", false},
+         {"add_cross_attention", false}}};
+    for (const auto& setting : kNeeded) {
+        const bool value = file.get<bool>(setting.first, setting.second);
+        require<IoError>(value == setting.second, "{}: \"{}\" is {}, which is not supported",
+                         file.path(), setting.first, value);
+    }
+}
+
+GPTConfig read_config(const ConfigFile& file) {
+    check_supported(file);
+    const char* context = file.has("n_positions") || !file.has("n_ctx") ? "n_positions" : "n_ctx";
+    return {.vocab = file.get<std::int64_t>("vocab_size"),
+            .context = file.get<std::int64_t>(context),
+            .layers = file.get<std::int64_t>("n_layer"),
+            .heads = file.get<std::int64_t>("n_head"),
+            .dim = file.get<std::int64_t>("n_embd"),
+            .hidden = file.get<std::int64_t>("n_inner", 0),
+            .dropout = std::max({file.get("resid_pdrop", 0.1), file.get("embd_pdrop", 0.1),
+                                 file.get("attn_pdrop", 0.1)}),
+            .activation = read_activation(file),
+            .positions = Positions::learned,
+            .norm_eps = file.get("layer_norm_epsilon", 1e-5),
+            .bias = true,
+            .tied_head = file.get("tie_word_embeddings", true)};
+}
+
+std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
+    using Json = nlohmann::ordered_json;
+    const auto* pairs = dynamic_cast<const BytePairTokenizer*>(tokenizer);
+    const auto end = pairs == nullptr ? std::nullopt : pairs->end_of_text();
+    const Json end_id = end ? Json(*end) : Json(nullptr);
+    const bool usual_width = config.hidden == 0 || config.hidden == 4 * config.dim;
+    const Json json{{"architectures", Json::array({"GPT2LMHeadModel"})},
+                    {"model_type", "gpt2"},
+                    {"activation_function", name_of(config.activation)},
+                    {"attn_pdrop", config.dropout},
+                    {"bos_token_id", end_id},
+                    {"embd_pdrop", config.dropout},
+                    {"eos_token_id", end_id},
+                    {"initializer_range", 0.02},
+                    {"layer_norm_epsilon", config.norm_eps},
+                    {"n_ctx", config.context},
+                    {"n_embd", config.dim},
+                    {"n_head", config.heads},
+                    {"n_inner", usual_width ? Json(nullptr) : Json(config.hidden)},
+                    {"n_layer", config.layers},
+                    {"n_positions", config.context},
+                    {"reorder_and_upcast_attn", false},
+                    {"resid_pdrop", config.dropout},
+                    {"scale_attn_by_inverse_layer_idx", false},
+                    {"scale_attn_weights", true},
+                    {kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind()},
+                    {"tie_word_embeddings", config.tied_head},
+                    {"torch_dtype", "float32"},
+                    {"vocab_size", config.vocab}};
+    return json.dump(2) + "\n";
+}
+
+// ---- names
+
+struct PartName {
+    std::string_view ours, theirs;
+    bool transposed;  // its weight
+};
+
+constexpr std::array<PartName, 6> kLayerParts{{{"attention_norm", "ln_1", false},
+                                               {"attention.qkv", "attn.c_attn", true},
+                                               {"attention.output", "attn.c_proj", true},
+                                               {"feed_forward_norm", "ln_2", false},
+                                               {"feed_forward.up", "mlp.c_fc", true},
+                                               {"feed_forward.down", "mlp.c_proj", true}}};
+constexpr std::array<PartName, 4> kTopParts{{{"token_embedding", "wte", false},
+                                             {"position_embedding", "wpe", false},
+                                             {"final_norm", "ln_f", false},
+                                             {"head", "lm_head", false}}};
+
+template <std::size_t N>
+const PartName& find_part(const std::array<PartName, N>& parts, std::string_view ours,
+                          const std::string& name) {
+    for (const PartName& part : parts) {
+        if (part.ours == ours) return part;
+    }
+    fail("export: GPT-2 has no place for the parameter {}", name);
+}
+
+// "blocks.3.attention.qkv.weight" -> "h.3.attn.c_attn.weight", transposed
+StoredParameter stored_as(const std::string& name, const Tensor& parameter) {
+    const std::string_view all = name;
+    const std::size_t dot = all.rfind('.');
+    const std::string_view leaf = all.substr(dot + 1);  // "weight"
+    constexpr std::string_view kBlocks = "blocks.";
+    if (!all.starts_with(kBlocks)) {
+        const PartName& part = find_part(kTopParts, all.substr(0, dot), name);
+        return {fmt::format("{}.{}", part.theirs, leaf), parameter, false};
+    }
+    const std::size_t end = all.find('.', kBlocks.size());  // of the layer's number
+    const PartName& part = find_part(kLayerParts, all.substr(end + 1, dot - end - 1), name);
+    const std::string_view layer = all.substr(kBlocks.size(), end - kBlocks.size());
+    return {fmt::format("h.{}.{}.{}", layer, part.theirs, leaf), parameter,
+            part.transposed && leaf == "weight"};
+}
+
+std::vector<StoredParameter> stored_parameters(const GPT& model) {
+    std::vector<StoredParameter> parameters;
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        parameters.push_back(stored_as(name, parameter));
+    }
+    return parameters;
+}
+
+std::string without_prefix(const std::string& name) {
+    return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+// ---- reading
+
+// A whole name each, so that a layer too many is not overlooked.
+std::set<std::string> mask_names(const GPTConfig& config) {
+    std::set<std::string> names;
+    for (std::int64_t i = 0; i < config.layers; ++i) {
+        names.insert(fmt::format("h.{}.attn.bias", i));
+        names.insert(fmt::format("h.{}.attn.masked_bias", i));
+    }
+    return names;
+}
+
+std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig& config) {
+    const std::set<std::string> masks = mask_names(config);
+    const auto wanted = [&masks](const std::string& name) {  // masks may be of any dtype
+        return masks.count(without_prefix(name)) == 0;
+    };
+    std::map<std::string, Tensor> stored;
+    for (auto& [name, tensor] : read_safetensors(path, wanted).tensors) {
+        const std::string bare = without_prefix(name);
+        require<IoError>(stored.emplace(bare, tensor).second,
+                         "{}: tensor \"{}\" is there twice, with and without \"{}\"", path.string(),
+                         bare, kPrefix);
+    }
+    return stored;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+           a.to_vector<float>() == b.to_vector<float>();
+}
+
+// Some files have the tied head's weight a second time.
+void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored) {
+    const auto head = stored.find(std::string(kHead));
+    const auto table = stored.find("wte.weight");
+    if (head == stored.end() || table == stored.end()) return;
+    require<IoError>(same_bits(head->second, table->second),
+                     "{}: tensor \"{}\" is not \"wte.weight\", but the configuration ties them "
+                     "(\"tie_word_embeddings\")",
+                     file, kHead);
+    stored.erase(head);
+}
+
+void load_weights(const fs::path& path, const GPT& model) {
+    std::map<std::string, Tensor> stored = read_tensors(path, model.config());
+    const std::string file = path.string();
+    if (model.config().tied_head) drop_copy_of_head(file, stored);
+    fill_parameters(file, stored, stored_parameters(model));
+    check_all_used(file, stored);
+}
+
+// Weights in a form that is not read, said better than by "no such file".
+void check_weights_exist(const fs::path& directory) {
+    std::error_code ignored;
+    if (fs::exists(directory / kWeightsName, ignored)) return;
+    for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json"}) {
+        require<IoError>(!fs::exists(directory / other, ignored),
+                         "{}: there is {}, but only a single {} is read (transformers writes it: "
+                         "save_pretrained with safe_serialization=True)",
+                         directory.string(), other, kWeightsName);
+    }
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path& directory) {
+    const auto kind = file.get<std::string>(kTokenizerSetting, "");
+    if (kind == "none") return nullptr;
+    const fs::path characters = directory / kCharTokenizerName;
+    if (kind == "char") return read_char_tokenizer(characters);
+    if (auto tokenizer = read_byte_pair_tokenizer(directory)) return tokenizer;
+    std::error_code ignored;
+    return fs::exists(characters, ignored) ? read_char_tokenizer(characters) : nullptr;
+}
+
+// ---- writing
+
+void check_expressible(const GPT& model) {
+    const GPTConfig& config = model.config();
+    require(config.positions == Positions::learned,
+            "export: GPT-2's format knows learned positions only, and this model's are {}",
+            config.positions == Positions::rotary ? "rotary" : "sinusoidal");
+    require(name_of(config.activation) != nullptr,
+            "export: GPT-2's format has no name for the activation swiglu");
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        require(parameter.dtype() == DType::f32, "export: parameter {} is {}, not f32", name,
+                parameter.dtype());
+    }
+}
+
+// As GPT2LMHeadModel names them.
+std::string full_name(const std::string& name) {
+    return name == kHead ? name : std::string(kPrefix) + name;
+}
+
+NamedTensors tensors_of(const GPT& model) {
+    NamedTensors tensors;
+    for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
+        tensors.emplace_back(full_name(name),
+                             transposed ? views::transpose(parameter, 0, 1) : parameter);
+    }
+    if (model.config().bias) return tensors;
+    // [out, in] or [C]: the first size is the bias's in either.
+    for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
+        const std::string part = name.substr(0, name.rfind('.'));
+        if (part == "wte" || part == "wpe" || part == "lm_head") continue;
+        tensors.emplace_back(full_name(part + ".bias"), zeros({parameter.size(0)}));
+    }
+    return tensors;
+}
+
+}  // namespace
+
+bool is_hugging_face(const ConfigFile& file) {
+    return !file.has("model") && (file.has("model_type") || file.has("architectures"));
+}
+
+LoadedModel load_hugging_face(const fs::path& directory) {
+    check_directory(directory);
+    const ConfigFile file(directory / kConfigName);
+    const GPTConfig config = read_config(file);
+    LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
+    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, directory);
+    check_weights_exist(directory);
+    loaded.model = make_model(config, directory);
+    load_weights(directory / kWeightsName, *loaded.model);
+    loaded.model->eval();
+    return loaded;
+}
+
+void export_hugging_face(const fs::path& directory, const GPT& model, const Tokenizer* tokenizer) {
+    check_expressible(model);
+    std::vector<NewFile> files;
+    if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);
+    files.push_back(text_file(kConfigName, config_json(model.config(), tokenizer)));
+    files.push_back({kWeightsName, [&model](const fs::path& path) {
+                         write_safetensors(path, tensors_of(model), {{"format", "pt"}});
+                     }});
+    put_files(directory, files);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,176 @@
+#include <tapestry/core/views.h>
+#include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/data/utf8.h>
+#include <tapestry/nn/io/file.h>
+#include <tapestry/nn/io/model_files.h>
+
+#include <array>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
+
+void ensure_directory(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    require<IoError>(!error && fs::is_directory(directory), "{}: cannot be made a directory: {}",
+                     utf8::quoted(directory.native(), 300),
+                     error ? error.message() : "a file of that name exists");
+}
+
+// A folder inside the model's, for files that are not in their place yet; gone at the end.
+class StagingFolder {
+public:
+    explicit StagingFolder(const fs::path& directory) : path_(directory / ".saving") {
+        ensure_directory(directory);
+        ensure_directory(path_);
+    }
+    ~StagingFolder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    StagingFolder(const StagingFolder&) = delete;
+    StagingFolder& operator=(const StagingFolder&) = delete;
+
+    void write(const std::vector<NewFile>& files) const {
+        for (const NewFile& file : files) file.write(path_ / file.name);
+    }
+    const fs::path& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+// Before any memory is asked for: a configuration from a file may be absurd, and the file with the
+// weights says how large the model really is. Its numbers have 4 bytes, or 2.
+void check_size(const GPTConfig& config, const fs::path& directory) {
+    const fs::path weights = directory / kWeightsName;
+    const double parameters = training_bytes(config, 0) / 16;  // 4 bytes, 4 times
+    const auto bytes = static_cast<double>(InputFile(weights).size());
+    require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
+                     "{}: the configuration needs {:.0f} parameters, but {} has {:.0f} bytes",
+                     (directory / kConfigName).string(), parameters, weights.string(), bytes);
+}
+
+}  // namespace
+
+void check_directory(const fs::path& directory) {
+    std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
+    require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
+                     utf8::quoted(directory.native(), 300));
+}
+
+void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
+    const StagingFolder staging(directory);
+    staging.write(files);
+    for (const NewFile& file : files) {
+        std::error_code error;
+        fs::rename(staging.path() / file.name, directory / file.name, error);
+        require<IoError>(!error, "{}: cannot be replaced: {}", (directory / file.name).string(),
+                         error.message());
+    }
+}
+
+void check_can_put(const fs::path& directory, const std::vector<NewFile>& files) {
+    StagingFolder(directory).write(files);
+}
+
+NewFile text_file(std::string name, std::string text) {
+    return {std::move(name),
+            [text = std::move(text)](const fs::path& path) { write_file_atomically(path, text); }};
+}
+
+std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {
+    if (const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
+        return {text_file(char_name, characters->to_json())};
+    }
+    const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer);
+    require(pairs != nullptr, "a tokenizer of kind {} cannot be saved", tokenizer.kind());
+    return {text_file("vocab.json", pairs->vocab_json()),
+            text_file("merges.txt", pairs->merges_text())};
+}
+
+std::unique_ptr<Tokenizer> read_char_tokenizer(const fs::path& file) {
+    const std::string text = read_file(file, kMaxTokenizer);
+    try {
+        return std::make_unique<CharTokenizer>(CharTokenizer::from_json(text));
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", file.string(), error.what());
+    }
+}
+
+std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const fs::path& directory) {
+    constexpr std::array<std::array<const char*, 2>, 2> kPairs{
+        {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}}};
+    for (const auto& pair : kPairs) {
+        const std::array<fs::path, 2> files{directory / pair[0], directory / pair[1]};
+        std::error_code ignored;
+        const std::array<bool, 2> there{fs::exists(files[0], ignored),
+                                        fs::exists(files[1], ignored)};
+        if (!there[0] && !there[1]) continue;
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+            require<IoError>(there[i],
+                             "{}: half a vocabulary: {} is there and {} is not; a byte-pair "
+                             "tokenizer needs both",
+                             directory.string(), pair[1 - i], pair[i]);
+        }
+        const std::string vocab = read_file(files[0], kMaxTokenizer);
+        const std::string merges = read_file(files[1], kMaxTokenizer);
+        try {
+            return std::make_unique<BytePairTokenizer>(BytePairTokenizer::from_text(
+                vocab, merges, {.vocab = files[0].string(), .merges = files[1].string()}));
+        } catch (const ValueError& error) {
+            throw IoError(error.what());
+        }
+    }
+    return nullptr;
+}
+
+void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
+                      const fs::path& directory) {
+    const bool characters = tokenizer.kind() == "char";
+    const std::int64_t size = tokenizer.vocab_size();
+    require<IoError>(characters ? size == config.vocab : size <= config.vocab,
+                     "{}: the tokenizer has {} {}, the configuration {}", directory.string(), size,
+                     characters ? "characters" : "tokens", config.vocab);
+}
+
+std::unique_ptr<GPT> make_model(const GPTConfig& config, const fs::path& directory) {
+    const std::string file = (directory / kConfigName).string();
+    check_size(config, directory);
+    require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon is {}; it must not be negative",
+                     file, config.norm_eps);
+    try {
+        return std::make_unique<GPT>(config);
+    } catch (const ValueError& error) {  // settings that no model can have
+        fail<IoError>("{}: {}", file, error.what());
+    } catch (const ShapeError& error) {
+        fail<IoError>("{}: {}", file, error.what());
+    }
+}
+
+void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
+                     const std::vector<StoredParameter>& parameters) {
+    for (const auto& [name, parameter, transposed] : parameters) {
+        const auto found = stored.find(name);
+        require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
+        const Tensor wanted = transposed ? views::transpose(parameter, 0, 1) : parameter;
+        const Tensor& tensor = found->second;
+        require<IoError>(tensor.shape() == wanted.shape() && tensor.dtype() == wanted.dtype(),
+                         "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, name,
+                         tensor.dtype(), tensor.shape(), wanted.dtype(), wanted.shape());
+        Tensor(parameter).copy_(transposed ? views::transpose(tensor, 0, 1) : tensor);
+        stored.erase(found);
+    }
+}
+
+void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored) {
+    require<IoError>(stored.empty(), "{}: tensor \"{}\" belongs to no part of the model", file,
+                     stored.empty() ? "" : stored.begin()->first);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,74 @@
+// What the two kinds of model directory, ours and Hugging Face's, have in common: files that take
+// their places together, tokenizers, weights found by name. Internal to nn/io.
+#pragma once
+
+#include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/models/gpt.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+inline constexpr const char* kConfigName = "config.json";
+inline constexpr const char* kWeightsName = "model.safetensors";
+
+/// A file of a directory, not there yet.
+struct NewFile {
+    std::string name;
+    std::function<void(const std::filesystem::path&)> write;
+};
+
+/// Writes all files into a folder within `directory`, which is made if need be, and only then moves
+/// them to their places: a full disk leaves the previous ones as they were, not a new configuration
+/// beside old weights. Throws IoError.
+void put_files(const std::filesystem::path& directory, const std::vector<NewFile>& files);
+
+/// Throws what put_files would throw for want of a place or of room, and changes nothing.
+void check_can_put(const std::filesystem::path& directory, const std::vector<NewFile>& files);
+
+/// Throws IoError unless it is a directory that can be looked into.
+void check_directory(const std::filesystem::path& directory);
+
+/// A text, written through write_file_atomically.
+NewFile text_file(std::string name, std::string text);
+
+/// The tokenizer as files: characters in `char_name`, byte pairs in vocab.json and merges.txt.
+std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name);
+
+/// Reads them back. Throws IoError in the file's name.
+std::unique_ptr<Tokenizer> read_char_tokenizer(const std::filesystem::path& file);
+/// vocab.json and merges.txt, or under OpenAI's names encoder.json and vocab.bpe; null if there is
+/// none of them. Throws IoError for one without the other.
+std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const std::filesystem::path& directory);
+
+/// Throws IoError unless the tokenizer is one for the model: a character per id, or at most as many
+/// byte pairs, for tables are often padded.
+void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
+                      const std::filesystem::path& directory);
+
+/// A model of this configuration, its weights still to be filled in. Throws IoError in the name of
+/// config.json for settings that no model can have and, before any memory is asked for, for a model
+/// that is far larger than the file with the weights.
+std::unique_ptr<GPT> make_model(const GPTConfig& config, const std::filesystem::path& directory);
+
+/// Where a parameter's values lie in a file.
+struct StoredParameter {
+    std::string name;
+    Tensor parameter;
+    bool transposed = false;
+};
+
+/// Copies the stored tensors into the parameters, and takes them out of `stored`. Throws IoError
+/// naming file and tensor if one is missing or has another shape or dtype.
+void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
+                     const std::vector<StoredParameter>& parameters);
+
+/// Throws IoError naming the first of the tensors that nothing has asked for.
+void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored);
+
+}  // namespace tapestry
