@@ -16,6 +16,8 @@ const GPTConfig& checked(const GPTConfig& config) {
     positive("layers", config.layers);
     positive("heads", config.heads);
     positive("dim", config.dim);
+    require(config.deviation >= 0 && std::isfinite(config.deviation),
+            "GPT: deviation {} is not a finite number >= 0", config.deviation);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
             config.heads, config.dim, config.dim % config.heads);
     return config;
@@ -79,7 +81,7 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
 }
 
 void GPT::initialise(Generator& generator) {
-    const double residual = 0.02 / std::sqrt(2 * static_cast<double>(config_.layers));
+    const double residual = config_.deviation / std::sqrt(2 * static_cast<double>(config_.layers));
     const auto ends_with = [](const std::string& name, std::string_view end) {
         return name.ends_with(end);
     };
@@ -88,7 +90,8 @@ void GPT::initialise(Generator& generator) {
             parameter.fill_(0);
         } else if (parameter.rank() == 2) {  // the norms' weights, of rank 1, stay 1
             const bool writes = ends_with(name, "output.weight") || ends_with(name, "down.weight");
-            parameter.copy_(normal(parameter.shape(), 0, writes ? residual : 0.02, generator));
+            parameter.copy_(
+                normal(parameter.shape(), 0, writes ? residual : config_.deviation, generator));
         }
     }
 }

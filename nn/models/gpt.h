@@ -20,6 +20,7 @@ struct GPTConfig {
     double norm_eps = 1e-5;
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
+    double deviation = 0.02;  ///< of matrices at the start; narrow models want more
     bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
 };
 
@@ -29,8 +30,8 @@ double training_bytes(const GPTConfig& config, std::int64_t batch);
 
 /// ids [B, T] -> logits [B, T, V]: encoder layers that look back only and normalise first, between
 /// embeddings and a linear head.
-/// Weights are normal with deviation 0.02, those that write to the residual stream smaller by
-/// sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
+/// Matrices are normal with the deviation of the config, those that write to the residual stream
+/// smaller by sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
 class GPT : public Module {
 public:
     Embedding token_embedding;                             // [V, C]

@@ -7,7 +7,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/module_gradients.h>
 
 using namespace tapestry;
 using test::check_module_gradients;

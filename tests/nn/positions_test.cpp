@@ -4,7 +4,7 @@
 #include <tapestry/nn/positions.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/module_gradients.h>
 
 #include <cmath>
 

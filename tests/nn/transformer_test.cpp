@@ -6,7 +6,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/module_gradients.h>
 
 using namespace tapestry;
 using test::check_module_gradients;

@@ -1,0 +1,33 @@
+// Addition: a GPT reads 845 and 367, as 845367, and writes 2121, which is 1212 backwards.
+// Backwards, because then each digit depends on two digits of the question and on a carry that the
+// digit just written tells of; the first digit of 1212 would need the whole sum at once. After
+// minGPT's adder. Read digits.h for the training.
+#pragma once
+
+#include <tapestry/examples/digits.h>
+
+namespace tapestry::examples {
+
+/// Question: two numbers of equally many digits, zeros in front allowed. Answer: their sum with one
+/// digit more, the last one first.
+inline std::string sum_backwards(const std::string& question) {
+    const std::size_t digits = question.size() / 2;
+    const int sum = std::stoi(question.substr(0, digits)) + std::stoi(question.substr(digits));
+    const std::string answer = fmt::format("{:0{}}", sum, digits + 1);
+    return {answer.rbegin(), answer.rend()};
+}
+
+inline DigitTask addition_task(std::int64_t digits = 3) {
+    return {.question_length = 2 * digits,
+            .answer_length = digits + 1,
+            .answer = sum_backwards,
+            .every = 10};
+}
+
+constexpr TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+
+inline Score learn_to_add(const TaskOptions& options) {
+    return learn_digits(addition_task(), options, 2000);
+}
+
+}  // namespace tapestry::examples

@@ -1,0 +1,18 @@
+// dates: from "friday 20 november 2026" to "2026-11-20", with the encoder-decoder Transformer, or
+// with the recurrent networks before it. Read dates.h for the dates, translate.h for the learning.
+#include <tapestry/examples/dates.h>
+#include <tapestry/examples/task_main.h>
+
+int main(int argc, char** argv) {
+    using namespace tapestry::examples;
+    TaskCommand command("dates: from \"friday 20 november 2026\" to \"2026-11-20\"", kDatesOptions,
+                        0.99);
+    std::string model = "transformer";
+    command.app.add_option("--model", model, "transformer, lstm or lstm-attention (Bahdanau's)")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"transformer", "lstm", "lstm-attention"}));
+    const Pair example{"Friday 20 november 2026", "2026-11-20"};
+    return command.run(argc, argv, [&](const TaskOptions& options) {
+        return learn_with(model, draw_date, options, &example);
+    });
+}

@@ -1,0 +1,86 @@
+// What the small tasks share (sort, addition, dates, masked_words, shapes): how they are trained,
+// how answers are counted, and what is held out. Each task has a header, with all that it is about,
+// and a program; read sort.h first.
+#pragma once
+
+#include <tapestry/tapestry.h>
+
+#include <string_view>
+
+namespace tapestry::examples {
+
+struct TaskOptions {
+    std::int64_t steps = 1000;
+    std::int64_t batch = 64;
+    double rate = 1e-3;  ///< learning rate, after a warm-up; falls to a twentieth of it
+    std::uint64_t seed = 1;
+    bool print = true;  ///< a line now and then
+};
+
+/// How often a model was right.
+struct Score {
+    std::int64_t right = 0;
+    std::int64_t of = 0;
+    double share() const {
+        return of == 0 ? 0 : static_cast<double>(right) / static_cast<double>(of);
+    }
+    Score& operator+=(const Score& more) {
+        right += more.right;
+        of += more.of;
+        return *this;
+    }
+};
+
+/// One in `every` questions is held out, chosen by what it is (FNV-1a): it can never be trained on,
+/// whatever random numbers make it.
+inline bool held_out(std::string_view question, std::uint64_t every) {
+    std::uint64_t hash = 0xcbf29ce484222325u;
+    for (const char c : question) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return (hash ^ hash >> 32) % every == 0;
+}
+
+/// Evaluation mode, and no tape, in this scope.
+class Answering {
+public:
+    explicit Answering(Module& model) : model_(model) { model_.eval(); }
+    ~Answering() { model_.train(); }
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+
+private:
+    Module& model_;
+    NoGradGuard no_grad_;
+};
+
+/// options.steps steps of AdamW on loss(), the loss of another batch each time. `score` counts
+/// right answers to a few held-out questions, for the progress.
+inline void fit(Module& model, const TaskOptions& options, const std::function<Tensor()>& loss,
+                const std::function<Score()>& score) {
+    if (options.print) fmt::print("{} parameters\n", model.parameter_count());
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = options.rate, .beta2 = 0.99});
+    const TrainOptions settings{.steps = options.steps,
+                                .schedule = warmup_cosine_schedule(
+                                    {.rate = options.rate,
+                                     .min_rate = options.rate / 20,
+                                     .warmup = std::min<std::int64_t>(100, options.steps / 10),
+                                     .steps = options.steps}),
+                                .eval_every = std::max<std::int64_t>(1, options.steps / 10)};
+    const auto report = [&](const StepMetrics& m) {
+        if (options.print && m.val_loss) {
+            fmt::print("step {:5}  loss {:.4f}  held out {:5.1f} % right  {:.1f} s\n", m.step,
+                       m.loss, 100 * *m.val_loss, m.seconds);
+            std::fflush(stdout);
+        }
+        return true;
+    };
+    train(optimizer, settings,
+          {.loss = loss,
+           .evaluate =
+               [&] {
+                   const Answering answering(model);
+                   return score().share();
+               },
+           .report = report});
+}
+
+}  // namespace tapestry::examples

@@ -1,0 +1,196 @@
+// Learning to turn one text into another from pairs of them, character by character: with the
+// Transformer, and with the recurrent networks that came before it. Read dates.h and bottleneck.h
+// for what is translated.
+#pragma once
+
+#include <tapestry/examples/task.h>
+#include <tapestry/nn/models/seq2seq.h>
+
+#include <algorithm>
+
+namespace tapestry::examples {
+
+struct Pair {
+    std::string source, target;
+};
+
+using DrawPair = std::function<Pair(bool for_test, Generator& generator)>;
+
+// Ids: three marks, then the printable characters of ASCII.
+constexpr std::int64_t kPad = 0, kBegin = 1, kEnd = 2, kFirstCharacter = 3;
+constexpr std::int64_t kCharacters = kFirstCharacter + ('~' - ' ' + 1);
+
+struct PairBatch {
+    Tensor source;   ///< i64 [B, S], short ones filled with kPad
+    Tensor lengths;  ///< i64 [B]: of the sources
+    Tensor target;   ///< i64 [B, T]: begin and the target
+    Tensor next;     ///< i64 [B, T]: the target and its end
+};
+
+/// Rows of ids: `before`, the text, `after`, and padding, with after = kPad for none.
+inline Tensor pack(const std::vector<std::string>& texts, std::int64_t before, std::int64_t after) {
+    std::size_t longest = 0;
+    for (const std::string& text : texts) longest = std::max(longest, text.size());
+    const std::size_t length = longest + (before != kPad) + (after != kPad);
+    std::vector<std::int64_t> ids(texts.size() * length, kPad);
+    for (std::size_t row = 0; row < texts.size(); ++row) {
+        auto to = ids.begin() + static_cast<std::ptrdiff_t>(row * length);
+        if (before != kPad) *to++ = before;
+        for (const char c : texts[row]) *to++ = c - ' ' + kFirstCharacter;
+        if (after != kPad) *to++ = after;
+    }
+    return tensor(ids,
+                  {static_cast<std::int64_t>(texts.size()), static_cast<std::int64_t>(length)});
+}
+
+inline PairBatch pack(const std::vector<Pair>& pairs) {
+    std::vector<std::string> sources, targets;
+    std::vector<std::int64_t> lengths;
+    for (const Pair& pair : pairs) {
+        sources.push_back(pair.source);
+        targets.push_back(pair.target);
+        lengths.push_back(static_cast<std::int64_t>(pair.source.size()));
+    }
+    return {pack(sources, kPad, kPad), tensor(lengths, {static_cast<std::int64_t>(pairs.size())}),
+            pack(targets, kBegin, kPad), pack(targets, kPad, kEnd)};
+}
+
+/// The characters of ids, up to the end.
+inline std::string text_of(const std::vector<std::int64_t>& ids) {
+    std::string text;
+    for (const std::int64_t id : ids) {
+        if (id == kEnd || id == kPad) break;
+        text += id < kFirstCharacter ? '?' : static_cast<char>(id - kFirstCharacter + ' ');
+    }
+    return text;
+}
+
+// ---- the two kinds of models --------------------------------------------------------------------
+
+inline Tensor loss_of(const Transformer& model, const PairBatch& b) {
+    return model.loss(b.source, b.target, b.next);
+}
+
+inline Tensor loss_of(const Seq2Seq& model, const PairBatch& b) {
+    return model.loss(b.source, b.lengths, b.target, b.next);
+}
+
+inline std::vector<std::string> translate(const Transformer& model, const PairBatch& b) {
+    TransformerDecoding decoding(model, b.source);
+    std::vector<std::string> texts;
+    for (const auto& ids :
+         greedy(decoding, b.source.size(0),
+                {.begin_id = kBegin, .end_id = kEnd, .max_length = b.target.size(1)})) {
+        texts.push_back(text_of(ids));
+    }
+    return texts;
+}
+
+inline std::vector<std::string> translate(const Seq2Seq& model, const PairBatch& b) {
+    const Tensor written = model.greedy(b.source, b.lengths, kBegin, kEnd, b.next.size(1));
+    std::vector<std::string> texts;
+    for (const Tensor& row : split(written, 1, 0))
+        texts.push_back(text_of(row.to_vector<std::int64_t>()));
+    return texts;
+}
+
+/// How much was looked at each character of the source, for each character that is written: [T, S].
+/// Of the Transformer the mean over the heads of the last layer.
+inline Tensor attention_map(const Transformer& model, const PairBatch& b) {
+    std::vector<DecoderRecord> records;
+    model.decode(b.target, model.encode(b.source), b.source, {.records = &records});
+    return squeeze(mean(records.back().memory.weights, {1}), 0);
+}
+
+inline Tensor attention_map(const Seq2Seq& model, const PairBatch& b) {
+    Tensor weights;
+    model(b.source, b.lengths, b.target, &weights);
+    return squeeze(weights, 0);
+}
+
+// ---- learning -----------------------------------------------------------------------------------
+
+/// How many of `count` held-out pairs are written exactly; always the same ones.
+template <class Model>
+Score examine(const Model& model, const DrawPair& draw, std::int64_t count) {
+    Generator generator(1);
+    Score score{0, count};
+    for (std::int64_t done = 0; done < count; done += 100) {
+        std::vector<Pair> pairs(
+            static_cast<std::size_t>(std::min<std::int64_t>(100, count - done)));
+        for (Pair& pair : pairs) pair = draw(true, generator);
+        const std::vector<std::string> written = translate(model, pack(pairs));
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            if (written[i] == pairs[i].target) ++score.right;
+        }
+    }
+    return score;
+}
+
+/// The map of one pair as a picture: darker where the model looked harder.
+template <class Model>
+std::string picture(const Model& model, const Pair& pair) {
+    const Tensor weights = attention_map(model, pack({pair}));  // [T, S]
+    constexpr std::string_view kShades = " .:-=+*#%@";
+    std::string text = fmt::format("    {}\n", pair.source);
+    for (std::size_t t = 0; t < pair.target.size(); ++t) {
+        text += fmt::format("  {} ", pair.target[t]);
+        for (std::size_t s = 0; s < pair.source.size(); ++s) {
+            const auto w = weights.at({static_cast<std::int64_t>(t), static_cast<std::int64_t>(s)});
+            text += kShades[std::min<std::size_t>(9, static_cast<std::size_t>(w * 10))];
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+/// Trains the model; the score is of 1000 held-out pairs. `example` is shown as a picture.
+template <class Model>
+Score learn_pairs(Model& model, const DrawPair& draw, const TaskOptions& options,
+                  const Pair* example, Generator& generator) {
+    fit(
+        model, options,
+        [&] {
+            std::vector<Pair> pairs(static_cast<std::size_t>(options.batch));
+            for (Pair& pair : pairs) pair = draw(false, generator);
+            return loss_of(model, pack(pairs));
+        },
+        [&] { return examine(model, draw, 200); });
+    const Answering answering(model);
+    if (example != nullptr) {
+        fmt::print("\nwhere it looks as it writes:\n\n{}\n", picture(model, *example));
+    }
+    return examine(model, draw, 1000);
+}
+
+/// With a model of this name: "transformer", "lstm" or "lstm-attention", Bahdanau's. The pictures
+/// are of the two that attend.
+inline Score learn_with(const std::string& name, const DrawPair& draw, const TaskOptions& options,
+                        const Pair* example = nullptr) {
+    Generator generator(options.seed);
+    if (name == "transformer") {
+        Transformer model({.source_vocab = kCharacters,
+                           .target_vocab = kCharacters,
+                           .dim = 64,
+                           .heads = 4,
+                           .layers = 2,
+                           .dropout = 0,
+                           .norm_first = true,
+                           .share_embeddings = true,
+                           .padding_id = kPad,
+                           .label_smoothing = 0},
+                          generator);
+        return learn_pairs(model, draw, options, example, generator);
+    }
+    const bool attends = name == "lstm-attention";
+    Seq2Seq model({.source_vocab = kCharacters,
+                   .target_vocab = kCharacters,
+                   .dim = 32,
+                   .hidden = 128,
+                   .alignment = attends ? Alignment::bahdanau : Alignment::none,
+                   .padding_id = kPad},
+                  generator);
+    return learn_pairs(model, draw, options, attends ? example : nullptr, generator);
+}
+
+}  // namespace tapestry::examples

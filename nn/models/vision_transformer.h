@@ -1,0 +1,63 @@
+// A Transformer that looks at images: cut into patches, they are a sequence like any other.
+#pragma once
+
+#include <tapestry/nn/positions.h>
+#include <tapestry/nn/transformer/encoder.h>
+
+namespace tapestry {
+
+struct VisionTransformerConfig {
+    std::int64_t height = 0;
+    std::int64_t width = 0;
+    std::int64_t patch = 0;  ///< a patch is patch x patch pixels, and divides height and width
+    std::int64_t channels = 1;
+    std::int64_t classes = 0;
+    std::int64_t dim = 64;
+    std::int64_t heads = 4;
+    std::int64_t layers = 4;
+    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    double dropout = 0;
+    double norm_eps = 1e-6;
+};
+
+/// images [B, channels, H, W] -> [B, N, channels P P], N = (H / P) (W / P): patch by patch, row by
+/// row, and within a patch channel by channel. Views and one copy; gradients flow back. Throws
+/// ShapeError for another rank or patches that do not divide the image, ValueError for patch < 1.
+Tensor image_patches(const Tensor& images, std::int64_t patch);
+
+/// images [B, channels, H, W] -> logits [B, classes]:
+///     x = [class token; patches W + b] + positions, [B, 1 + N, C],
+///     logits = head(norm(encoder(x))_0), the encoder normalising first, with exact gelu.
+/// Matrices begin uniform after Glorot, positions normal with deviation 0.02, biases and the class
+/// token 0. Source: Dosovitskiy et al. 2020, "An Image is Worth 16x16 Words".
+class VisionTransformer : public Module {
+public:
+    Linear patch_embedding;                 // [C, channels P P]
+    Tensor class_token;                     // [C]
+    PositionalEncoding position_embedding;  // [1 + N, C]
+    Dropout embedding_dropout;
+    Encoder encoder;
+    Linear head;  // [classes, C]
+
+    /// Throws ValueError for sizes that are not positive, a patch that does not divide the image,
+    /// heads that do not divide dim.
+    explicit VisionTransformer(const VisionTransformerConfig& config,
+                               Generator& generator = default_generator());
+
+    /// Throws ShapeError for images of another shape or a batch of none. `records`, one per layer,
+    /// show at [b, h, 0, 1 + n] how much the class token looks at patch n.
+    Tensor operator()(const Tensor& images, std::vector<AttentionRecord>* records = nullptr) const;
+
+    /// Mean cross-entropy; labels i64 [B].
+    Tensor loss(const Tensor& images, const Tensor& labels) const;
+
+    const VisionTransformerConfig& config() const { return config_; }
+    std::string settings() const override;
+
+private:
+    void initialise(Generator& generator);
+
+    VisionTransformerConfig config_;
+};
+
+}  // namespace tapestry
