@@ -42,6 +42,7 @@
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
+#include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/module.h>
@@ -51,6 +52,13 @@
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/positions.h>
+#include <tapestry/nn/recurrent/additive_attention.h>
+#include <tapestry/nn/recurrent/dot_attention.h>
+#include <tapestry/nn/recurrent/gru.h>
+#include <tapestry/nn/recurrent/lengths.h>
+#include <tapestry/nn/recurrent/lstm.h>
+#include <tapestry/nn/recurrent/recurrent.h>
+#include <tapestry/nn/recurrent/rnn.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/transformer/decoder.h>

@@ -1,0 +1,78 @@
+// long_copy: copying over 512 positions with five forms of attention, and what each costs at which
+// length. Read long_copy.h.
+#include <tapestry/examples/long_copy.h>
+
+#include <CLI/CLI.hpp>
+
+using namespace tapestry;
+using namespace tapestry::examples;
+
+namespace {
+
+void compare_learning(LongCopyOptions o, const std::vector<std::int64_t>& counts) {
+    fmt::print("symbols of {} kinds over {} positions, {} steps of {} sequences\n{:<16}",
+               o.alphabet, o.distance, o.steps, o.batch, "");
+    for (const std::int64_t count : counts) fmt::print("{:>5} symbols", count);
+    fmt::print("{:>12}{:>12}\n", "ms / step", "peak MB");
+    const std::vector<std::string> names = contender_names(o);
+    for (std::size_t which = 0; which < names.size(); ++which) {
+        fmt::print("{:<16}", names[which]);
+        CopyResult r;
+        for (const std::int64_t count : counts) {
+            o.symbols = count;
+            r = learn_to_copy(o, which);
+            fmt::print("{:>11.1f} %", 100 * r.accuracy);
+            std::fflush(stdout);
+        }
+        fmt::print("{:>12.1f}{:>12.1f}\n", r.milliseconds, r.megabytes);
+    }
+    fmt::print("{:<16}{:>11.1f} %\n", "(guessing)", 100.0 / static_cast<double>(o.alphabet));
+}
+
+void compare_costs(const LongCopyOptions& o, std::int64_t longest) {
+    fmt::print("\none layer, forward and backward: ms and MB at each length\n{:<16}", "");
+    for (std::int64_t length = 128; length <= longest; length *= 2) fmt::print("{:>17}", length);
+    const std::vector<std::string> names = contender_names(o);
+    for (std::size_t which = 0; which < names.size(); ++which) {
+        fmt::print("\n{:<16}", names[which]);
+        for (std::int64_t length = 128; length <= longest; length *= 2) {
+            const Cost cost = cost_at(o, which, length);
+            fmt::print("{:>9.1f}{:>8.1f}", cost.milliseconds, cost.megabytes);
+            std::fflush(stdout);
+        }
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    LongCopyOptions o;
+    std::vector<std::int64_t> counts{8, 32};
+    std::int64_t longest = 4096;
+    CLI::App app("long_copy: copying over a long distance, with five forms of attention");
+    const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1000000});
+    const auto add = [&](const char* name, std::int64_t& value, const char* what) {
+        app.add_option(name, value, what)->capture_default_str()->check(positive);
+    };
+    add("--distance", o.distance, "Positions between a symbol and its place");
+    app.add_option("--symbols", counts, "How many symbols to copy, for each column")
+        ->capture_default_str()
+        ->check(positive);
+    add("--window", o.window, "Of the sliding window");
+    add("--summaries", o.summaries, "Of Linformer");
+    add("--features", o.features, "Of the Performer, per head");
+    add("--layers", o.layers, "Of each model");
+    add("--steps", o.steps, "Steps of training, for each form");
+    app.add_option("--seed", o.seed, "Of weights and sequences")->capture_default_str();
+    add("--longest", longest, "Of the lengths from 128 on whose costs are compared");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        compare_learning(o, counts);
+        compare_costs(o, longest);
+    } catch (const Error& error) {
+        fmt::print(stderr, "long_copy: {}\n", error.what());
+        return 2;
+    }
+    return 0;
+}
