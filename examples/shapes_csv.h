@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
 namespace tapestry::examples {
@@ -84,17 +85,51 @@ inline DigitFile read_digits(const std::filesystem::path& path) {
     return {as_images(train, brightest), as_images(test, brightest)};
 }
 
-/// Each image of [B, 1, 8, 8] moved by up to one pixel in each direction: digits are few, and where
-/// they stand means nothing.
-inline Tensor moved(const Tensor& images, Generator& generator) {
-    const Tensor framed = pad(images, {{}, {}, {1, 1}, {1, 1}});  // [B, 1, 10, 10]
-    Tensors rows;
-    for (std::int64_t i = 0; i < images.size(0); ++i) {
-        const auto y = static_cast<std::int64_t>(generator.below(3));
-        const auto x = static_cast<std::int64_t>(generator.below(3));
-        rows.push_back(slice(slice(slice(framed, 0, i, i + 1), 2, y, y + 8), 3, x, x + 8));
+/// Where 8 x 8 pixels are looked at through: turned, stretched and moved a little.
+struct Distortion {
+    double xx, xy, yx, yy, x, y;
+
+    explicit Distortion(Generator& generator) {
+        const auto some = [&generator](double most) {
+            return most * (2 * generator.uniform() - 1);
+        };
+        const double angle = some(0.2), width = 1 + some(0.15), height = 1 + some(0.15);
+        xx = width * std::cos(angle);
+        xy = some(0.1) - std::sin(angle);
+        yx = std::sin(angle);
+        yy = height * std::cos(angle);
+        x = some(0.7);
+        y = some(0.7);
     }
-    return concat(rows, 0);
+
+    /// The light at (row, column), between pixels in proportion, 0 outside.
+    double at(const float* pixels, std::int64_t row, std::int64_t column) const {
+        const double r = static_cast<double>(row) - 3.5, c = static_cast<double>(column) - 3.5;
+        const double from_row = yx * c + yy * r + y + 3.5, from_column = xx * c + xy * r + x + 3.5;
+        double light = 0;
+        for (std::int64_t i = 0; i < 64; ++i) {
+            const double down = std::abs(from_row - static_cast<double>(i / 8));
+            const double across = std::abs(from_column - static_cast<double>(i % 8));
+            if (down < 1 && across < 1) light += pixels[i] * (1 - down) * (1 - across);
+        }
+        return light;
+    }
+};
+
+/// Each image of [B, 1, 8, 8] in a hand of its own: digits are few, and how they slant, or where
+/// they stand to half a pixel, means nothing.
+inline Tensor distorted(const Tensor& images, Generator& generator) {
+    const Tensor all = contiguous(images);
+    Tensor result(all.shape(), DType::f32);
+    float* to = result.mutable_data<float>();
+    for (std::int64_t image = 0; image < all.size(0); ++image) {
+        const Distortion distortion(generator);
+        const float* const from = all.data<float>() + 64 * image;
+        for (std::int64_t i = 0; i < 64; ++i) {
+            *to++ = static_cast<float>(distortion.at(from, i / 8, i % 8));
+        }
+    }
+    return result;
 }
 
 constexpr TaskOptions kDigitFileOptions{.steps = 2000, .batch = 64, .rate = 1e-3};
@@ -107,7 +142,7 @@ inline Score learn_digit_file(const std::filesystem::path& path, const TaskOptio
     }
     const auto draw = [&file](std::int64_t count, Generator& generator) -> LabelledImages {
         const Tensor rows = randint(0, file.train.labels.size(0), {count}, generator);
-        return {moved(index_select(file.train.images, 0, rows), generator),
+        return {distorted(index_select(file.train.images, 0, rows), generator),
                 index_select(file.train.labels, 0, rows)};
     };
     return learn_images({.height = 8,
