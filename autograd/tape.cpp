@@ -19,6 +19,10 @@ std::uint64_t next_tape_number() {
 
 thread_local Tape* Tape::current_ = nullptr;
 
+// Not in the header: UndefinedBehaviorSanitizer mistakes other files' view of current_ for null.
+Recording::Recording(Tape* tape) : outer_(std::exchange(Tape::current_, tape)) {}
+Recording::~Recording() { Tape::current_ = outer_; }
+
 // ---- recording ----------------------------------------------------------------------------------
 
 Tape::Tape() : number_(next_tape_number()), outer_(std::exchange(current_, this)) {}

@@ -113,8 +113,8 @@ private:
 /// Sets which tape records in this scope; null: none does.
 class Recording {
 public:
-    explicit Recording(Tape* tape) : outer_(Tape::current_) { Tape::current_ = tape; }
-    ~Recording() { Tape::current_ = outer_; }
+    explicit Recording(Tape* tape);
+    ~Recording();
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
 

@@ -27,6 +27,8 @@ void compare_learning(LongCopyOptions o, const std::vector<std::int64_t>& counts
         fmt::print("{:>12.1f}{:>12.1f}\n", r.milliseconds, r.megabytes);
     }
     fmt::print("{:<16}{:>11.1f} %\n", "(guessing)", 100.0 / static_cast<double>(o.alphabet));
+    fmt::print(
+        "Linformer's and the Performer's scores depend much on what was drawn: try --seed.\n");
 }
 
 void compare_costs(const LongCopyOptions& o, std::int64_t longest) {

@@ -46,6 +46,8 @@ inline constexpr std::int64_t kChunkColumns = 512;
 template <class T>
 inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 
+inline constexpr std::int64_t kCopiedRows = 64;
+
 /// Multiply-adds below which one thread works alone: 10^6 take it 8 microseconds. A second thread
 /// pays from 0.3 * 10^6 on an idle machine (1.4 times as fast at 10^6), on a busy one from 2 *
 /// 10^6.
@@ -104,19 +106,23 @@ void pack_panel(const Pass<T>& pass, std::int64_t panel) {
     }
 }
 
-/// Points the tile at `rows` rows of A. In place, as a rule: a copy costs more than it saves. But
-/// where each step of k goes to another page, as in W' = Y^T X, all fall into a few sets of the
+/// Is each step of k in A on another page, as in W' = Y^T X? Then all fall into a few sets of the
 /// cache: AVX2 makes 175 of 265 GFLOP/s at 1024^3, and 240 with the block copied together. The
 /// copy is repaid by the columns that use it.
 template <class T>
-void read_a(const Pass<T>& pass, std::int64_t row, std::int64_t rows, Tile<T>& tile) {
+bool copies_a(const GemmArguments<T>& g, std::int64_t width) {
     constexpr std::int64_t kFarBytes = 2048, kEnoughColumns = 256;
+    return g.a_col >= kFarBytes / static_cast<std::int64_t>(sizeof(T)) && width >= kEnoughColumns;
+}
+
+/// Points the tile at `rows` rows of A: in place, as a rule, for a copy costs more than it saves.
+template <class T>
+void read_a(const Pass<T>& pass, std::int64_t row, std::int64_t rows, Tile<T>& tile) {
     const GemmArguments<T>& g = pass.g;
     tile.a = g.a + row * g.a_row + pass.k * g.a_col;
     tile.a_row = g.a_row;
     tile.a_col = g.a_col;
-    const bool far = g.a_col >= kFarBytes / static_cast<std::int64_t>(sizeof(T));
-    if (!far || pass.width < kEnoughColumns) return;
+    if (!copies_a(g, pass.width)) return;
     T* const to = scratch_for_a().template take<T>(rows * pass.depth);
     copy_block(tile.a, g.a_col, g.a_row, to, rows, pass.depth, rows);
     tile.a = to;
@@ -163,14 +169,16 @@ void multiply_chunk(const Pass<T>& pass, std::int64_t chunk) {
 }
 
 /// Chunks as large as the caches like them, halved while the threads could do with more: along m,
-/// for no column of B need then be fetched twice by a core, down to 16 rows; then along n.
+/// for no column of B need then be fetched twice by a core, down to 16 rows; then along n. Where A
+/// is copied, each row of it once: chunks as wide as the pass, and of 64 rows at least.
 template <class T>
 void cut_into_chunks(std::int64_t wanted, Pass<T>& pass) {
     const std::int64_t rows = pass.g.m, panels = pass.panels.parts;
-    std::int64_t down = divide_up(rows, kChunkRows<T>);
-    std::int64_t across = smaller(divide_up(pass.width, kChunkColumns), panels);
-    while (down * across < wanted && rows >= 32 * down) down *= 2;
-    while (down * across < wanted && panels >= 2 * across) across *= 2;
+    const bool once = copies_a(pass.g, pass.width) && rows >= kCopiedRows * wanted / 2;
+    std::int64_t down = divide_up(rows, once ? kCopiedRows : kChunkRows<T>);
+    std::int64_t across = once ? 1 : smaller(divide_up(pass.width, kChunkColumns), panels);
+    while (!once && down * across < wanted && rows >= 32 * down) down *= 2;
+    while (!once && down * across < wanted && panels >= 2 * across) across *= 2;
     pass.chunk_rows = {rows, down};
     pass.chunk_panels = {panels, across};
 }

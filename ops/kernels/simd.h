@@ -12,6 +12,14 @@
 #include <cstdint>
 #include <xsimd/xsimd.hpp>
 
+#if defined(__aarch64__)
+namespace xsimd {
+/// 8.1 estimates the root of floats as x / sqrt(x), and infinity gives NaN. Calls find this one
+/// first, for it is no template.
+inline batch<float, neon64> sqrt(const batch<float, neon64>& x) { return vsqrtq_f32(x); }
+}  // namespace xsimd
+#endif
+
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
 #if defined(__AVX512BW__)

@@ -90,8 +90,10 @@ Tensor elu_plus_one(const Tensor& x) {  // f64
 TEST_CASE("linear attention: its definition, causal as a running sum") {
     const LinearAttention form;
     for (const bool causal : {false, true}) {
-        for (const auto& [t, s] :
-             {std::pair{1, 1}, {9, 9}, {32, 32}, {33, 33}, {100, 100}, {1, 70}, {40, 75}}) {
+        using Sizes = std::pair<std::int64_t, std::int64_t>;
+        for (const auto& sizes :
+             {Sizes{1, 1}, {9, 9}, {32, 32}, {33, 33}, {100, 100}, {1, 70}, {40, 75}}) {
+            const std::int64_t t = sizes.first, s = sizes.second;  // clang 14 captures no bindings
             const Problem p = problem(t, s);
             const Tensor mask = some_padding(s);
             const Tensor y = form(p.q, p.k, p.v, {.causal = causal, .mask = mask});
