@@ -13,14 +13,15 @@ Tensor causal_mask(std::int64_t queries, std::int64_t keys) {
 
 Tensor padding_mask(const Tensor& ids, std::int64_t padding_id) {
     require<ShapeError>(ids.defined() && ids.rank() == 2 && ids.dtype() == DType::i64,
-                        "padding_mask: needs ids i64 [B, S], got {}", ids.shape());
+                        "padding_mask: needs ids i64 [B, S], got {} {}", ids.dtype(), ids.shape());
     const Tensor real = ne(ids, static_cast<double>(padding_id));
     return reshape(real, {ids.size(0), 1, 1, ids.size(1)});
 }
 
 Tensor length_mask(const Tensor& lengths, std::int64_t keys) {
     require<ShapeError>(lengths.defined() && lengths.rank() == 1 && lengths.dtype() == DType::i64,
-                        "length_mask: needs lengths i64 [B], got {}", lengths.shape());
+                        "length_mask: needs lengths i64 [B], got {} {}", lengths.dtype(),
+                        lengths.shape());
     const auto values = lengths.to_vector<std::int64_t>();
     for (std::size_t i = 0; i < values.size(); ++i) {
         require(values[i] >= 0 && values[i] <= keys,

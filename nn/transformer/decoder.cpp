@@ -8,7 +8,7 @@ namespace {
 MultiHeadAttentionConfig attention_config(const TransformerLayerConfig& config) {
     return {.dim = config.dim,
             .heads = config.heads,
-            .dropout = config.dropout,
+            .dropout = config.attention_dropout.value_or(config.dropout),
             .head_dropout = config.head_dropout,
             .bias = config.bias};
 }

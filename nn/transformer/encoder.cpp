@@ -11,7 +11,7 @@ EncoderLayer::EncoderLayer(const TransformerLayerConfig& config, Generator& gene
       attention({.dim = config.dim,
                  .heads = config.heads,
                  .causal = config.causal,
-                 .dropout = config.dropout,
+                 .dropout = config.attention_dropout.value_or(config.dropout),
                  .head_dropout = config.head_dropout,
                  .bias = config.bias,
                  .rotary = config.rotary,

@@ -9,6 +9,7 @@
 #include <tapestry/nn/norm.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tapestry {
@@ -19,7 +20,8 @@ struct TransformerLayerConfig {
     std::int64_t heads = 1;
     std::int64_t hidden = 0;  ///< of the feed-forward network; 4 dim if 0
     double dropout = 0;       ///< on attention weights, and on what each part adds to its input
-    double head_dropout = 0;  ///< on whole heads
+    std::optional<double> attention_dropout = {};  ///< on the weights, if not the same
+    double head_dropout = 0;                       ///< on whole heads
     Activation activation = Activation::relu;
     bool norm_first = false;  ///< x + f(norm(x)) instead of the paper's norm(x + f(x))
     bool causal = false;      ///< self-attention looks at positions 0 .. t only

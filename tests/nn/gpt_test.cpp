@@ -151,6 +151,19 @@ TEST_CASE("GPT: what it refuses") {
         },
         "GPT: 7 tokens are more than the context of 6");
     check_throws<ShapeError>([&] { model(random_ids({6}, 11)); }, "GPT: needs ids [B, T], got [6]");
+    check_throws<ShapeError>(
+        [&] {
+            model(zeros({0, 3}, DType::i64));
+        },
+        "GPT: ids [0, 3] are a batch of no sequences");
+    check_throws<ShapeError>(
+        [&] {
+            model(zeros({2, 0}, DType::i64));
+        },
+        "GPT: ids [2, 0] are empty sequences");
+    check_throws<DTypeError>([&] { model(ones({1, 2})); }, "GPT: needs ids of type i64, got f32");
+    check_throws<ValueError>(with([](GPTConfig& c) { c.deviation = -1; }),
+                             "GPT: deviation -1 is not a finite number >= 0");
     CHECK_THROWS_AS(model(Tensor()), Error);
     CHECK_THROWS_AS(model(ones({1, 3})), DTypeError);
     CHECK_THROWS_AS(model(full({1, 3}, 11, DType::i64)), IndexError);

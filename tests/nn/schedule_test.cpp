@@ -48,6 +48,20 @@ TEST_CASE("schedule: warm-up and cosine") {
     CHECK_EQ(all_warmup(11), Approx(0));
 }
 
+TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
+    const Schedule rate = inverse_sqrt_schedule(512, 4000);
+    for (const std::int64_t n : {1, 100, 3999, 4000, 4001, 100000}) {
+        const auto step = static_cast<double>(n);
+        const double wanted =
+            std::pow(512, -0.5) * std::min(std::pow(step, -0.5), step * std::pow(4000, -1.5));
+        CHECK(rate(n - 1) == doctest::Approx(wanted).epsilon(1e-12));
+    }
+    CHECK(rate(3999) == doctest::Approx(7.0e-4).epsilon(0.01));  // the paper's largest rate
+    CHECK(rate(3998) < rate(3999));
+    CHECK(rate(4000) < rate(3999));
+    CHECK_EQ(inverse_sqrt_schedule(512, 4000, 2)(9), Approx(2 * rate(9)));
+}
+
 TEST_CASE("schedule: what is refused") {
     check_throws<ValueError>([] { constant_schedule(-1); },
                              "constant_schedule: learning rate -1 is not a finite number >= 0");
@@ -61,4 +75,9 @@ TEST_CASE("schedule: what is refused") {
                              "warmup_cosine_schedule: warmup -1 and steps 10");
     CHECK_THROWS_AS(warmup_cosine_schedule({.rate = -1}), ValueError);
     CHECK_THROWS_AS(warmup_cosine_schedule({.steps = 0}), ValueError);
+    check_throws<ValueError>(
+        [] { inverse_sqrt_schedule(0, 10); },
+        "inverse_sqrt_schedule: dim 0, warmup 10 and factor 1 must be positive");
+    CHECK_THROWS_AS(inverse_sqrt_schedule(4, 0), ValueError);
+    CHECK_THROWS_AS(inverse_sqrt_schedule(4, 10, -1), ValueError);
 }
