@@ -5,19 +5,18 @@
 namespace tapestry {
 namespace {
 
-MultiHeadAttentionConfig attention_config(const TransformerLayerConfig& config) {
-    return {.dim = config.dim,
-            .heads = config.heads,
-            .dropout = config.attention_dropout.value_or(config.dropout),
-            .head_dropout = config.head_dropout,
-            .bias = config.bias};
+MultiHeadAttentionConfig causal_attention_config(const TransformerLayerConfig& config) {
+    MultiHeadAttentionConfig result = self_attention_config(config);
+    result.causal = true;
+    return result;
 }
 
-MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config) {
-    MultiHeadAttentionConfig result = attention_config(config);
-    result.causal = true;
-    result.rotary = config.rotary;
-    result.form = config.form;
+// The memory's positions are its own, and it is looked at as a whole.
+MultiHeadAttentionConfig cross_attention_config(const TransformerLayerConfig& config) {
+    MultiHeadAttentionConfig result = self_attention_config(config);
+    result.causal = false;
+    result.rotary = false;
+    result.form = {};
     return result;
 }
 
@@ -26,15 +25,11 @@ MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& con
 DecoderLayer::DecoderLayer(const TransformerLayerConfig& config, Generator& generator)
     : Module("DecoderLayer"),
       attention_norm(config.dim, config.norm_eps, config.bias),
-      attention(self_attention_config(config), generator),
+      attention(causal_attention_config(config), generator),
       cross_attention_norm(config.dim, config.norm_eps, config.bias),
-      cross_attention(attention_config(config), generator),
+      cross_attention(cross_attention_config(config), generator),
       feed_forward_norm(config.dim, config.norm_eps, config.bias),
-      feed_forward({.dim = config.dim,
-                    .hidden = config.hidden,
-                    .activation = config.activation,
-                    .bias = config.bias},
-                   generator),
+      feed_forward(feed_forward_config(config), generator),
       residual_dropout(config.dropout, generator),
       norm_first_(config.norm_first) {
     register_module("attention_norm", attention_norm);

@@ -5,24 +5,30 @@
 
 namespace tapestry {
 
+MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config) {
+    return {.dim = config.dim,
+            .heads = config.heads,
+            .causal = config.causal,
+            .dropout = config.attention_dropout.value_or(config.dropout),
+            .head_dropout = config.head_dropout,
+            .bias = config.bias,
+            .rotary = config.rotary,
+            .form = config.form};
+}
+
+FeedForwardConfig feed_forward_config(const TransformerLayerConfig& config) {
+    return {.dim = config.dim,
+            .hidden = config.hidden,
+            .activation = config.activation,
+            .bias = config.bias};
+}
+
 EncoderLayer::EncoderLayer(const TransformerLayerConfig& config, Generator& generator)
     : Module("EncoderLayer"),
       attention_norm(config.dim, config.norm_eps, config.bias),
-      attention({.dim = config.dim,
-                 .heads = config.heads,
-                 .causal = config.causal,
-                 .dropout = config.attention_dropout.value_or(config.dropout),
-                 .head_dropout = config.head_dropout,
-                 .bias = config.bias,
-                 .rotary = config.rotary,
-                 .form = config.form},
-                generator),
+      attention(self_attention_config(config), generator),
       feed_forward_norm(config.dim, config.norm_eps, config.bias),
-      feed_forward({.dim = config.dim,
-                    .hidden = config.hidden,
-                    .activation = config.activation,
-                    .bias = config.bias},
-                   generator),
+      feed_forward(feed_forward_config(config), generator),
       residual_dropout(config.dropout, generator),
       norm_first_(config.norm_first) {
     register_module("attention_norm", attention_norm);

@@ -31,6 +31,10 @@ struct TransformerLayerConfig {
     AttentionFormFactory form = {};  ///< of self-attention; softmax if empty
 };
 
+/// What the parts of a layer are made from, here and in the decoder's.
+MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config);
+FeedForwardConfig feed_forward_config(const TransformerLayerConfig& config);
+
 /// What a layer may be given besides x.
 struct EncoderLayerInputs {
     Tensor mask = {};  ///< as in AttentionOptions; broadcasts to [B, H, T, T]
