@@ -45,7 +45,7 @@ double training_bytes(const GPTConfig& config, std::int64_t batch) {
     const auto heads = static_cast<double>(config.heads);
     const auto context = static_cast<double>(config.context);
     const double tokens = static_cast<double>(batch) * context;
-    const auto hidden = static_cast<double>(config.hidden == 0 ? 4 * config.dim : config.hidden);
+    const double hidden = config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden);
     const double wide = config.activation == Activation::swiglu ? 3 : 2;  // matrices
     const double table = config.positions == Positions::learned ? context * dim : 0;
     const double parameters = vocab * dim * (config.tied_head ? 1 : 2) + table +
