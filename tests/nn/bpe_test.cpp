@@ -137,10 +137,11 @@ TEST_CASE("unicode: the kinds of characters") {
         if (c != 0) CHECK(kind_of(c) == Kind::space);
     }
     // Controls, marks, joiners, emoji, private use, unassigned, beyond Unicode.
-    for (const char32_t c : {0x00,   0x1C,   0x1F,    0x7F,    0x21,   0x5F,     0x180E,
-                             0x200B, 0x200D, 0x0301,  0x093F,  0x20DD, 0xFE0F,   0xFEFF,
-                             0xFFFD, 0xE000, 0x1F600, 0x1F3FD, 0x378,  0x10FFFF, 0x110000}) {
-        CHECK(kind_of(c) == Kind::other);
+    for (const std::uint32_t c :
+         {0x00u,   0x1Cu,   0x1Fu,    0x7Fu,    0x21u,   0x5Fu,     0x180Eu,
+          0x200Bu, 0x200Du, 0x0301u,  0x093Fu,  0x20DDu, 0xFE0Fu,   0xFEFFu,
+          0xFFFDu, 0xE000u, 0x1F600u, 0x1F3FDu, 0x378u,  0x10FFFFu, 0x110000u}) {
+        CHECK(kind_of(char32_t{c}) == Kind::other);
     }
     CHECK(kind_of(0xFFFFFFFF) == Kind::other);
 }
