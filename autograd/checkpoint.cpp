@@ -14,25 +14,6 @@ namespace {
 
 using CheckpointFunction = std::function<Tensors(const Tensors&)>;
 
-// Generators stand where they once stood until this leaves scope.
-class Rewound {
-public:
-    explicit Rewound(const std::vector<GeneratorLog::State>& states) {
-        for (const auto& then : states) {
-            now_.push_back({then.generator, then.generator->seed(), then.generator->offset()});
-            then.generator->set_state(then.seed, then.offset);
-        }
-    }
-    ~Rewound() {
-        for (const auto& now : now_) now.generator->set_state(now.seed, now.offset);
-    }
-    Rewound(const Rewound&) = delete;
-    Rewound& operator=(const Rewound&) = delete;
-
-private:
-    std::vector<GeneratorLog::State> now_;
-};
-
 }  // namespace
 
 // Its inputs, as the tape sees them, are all that f used: some of the inputs, and leaves.
@@ -48,11 +29,16 @@ public:
     Tensors run_again() const {
         Tensors inputs;
         for (std::size_t i = 0; i < count_; ++i) inputs.push_back(saved(i));
-        const Rewound rewound(generators_);
+        const RewindGuard rewound(generators_);
         return f_(inputs);
     }
 
-    Tensors backward(const Tensors& grads) override {  // the tape unfolds it instead
+    // The tape unfolds it instead: these two belong to the entries inside.
+    Tensors forward(const Tensors& inputs) const override {
+        fail<AutogradError>("checkpoint: cannot run apart from its tape, on {} inputs",
+                            inputs.size());
+    }
+    Tensors backward(const Tensors& grads) override {
         fail<AutogradError>("checkpoint: has no rule of its own for {} gradients", grads.size());
     }
 

@@ -1,4 +1,5 @@
-#include <tapestry/autograd/op.h>
+#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/observer.h>
 
 #include <utility>
 
@@ -28,6 +29,28 @@ const Tensor& Op::saved(std::size_t i) const {
             described(), saved.tensor.shape(), saved.version, now);
     }
     return saved.tensor;
+}
+
+Tensor Op::decisions(const Tensors&) const { return {}; }
+
+Tensors Op::walk(const Tensors& grads) {
+    const ModulePathGuard path(module_path_);
+    Tensors outgoing = backward(grads);
+    if (outgoing.size() != inputs_.size()) {
+        fail<AutogradError>("{}: backward gave {} gradients for {} inputs", described(),
+                            outgoing.size(), inputs_.size());
+    }
+    TapeObserver::tell_walked(*this, grads, outgoing);
+    for (std::size_t i = 0; i < outgoing.size(); ++i) {
+        const Tensor& grad = outgoing[i];
+        const Operand& x = inputs_[i];
+        if (!needs_[i] || !grad.defined()) continue;
+        if (!(grad.shape() == x.shape) || grad.dtype() != x.dtype) {
+            fail<AutogradError>("{}: backward gave a gradient {} {} for input {}, which is {} {}",
+                                described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
+        }
+    }
+    return outgoing;
 }
 
 double Op::flops() const {

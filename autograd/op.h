@@ -21,10 +21,22 @@ public:
 
     const std::string& name() const { return name_; }
 
+    /// What record() was given as outputs, computed once more from other inputs of the same shapes
+    /// and dtypes. Deterministic: dropout keeps what it kept.
+    virtual Tensors forward(const Tensors& inputs) const = 0;
+
     /// `grads[i]`: the gradient of output i, undefined where nothing flowed back. Returns one
     /// tensor per input, of that input's shape and dtype; undefined means zero. Where needs(i) is
     /// false, gradient i is not looked at and should not be computed.
     virtual Tensors backward(const Tensors& grads) = 0;
+
+    /// Which branch every element takes at these inputs, as integers or truth values: the sign of
+    /// relu's, the place of a maximum. Undefined where the function is smooth.
+    virtual Tensor decisions(const Tensors& inputs) const;
+
+    /// backward(), its results checked for number, shape and dtype and shown to observers
+    /// (observer.h). This is how the tape goes through an entry. Throws AutogradError.
+    Tensors walk(const Tensors& grads);
 
     /// Settings worth printing: "axis=-1, keepdim".
     virtual std::string attributes() const { return {}; }
@@ -44,6 +56,12 @@ public:
     /// Bytes this entry keeps alive for its backward rule; 0 once released.
     std::size_t saved_bytes() const;
     bool released() const { return released_; }
+    /// Its place on the tape.
+    int number() const { return number_; }
+    std::string described() const;  ///< "layer_norm (#12, blocks.3.attention_norm)"
+
+    /// Does anybody ask for the gradient of input i?
+    bool needs(std::size_t i) const { return needs_.at(i); }
 
 protected:
     /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
@@ -54,9 +72,6 @@ protected:
     /// backward has been here and let it go.
     const Tensor& saved(std::size_t i) const;
 
-    /// Does anybody ask for the gradient of input i?
-    bool needs(std::size_t i) const { return needs_.at(i); }
-
 private:
     friend class Tape;
 
@@ -65,7 +80,6 @@ private:
         std::uint64_t version;
     };
     void release();
-    std::string described() const;  // "layer_norm (#12, blocks.3.attention_norm)"
 
     std::string name_;
     std::vector<Saved> saved_;

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -101,6 +102,7 @@ void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& 
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
     entries_.push_back(std::move(op));
+    TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
 }
 
 void Tape::add_hook(const Tensor& x, GradientHook hook) {
@@ -195,22 +197,12 @@ bool Tape::step_back(Op& op, Walk& walk) {
         needed = needed || op.needs_[i];
     }
     if (!needed) return true;
-    const ModulePathGuard path(op.module_path_);
-    Tensors outgoing = op.backward(incoming);
+    Tensors outgoing = op.walk(incoming);
     incoming.clear();
-    if (outgoing.size() != op.inputs_.size()) {
-        fail<AutogradError>("{}: backward gave {} gradients for {} inputs", op.described(),
-                            outgoing.size(), op.inputs_.size());
-    }
     for (std::size_t i = 0; i < outgoing.size(); ++i) {
         Tensor grad = std::exchange(outgoing[i], Tensor());
         if (!op.needs_[i] || !grad.defined()) continue;
-        const Op::Operand& x = op.inputs_[i];
-        if (!(grad.shape() == x.shape) || grad.dtype() != x.dtype) {
-            fail<AutogradError>("{}: backward gave a gradient {} {} for input {}, which is {} {}",
-                                op.described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
-        }
-        add_to(walk.grads[static_cast<std::size_t>(x.slot)], std::move(grad));
+        add_to(walk.grads[static_cast<std::size_t>(op.inputs_[i].slot)], std::move(grad));
     }
     return true;
 }

@@ -41,4 +41,15 @@ std::uint64_t Generator::take(std::uint64_t count) {
     return offset_ - count;
 }
 
+RewindGuard::RewindGuard(const std::vector<GeneratorLog::State>& states) {
+    for (const auto& then : states) {
+        now_.push_back({then.generator, then.generator->seed(), then.generator->offset()});
+        then.generator->set_state(then.seed, then.offset);
+    }
+}
+
+RewindGuard::~RewindGuard() {
+    for (const auto& now : now_) now.generator->set_state(now.seed, now.offset);
+}
+
 }  // namespace tapestry

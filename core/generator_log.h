@@ -35,4 +35,16 @@ private:
     std::vector<State> states_;
 };
 
+/// Generators stand where they once stood until this leaves scope; then where they stood before it.
+class RewindGuard {
+public:
+    explicit RewindGuard(const std::vector<GeneratorLog::State>& states);
+    ~RewindGuard();
+    RewindGuard(const RewindGuard&) = delete;
+    RewindGuard& operator=(const RewindGuard&) = delete;
+
+private:
+    std::vector<GeneratorLog::State> now_;
+};
+
 }  // namespace tapestry

@@ -16,6 +16,18 @@ int num_threads();
 /// Sets it. Throws ValueError unless 1 <= n <= 1024.
 void set_num_threads(int n);
 
+/// So many threads until this leaves scope; then as many as before.
+class ThreadsGuard {
+public:
+    explicit ThreadsGuard(int n) : before_(num_threads()) { set_num_threads(n); }
+    ~ThreadsGuard() { set_num_threads(before_); }
+    ThreadsGuard(const ThreadsGuard&) = delete;
+    ThreadsGuard& operator=(const ThreadsGuard&) = delete;
+
+private:
+    int before_;
+};
+
 namespace detail {
 using ChunkFunction = void (*)(void* context, std::int64_t chunk);
 /// Calls f(context, 0 .. chunks - 1), each once, in any order, on up to num_threads() threads.

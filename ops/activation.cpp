@@ -4,6 +4,7 @@
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 
@@ -14,6 +15,8 @@ namespace tapestry {
 namespace {
 struct ReluOp final : Op {
     explicit ReluOp(const Tensor& x) : Op("relu", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {relu(x[0])}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         if (!is_recording()) return {map_binary<kernels::ReluGrad>("relu", grads[0], x)};
@@ -44,9 +47,12 @@ Tensor normal_density(const Tensor& x) {
     return mul(exp(mul(square(x), -0.5)), 0.39894228040143267794);  // 1 / sqrt(2 pi)
 }
 
+Tensor normal_cdf(const Tensor& x);
+
 // Phi, an op of its own so that the slope of gelu's erf form can be differentiated in turn.
 struct NormalCdfOp final : Op {
     explicit NormalCdfOp(const Tensor& x) : Op("normal_cdf", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {normal_cdf(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         return {mul(grads[0], normal_density(saved(0)))};
     }
@@ -61,6 +67,7 @@ struct GeluOp final : Op {
     GeluOp(const Tensor& x, Gelu form) : Op("gelu", {x}), form_(form) {}
     std::string attributes() const override { return form_ == Gelu::tanh ? "tanh" : "erf"; }
 
+    Tensors forward(const Tensors& x) const override { return {gelu(x[0], form_)}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor& g = grads[0];
@@ -88,6 +95,7 @@ Tensor gelu(const Tensor& x, Gelu form) {
 namespace {
 struct SiluOp final : Op {
     explicit SiluOp(const Tensor& x) : Op("silu", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {silu(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         if (!is_recording()) return {map_binary<kernels::SiluGrad>("silu", grads[0], x)};
@@ -107,6 +115,7 @@ Tensor silu(const Tensor& x) {
 namespace {
 struct SoftplusOp final : Op {
     explicit SoftplusOp(const Tensor& x) : Op("softplus", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {softplus(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {grads[0] * sigmoid(saved(0))}; }
 };
 }  // namespace

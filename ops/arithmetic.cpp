@@ -1,6 +1,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
@@ -31,6 +32,7 @@ struct BinaryOp : Op {
 namespace {
 struct AddOp final : BinaryOp {
     AddOp() : BinaryOp("add") {}
+    Tensors forward(const Tensors& x) const override { return {add(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& g = grads[0];
         return {needs(0) ? to_input(0, g) : Tensor(), needs(1) ? to_input(1, g) : Tensor()};
@@ -60,6 +62,7 @@ void accumulate_gradients_in_place(Tensor& a, const Tensor& b) {
 namespace {
 struct SubOp final : BinaryOp {
     SubOp() : BinaryOp("sub") {}
+    Tensors forward(const Tensors& x) const override { return {sub(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& g = grads[0];
         return {needs(0) ? to_input(0, g) : Tensor(), needs(1) ? neg(to_input(1, g)) : Tensor()};
@@ -80,6 +83,7 @@ Tensor operator-(double a, const Tensor& b) { return sub(constant_like("sub", b,
 namespace {
 struct MulOp final : BinaryOp {
     MulOp(const Tensor& a, const Tensor& b) : BinaryOp("mul", {a, b}) {}
+    Tensors forward(const Tensors& x) const override { return {mul(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& g = grads[0];
         return {needs(0) ? to_input(0, mul(g, saved(1))) : Tensor(),
@@ -101,6 +105,7 @@ Tensor operator*(double a, const Tensor& b) { return mul(constant_like("mul", b,
 namespace {
 struct DivOp final : BinaryOp {
     DivOp(const Tensor& a, const Tensor& b) : BinaryOp("div", {a, b}) {}
+    Tensors forward(const Tensors& x) const override { return {div(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& a = saved(0);
         const Tensor& b = saved(1);
@@ -125,6 +130,9 @@ namespace {
 struct PowOp final : BinaryOp {
     PowOp(const Tensor& a, const Tensor& b) : BinaryOp("pow", {a, b}) {}
 
+    Tensors forward(const Tensors& x) const override { return {pow(x[0], x[1])}; }
+    // The rule has its cases where the base is 0.
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& a = saved(0);
         const Tensor& b = saved(1);
@@ -171,6 +179,10 @@ namespace {
 struct ExtremumOp final : BinaryOp {
     ExtremumOp(const char* name, const Tensor& a, const Tensor& b) : BinaryOp(name, {a, b}) {}
 
+    Tensors forward(const Tensors& x) const override {
+        return {name() == "maximum" ? maximum(x[0], x[1]) : minimum(x[0], x[1])};
+    }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], x[1]); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& a = saved(0);
         const Tensor& b = saved(1);
@@ -200,6 +212,8 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
 namespace {
 struct WhereOp final : BinaryOp {
     explicit WhereOp(const Tensor& condition) : BinaryOp("where", {condition}) {}
+    Tensors forward(const Tensors& x) const override { return {where(x[0], x[1], x[2])}; }
+    Tensor decisions(const Tensors& x) const override { return x[0]; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& chosen = saved(0);
         const Tensor& g = grads[0];
@@ -246,6 +260,10 @@ namespace {
 struct ClampOp final : Op {
     ClampOp(const Tensor& x, double low, double high) : Op("clamp", {x}), low_(low), high_(high) {}
     std::string attributes() const override { return fmt::format("low={}, high={}", low_, high_); }
+    Tensors forward(const Tensors& x) const override { return {clamp(x[0], low_, high_)}; }
+    Tensor decisions(const Tensors& x) const override {
+        return how_many({ge(x[0], low_), gt(x[0], low_), ge(x[0], high_), gt(x[0], high_)});
+    }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor inside = logical_and(ge(x, low_), le(x, high_));

@@ -51,6 +51,8 @@ Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const
     return where(allowed, softmax(where(allowed, scores, low), -1), zero);
 }
 
+Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights);
+
 struct AttentionOp final : Op {
     // saved: q, k, v, mask, weights, kept
     AttentionOp(const Attend& a, const Tensors& saved) : Op("attention", saved), a_(a) {}
@@ -67,6 +69,9 @@ struct AttentionOp final : Op {
         return 2 * pairs * static_cast<double>(a_.d + a_.e) * static_cast<double>(a_.heads());
     }
 
+    Tensors forward(const Tensors& x) const override {
+        return {attended(a_, x, saved(5), nullptr)};
+    }
     Tensors backward(const Tensors& grads) override {
         if (is_recording() || needs(3)) return composed(grads[0]);
         return fused(grads[0]);
@@ -104,6 +109,19 @@ private:
 
     Attend a_;
 };
+
+// inputs: q, k, v, mask. `weights`: where somebody wants them, or null.
+Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights) {
+    const Tensor& q = inputs[0];
+    Attended out{.y = a.heads_inside(a.t, a.e, q.dtype()), .kept = kept};
+    if (Tape::following(inputs) != nullptr || weights != nullptr) {
+        out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
+    }
+    attend(a, q, inputs[1], inputs[2], inputs[3], out);
+    if (weights != nullptr) *weights = out.weights;
+    const Tensors saved{q, inputs[1], inputs[2], inputs[3], out.weights, kept};
+    return record<AttentionOp>(inputs, out.y, a, saved);
+}
 
 // ---- checks -------------------------------------------------------------------------------------
 
@@ -174,21 +192,13 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
     const Tensor v = with_leading(values, leading);
     const Attend a = planned(q, k, v, options);
     check_options(a, q, options);
-    Attended out;
-    out.y = a.heads_inside(a.t, a.e, q.dtype());
-    const Tensors inputs{q, k, v, options.mask};
-    if (Tape::following(inputs) != nullptr || options.weights != nullptr) {
-        out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
-    }
+    Tensor kept;
     if (a.dropout > 0) {
         Generator& generator =
             options.generator != nullptr ? *options.generator : default_generator();
-        out.kept = bernoulli(a.shape(a.t, a.s), 1 - a.dropout, generator);
+        kept = bernoulli(a.shape(a.t, a.s), 1 - a.dropout, generator);
     }
-    attend(a, q, k, v, options.mask, out);
-    if (options.weights != nullptr) *options.weights = out.weights;
-    const Tensors saved{q, k, v, options.mask, out.weights, out.kept};
-    return record<AttentionOp>(inputs, out.y, a, saved);
+    return attended(a, {q, k, v, options.mask}, kept, options.weights);
 }
 
 Tensor attention_weights(const Tensor& queries, const Tensor& keys,

@@ -8,6 +8,7 @@ namespace {
 struct CastOp final : Op {
     CastOp() : Op("to") {}
     std::string attributes() const override { return std::string(name_of(outputs()[0].dtype)); }
+    Tensors forward(const Tensors& x) const override { return {to(x[0], outputs()[0].dtype)}; }
     Tensors backward(const Tensors& grads) override { return {to(grads[0], inputs()[0].dtype)}; }
 };
 

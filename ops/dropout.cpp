@@ -14,6 +14,7 @@ Tensor keep(const Tensor& x, const Tensor& kept, double p);
 struct DropoutOp final : Op {
     DropoutOp(const Tensor& kept, double p) : Op("dropout", {kept}), p_(p) {}
     std::string attributes() const override { return fmt::format("p={}", p_); }
+    Tensors forward(const Tensors& x) const override { return {keep(x[0], saved(0), p_)}; }
     Tensors backward(const Tensors& grads) override { return {keep(grads[0], saved(0), p_)}; }
 
 private:

@@ -1,6 +1,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 
@@ -11,6 +12,7 @@ namespace tapestry {
 namespace {
 struct NegOp final : Op {
     NegOp() : Op("neg") {}
+    Tensors forward(const Tensors& x) const override { return {neg(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {neg(grads[0])}; }
 };
 }  // namespace
@@ -23,6 +25,8 @@ Tensor neg(const Tensor& x) {
 namespace {
 struct AbsOp final : Op {
     explicit AbsOp(const Tensor& x) : Op("abs", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {abs(x[0])}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor& g = grads[0];
@@ -40,6 +44,7 @@ Tensor abs(const Tensor& x) {
 namespace {
 struct SquareOp final : Op {
     explicit SquareOp(const Tensor& x) : Op("square", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {square(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {mul(mul(grads[0], saved(0)), 2)}; }
 };
 }  // namespace
@@ -54,6 +59,7 @@ Tensor square(const Tensor& x) {
 namespace {
 struct SqrtOp final : Op {
     explicit SqrtOp(const Tensor& y) : Op("sqrt", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {sqrt(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {div(mul(grads[0], 0.5), saved(0))}; }
 };
 }  // namespace
@@ -66,6 +72,7 @@ Tensor sqrt(const Tensor& x) {
 namespace {
 struct RsqrtOp final : Op {
     explicit RsqrtOp(const Tensor& y) : Op("rsqrt", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {rsqrt(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
         return {mul(mul(grads[0], -0.5), mul(y, square(y)))};
@@ -83,6 +90,7 @@ Tensor rsqrt(const Tensor& x) {
 namespace {
 struct ExpOp final : Op {
     explicit ExpOp(const Tensor& y) : Op("exp", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {exp(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {mul(grads[0], saved(0))}; }
 };
 }  // namespace
@@ -95,6 +103,7 @@ Tensor exp(const Tensor& x) {
 namespace {
 struct LogOp final : Op {
     explicit LogOp(const Tensor& x) : Op("log", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {log(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {div(grads[0], saved(0))}; }
 };
 }  // namespace
@@ -109,6 +118,7 @@ Tensor log(const Tensor& x) {
 namespace {
 struct SinOp final : Op {
     explicit SinOp(const Tensor& x) : Op("sin", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {sin(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {mul(grads[0], cos(saved(0)))}; }
 };
 }  // namespace
@@ -121,6 +131,7 @@ Tensor sin(const Tensor& x) {
 namespace {
 struct CosOp final : Op {
     explicit CosOp(const Tensor& x) : Op("cos", {x}) {}
+    Tensors forward(const Tensors& x) const override { return {cos(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {neg(mul(grads[0], sin(saved(0))))}; }
 };
 }  // namespace
@@ -135,6 +146,7 @@ Tensor cos(const Tensor& x) {
 namespace {
 struct TanhOp final : Op {
     explicit TanhOp(const Tensor& y) : Op("tanh", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {tanh(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
         if (!is_recording()) return {map_binary<kernels::TanhGrad>("tanh", grads[0], y)};
@@ -151,6 +163,7 @@ Tensor tanh(const Tensor& x) {
 namespace {
 struct SigmoidOp final : Op {
     explicit SigmoidOp(const Tensor& y) : Op("sigmoid", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {sigmoid(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
         if (!is_recording()) return {map_binary<kernels::SigmoidGrad>("sigmoid", grads[0], y)};

@@ -39,6 +39,7 @@ Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
 struct IndexOp : Op {
     IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
     std::string attributes() const override { return fmt::format("axis={}", axis_); }
+    Tensor decisions(const Tensors&) const override { return saved(0); }
 
 protected:
     int axis() const { return axis_; }
@@ -106,6 +107,9 @@ Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& 
 struct IndexSelectOp final : IndexOp {
     IndexSelectOp(int axis, const Tensor& ids) : IndexOp("index_select", axis, ids) {}
     double flops() const override { return 0; }
+    Tensors forward(const Tensors& x) const override {
+        return {index_select(x[0], axis(), saved(0))};
+    }
     Tensors backward(const Tensors& grads) override {
         return {index_add(inputs()[0].shape, axis(), saved(0), grads[0])};
     }
@@ -113,6 +117,9 @@ struct IndexSelectOp final : IndexOp {
 
 struct IndexAddOp final : IndexOp {
     IndexAddOp(int axis, const Tensor& ids) : IndexOp("index_add", axis, ids) {}
+    Tensors forward(const Tensors& x) const override {
+        return {index_add(outputs()[0].shape, axis(), saved(0), x[0])};
+    }
     Tensors backward(const Tensors& grads) override {
         return {index_select(grads[0], axis(), saved(0))};
     }
@@ -148,6 +155,11 @@ namespace {
 struct EmbeddingOp final : Op {
     explicit EmbeddingOp(const Tensor& ids) : Op("embedding", {ids}) {}
     double flops() const override { return 0; }
+    Tensors forward(const Tensors& x) const override {
+        const Shape& y = outputs()[0].shape;  // [..., C]
+        return {embedding(x[0], reshape(saved(0), y.sub(0, y.rank() - 1)))};
+    }
+    Tensor decisions(const Tensors&) const override { return saved(0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& ids = saved(0);
         const Shape& table = inputs()[0].shape;  // [V, C]
@@ -241,6 +253,7 @@ void scatter_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& sour
 struct GatherOp final : IndexOp {
     GatherOp(int axis, const Tensor& ids) : IndexOp("gather", axis, ids) {}
     double flops() const override { return 0; }
+    Tensors forward(const Tensors& x) const override { return {gather(x[0], axis(), saved(0))}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor nothing = zeros(inputs()[0].shape, inputs()[0].dtype);
         return {scatter_add(nothing, axis(), saved(0), grads[0])};
@@ -249,6 +262,9 @@ struct GatherOp final : IndexOp {
 
 struct ScatterAddOp final : IndexOp {
     ScatterAddOp(int axis, const Tensor& ids) : IndexOp("scatter_add", axis, ids) {}
+    Tensors forward(const Tensors& x) const override {
+        return {scatter_add(x[0], axis(), saved(0), x[1])};
+    }
     Tensors backward(const Tensors& grads) override {
         return {grads[0], needs(1) ? gather(grads[0], axis(), saved(0)) : Tensor()};
     }

@@ -20,6 +20,7 @@ struct ConcatOp final : Op {
     std::string attributes() const override { return fmt::format("axis={}", axis_); }
     double flops() const override { return 0; }
 
+    Tensors forward(const Tensors& x) const override { return {concat(x, axis_)}; }
     Tensors backward(const Tensors& grads) override {
         Tensors parts;
         std::int64_t begin = 0;
@@ -89,6 +90,11 @@ struct SplitOp final : Op {
     std::string attributes() const override { return fmt::format("axis={}", axis_); }
     double flops() const override { return 0; }
 
+    Tensors forward(const Tensors& x) const override {
+        std::vector<std::int64_t> sizes;
+        for (const Operand& piece : outputs()) sizes.push_back(piece.shape[axis_]);
+        return split(x[0], sizes, axis_);
+    }
     Tensors backward(const Tensors& grads) override {
         Tensors parts = grads;
         for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -136,7 +142,8 @@ Tensors split(const Tensor& x, std::int64_t chunk, int axis) {
 
 namespace {
 struct PadOp final : Op {
-    explicit PadOp(const std::vector<Padding>& padding) : Op("pad"), padding_(padding) {}
+    PadOp(const std::vector<Padding>& padding, double value)
+        : Op("pad"), padding_(padding), value_(value) {}
     std::string attributes() const override {
         std::string text;
         for (const Padding& p : padding_) text += fmt::format("({}, {})", p.before, p.after);
@@ -144,6 +151,7 @@ struct PadOp final : Op {
     }
     double flops() const override { return 0; }
 
+    Tensors forward(const Tensors& x) const override { return {pad(x[0], padding_, value_)}; }
     Tensors backward(const Tensors& grads) override {
         Tensor inner = grads[0];
         for (int axis = 0; axis < inner.rank(); ++axis) {
@@ -156,6 +164,7 @@ struct PadOp final : Op {
 
 private:
     std::vector<Padding> padding_;
+    double value_;
 };
 }  // namespace
 
@@ -181,7 +190,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& padding, double value) {
         place = views::slice(place, axis, begin, begin + x.size(axis));
     }
     copy_elements(x, place);
-    return record<PadOp>({x}, y, padding);
+    return record<PadOp>({x}, y, padding, value);
 }
 
 }  // namespace tapestry

@@ -70,6 +70,9 @@ struct CrossEntropyOp final : Op {
                            options.ignore_index);
     }
     double flops() const override { return 5.0 * static_cast<double>(numel(inputs()[0].shape)); }
+    Tensors forward(const Tensors& x) const override {
+        return {cross_entropy(x[0], saved(1), options)};
+    }
     Tensors backward(const Tensors& grads) override {
         return {is_recording() ? recordable(grads[0]) : fused(grads[0])};
     }

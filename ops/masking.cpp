@@ -43,6 +43,7 @@ struct TriangleOp final : Op {
     explicit TriangleOp(const Triangle& kept) : Op(kept.lower ? "tril" : "triu"), kept_(kept) {}
     std::string attributes() const override { return fmt::format("diagonal={}", kept_.diagonal); }
     double flops() const override { return 0; }
+    Tensors forward(const Tensors& x) const override { return {triangle(x[0], kept_)}; }
     Tensors backward(const Tensors& grads) override { return {triangle(grads[0], kept_)}; }
 
 private:

@@ -105,6 +105,7 @@ struct MatmulOp final : Op {
     MatmulOp(const Tensor& a, const Tensor& b) : Op("matmul", {a, b}) {}
     double flops() const override { return product_flops(*this); }
 
+    Tensors forward(const Tensors& x) const override { return {matmul(x[0], x[1])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& a = saved(0);
         const Tensor& b = saved(1);
@@ -154,6 +155,7 @@ struct LinearOp final : Op {
     LinearOp(const Tensor& x, const Tensor& weight) : Op("linear", {x, weight}) {}
     double flops() const override { return product_flops(*this); }
 
+    Tensors forward(const Tensors& x) const override { return {linear(x[0], x[1], x[2])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor g = as_rows(grads[0]);  // [R, O]
         Tensors result(3);

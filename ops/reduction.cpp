@@ -70,10 +70,21 @@ Tensor sum_integers(const Tensor& x, const AxisMask& mask, const Shape& result) 
 // ---- sum, sum_to --------------------------------------------------------------------------------
 
 namespace {
+Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result);
+
 struct SumOp final : ReductionOp {
     SumOp(std::string name, const AxisMask& axes) : ReductionOp(std::move(name), axes) {}
+    Tensors forward(const Tensors& x) const override {
+        return {sum_over(name(), x[0], mask, outputs()[0].shape)};
+    }
     Tensors backward(const Tensors& grads) override { return {repeated(grads[0])}; }
 };
+
+// `result` has the reduced axes with size 1, or not at all.
+Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result) {
+    Tensor y = fold_axes(x, mask, Fold::sum, result);
+    return record<SumOp>({x}, y, op, mask);
+}
 }  // namespace
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
@@ -81,8 +92,7 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     const AxisMask mask = axis_mask("sum", axes, x.rank());
     const Shape shape = reduced_shape(x.shape(), mask, keepdim);
     if (!is_floating(x.dtype())) return sum_integers(x, mask, shape);
-    Tensor y = fold_axes(x, mask, Fold::sum, shape);
-    return record<SumOp>({x}, y, "sum", mask);
+    return sum_over("sum", x, mask, shape);
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {
@@ -97,36 +107,53 @@ Tensor sum_to(const Tensor& x, const Shape& shape) {
         fits = size == x.size(axis) || size == 1;
     }
     require<ShapeError>(fits, "sum_to: {} does not broadcast to {}", shape, x.shape());
-    Tensor y = fold_axes(x, mask, Fold::sum, shape);
-    return record<SumOp>({x}, y, "sum_to", mask);
+    return sum_over("sum_to", x, mask, shape);
 }
 
 // ---- mean ---------------------------------------------------------------------------------------
 
 namespace {
+Tensor mean_over(const Tensor& x, const AxisMask& mask, const Shape& result);
+
 struct MeanOp final : ReductionOp {
     explicit MeanOp(const AxisMask& axes) : ReductionOp("mean", axes) {}
+    Tensors forward(const Tensors& x) const override {
+        return {mean_over(x[0], mask, outputs()[0].shape)};
+    }
     Tensors backward(const Tensors& grads) override {
         const auto n = static_cast<double>(reduced_count(inputs()[0].shape, mask));
         return {repeated(div(grads[0], n))};
     }
 };
+
+Tensor mean_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
+    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
+    Tensor y = div(fold_axes(x, mask, Fold::sum, result), n);
+    return record<MeanOp>({x}, y, mask);
+}
 }  // namespace
 
 Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     check_floating("mean", x);
     const AxisMask mask = axis_mask("mean", axes, x.rank());
-    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
-    Tensor y = div(fold_axes(x, mask, Fold::sum, reduced_shape(x.shape(), mask, keepdim)), n);
-    return record<MeanOp>({x}, y, mask);
+    return mean_over(x, mask, reduced_shape(x.shape(), mask, keepdim));
 }
 
 // ---- max, min -----------------------------------------------------------------------------------
 
 namespace {
+Tensor extreme_over(Fold fold, const Tensor& x, const AxisMask& mask, const Shape& result);
+
 struct ExtremeOp final : ReductionOp {
-    ExtremeOp(std::string name, const AxisMask& axes, const Tensor& x, const Tensor& y)
-        : ReductionOp(std::move(name), axes, {x, y}) {}
+    ExtremeOp(Fold fold, const AxisMask& axes, const Tensor& x, const Tensor& y)
+        : ReductionOp(fold == Fold::max ? "max" : "min", axes, {x, y}), fold_(fold) {}
+    Tensors forward(const Tensors& x) const override {
+        return {extreme_over(fold_, x[0], mask, outputs()[0].shape)};
+    }
+    Tensor decisions(const Tensors& x) const override {  // who attains the extreme
+        const Shape kept_shape = reduced_shape(x[0].shape(), mask, true);
+        return eq(x[0], fold_axes(x[0], mask, fold_, kept_shape));
+    }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor chosen = to(eq(x, kept(saved(1))), x.dtype());  // 1 where x is the extreme
@@ -137,16 +164,23 @@ struct ExtremeOp final : ReductionOp {
         const Tensor ties = axes.empty() ? chosen : sum(chosen, axes, true);
         return {mul(div(kept(grads[0]), ties), chosen)};
     }
+
+private:
+    Fold fold_;
 };
 
-Tensor extreme(const std::string& op, Fold fold, const Tensor& x, const std::vector<int>& axes,
+Tensor extreme_over(Fold fold, const Tensor& x, const AxisMask& mask, const Shape& result) {
+    Tensor y = fold_axes(x, mask, fold, result);
+    return record<ExtremeOp>({x}, y, fold, mask, x, y);
+}
+
+Tensor extreme(std::string_view op, Fold fold, const Tensor& x, const std::vector<int>& axes,
                bool keepdim) {
     check_floating(op, x);
     const AxisMask mask = axis_mask(op, axes, x.rank());
     require<ShapeError>(reduced_count(x.shape(), mask) > 0,
                         "{}: nothing to choose from: a reduced axis of {} is empty", op, x.shape());
-    Tensor y = fold_axes(x, mask, fold, reduced_shape(x.shape(), mask, keepdim));
-    return record<ExtremeOp>({x}, y, op, mask, x, y);
+    return extreme_over(fold, x, mask, reduced_shape(x.shape(), mask, keepdim));
 }
 }  // namespace
 
@@ -172,9 +206,14 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
 // ---- logsumexp ----------------------------------------------------------------------------------
 
 namespace {
+Tensor logsumexp_over(const Tensor& x, const AxisMask& mask, const Shape& result);
+
 struct LogSumExpOp final : ReductionOp {
     LogSumExpOp(const AxisMask& axes, const Tensor& x, const Tensor& y)
         : ReductionOp("logsumexp", axes, {x, y}) {}
+    Tensors forward(const Tensors& x) const override {
+        return {logsumexp_over(x[0], mask, outputs()[0].shape)};
+    }
     Tensors backward(const Tensors& grads) override {
         // g exp(x - y). Where y is -inf, x - y would be NaN; exp(x - 0) = 0 is what is meant.
         const Tensor& y = saved(1);
@@ -183,14 +222,11 @@ struct LogSumExpOp final : ReductionOp {
         return {mul(kept(grads[0]), exp(sub(saved(0), kept(finite))))};
     }
 };
-}  // namespace
 
-Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
-    check_floating("logsumexp", x);
-    const AxisMask mask = axis_mask("logsumexp", axes, x.rank());
+Tensor logsumexp_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
     const Tensor rows = reduced_axes_last(x, mask);
     const std::int64_t n = reduced_count(x.shape(), mask);
-    Tensor y(reduced_shape(x.shape(), mask, keepdim), x.dtype());
+    Tensor y(result, x.dtype());
     visit_floating("logsumexp", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const auto kernel = kernels::table<T>().reduce.logsumexp;
@@ -202,6 +238,13 @@ Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
         });
     });
     return record<LogSumExpOp>({x}, y, mask, x, y);
+}
+}  // namespace
+
+Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
+    check_floating("logsumexp", x);
+    const AxisMask mask = axis_mask("logsumexp", axes, x.rank());
+    return logsumexp_over(x, mask, reduced_shape(x.shape(), mask, keepdim));
 }
 
 // ---- argmax -------------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ Tensor scan(const Tensor& x, int axis, bool reverse);
 
 struct CumsumOp final : Op {
     CumsumOp(int along, bool from_end) : Op("cumsum"), axis(along), reverse(from_end) {}
+    Tensors forward(const Tensors& x) const override { return {scan(x[0], axis, reverse)}; }
     Tensors backward(const Tensors& grads) override { return {scan(grads[0], axis, !reverse)}; }
     std::string attributes() const override {
         return fmt::format("axis={}{}", axis, reverse ? ", reverse" : "");

@@ -40,7 +40,7 @@ void for_rows(const Tensor& x, const F& f) {
 
 // `choose` picks a member of kernels::Softmax<T>; a functor, since T is known only inside.
 template <class Choose>
-Tensor forward(const Tensor& x, int axis, const Choose& choose) {
+Tensor forward_of(const Tensor& x, int axis, const Choose& choose) {
     const Tensor from = as_rows(x, axis);
     Tensor y(from.shape(), x.dtype());
     visit_floating("softmax", x.dtype(), [&](auto zero) {
@@ -92,6 +92,7 @@ struct RowOp : Op {
 namespace {
 struct SoftmaxOp final : RowOp {
     SoftmaxOp(const Tensor& y, int along) : RowOp("softmax", y, along) {}
+    Tensors forward(const Tensors& x) const override { return {softmax(x[0], axis)}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
         const Tensor& g = grads[0];
@@ -105,7 +106,7 @@ struct SoftmaxOp final : RowOp {
 
 Tensor softmax(const Tensor& x, int axis) {
     const int along = softmax_axis("softmax", x, axis);
-    Tensor y = forward(x, along, [](const auto& k) { return k.softmax; });
+    Tensor y = forward_of(x, along, [](const auto& k) { return k.softmax; });
     return record<SoftmaxOp>({x}, y, y, along);
 }
 
@@ -114,6 +115,7 @@ Tensor softmax(const Tensor& x, int axis) {
 namespace {
 struct LogSoftmaxOp final : RowOp {
     LogSoftmaxOp(const Tensor& y, int along) : RowOp("log_softmax", y, along) {}
+    Tensors forward(const Tensors& x) const override { return {log_softmax(x[0], axis)}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);
         const Tensor& g = grads[0];
@@ -127,7 +129,7 @@ struct LogSoftmaxOp final : RowOp {
 
 Tensor log_softmax(const Tensor& x, int axis) {
     const int along = softmax_axis("log_softmax", x, axis);
-    Tensor y = forward(x, along, [](const auto& k) { return k.log_softmax; });
+    Tensor y = forward_of(x, along, [](const auto& k) { return k.log_softmax; });
     return record<LogSoftmaxOp>({x}, y, y, along);
 }
 

@@ -21,6 +21,7 @@ struct ViewOp : Op {
 namespace {
 struct ReshapeOp final : ViewOp {
     ReshapeOp() : ViewOp("reshape") {}
+    Tensors forward(const Tensors& x) const override { return {reshape(x[0], outputs()[0].shape)}; }
     Tensors backward(const Tensors& grads) override {
         return {reshape(grads[0], inputs()[0].shape)};
     }
@@ -68,6 +69,7 @@ Tensor flatten(const Tensor& x, int first, int last) {
 namespace {
 struct ContiguousOp final : ViewOp {
     ContiguousOp() : ViewOp("contiguous") {}
+    Tensors forward(const Tensors& x) const override { return {contiguous(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {grads[0]}; }
 };
 }  // namespace
@@ -85,6 +87,7 @@ namespace {
 struct TransposeOp final : ViewOp {
     TransposeOp(int axis0, int axis1) : ViewOp("transpose"), axis0_(axis0), axis1_(axis1) {}
     std::string attributes() const override { return fmt::format("axes={},{}", axis0_, axis1_); }
+    Tensors forward(const Tensors& x) const override { return {transpose(x[0], axis0_, axis1_)}; }
     Tensors backward(const Tensors& grads) override {
         return {transpose(grads[0], axis0_, axis1_)};
     }
@@ -99,6 +102,7 @@ struct PermuteOp final : ViewOp {
     std::string attributes() const override {
         return fmt::format("order={}", fmt::join(order_, ","));
     }
+    Tensors forward(const Tensors& x) const override { return {permute(x[0], order_)}; }
     Tensors backward(const Tensors& grads) override {
         std::vector<int> inverse(order_.size());
         for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -147,9 +151,14 @@ private:
     SliceRange range_;
 };
 
+Tensor unslice(const Tensor& x, const Shape& shape, const SliceRange& r);
+
 // Zeros of `shape` but for the range, which holds x: what slice does, turned around.
 struct UnsliceOp final : SlicingOp {
     explicit UnsliceOp(const SliceRange& range) : SlicingOp("unslice", range) {}
+    Tensors forward(const Tensors& x) const override {
+        return {unslice(x[0], outputs()[0].shape, range())};
+    }
     Tensors backward(const Tensors& grads) override {
         return {slice(grads[0], range().axis, range().start, range().stop, range().step)};
     }
@@ -163,6 +172,9 @@ Tensor unslice(const Tensor& x, const Shape& shape, const SliceRange& r) {
 
 struct SliceOp final : SlicingOp {
     explicit SliceOp(const SliceRange& range) : SlicingOp("slice", range) {}
+    Tensors forward(const Tensors& x) const override {
+        return {slice(x[0], range().axis, range().start, range().stop, range().step)};
+    }
     Tensors backward(const Tensors& grads) override {
         return {unslice(grads[0], inputs()[0].shape, range())};
     }
@@ -180,6 +192,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
 namespace {
 struct ExpandOp final : ViewOp {
     ExpandOp() : ViewOp("expand") {}
+    Tensors forward(const Tensors& x) const override { return {expand(x[0], outputs()[0].shape)}; }
     Tensors backward(const Tensors& grads) override {
         return {sum_to(grads[0], inputs()[0].shape)};
     }

@@ -13,10 +13,13 @@ using test::with_rule;
 
 namespace {
 
+Tensor cube(const Tensor& x);
+
 struct CubeOp final : Op {
     explicit CubeOp(const Tensor& x) : Op("cube", {x}) {}
     std::string attributes() const override { return "exponent=3"; }
     double flops() const override { return 2 * Op::flops(); }
+    Tensors forward(const Tensors& x) const override { return {cube(x[0])}; }
     Tensors backward(const Tensors& grads) override { return {grads[0] * square(saved(0)) * 3.0}; }
 };
 
@@ -53,8 +56,8 @@ TEST_CASE("op: one of the user's own, to any order") {
     const Tensor first = tape.gradient(sum(y), {x}, {.create_graph = true})[0];
     CHECK_EQ(values(first), Values{3, 12});
     CHECK_EQ(values(tape.gradient(sum(first), {x})[0]), Values{6, -12});
-    CHECK(gradcheck([](const Tensors& t) { return cube(t[0]); }, {x}).ok);
-    CHECK(gradgradcheck([](const Tensors& t) { return cube(t[0]); }, {x}).ok);
+    CHECK(gradcheck([](const Tensors& t) { return cube(t[0]); }, {x}));
+    CHECK(gradgradcheck([](const Tensors& t) { return cube(t[0]); }, {x}));
 }
 
 TEST_CASE("op: gradients of a wrong shape, type or number are errors that name it") {
@@ -106,6 +109,7 @@ TEST_CASE("op: a rule that throws leaves tapes and paths as they were") {
 TEST_CASE("op: a rule is told which gradients are needed") {
     struct AskOp final : Op {
         explicit AskOp(std::vector<bool>* asked) : Op("ask"), asked_(asked) {}
+        Tensors forward(const Tensors&) const override { return {tensor<double>({0})}; }
         Tensors backward(const Tensors& grads) override {
             *asked_ = {needs(0), needs(1), needs(2)};
             return {grads[0], grads[0], grads[0]};
@@ -128,6 +132,7 @@ TEST_CASE("op: a rule is told which gradients are needed") {
 TEST_CASE("op: inputs may be undefined") {
     struct FirstOp final : Op {
         FirstOp() : Op("first", {Tensor()}) {}
+        Tensors forward(const Tensors& x) const override { return {x[0].clone()}; }
         Tensors backward(const Tensors& grads) override {
             CHECK_FALSE(saved(0).defined());
             return {grads[0], Tensor()};

@@ -1,7 +1,7 @@
 // What the tests of the tape share: leaves of known numbers, and an op whose rule is the test's.
 #pragma once
 
-#include <tapestry/autograd/gradcheck.h>
+#include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
@@ -27,22 +27,28 @@ inline Tensor scalar_leaf(double number) { return scalar(number, DType::f64).set
 /// An op called "rule" that saves its input, and goes back by `rule`(gradient of the output, x).
 using Rule = std::function<Tensors(const Tensor& grad, const Tensor& x)>;
 
+using Function = std::function<Tensor(const Tensor&)>;
+
+inline Tensor with_rule(const Tensor& x, const Function& forward, const Rule& rule);
+
 struct RuleOp final : Op {
-    RuleOp(const Tensor& x, const Rule& rule) : Op("rule", {x}), rule_(rule) {}
+    RuleOp(const Tensor& x, const Function& forward, const Rule& rule)
+        : Op("rule", {x}), forward_(forward), rule_(rule) {}
+    Tensors forward(const Tensors& x) const override { return {with_rule(x[0], forward_, rule_)}; }
     Tensors backward(const Tensors& grads) override { return rule_(grads[0], saved(0)); }
 
 private:
+    Function forward_;
     Rule rule_;
 };
 
 /// forward(x), whose gradient is whatever `rule` claims.
-inline Tensor with_rule(const Tensor& x, const std::function<Tensor(const Tensor&)>& forward,
-                        const Rule& rule) {
+inline Tensor with_rule(const Tensor& x, const Function& forward, const Rule& rule) {
     Tensor y = [&] {
         const NoGradGuard no_grad;
         return forward(x).clone();
     }();
-    return record<RuleOp>({x}, y, x, rule);
+    return record<RuleOp>({x}, y, x, forward, rule);
 }
 
 }  // namespace tapestry::test

@@ -1,0 +1,37 @@
+#include <tapestry/autograd/observer.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+std::vector<TapeObserver*>& observers() {
+    static thread_local std::vector<TapeObserver*> all;
+    return all;
+}
+
+}  // namespace
+
+TapeObserver::TapeObserver() { observers().push_back(this); }
+TapeObserver::~TapeObserver() {
+    auto& all = observers();
+    all.erase(std::find(all.begin(), all.end(), this));
+}
+
+void TapeObserver::recorded(const Op&, const Tensors&, const Tensors&) {}
+void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
+
+// By index: an observer that runs ops of its own may make further observers.
+void TapeObserver::tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
+    for (std::size_t i = 0; i < observers().size(); ++i) {
+        observers()[i]->recorded(op, inputs, outputs);
+    }
+}
+
+void TapeObserver::tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
+    for (std::size_t i = 0; i < observers().size(); ++i) {
+        observers()[i]->walked(op, incoming, outgoing);
+    }
+}
+
+}  // namespace tapestry

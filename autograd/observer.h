@@ -1,0 +1,32 @@
+// Who watches the tapes of this thread: told of every operation that is recorded, with its values,
+// and of every rule that has run, with its gradients. The gradient checker finds kinks and wrong
+// rules this way; a test plants wrong rules this way.
+#pragma once
+
+#include <tapestry/autograd/op.h>
+
+namespace tapestry {
+
+/// Watches from construction to destruction. Of several, the one made first is told first.
+class TapeObserver {
+public:
+    TapeObserver();
+    virtual ~TapeObserver();
+    TapeObserver(const TapeObserver&) = delete;
+    TapeObserver& operator=(const TapeObserver&) = delete;
+
+    /// `op` stands on the tape. Inputs that record() was given undefined are undefined here.
+    virtual void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
+
+    /// The rule of `op` made `outgoing`, one gradient per input, of `incoming`, one per output.
+    /// What is changed in `outgoing` counts.
+    virtual void walked(Op& op, const Tensors& incoming, Tensors& outgoing);
+
+private:
+    friend class Op;
+    friend class Tape;
+    static void tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
+    static void tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing);
+};
+
+}  // namespace tapestry

@@ -1,0 +1,160 @@
+// TapeObserver: who is told, of what, and in which order; and that gradients changed there count.
+#include <tapestry/autograd/observer.h>
+#include <tapestry/tests/autograd/support.h>
+
+#include <memory>
+#include <string>
+
+using namespace tapestry;
+using test::leaf;
+using test::values;
+using test::Values;
+
+namespace {
+
+using Notes = std::vector<std::string>;
+
+// Writes down what it is told, under a name.
+class Scribe final : public TapeObserver {
+public:
+    Scribe(std::string name, Notes& notes) : name_(std::move(name)), notes_(notes) {}
+
+    void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
+        notes_.push_back(fmt::format("{} sees {} of {} give {}", name_, op.described(),
+                                     inputs.size(), outputs.at(0).shape()));
+    }
+    void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override {
+        notes_.push_back(fmt::format("{} sees {} walked, {} to {}", name_, op.described(),
+                                     incoming.size(), outgoing.size()));
+    }
+
+private:
+    std::string name_;
+    Notes& notes_;
+};
+
+}  // namespace
+
+TEST_CASE("observer: told of what is recorded and walked, the one made first is told first") {
+    Notes notes;
+    const Tensor x = leaf({1, 2});
+    Tape tape;
+    const Tensor before = exp(x);  // nobody is there yet
+    const Scribe first("A", notes);
+    {
+        const Scribe second("B", notes);
+        const Tensor y = sin(before) * x;
+        CHECK_EQ(notes, Notes{"A sees sin (#1) of 1 give [2]", "B sees sin (#1) of 1 give [2]",
+                              "A sees mul (#2) of 2 give [2]", "B sees mul (#2) of 2 give [2]"});
+        notes.clear();
+        tape.gradient(sum(y), {x}, {.retain = true});
+        CHECK_EQ(notes, Notes{"A sees sum (#3) of 1 give []", "B sees sum (#3) of 1 give []",
+                              "A sees sum (#3) walked, 1 to 1", "B sees sum (#3) walked, 1 to 1",
+                              "A sees mul (#2) walked, 1 to 2", "B sees mul (#2) walked, 1 to 2",
+                              "A sees sin (#1) walked, 1 to 1", "B sees sin (#1) walked, 1 to 1",
+                              "A sees exp (#0) walked, 1 to 1", "B sees exp (#0) walked, 1 to 1"});
+        notes.clear();
+    }
+    const Tensor after = exp(x);
+    CHECK_EQ(notes, Notes{"A sees exp (#4) of 1 give [2]"});
+}
+
+TEST_CASE("observer: what is not recorded is not told") {
+    Notes notes;
+    const Scribe scribe("A", notes);
+    const Tensor x = leaf({1, 2});
+    exp(x);  // no tape
+    Tape tape;
+    exp(x.detach());  // nothing to follow
+    {
+        const NoGradGuard no_grad;
+        exp(x);
+    }
+    CHECK(notes.empty());
+}
+
+TEST_CASE("observer: it is shown the numbers, with the op on its tape") {
+    struct Eye final : TapeObserver {
+        void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
+            CHECK_EQ(Tape::current()->entries().back().get(), &op);
+            seen = {values(inputs.at(0)), values(outputs.at(0))};
+        }
+        void walked(Op&, const Tensors& incoming, Tensors& outgoing) override {
+            seen = {values(incoming.at(0)), values(outgoing.at(0))};
+        }
+        std::vector<Values> seen;
+    };
+    Eye eye;
+    const Tensor x = leaf({3, -2});
+    Tape tape;
+    const Tensor y = square(x);
+    CHECK_EQ(eye.seen, std::vector<Values>{{3, -2}, {9, 4}});
+    tape.gradient(y, {x}, {.cotangent = tensor<double>({1, 10})});
+    CHECK_EQ(eye.seen, std::vector<Values>{{1, 10}, {6, -40}});
+}
+
+TEST_CASE("observer: gradients it changes go on changed, one observer after the other") {
+    struct Adds final : TapeObserver {
+        explicit Adds(double by) : by_(by) {}
+        void walked(Op& op, const Tensors&, Tensors& outgoing) override {
+            if (op.name() == "sin") outgoing[0] = outgoing[0] * 10.0 + by_;
+        }
+        double by_;
+    };
+    const Tensor x = leaf({0});
+    Tape tape;
+    const Tensor y = sin(x * 2.0);
+    const Adds first(1);
+    const Adds second(2);
+    CHECK_EQ(values(tape.gradient(y, {x}, {.retain = true})[0]),
+             Values{((1 * 10 + 1) * 10 + 2) * 2});
+    tape.backward(y);
+    CHECK_EQ(values(x.grad()), Values{224});
+}
+
+TEST_CASE("observer: it may run ops and differentiate, and is told of those, too") {
+    struct Curious final : TapeObserver {
+        void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
+            ++told;
+            if (busy) return;
+            busy = true;
+            Tape tape;
+            const Tensor x = inputs[0].detach().clone().set_requires_grad();
+            const Tensor y = op.forward({x})[0];
+            slope = values(tape.gradient(sum(y), {x})[0]);
+            busy = false;
+        }
+        int told = 0;
+        bool busy = false;
+        Values slope;
+    };
+    Curious curious;
+    const Tensor x = leaf({3});
+    Tape tape;
+    const Tensor y = square(x);
+    CHECK_EQ(curious.slope, Values{6});
+    CHECK_EQ(curious.told, 3);  // square, and of its own square and sum
+    CHECK_EQ(Tape::current(), &tape);
+    CHECK_EQ(tape.entries().size(), 1);
+    CHECK_EQ(values(tape.gradient(y, {x})[0]), Values{6});
+}
+
+TEST_CASE("observer: observers may come and go while they are told") {
+    Notes notes;
+    struct Host final : TapeObserver {
+        explicit Host(Notes& to) : notes(to) {}
+        void recorded(const Op&, const Tensors&, const Tensors&) override {
+            if (guest == nullptr) guest = std::make_unique<Scribe>("guest", notes);
+        }
+        void walked(Op&, const Tensors&, Tensors&) override { guest.reset(); }
+        Notes& notes;
+        std::unique_ptr<Scribe> guest;
+    };
+    Host host(notes);
+    const Tensor x = leaf({3});
+    Tape tape;
+    const Tensor y = exp(x);  // the guest arrives, and is told at once
+    CHECK_EQ(notes, Notes{"guest sees exp (#0) of 1 give [1]"});
+    tape.gradient(y, {x});  // and leaves before it is told
+    CHECK_EQ(notes.size(), 1);
+}
