@@ -1,8 +1,12 @@
 // Everything, in one include. Each room's headers can be included alone as well.
 #pragma once
 
+#include <tapestry/autograd/check/curve.h>
+#include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/autograd/check/plain.h>
+#include <tapestry/autograd/check/precision.h>
 #include <tapestry/autograd/checkpoint.h>
-#include <tapestry/autograd/gradcheck.h>
+#include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>

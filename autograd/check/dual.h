@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace tapestry::reference {
+namespace tapestry {
 
 struct Dual {
     double value = 0;
@@ -78,4 +78,4 @@ inline Dual pow(const Dual& a, const Dual& b) {
 }
 inline bool isnan(const Dual& x) { return std::isnan(x.value); }
 
-}  // namespace tapestry::reference
+}  // namespace tapestry

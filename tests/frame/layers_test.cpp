@@ -28,11 +28,13 @@ const std::vector<Room>& rooms() {
         {"ops/kernels", {"core", "ops/kernels"}},
         {"ops", {"core", "autograd", "ops", "ops/kernels"}},
         {"nn", {"core", "autograd", "ops", "nn"}},
-        // The command checks gradients over the table of the tests' rows.
+        // The command checks gradients over the tests' rows of ops and small modules.
         {"examples/cli",
-         {"core", "autograd", "ops", "nn", "examples", "examples/cli", "tests/ops", "tapestry.h"}},
+         {"core", "autograd", "ops", "nn", "examples", "examples/cli", "tests/ops", "tests/modules",
+          "tapestry.h"}},
         {"examples", {"core", "autograd", "ops", "nn", "examples", "tapestry.h"}},
         {"tests/ops", {}},
+        {"tests/modules", {}},
         {"tapestry.h", {"core", "autograd", "ops", "nn"}},
     };
     return all;
@@ -51,7 +53,7 @@ const std::vector<Library>& libraries() {
         {"immintrin.h", {"ops/kernels"}, true},
         {"arm_neon.h", {"ops/kernels"}, true},
         {"omp.h", {"core"}, false},
-        {"nlohmann/", {"nn", "examples", "examples/cli"}, false},
+        {"nlohmann/", {"autograd", "nn", "examples", "examples/cli"}, false},
         {"CLI/", {"examples", "examples/cli"}, true},
         {"doctest/", {}, false},
     };

@@ -1,7 +1,7 @@
 // The whole model: values, causality, gradients of every parameter, determinism, learning.
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/module_gradients.h>
 
 #include <cmath>
 
@@ -170,8 +170,7 @@ TEST_CASE("GPT: what it refuses") {
     CHECK_THROWS_AS(model.loss(random_ids({1, 3}, 11), random_ids({1, 4}, 11)), ShapeError);
 }
 
-TEST_CASE("GPT: the gradient of the loss, for every parameter along random directions") {
-    const test::Threads one(1);  // too small to share
+TEST_CASE("GPT: the gradient of the loss, for every parameter") {
     for (const bool tied : {true, false}) {
         Generator generator(1);
         GPT model({.vocab = 7, .context = 5, .layers = 2, .heads = 2, .dim = 4, .tied_head = tied},
@@ -183,30 +182,7 @@ TEST_CASE("GPT: the gradient of the loss, for every parameter along random direc
         }
         const Tensor ids = random_ids({2, 5}, 7);
         const Tensor targets = random_ids({2, 5}, 7, 2);
-        {
-            Tape tape;
-            tape.backward(model.loss(ids, targets));
-        }
-        std::uint64_t seed = 50;
-        for (const auto& entry : model.named_parameters()) {
-            CAPTURE(entry.first);
-            Tensor parameter = entry.second;
-            REQUIRE(parameter.grad().defined());
-            const auto gradient = parameter.grad().to_vector<double>();
-            const auto at = parameter.to_vector<double>();
-            const auto direction = test::random(parameter.shape(), seed++).to_vector<double>();
-            const auto loss_at = [&](double step) {
-                double* to = parameter.mutable_data<double>();
-                for (std::size_t i = 0; i < at.size(); ++i) to[i] = at[i] + step * direction[i];
-                return model.loss(ids, targets).item();
-            };
-            double slope = 0;
-            for (std::size_t i = 0; i < at.size(); ++i) slope += gradient[i] * direction[i];
-            const double h = 1e-5;
-            const double numeric = (loss_at(h) - loss_at(-h)) / (2 * h);
-            loss_at(0);
-            CHECK(std::abs(slope - numeric) < 1e-7 * std::max(1.0, std::abs(numeric)));
-        }
+        test::check_module_gradients(model, [&] { return model.loss(ids, targets); });
     }
 }
 

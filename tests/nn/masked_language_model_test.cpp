@@ -132,7 +132,6 @@ TEST_CASE("mask_tokens: what it refuses") {
 }
 
 TEST_CASE("MaskedLanguageModel: every gradient, of both heads") {
-    const test::Threads one(1);  // too small to share
     MaskedLanguageModelConfig config = kTiny;
     config.types = 2;
     config.classes = 3;

@@ -2,7 +2,7 @@
 // respect to the inputs and every parameter of a module.
 #pragma once
 
-#include <tapestry/autograd/gradcheck.h>
+#include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/nn/module.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/nn/plain.h>
@@ -29,6 +29,32 @@ inline double difference(const Tensor& x, const plain::Numbers& wanted) {
     return worst / scale;
 }
 
+/// Every parameter moved a little: away from the start, where biases are 0, norms' weights 1, and a
+/// wrong gradient may be hidden; yet where the gradients of a stack of layers are of one size.
+inline void move_parameters(Module& module, double by, std::uint64_t seed) {
+    for (Tensor& parameter : module.parameters()) {
+        const auto noise = random(parameter.shape(), seed++).to_vector<double>();
+        double* values = parameter.mutable_data<double>();
+        for (std::size_t i = 0; i < noise.size(); ++i) values[i] += by * noise[i];
+    }
+}
+
+/// Everything that a function of inputs and a module depends on, by name; tied parameters once.
+inline NamedTensors leaves_of(const Module& module, const Tensors& inputs) {
+    NamedTensors leaves;
+    for (const Tensor& input : inputs) {
+        leaves.emplace_back(fmt::format("input {}", leaves.size()), input);
+    }
+    const NamedTensors parameters = module.named_parameters();
+    leaves.insert(leaves.end(), parameters.begin(), parameters.end());
+    return leaves;
+}
+
+/// `report` passes; if not, it is printed.
+inline void check_passes(const GradcheckReport& report) {
+    CHECK_MESSAGE(static_cast<bool>(report), to_string(report));
+}
+
 /// Gradchecks f(inputs), which calls `module`, over inputs and parameters; order 2 if `twice`.
 /// `members` are the module's parameters where they stand in it, each of them once.
 inline void check_gradients(Module& module, const std::vector<Tensor*>& members,
@@ -39,27 +65,12 @@ inline void check_gradients(Module& module, const std::vector<Tensor*>& members,
     for (const Tensor& parameter : module.parameters()) owned.insert(parameter.leaf().get());
     CHECK(listed == owned);
 
-    const auto n = static_cast<std::ptrdiff_t>(inputs.size());
-    const TensorFunction whole = [&](const Tensors& x) {
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            *members[i] = x[static_cast<std::size_t>(n) + i];
-        }
-        return f(Tensors(x.begin(), x.begin() + n));
-    };
-    for (const Tensor* member : members) {
-        // Away from the start, where biases are 0 and norms' weights 1.
-        Tensor value = member->clone();
-        const Tensor noise = random(value.shape(), inputs.size());
-        for (std::int64_t i = 0; i < value.numel(); ++i) {
-            value.mutable_data<double>()[i] += 0.3 * noise.data<double>()[i];
-        }
-        inputs.push_back(value);
-    }
-    const GradcheckResult first = gradcheck(whole, inputs);
-    CHECK_MESSAGE(first.ok, first.message);
-    if (!twice) return;
-    const GradcheckResult second = gradgradcheck(whole, inputs);
-    CHECK_MESSAGE(second.ok, second.message);
+    move_parameters(module, 0.3, 900);
+    for (Tensor& input : inputs) input = input.clone().set_requires_grad();
+    const auto whole = [&] { return f(inputs); };
+    const NamedTensors leaves = leaves_of(module, inputs);
+    check_passes(gradcheck(whole, leaves));
+    if (twice) check_passes(gradgradcheck(whole, leaves));
 }
 
 }  // namespace tapestry::test

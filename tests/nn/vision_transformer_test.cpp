@@ -63,7 +63,6 @@ TEST_CASE("image_patches: which pixel goes where") {
 }
 
 TEST_CASE("VisionTransformer: every gradient, the image's too") {
-    const test::Threads one(1);  // too small to share
     VisionTransformer model(kTiny);
     test::randomise(model);
     Tensor images = test::random({2, 3, 4, 6});

@@ -1,11 +1,11 @@
-#include <tapestry/autograd/gradcheck.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
-#include <tapestry/tests/ops/op_case.h>
+#include <tapestry/tests/ops/bound_case.h>
+#include <tapestry/tests/settings.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,23 +16,6 @@ namespace {
 
 using reference::Array;
 using reference::Arrays;
-using reference::Dual;
-
-// Restores what the checks change, whatever they throw.
-class Settings {
-public:
-    Settings() : isa_(current_isa()), threads_(num_threads()) {}
-    ~Settings() {
-        set_isa(isa_);
-        set_num_threads(threads_);
-    }
-    Settings(const Settings&) = delete;
-    Settings& operator=(const Settings&) = delete;
-
-private:
-    Isa isa_;
-    int threads_;
-};
 
 // Central differences evaluate an op twice per number and order. Under AddressSanitizer, which
 // looks for other mistakes, the small samples are enough.
@@ -117,7 +100,7 @@ public:
     explicit Checker(const OpCase& row) : row_(row) {}
 
     std::vector<std::string> run() {
-        const Settings restored_at_the_end;
+        const SettingsGuard restored_at_the_end;
         completeness();
         for (std::size_t i = 0; i < row_.samples.size(); ++i) {
             for (const Isa isa : available_isas()) {
@@ -295,12 +278,12 @@ private:
         const Tensors inputs = make_inputs(row_.samples[i], DType::f64, 17 + i);
         where_ = fmt::format(" sample {}", i);
         try {
-            if (const auto first = gradcheck(row_.op, inputs); !first) {
-                failed("order 1: {}", first.message);
-            }
-            if (const auto second = gradgradcheck(row_.op, inputs); !second) {
-                failed("order 2: {}", second.message);
-            }
+            const BoundCase bound = bind_case(row_, inputs);
+            const GradcheckOptions options{.dual = bound.dual};
+            const GradcheckReport first = gradcheck(bound.f, bound.inputs, options);
+            if (!first) failed("order 1: {}", first);
+            const GradcheckReport second = gradgradcheck(bound.f, bound.inputs, options);
+            if (!second) failed("order 2: {}", second);
         } catch (const std::exception& error) {
             failed("gradcheck threw: {}", error.what());
         }

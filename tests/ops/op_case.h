@@ -49,8 +49,7 @@ struct OpCase {
     std::string variant;  ///< which form of it: "axis 1, keepdim"
     std::function<Tensor(const Tensors&)> op;
     std::function<reference::Array<double>(const reference::Arrays<double>&)> reference;
-    std::function<reference::Array<reference::Dual>(const reference::Arrays<reference::Dual>&)>
-        dual_reference;
+    std::function<reference::Array<Dual>(const reference::Arrays<Dual>&)> dual_reference;
     std::vector<Sample> samples;
     std::vector<ErrorCase> errors;
 

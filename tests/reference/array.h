@@ -3,8 +3,8 @@
 // the derivative that the op's backward rule must match.
 #pragma once
 
+#include <tapestry/autograd/check/dual.h>
 #include <tapestry/core/shape.h>
-#include <tapestry/tests/reference/dual.h>
 
 #include <vector>
 

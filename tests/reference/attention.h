@@ -3,6 +3,9 @@
 
 #include <tapestry/tests/reference/array.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace tapestry::reference {
 
 template <class T>
@@ -36,23 +39,28 @@ Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
         const auto of = [&](const Array<T>* mask, std::int64_t s) {
             return (*mask)[ravel_broadcast(mask->shape, unravel(scores, row * keys + s))];
         };
-        std::vector<T> weight(static_cast<std::size_t>(keys), T(0));
-        T sum = T(0);
+        std::vector<T> score(static_cast<std::size_t>(keys), T(-INFINITY));
         for (std::int64_t s = 0; s < keys; ++s) {
             if (options.causal && s > t + keys - queries) continue;
             if (options.allowed != nullptr && of(options.allowed, s) == T(0)) continue;
-            T score = T(0);
+            T total = T(0);
             for (std::int64_t i = 0; i < size; ++i) {
-                score += q[row * size + i] * k[(head * keys + s) * size + i];
+                total += q[row * size + i] * k[(head * keys + s) * size + i];
             }
-            score *= T(options.scale);
-            if (options.added != nullptr) score += of(options.added, s);
-            weight[static_cast<std::size_t>(s)] = exp(score);
-            sum += exp(score);
+            total *= T(options.scale);
+            if (options.added != nullptr) total += of(options.added, s);
+            score[static_cast<std::size_t>(s)] = total;
         }
-        if (sum == T(0)) continue;  // attends to nothing: zeros
+        // exp(s - max): the same quotient, and it does not overflow.
+        const T largest = keys == 0 ? T(0) : *std::max_element(score.begin(), score.end());
+        if (largest == T(-INFINITY)) continue;  // attends to nothing: zeros
+        T sum = T(0);
+        for (T& one : score) {
+            one = one == T(-INFINITY) ? T(0) : exp(one - largest);
+            sum += one;
+        }
         for (std::int64_t s = 0; s < keys; ++s) {
-            T w = weight[static_cast<std::size_t>(s)] / sum;
+            T w = score[static_cast<std::size_t>(s)] / sum;
             if (options.kept != nullptr) w *= of(options.kept, s) * T(options.keep_factor);
             for (std::int64_t i = 0; i < out; ++i) {
                 y[row * out + i] += w * v[(head * keys + s) * out + i];

@@ -8,6 +8,7 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/tests/settings.h>
 #include <tapestry/tests/torch/check.h>
 
 #include <cmath>
@@ -15,22 +16,6 @@
 
 namespace tapestry::torch {
 namespace {
-
-// What everywhere() changes is put back, whatever a test throws.
-class Settings {
-public:
-    Settings() : isa_(current_isa()), threads_(num_threads()) {}
-    ~Settings() {
-        set_isa(isa_);
-        set_num_threads(threads_);
-    }
-    Settings(const Settings&) = delete;
-    Settings& operator=(const Settings&) = delete;
-
-private:
-    Isa isa_;
-    int threads_;
-};
 
 Named by_name(const NamedTensors& tensors) { return {tensors.begin(), tensors.end()}; }
 
@@ -121,7 +106,7 @@ Tensor at(const Tensor& x, std::int64_t i) {
 // ---- comparing ----------------------------------------------------------------------------------
 
 void everywhere(const std::function<void(DType)>& f) {
-    const Settings restored_at_the_end;
+    const test::SettingsGuard restored_at_the_end;
     for (const Isa isa : available_isas()) {
         set_isa(isa);
         for (const int threads : {1, 2}) {

@@ -1,0 +1,221 @@
+#include <tapestry/autograd/check/compare.h>
+#include <tapestry/core/create.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace tapestry {
+namespace {
+
+double inner(const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+double largest(const std::vector<double>& values) {
+    double size = 0;
+    for (const double value : values) {
+        if (std::isfinite(value)) size = std::max(size, std::abs(value));
+    }
+    return size;
+}
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+
+// Gradients that change by a part of this size with their last bits are nothing but rounding.
+constexpr double kRounding = 32;
+
+constexpr std::size_t kManyEntries = 4096;
+
+double or_zero(double value) { return std::isfinite(value) ? value : 0; }
+
+// By how much entries of the gradient change when bits are shaken, at the most.
+double largest_change(const ClaimedGradient& claim) {
+    double moved = 0;
+    for (const auto& shaken : claim.shaken) {
+        for (std::size_t i = 0; i < shaken.size(); ++i) {
+            moved = std::max(moved, or_zero(std::abs(shaken[i] - claim.gradient[i])));
+        }
+    }
+    return moved;
+}
+
+double norm(const std::vector<double>& x) { return std::sqrt(inner(x, x)); }
+
+// What is claimed of every entry, for each of the weights: scale and uncertainty. Rounding on the
+// way back is about the same whichever output it comes from, and may by chance not show in one.
+std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
+    double rounding = 0;  // for weights of norm 1
+    for (const auto& claim : claims) {
+        const double size = norm(claim.weights);
+        if (size > 0) rounding = std::max(rounding, largest_change(claim) / size);
+    }
+    std::vector<Claim> sizes;
+    for (const auto& claim : claims) {
+        Claim size;
+        size.scale = largest(claim.gradient);
+        size.uncertainty = std::max(rounding * norm(claim.weights), kEps * size.scale);
+        size.vanishes = size.scale <= kRounding * size.uncertainty;
+        sizes.push_back(size);
+    }
+    return sizes;
+}
+
+// How bad a judgement is: verdicts first, then how far outside its tolerance it lies.
+double badness(const SlopeReport& slope) {
+    const Judgement& j = slope.judgement;
+    if (j.verdict == Verdict::pass && j.subgradient) return 0;
+    const double difference = std::abs(slope.claimed - j.numeric);
+    const double ratio = j.tolerance > 0 ? difference / j.tolerance : (difference > 0 ? 1e300 : 0);
+    return std::isfinite(ratio) ? ratio : 1e300;
+}
+
+// Takes one more slope into the report of its leaf.
+void count(InputReport& report, SlopeReport slope) {
+    const Verdict verdict = slope.judgement.verdict;
+    if (verdict == Verdict::inconclusive) ++report.inconclusive;
+    const bool first = report.compared++ == 0;
+    const bool worse = verdict > report.verdict ||
+                       (verdict == report.verdict && badness(slope) > badness(report.worst));
+    if (!first && !worse) return;
+    report.verdict = verdict;
+    report.reason = slope.judgement.reason;
+    report.worst = std::move(slope);
+}
+
+Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim& claim,
+                     const Examination& examination) {
+    Judgement j{.step = examination.eps};
+    j.above = inner(weights, line.at(j.step).values);
+    j.below = inner(weights, line.at(-j.step).values);
+    j.numeric = (j.above - j.below) / (2 * j.step);
+    j.tolerance = examination.atol + examination.rtol * std::abs(j.numeric);
+    const bool close = std::abs(claim.slope - j.numeric) <= j.tolerance;
+    j.verdict = close ? Verdict::pass : Verdict::fail;
+    return j;
+}
+
+}  // namespace
+
+Judgement examine(Line& line, const std::vector<double>& weights, const Surroundings& around,
+                  const Claim& claim, const Examination& examination, bool one_number) {
+    return examination.fixed ? fixed_step(line, weights, claim, examination)
+                             : judge(line, weights, around, claim, examination.limits, one_number);
+}
+
+double typical_size(const std::vector<double>& x) {
+    std::vector<double> sizes;
+    for (const double value : x) {
+        if (value != 0 && std::isfinite(value)) sizes.push_back(std::abs(value));
+    }
+    if (sizes.empty()) return 1;
+    const auto tenth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
+    std::nth_element(sizes.begin(), tenth, sizes.end());
+    return *tenth;
+}
+
+std::vector<double> random_direction(const std::vector<double>& x, std::uint64_t seed) {
+    std::vector<double> u = random_signs(x.size(), seed);
+    const double least = typical_size(x);
+    for (std::size_t i = 0; i < x.size(); ++i) u[i] *= std::max(std::abs(x[i]), least);
+    return u;
+}
+
+std::string index_text(const Shape& shape, std::int64_t flat) {
+    Shape index = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        index[axis] = flat % shape[axis];
+        flat /= shape[axis];
+    }
+    return fmt::format("{}", index);
+}
+
+Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
+    Claim along;
+    along.slope = inner(claim.gradient, u);
+    double squares = 0;
+    for (std::size_t i = 0; i < u.size(); ++i) {
+        const double term = or_zero(claim.gradient[i]) * u[i];
+        squares += term * term;
+    }
+    along.scale = std::sqrt(squares);  // of <gradient, u> over random signs of u
+    double moved = 0, moved_at_all = 0;
+    for (const auto& shaken : claim.shaken) {
+        double sum = 0, size = 0;
+        for (std::size_t i = 0; i < u.size(); ++i) {
+            const double term = or_zero(shaken[i] - claim.gradient[i]) * u[i];
+            sum += term;
+            size += term * term;
+        }
+        moved = std::max(moved, std::abs(sum));
+        moved_at_all = std::max(moved_at_all, std::sqrt(size));
+    }
+    along.uncertainty = std::max(moved, kEps * along.scale);
+    along.vanishes = along.scale <= kRounding * moved_at_all;
+    return along;
+}
+
+std::string kink_note(Subject& subject, std::size_t which, const std::vector<double>& u,
+                      const Judgement& judgement) {
+    const bool kink = judgement.subgradient || judgement.reason == Reason::kink;
+    if (!kink) return {};
+    std::string op = subject.first_other_branch(which, u, judgement.step);
+    if (op.empty()) op = subject.first_other_branch(which, u, -judgement.step);
+    if (op.empty()) op = "an op";
+    return judgement.subgradient
+               ? fmt::format("on a kink of {}: the gradient lies between the slopes to both sides",
+                             op)
+               : fmt::format("{} takes other branches however small the step", op);
+}
+
+void compare_entries(Subject& subject, std::size_t which, const Surroundings& around,
+                     const std::vector<ClaimedGradient>& claims, const Examination& examination,
+                     InputReport& report) {
+    const Tensor& leaf = subject.leaves()[which].second;
+    const auto x = leaf.to_vector<double>();
+    const double typical = typical_size(x);
+    const std::vector<Claim> sizes = sizes_of(claims);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        std::vector<double> u(x.size(), 0.0);
+        u[i] = 1;
+        Line line = subject.along(which, u, std::max(std::abs(x[i]), typical));
+        for (std::size_t k = 0; k < claims.size(); ++k) {
+            const auto& claim = claims[k];
+            Claim entry = sizes[k];
+            entry.slope = claim.gradient[i];
+            const std::string index = index_text(leaf.shape(), static_cast<std::int64_t>(i));
+            SlopeReport slope{.where = "at " + index, .claimed = entry.slope};
+            slope.judgement = examine(line, claim.weights, around, entry, examination);
+            if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
+            if (claims.size() > 1) {
+                slope.where +=
+                    k == 0 ? ", all outputs weighted" : fmt::format(", output element {}", k - 1);
+            }
+            count(report, std::move(slope));
+        }
+    }
+}
+
+void compare_directions(Subject& subject, std::size_t which, const Surroundings& around,
+                        const ClaimedGradient& claim, int count_of_directions, std::uint64_t seed,
+                        const Examination& examination, InputReport& report) {
+    const auto x = subject.leaves()[which].second.to_vector<double>();
+    for (int k = 0; k < count_of_directions; ++k) {
+        const auto u = random_direction(x, seed + static_cast<std::uint64_t>(k));
+        Line line = subject.along(which, u, 1);
+        const Claim along = claim_along(claim, u);
+        SlopeReport slope{.where = fmt::format("along random direction {}", k + 1),
+                          .claimed = along.slope};
+        slope.judgement = examine(line, claim.weights, around, along, examination, false);
+        if (slope.judgement.reason == Reason::kink && x.size() <= kManyEntries) {
+            compare_entries(subject, which, around, {claim}, examination, report);
+            report.method = fmt::format("every entry, {}: directions cross kinks", x.size());
+            return;
+        }
+        if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
+        count(report, std::move(slope));
+    }
+}
+
+}  // namespace tapestry

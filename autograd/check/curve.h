@@ -1,0 +1,23 @@
+// The picture behind a verdict: how far the difference quotient is from the claimed slope, for
+// steps from large to small. A right gradient makes a V: truncation falls with h^2, then rounding
+// rises with 1 / h. A wrong one ends on a plateau.
+#pragma once
+
+#include <tapestry/autograd/check/gradcheck.h>
+
+namespace tapestry {
+
+struct ErrorCurve {
+    std::string title;
+    double claimed = 0;
+    std::vector<CurvePoint> points;
+};
+
+/// Of the weighted outputs along a random direction of leaf `which`.
+ErrorCurve error_curve(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                       std::size_t which = 0, std::uint64_t seed = 1);
+
+/// A picture of curves, log against log, as an SVG document that needs nothing else.
+std::string to_svg(const std::vector<ErrorCurve>& curves);
+
+}  // namespace tapestry

@@ -1,0 +1,411 @@
+#include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/autograd/check/locate.h>
+#include <tapestry/autograd/check/preconditions.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Values = std::vector<double>;
+
+Examination examination_of(const GradcheckOptions& o) {
+    const bool fixed = o.eps || o.atol || o.rtol;
+    return {o.limits, fixed, o.eps.value_or(1e-6), o.atol.value_or(1e-5), o.rtol.value_or(1e-3)};
+}
+
+// An error is orthogonal to random signs with probability 1/2 at most: given all signs but one of
+// an element that is wrong, at most one choice of the last makes the sum 0.
+int directions_for(double certainty) {
+    require(certainty > 0 && certainty < 1, "gradcheck: certainty = {} is not between 0 and 1",
+            certainty);
+    return std::max(1, static_cast<int>(std::ceil(-std::log2(1 - certainty))));
+}
+
+bool has_nan(const std::vector<Values>& gradient) {
+    return std::any_of(gradient.begin(), gradient.end(), [](const Values& values) {
+        return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+    });
+}
+
+constexpr const char* kDual = "dual numbers";
+constexpr std::uint64_t kShaken = 3;  // gradients with shaken bits
+
+class Check {
+public:
+    Check(Subject& subject, const GradcheckOptions& options)
+        : subject_(subject),
+          options_(options),
+          examination_(examination_of(options)),
+          directions_(directions_for(options.certainty)) {
+        weights_ = random_weights(subject.outputs(), options.seed);
+    }
+
+    GradcheckReport run() {
+        if (const std::string random = find_randomness(subject_); !random.empty()) {
+            report_.verdict = Verdict::inconclusive;
+            report_.reason = Reason::not_deterministic;
+            report_.complaints.push_back(random);
+            return finished();
+        }
+        if (options_.preconditions) {
+            for (auto& complaint : find_dependence_on_running(subject_, weights_)) {
+                complain(std::move(complaint));
+            }
+        }
+        // Thousands of runs on a few numbers each: threads would spend them waiting for one
+        // another. Their number changes no bit.
+        const ThreadsGuard threads(is_small() ? 1 : num_threads());
+        around_ = subject_.look_around(options_.seed);
+        collect_claims();
+        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
+            report_.inputs.push_back(input(i));
+        }
+        if (options_.dual) ask_dual_numbers();
+        if (options_.transpose) ask_transpose();
+        for (InputReport& input : report_.inputs) conclude(input);
+        if (report_.verdict == Verdict::fail && options_.explain) explain();
+        return finished();
+    }
+
+private:
+    void complain(std::string complaint) {
+        report_.complaints.push_back(std::move(complaint));
+        report_.verdict = Verdict::fail;
+    }
+
+    bool is_small() const {
+        constexpr std::int64_t kSmall = 50000;
+        std::int64_t numbers = static_cast<std::int64_t>(subject_.outputs());
+        for (const auto& [name, leaf] : subject_.leaves()) numbers += leaf.numel();
+        return numbers < kSmall;
+    }
+
+    GradcheckReport finished() {
+        report_.runs = subject_.runs();
+        return std::move(report_);
+    }
+
+    static bool fits_jacobian(std::int64_t inputs, std::size_t outputs) {
+        return static_cast<double>(inputs) * static_cast<double>(outputs) <= 256;
+    }
+
+    GradcheckMethod method_for(const Tensor& leaf) const {
+        if (options_.method != GradcheckMethod::automatic) return options_.method;
+        if (fits_jacobian(leaf.numel(), subject_.outputs())) return GradcheckMethod::jacobian;
+        return leaf.numel() <= 256 ? GradcheckMethod::entries : GradcheckMethod::directions;
+    }
+
+    // claims_[0] weights all outputs; claims_[1 + i] is output element i alone, if anybody asks.
+    void collect_claims() {
+        std::vector<Values> all{weights_};
+        const auto wants_all = [this](const auto& leaf) {
+            return method_for(leaf.second) == GradcheckMethod::jacobian;
+        };
+        const auto& leaves = subject_.leaves();
+        if (std::any_of(leaves.begin(), leaves.end(), wants_all)) {
+            for (std::size_t i = 0; i < weights_.size(); ++i) {
+                all.emplace_back(weights_.size(), 0.0);
+                all.back()[i] = 1;
+            }
+        }
+        const auto gradients = subject_.gradients(all);
+        // Asked the same again, with something else in between, do the rules say the same?
+        subject_.gradient(random_signs(weights_.size(), options_.seed + 3));
+        remembers_ = subject_.gradient(weights_) != gradients[0] && !has_nan(gradients[0]);
+        if (remembers_) {
+            complain(
+                "the same incoming gradient gave two results: a backward rule keeps something "
+                "between calls");
+        }
+        claims_.resize(leaves.size());
+        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+            for (std::size_t w = 0; w < all.size(); ++w) {
+                claims_[leaf].push_back({all[w], gradients[w][leaf], {}});
+            }
+        }
+        if (remembers_) return;  // shaken bits would show nothing but that
+        for (std::uint64_t k = 0; k < kShaken; ++k) {
+            auto shaken = shaken_gradients(all, options_.seed + 10 + k);
+            for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+                for (std::size_t w = 0; w < all.size(); ++w) {
+                    claims_[leaf][w].shaken.push_back(std::move(shaken[w][leaf]));
+                }
+            }
+        }
+    }
+
+    std::vector<std::vector<Values>> shaken_gradients(std::vector<Values> weights,
+                                                      std::uint64_t seed) {
+        for (Values& w : weights) w = with_shaken_bits(w, seed);
+        std::vector<std::vector<Values>> found;
+        subject_.shaken(seed, [&] {
+            if (subject_.run().branch == around_.base.branch) found = subject_.gradients(weights);
+        });
+        // On a kink, the last bits of the inputs choose the branch: they are left as they are.
+        return found.empty() ? subject_.gradients(weights) : found;
+    }
+
+    InputReport input(std::size_t i) {
+        const auto& [name, leaf] = subject_.leaves()[i];
+        InputReport found{.name = name, .shape = leaf.shape()};
+        const auto& claims = claims_[i];
+        switch (method_for(leaf)) {
+            case GradcheckMethod::jacobian:
+                found.method =
+                    fmt::format("full Jacobian, {} x {}", subject_.outputs(), leaf.numel());
+                compare_entries(subject_, i, around_, claims, examination_, found);
+                break;
+            case GradcheckMethod::directions:
+                found.method =
+                    fmt::format("{} random direction{}", directions_, directions_ == 1 ? "" : "s");
+                report_.certainty = 1 - std::ldexp(1.0, -directions_);
+                compare_directions(subject_, i, around_, claims[0], directions_,
+                                   options_.seed + 100 * i, examination_, found);
+                break;
+            default:
+                found.method = fmt::format("every entry, {}", leaf.numel());
+                compare_entries(subject_, i, around_, {claims[0]}, examination_, found);
+        }
+        return found;
+    }
+
+    // Who stands alone? The differences know the function, dual numbers its definition, the
+    // transpose the rules as they record themselves.
+    void conclude(InputReport& input) {
+        std::string against;
+        bool definition_agrees = false;
+        for (const Opinion& opinion : input.opinions) {
+            if (!opinion.agrees) against += (against.empty() ? "" : " and ") + opinion.oracle;
+            definition_agrees = definition_agrees || (opinion.agrees && opinion.oracle == kDual);
+        }
+        const std::string& name = input.name;
+        if (input.verdict == Verdict::fail && !against.empty()) {
+            complain(
+                fmt::format("{}: the tape stands alone against differences and {}", name, against));
+        } else if (input.verdict == Verdict::fail && definition_agrees) {
+            complain(
+                fmt::format("{}: the differences stand alone: tape and dual numbers agree, so "
+                            "look at the forward pass",
+                            name));
+        } else if (!against.empty()) {
+            complain(fmt::format("{}: {} against the tape{}", name, against,
+                                 input.verdict == Verdict::pass ? " and the differences" : ""));
+        }
+        if (!against.empty()) input.verdict = Verdict::fail;
+        if (input.verdict > report_.verdict) {
+            report_.verdict = input.verdict;
+            report_.reason = input.reason;
+        }
+    }
+
+    // `size`: of the terms that `slope` is the sum of.
+    void give(std::size_t i, std::string oracle, double slope, const Claim& claim, double size) {
+        // A definition in plain formulas overflows where the op does not: it has no opinion there.
+        // Nor is there anything to hold it against where the gradient is infinite.
+        if (!std::isfinite(slope) || !std::isfinite(claim.slope)) return;
+        Opinion opinion{.oracle = std::move(oracle), .slope = slope, .claimed = claim.slope};
+        constexpr double kEps = std::numeric_limits<double>::epsilon();
+        const auto terms = static_cast<double>(subject_.leaves()[i].second.numel());
+        const double rounding = 4 * kEps * (size + claim.scale * std::sqrt(terms) + 2 * worth());
+        opinion.tolerance = options_.limits.safety * (claim.uncertainty + rounding) +
+                            options_.limits.exact * claim.scale;
+        opinion.agrees = std::abs(slope - claim.slope) <= opinion.tolerance;
+        report_.inputs[i].opinions.push_back(std::move(opinion));
+    }
+
+    // sum of w s and the size of its terms
+    std::pair<double, double> weighted(const Values& slopes) const {
+        double sum = 0, size = 0;
+        for (std::size_t k = 0; k < slopes.size(); ++k) {
+            sum += weights_[k] * slopes[k];
+            size += std::abs(weights_[k] * slopes[k]);
+        }
+        return {sum, size};
+    }
+
+    Values oracle_direction(std::size_t i) const {
+        return random_direction(subject_.leaves()[i].second.to_vector<double>(),
+                                options_.seed + 7 * i);
+    }
+
+    // What f is worth, here and elsewhere: rounding on the way to a slope is a part of that.
+    double worth() const {
+        double most = weighted(around_.base.values).second;
+        for (const auto& values : around_.elsewhere) {
+            const double size = weighted(values).second;
+            if (std::isfinite(size)) most = std::max(most, size);
+        }
+        return most;
+    }
+
+    // Do the dual numbers compute f at all? Where they are infinite or NaN they have no opinion: a
+    // definition in plain formulas overflows where an op does not.
+    bool is_the_function(const Values& values) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double y = around_.base.values[i];
+            if (!std::isfinite(values[i]) && std::isfinite(y)) return false;
+            if (values[i] == y || std::isnan(y)) continue;
+            if (std::abs(values[i] - y) <= 1e-6 * std::max(std::abs(y), 1e-6 * worth())) continue;
+            complain(
+                fmt::format("the dual numbers are of another function: output element {} is "
+                            "{:.10g} there, {:.10g} here",
+                            i, values[i], y));
+            return false;
+        }
+        return true;
+    }
+
+    void ask_dual_numbers() {
+        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
+            const Values u = oracle_direction(i);
+            std::vector<std::vector<Dual>> inputs;
+            for (std::size_t j = 0; j < subject_.leaves().size(); ++j) {
+                inputs.emplace_back();
+                const Values x = subject_.leaves()[j].second.to_vector<double>();
+                for (std::size_t k = 0; k < x.size(); ++k) {
+                    inputs.back().emplace_back(x[k], i == j ? u[k] : 0.0);
+                }
+            }
+            Values values, slopes;
+            for (const Dual& y : options_.dual(inputs)) {
+                values.push_back(y.value);
+                slopes.push_back(y.slope);
+            }
+            require<ShapeError>(slopes.size() == weights_.size(),
+                                "gradcheck: the dual function gave {} numbers for {} outputs",
+                                slopes.size(), weights_.size());
+            if (!is_the_function(values)) return;
+            const auto [sum, size] = weighted(slopes);
+            give(i, kDual, sum, claim_along(claims_[i][0], u), size);
+        }
+    }
+
+    void ask_transpose() {
+        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
+            const Values u = oracle_direction(i);
+            const auto [sum, size] = weighted(subject_.jvp(i, u));
+            give(i, "transpose", sum, claim_along(claims_[i][0], u), size);
+        }
+    }
+
+    void explain() {
+        report_.first_wrong = find_wrong_op(subject_, weights_, options_.limits, options_.seed);
+        if (report_.first_wrong) return;
+        const auto wrong = std::find_if(report_.inputs.begin(), report_.inputs.end(),
+                                        [](const auto& x) { return x.verdict == Verdict::fail; });
+        if (wrong == report_.inputs.end() || wrong->worst.judgement.verdict != Verdict::fail)
+            return;
+        const auto i = static_cast<std::size_t>(wrong - report_.inputs.begin());
+        report_.cause = find_cause(subject_, i, weights_, claims_[i][0].gradient);
+    }
+
+    Subject& subject_;
+    const GradcheckOptions& options_;
+    Examination examination_;
+    int directions_;
+    Values weights_;
+    Surroundings around_;
+    std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
+    bool remembers_ = false;
+    GradcheckReport report_;
+};
+
+NamedTensors named_leaves(const Tensors& inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& x = inputs[i];
+        require<DTypeError>(x.defined(), "gradcheck: input {} is undefined", i);
+        require<DTypeError>(is_floating(x.dtype()),
+                            "gradcheck: input {} is {}: it has no gradient; let the function "
+                            "capture it",
+                            i, x.dtype());
+        require<DTypeError>(x.dtype() == DType::f64,
+                            "gradcheck: input {} is f32, whose rounding hides the differences; "
+                            "pass f64, and see compare_precisions()",
+                            i);
+    }
+    refuse_overlaps(inputs);
+    NamedTensors leaves;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        leaves.emplace_back(fmt::format("input {}", i),
+                            inputs[i].detach().clone().set_requires_grad());
+    }
+    return leaves;
+}
+
+Tensors values_of(const NamedTensors& leaves) {
+    Tensors values;
+    for (const auto& [name, leaf] : leaves) values.push_back(leaf);
+    return values;
+}
+
+GradcheckReport check(Subject::Function f, const NamedTensors& leaves, const char* name,
+                      const GradcheckOptions& options) {
+    Subject subject(std::move(f), leaves);
+    GradcheckReport report = Check(subject, options).run();
+    report.subject = name;
+    return report;
+}
+
+// (leaves, v) -> v^T df/d(leaves)
+GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leaves,
+                             const GradcheckOptions& options) {
+    GradcheckOptions first = options;
+    first.transpose = true;
+    first.method = GradcheckMethod::directions;
+    first.certainty = 0.5;
+    Subject once([&f] { return Tensors{f()}; }, leaves);
+    GradcheckReport forms = Check(once, first).run();
+    forms.subject = "order 1, as recorded for order 2";
+    if (!forms) return forms;
+
+    const Tensors asked = values_of(leaves);
+    const Shape& output = once.output_shapes()[0];
+    const Tensor v =
+        tensor(random_weights(once.outputs(), options.seed + 1), output).set_requires_grad();
+    leaves.emplace_back("cotangent", v);
+    GradcheckOptions second = options;
+    second.dual = {};
+    second.transpose = false;
+    second.preconditions = false;  // looked at above
+    const auto gradient = [f, asked, v] {
+        const Tensor y = f();
+        Tape& tape = *Tape::current();
+        if (!tape.follows(y)) return Tensors{};
+        return tape.gradient(y, asked, {.cotangent = v, .create_graph = true});
+    };
+    return check(gradient, leaves, "order 2", second);
+}
+
+}  // namespace
+
+GradcheckReport gradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                          const GradcheckOptions& options) {
+    return check([f] { return Tensors{f()}; }, leaves, "order 1", options);
+}
+
+GradcheckReport gradcheck(const TensorFunction& f, const Tensors& inputs,
+                          const GradcheckOptions& options) {
+    const NamedTensors leaves = named_leaves(inputs);
+    const Tensors x = values_of(leaves);
+    return gradcheck([&f, &x] { return f(x); }, leaves, options);
+}
+
+GradcheckReport gradgradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                              const GradcheckOptions& options) {
+    return second_order(f, leaves, options);
+}
+
+GradcheckReport gradgradcheck(const TensorFunction& f, const Tensors& inputs,
+                              const GradcheckOptions& options) {
+    const NamedTensors leaves = named_leaves(inputs);
+    const Tensors x = values_of(leaves);
+    return gradgradcheck([&f, &x] { return f(x); }, leaves, options);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,73 @@
+// Are the gradients right? Held against central differences whose error is known, so that nobody
+// has to choose a tolerance; and where they are wrong: which op is, and what it seems to do.
+//
+//     const GradcheckReport report = gradcheck(f, {x, w});
+//     fmt::print("{}\n", report);                        // one screen
+//     if (!report) ...                                   // FAIL or INCONCLUSIVE
+//
+// The outputs are weighted with random numbers before they are added up: a plain sum is blind to
+// whatever cancels in it (softmax sums to one, so its gradient under a sum is zero whatever the
+// rule says). docs/gradient-checking.md explains it all.
+#pragma once
+
+#include <tapestry/autograd/check/dual.h>
+#include <tapestry/autograd/check/report.h>
+#include <tapestry/autograd/check/subject.h>
+
+#include <functional>
+#include <optional>
+
+namespace tapestry {
+
+using TensorFunction = std::function<Tensor(const Tensors&)>;
+
+/// The function in dual numbers: inputs row-major, outputs row-major.
+using DualFunction = std::function<std::vector<Dual>(const std::vector<std::vector<Dual>>&)>;
+
+enum class GradcheckMethod {
+    automatic,   ///< per input, the most thorough that stays cheap
+    jacobian,    ///< every output element by every input element
+    entries,     ///< every input element, for all outputs weighted together
+    directions,  ///< random directions of all elements of one input together
+};
+
+struct GradcheckOptions {
+    GradcheckMethod method = GradcheckMethod::automatic;
+    /// Where directions are used: as many of them as let no error slip through all with more than
+    /// probability 1 - certainty.
+    double certainty = 0.999;
+    /// Setting one of these replaces the derived tolerance by PyTorch's test,
+    /// |claimed - numeric| <= atol + rtol |numeric| with step eps, and its defaults for the others:
+    /// 1e-6, 1e-5 and 1e-3.
+    std::optional<double> eps = {}, atol = {}, rtol = {};
+    /// A second oracle: the same function in dual numbers, exact to rounding.
+    DualFunction dual = {};
+    /// A third: <v, J u> by jvp() against <J^T v, u>: whether the rules are linear, and record
+    /// themselves rightly. gradgradcheck() always asks it.
+    bool transpose = false;
+    /// Same inputs twice, one thread against several, with and without checkpoint().
+    bool preconditions = true;
+    /// Name the first wrong op and the likely mistake.
+    bool explain = true;
+    Limits limits = {};
+    std::uint64_t seed = 1;
+};
+
+/// df/dx of every input. What f draws from generators is frozen. Throws DTypeError for inputs that
+/// are not f64 (an f32 function: compare_precisions(); integers: let f capture them), ValueError
+/// for inputs that overlap in memory.
+GradcheckReport gradcheck(const TensorFunction& f, const Tensors& inputs,
+                          const GradcheckOptions& options = {});
+
+/// The same for a function of tensors that it knows: a loss of a module's named_parameters().
+GradcheckReport gradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                          const GradcheckOptions& options = {});
+
+/// The same for the gradient itself as a function of the inputs and the cotangent: second
+/// derivatives, and whether the backward rules record themselves rightly.
+GradcheckReport gradgradcheck(const TensorFunction& f, const Tensors& inputs,
+                              const GradcheckOptions& options = {});
+GradcheckReport gradgradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                              const GradcheckOptions& options = {});
+
+}  // namespace tapestry

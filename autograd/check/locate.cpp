@@ -1,0 +1,360 @@
+#include <tapestry/autograd/check/locate.h>
+#include <tapestry/autograd/observer.h>
+#include <tapestry/core/create.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr std::int64_t kSmall = 24;  // so few entries are all compared
+constexpr int kDirections = 4;
+
+std::vector<std::size_t> places_of(std::size_t n) {
+    constexpr std::size_t kMost = 256;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < n; ++i) {
+        // Both ends, for what goes wrong at borders, and some in between.
+        const bool chosen = n <= kMost || i < 64 || i >= n - 64 || i % (n / 128) == 0;
+        if (chosen) places.push_back(i);
+    }
+    return places;
+}
+
+std::string shapes_text(const Op& op) {
+    std::string text;
+    for (const Op::Operand& x : op.inputs()) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", x.shape);
+    }
+    text += " -> ";
+    for (std::size_t i = 0; i < op.outputs().size(); ++i) {
+        text += fmt::format("{}{}", i == 0 ? "" : ", ", op.outputs()[i].shape);
+    }
+    return text;
+}
+
+// One entry by itself, as a function of those operands that gradients are asked for.
+class Suspect {
+public:
+    Suspect(Op& op, const Tensors& inputs, const Limits& limits, std::uint64_t seed)
+        : op_(op), examination_{.limits = limits}, seed_(seed) {
+        NamedTensors leaves;
+        Tensors operands = inputs;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const Tensor& x = inputs[i];
+            if (!x.defined() || x.dtype() != DType::f64 || !op.needs(i)) continue;
+            operands[i] = x.detach().clone().set_requires_grad();
+            leaves.emplace_back(fmt::format("operand {}", i), operands[i]);
+            which_.push_back(i);
+        }
+        if (leaves.empty()) return;
+        subject_ = std::make_unique<Subject>([&op, operands] { return op.forward(operands); },
+                                             std::move(leaves));
+    }
+
+    std::optional<WrongOp> check(const Tensors& incoming, const Tensors& outgoing) {
+        if (subject_ == nullptr || subject_->outputs() == 0) return {};
+        const Surroundings around = subject_->look_around(seed_);
+        const Values real = joined(incoming);
+        // Another seed than the checker weights the outputs with.
+        const Values random = random_weights(real.size(), seed_ + 77);
+        if (auto wrong = remembering(random)) return wrong;
+        const auto by_random = claims(random);
+        const auto by_real = claims_of(real, outgoing);
+        for (std::size_t k = 0; k < which_.size(); ++k) {
+            for (const bool is_real : {false, true}) {
+                const auto& claim = is_real ? by_real[k] : by_random[k];
+                const auto& other = is_real ? by_random[k] : by_real[k];
+                if (auto wrong = compare(k, around, claim, other)) return wrong;
+            }
+        }
+        const Tape scratch;  // with a tape alive, rules compose themselves of recordable ops
+        const auto recorded = claims(random);
+        for (std::size_t k = 0; k < which_.size(); ++k) {
+            auto wrong = compare(k, around, recorded[k], by_real[k]);
+            if (!wrong) continue;
+            wrong->form = "as recorded for gradients of gradients";
+            return wrong;
+        }
+        return {};
+    }
+
+private:
+    // Asked the same thing twice, with something else in between, does it say the same?
+    std::optional<WrongOp> remembering(const Values& weights) {
+        const Tensors once = op_.walk(subject_->as_cotangents(weights));
+        op_.walk(subject_->as_cotangents(random_signs(weights.size(), seed_ + 78)));
+        const Tensors again = op_.walk(subject_->as_cotangents(weights));
+        for (std::size_t k = 0; k < which_.size(); ++k) {
+            const Values first = gradient_at(once, k), second = gradient_at(again, k);
+            const auto differs = [](double a, double b) {
+                return !(a == b) && !(std::isnan(a) && std::isnan(b));
+            };
+            const auto at = std::mismatch(first.begin(), first.end(), second.begin(),
+                                          [&](double a, double b) { return !differs(a, b); });
+            if (at.first == first.end()) continue;
+            SlopeReport slope{.where = "of an element, asked twice", .claimed = *at.second};
+            slope.judgement.verdict = Verdict::fail;
+            slope.judgement.numeric = *at.first;
+            return wrong_op(k, slope,
+                            {Mistake::stale, "the same incoming gradient gave two results",
+                             "the rule keeps something between calls: a buffer that is not filled "
+                             "again, or is handed out before it is"});
+        }
+        return {};
+    }
+
+    WrongOp wrong_op(std::size_t k, SlopeReport slope, Cause cause) const {
+        WrongOp wrong{.op = op_.name(), .module_path = op_.module_path()};
+        wrong.number = op_.number();
+        wrong.operand = which_[k];
+        wrong.shapes = shapes_text(op_);
+        wrong.slope = std::move(slope);
+        wrong.cause = std::move(cause);
+        return wrong;
+    }
+
+    Values joined(const Tensors& incoming) const {
+        Values all;
+        for (std::size_t i = 0; i < incoming.size(); ++i) {
+            const auto n = static_cast<std::size_t>(numel(op_.outputs()[i].shape));
+            const Values one = incoming[i].defined() ? incoming[i].to_vector<double>() : Values(n);
+            all.insert(all.end(), one.begin(), one.end());
+        }
+        return all;
+    }
+
+    Values gradient_at(const Tensors& outgoing, std::size_t k) const {
+        const Tensor& grad = outgoing[which_[k]];
+        const auto n = static_cast<std::size_t>(numel(op_.inputs()[which_[k]].shape));
+        return grad.defined() ? grad.to_vector<double>() : Values(n, 0.0);
+    }
+
+    // The rule's answer to `weights`, and to weights changed in their last bits.
+    std::vector<ClaimedGradient> claims(const Values& weights) {
+        return claims_of(weights, op_.walk(subject_->as_cotangents(weights)));
+    }
+
+    std::vector<ClaimedGradient> claims_of(const Values& weights, const Tensors& outgoing) {
+        const Values near = with_shaken_bits(weights, seed_ + 1);
+        const Tensors shaken = op_.walk(subject_->as_cotangents(near));
+        std::vector<ClaimedGradient> all;
+        for (std::size_t k = 0; k < which_.size(); ++k) {
+            all.push_back({weights, gradient_at(outgoing, k), {gradient_at(shaken, k)}});
+        }
+        return all;
+    }
+
+    std::optional<WrongOp> compare(std::size_t k, const Surroundings& around,
+                                   const ClaimedGradient& claim, const ClaimedGradient& other) {
+        const Op::Operand& operand = op_.inputs()[which_[k]];
+        InputReport report{.name = {}, .shape = operand.shape};
+        if (numel(operand.shape) <= kSmall) {
+            compare_entries(*subject_, k, around, {claim}, examination_, report);
+        } else {
+            compare_directions(*subject_, k, around, claim, kDirections, seed_, examination_,
+                               report);
+        }
+        if (report.verdict != Verdict::fail) return {};
+        return wrong_op(k, report.worst, tapestry::find_cause(symptoms(k, claim, other)));
+    }
+
+    Symptoms symptoms(std::size_t k, const ClaimedGradient& claim, const ClaimedGradient& other) {
+        const Op::Operand& operand = op_.inputs()[which_[k]];
+        Symptoms s{.shape = operand.shape, .claimed = claim.gradient, .cotangent = claim.weights};
+        s.output = op_.outputs().size() == 1
+                       ? op_.outputs()[0].shape
+                       : Shape{static_cast<std::int64_t>(claim.weights.size())};
+        s.other_cotangent = other.weights;
+        s.other_claimed = other.gradient;
+        measure_slopes(*subject_, k, s);
+        for (std::size_t i = 0; i < op_.inputs().size(); ++i) {
+            if (i != which_[k] && operand.slot >= 0 && op_.inputs()[i].slot == operand.slot) {
+                s.used_twice = true;
+            }
+        }
+        for (std::size_t j = 0; j < which_.size(); ++j) {
+            if (j == k || !(op_.inputs()[which_[j]].shape == operand.shape)) continue;
+            Symptoms theirs{
+                .shape = operand.shape, .claimed = claim.gradient, .cotangent = claim.weights};
+            measure_slopes(*subject_, j, theirs);
+            s.others.emplace_back(which_[j], numeric_gradient(theirs));
+        }
+        return s;
+    }
+
+    Op& op_;
+    Examination examination_;
+    std::uint64_t seed_;
+    std::vector<std::size_t> which_;  // operand of leaf k
+    std::unique_ptr<Subject> subject_;
+};
+
+// Watches the walk of the subject, and puts every entry on trial as it is walked through.
+class Court final : public TapeObserver {
+public:
+    Court(const Limits& limits, std::uint64_t seed) : limits_(limits), seed_(seed) {}
+
+    void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
+        if (!busy_) inputs_[&op] = inputs;
+    }
+
+    void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override {
+        const auto found = inputs_.find(&op);
+        if (busy_ || found == inputs_.end()) return;
+        busy_ = true;
+        const NoGradGuard no_grad;
+        auto wrong = Suspect(op, found->second, limits_, seed_).check(incoming, outgoing);
+        busy_ = false;
+        if (!wrong) return;
+        ++count_;
+        if (!first_ || wrong->number < first_->number) first_ = std::move(wrong);
+    }
+
+    std::optional<WrongOp> verdict() {
+        if (first_) first_->others = count_ - 1;
+        return std::move(first_);
+    }
+
+private:
+    Limits limits_;
+    std::uint64_t seed_;
+    std::unordered_map<const Op*, Tensors> inputs_;
+    std::optional<WrongOp> first_;
+    int count_ = 0;
+    bool busy_ = false;
+};
+
+// The slopes of all outputs along a line, good to what telling mistakes apart needs.
+Values slopes_along(Line& line, std::uint64_t branch) {
+    double h = std::ldexp(line.scale(), -13);
+    const auto settled = [&] {
+        if (line.at(h).branch != branch || line.at(-h).branch != branch) return false;
+        const Values &a = line.at(h).values, &b = line.at(-h).values;
+        const Values &c = line.at(h / 2).values, &d = line.at(-h / 2).values;
+        double apart = 0, size = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const double coarse = a[i] - b[i], fine = 2 * (c[i] - d[i]);
+            apart += (coarse - fine) * (coarse - fine);
+            size += fine * fine;
+        }
+        return apart <= 1e-6 * size;
+    };
+    for (int i = 0; i < 4 && !settled(); ++i) h = std::ldexp(h, -5);
+    Values slopes;
+    for (std::size_t i = 0; i < line.at(h).values.size(); ++i) {
+        const auto slope = [&](double t) {
+            return (line.at(t).values[i] - line.at(-t).values[i]) / (2 * t);
+        };
+        slopes.push_back((4 * slope(h / 2) - slope(h)) / 3);
+    }
+    return slopes;
+}
+
+// Operands that are constants to the tape though they are numbers.
+class ConstantOperands final : public TapeObserver {
+public:
+    struct Constant {
+        std::string where;
+        Values values;
+    };
+
+    void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const bool constant = op.inputs()[i].slot < 0 && inputs[i].defined();
+            if (!constant || inputs[i].dtype() != DType::f64) continue;
+            all.push_back({fmt::format("operand {} of {}", i, op.described()),
+                           inputs[i].to_vector<double>()});
+        }
+    }
+
+    std::vector<Constant> all;
+};
+
+bool reaches_tape(Subject& subject) {
+    Tape tape;
+    const Tensors outputs = subject.outputs_on(tape);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&tape](const Tensor& y) { return tape.follows(y); });
+}
+
+// A constant of the tape that changes when the leaf does: f went round the tape to compute it.
+std::string changing_constant(Subject& subject, std::size_t which) {
+    const auto constants = [&subject] {
+        ConstantOperands watcher;
+        Tape tape;
+        subject.outputs_on(tape);
+        return std::move(watcher.all);
+    };
+    const auto before = constants();
+    Tensor leaf = subject.leaves()[which].second;
+    const Values x = leaf.to_vector<double>();
+    const double h = std::ldexp(typical_size(x), -10);
+    for (std::size_t i = 0; i < x.size(); ++i) leaf.mutable_data<double>()[i] = x[i] + h;
+    const auto after = constants();
+    std::copy(x.begin(), x.end(), leaf.mutable_data<double>());
+    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+        if (before[i].values != after[i].values) return before[i].where;
+    }
+    return {};
+}
+
+}  // namespace
+
+std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
+                                     const Limits& limits, std::uint64_t seed) {
+    Court court(limits, seed);
+    Tape tape;
+    const Tensors outputs = subject.outputs_on(tape);
+    const Tensors cotangents = subject.as_cotangents(weights);
+    Tensors asked;
+    for (const auto& [name, leaf] : subject.leaves()) asked.push_back(leaf);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!tape.follows(outputs[i])) continue;
+        tape.gradient(outputs[i], asked, {.cotangent = cotangents[i], .retain = true});
+    }
+    return court.verdict();
+}
+
+void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms) {
+    const Values x = subject.leaves()[which].second.to_vector<double>();
+    const double typical = typical_size(x);
+    const Sample base = subject.run();
+    const std::uint64_t branch = base.branch;
+    symptoms.value = base.values;
+    symptoms.places = places_of(x.size());
+    for (const std::size_t place : symptoms.places) {
+        Values u(x.size(), 0.0);
+        u[place] = 1;
+        Line line = subject.along(which, u, std::max(std::abs(x[place]), typical));
+        symptoms.slopes.push_back(slopes_along(line, branch));
+    }
+}
+
+Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
+                 const std::vector<double>& claimed) {
+    if (!reaches_tape(subject)) {
+        return {Mistake::detached, "the result is a constant to the tape: nothing was recorded",
+                "a detach(), item() or NoGradGuard over all of it"};
+    }
+    if (const std::string where = changing_constant(subject, which); !where.empty()) {
+        return {Mistake::detached,
+                where + " changes with this input, but is a constant to the tape",
+                "a detach(), item(), NoGradGuard, or arithmetic on data() on the way: the tape "
+                "cannot follow what it has not recorded"};
+    }
+    Symptoms symptoms{
+        .shape = subject.leaves()[which].second.shape(), .claimed = claimed, .cotangent = weights};
+    symptoms.output = subject.output_shapes().size() == 1
+                          ? subject.output_shapes()[0]
+                          : Shape{static_cast<std::int64_t>(weights.size())};
+    measure_slopes(subject, which, symptoms);
+    return find_cause(symptoms);
+}
+
+}  // namespace tapestry

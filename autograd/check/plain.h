@@ -1,0 +1,36 @@
+// Gradients of functions that know nothing of tensors: f and its gradient over plain arrays, as
+// handed to an optimiser (SciPy's minimize, Ceres, NLopt).
+//
+//     const auto f = [](const std::vector<double>& x) { return x[0] * x[0] * x[1]; };
+//     const auto grad = [](const std::vector<double>& x) { return std::vector{2 * x[0] * x[1],
+//     x[0]}; }; const GradcheckReport report = check_gradient(f, grad, {1, 2});       // FAIL, at
+//     [1]
+#pragma once
+
+#include <tapestry/autograd/check/gradcheck.h>
+
+namespace tapestry {
+
+using PlainFunction = std::function<double(const std::vector<double>&)>;
+using PlainGradient = std::function<std::vector<double>(const std::vector<double>&)>;
+using PlainVectorFunction = std::function<std::vector<double>(const std::vector<double>&)>;
+/// (x, g): what g^T df/dx is at x, of the size of x.
+using PlainPullback =
+    std::function<std::vector<double>(const std::vector<double>& x, const std::vector<double>& g)>;
+
+/// df/dx against grad(x), element by element, or along random directions where there are many. The
+/// same verdicts and the same report as gradcheck(): the tolerance is derived, and what is wrong is
+/// compared with what usually goes wrong. There is no tape to see branches on, so that close to a
+/// kink the verdict is INCONCLUSIVE. Throws ValueError for an empty x, ShapeError where grad(x) has
+/// another size than x; what f and grad throw goes through.
+GradcheckReport check_gradient(const PlainFunction& f, const PlainGradient& grad,
+                               const std::vector<double>& x, const GradcheckOptions& options = {});
+
+/// The same for many outputs: a hand-written backward(x, g). `shape` and `output` are what x and
+/// f(x) mean, for the report and for mistakes that have to do with axes; vectors if left out.
+/// Throws ShapeError where sizes do not fit.
+GradcheckReport check_pullback(const PlainVectorFunction& f, const PlainPullback& pullback,
+                               const std::vector<double>& x, const GradcheckOptions& options = {},
+                               const Shape& shape = {}, const Shape& output = {});
+
+}  // namespace tapestry

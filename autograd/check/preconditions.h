@@ -1,0 +1,21 @@
+// What must hold before a gradient can be checked at all.
+#pragma once
+
+#include <tapestry/autograd/check/subject.h>
+
+namespace tapestry {
+
+/// Throws ValueError where an input overlaps itself (a stride of 0) or another: a step in one
+/// number would be a step in several.
+void refuse_overlaps(const Tensors& inputs);
+
+/// "dropout (#4, ffn) gives other results ..." where two runs on the same inputs differ; empty if
+/// they are the same to the last bit.
+std::string find_randomness(Subject& subject);
+
+/// What changes, and should not, when f runs with one thread or several, or inside checkpoint():
+/// value and gradient, bit by bit. One sentence each.
+std::vector<std::string> find_dependence_on_running(Subject& subject,
+                                                    const std::vector<double>& weights);
+
+}  // namespace tapestry

@@ -1,0 +1,174 @@
+#include <tapestry/autograd/check/report.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+using Lines = fmt::memory_buffer;
+
+template <class... Args>
+void line(Lines& text, fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+    text.push_back('\n');
+}
+
+void write_slope(Lines& text, const SlopeReport& slope) {
+    const Judgement& j = slope.judgement;
+    line(text, "    {:<14} {:.12g}", "claimed", slope.claimed);
+    line(text, "    {:<14} {:.12g} +- {:.1e} (difference {:.3g}, allowed {:.2g})", "numeric",
+         j.numeric, j.error, std::abs(slope.claimed - j.numeric), j.tolerance);
+    line(text, "    {:<14} f(x+h) = {:.12g}, f(x-h) = {:.12g}, h = {:.3g}", "from", j.above,
+         j.below, j.step);
+}
+
+void write_cause(Lines& text, const Cause& cause) {
+    line(text, "    {:<14} {}", "looks like", to_string(cause.mistake));
+    line(text, "    {:<14} {}", "evidence", cause.evidence);
+    line(text, "    {:<14} {}", "hint", cause.hint);
+}
+
+void write_input(Lines& text, const InputReport& input) {
+    const bool why = input.verdict == Verdict::inconclusive;
+    line(text, "  {:<12} {} {}: {}{}{}", to_string(input.verdict), input.name, input.shape,
+         input.method, why ? fmt::format(" ({})", to_string(input.reason)) : "",
+         input.note.empty() ? "" : "; " + input.note);
+    for (const Opinion& opinion : input.opinions) {
+        if (opinion.agrees) continue;
+        line(text,
+             "    {:<14} {:.12g} against {:.12g} by the tape (difference {:.3g}, allowed {:.2g})",
+             opinion.oracle, opinion.slope, opinion.claimed,
+             std::abs(opinion.slope - opinion.claimed), opinion.tolerance);
+    }
+}
+
+const InputReport* worst_input(const GradcheckReport& report) {
+    const InputReport* worst = nullptr;
+    for (const InputReport& input : report.inputs) {
+        if (input.verdict == Verdict::pass) continue;
+        if (worst == nullptr || input.verdict > worst->verdict) worst = &input;
+    }
+    return worst;
+}
+
+}  // namespace
+
+std::string to_string(const GradcheckReport& report) {
+    Lines text;
+    line(text, "{}{}{}: {} evaluations{}", to_string(report.verdict),
+         report.reason == Reason::none ? "" : fmt::format(" ({})", to_string(report.reason)),
+         report.subject.empty() ? "" : "  " + report.subject, report.runs,
+         report.certainty < 1
+             ? fmt::format(", an error would be seen with probability {:.4g} or more",
+                           report.certainty)
+             : "");
+    for (const std::string& complaint : report.complaints) line(text, "  {}", complaint);
+    // A model has many parameters: those that are right are only counted.
+    int right = 0;
+    for (const InputReport& input : report.inputs) {
+        const bool plain = input.verdict == Verdict::pass && input.note.empty();
+        if (plain && report.inputs.size() > 12) {
+            ++right;
+        } else {
+            write_input(text, input);
+        }
+    }
+    if (right > 0) line(text, "  {:<12} {} further inputs", to_string(Verdict::pass), right);
+    if (const InputReport* worst = worst_input(report)) {
+        line(text, "  worst: {} {}", worst->name, worst->worst.where);
+        write_slope(text, worst->worst);
+    }
+    if (report.first_wrong) {
+        const WrongOp& wrong = *report.first_wrong;
+        line(text, "  first wrong op: {} (#{}{}) {}", wrong.op, wrong.number,
+             wrong.module_path.empty() ? "" : ", " + wrong.module_path, wrong.shapes);
+        line(text, "    {:<14} operand {}{} {}{}", "gradient of", wrong.operand,
+             wrong.form.empty() ? "" : ", " + wrong.form, wrong.slope.where,
+             wrong.others > 0 ? fmt::format("; {} more entries are wrong", wrong.others) : "");
+        write_slope(text, wrong.slope);
+        write_cause(text, wrong.cause);
+    }
+    if (report.cause) write_cause(text, *report.cause);
+    text.resize(text.size() - 1);
+    return fmt::to_string(text);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {  // JSON has no NaN
+    return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+}
+
+Json json_of(const SlopeReport& slope) {
+    const Judgement& j = slope.judgement;
+    return {{"where", slope.where},
+            {"claimed", number(slope.claimed)},
+            {"numeric", number(j.numeric)},
+            {"error", number(j.error)},
+            {"allowed", number(j.tolerance)},
+            {"f_above", number(j.above)},
+            {"f_below", number(j.below)},
+            {"h", number(j.step)},
+            {"verdict", to_string(j.verdict)},
+            {"subgradient", j.subgradient}};
+}
+
+Json json_of(const Cause& cause) {
+    return {{"name", to_string(cause.mistake)}, {"evidence", cause.evidence}, {"hint", cause.hint}};
+}
+
+Json json_of(const InputReport& input) {
+    Json shape = Json::array();
+    for (int axis = 0; axis < input.shape.rank(); ++axis) shape.push_back(input.shape[axis]);
+    Json json{{"name", input.name},
+              {"shape", shape},
+              {"verdict", to_string(input.verdict)},
+              {"reason", to_string(input.reason)},
+              {"method", input.method},
+              {"note", input.note},
+              {"compared", input.compared},
+              {"inconclusive", input.inconclusive},
+              {"worst", json_of(input.worst)},
+              {"oracles", Json::array()}};
+    for (const Opinion& opinion : input.opinions) {
+        json["oracles"].push_back({{"name", opinion.oracle},
+                                   {"slope", number(opinion.slope)},
+                                   {"claimed", number(opinion.claimed)},
+                                   {"allowed", number(opinion.tolerance)},
+                                   {"agrees", opinion.agrees}});
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string to_json(const GradcheckReport& report) {
+    Json json{{"subject", report.subject},
+              {"verdict", to_string(report.verdict)},
+              {"reason", to_string(report.reason)},
+              {"evaluations", report.runs},
+              {"certainty", report.certainty},
+              {"complaints", report.complaints},
+              {"inputs", Json::array()}};
+    for (const InputReport& input : report.inputs) json["inputs"].push_back(json_of(input));
+    if (report.first_wrong) {
+        const WrongOp& wrong = *report.first_wrong;
+        json["first_wrong"] = {{"op", wrong.op},
+                               {"module", wrong.module_path},
+                               {"entry", wrong.number},
+                               {"operand", wrong.operand},
+                               {"shapes", wrong.shapes},
+                               {"form", wrong.form},
+                               {"slope", json_of(wrong.slope)},
+                               {"cause", json_of(wrong.cause)},
+                               {"others", wrong.others}};
+    }
+    if (report.cause) json["cause"] = json_of(*report.cause);
+    return json.dump(2);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,87 @@
+// What a check found: for programs as a struct, for people on one screen, for others as JSON.
+#pragma once
+
+#include <tapestry/autograd/check/difference.h>
+#include <tapestry/autograd/check/fingerprint.h>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// What somebody else than the tape says about one slope.
+struct Opinion {
+    std::string oracle = {};  ///< "dual numbers", "transpose"
+    double slope = 0;
+    double claimed = 0;  ///< by the tape, along the same direction
+    double tolerance = 0;
+    bool agrees = true;  ///< with the tape
+};
+
+/// One slope: what was claimed and what the differences say.
+struct SlopeReport {
+    std::string where = {};  ///< "at [2, 5]", "along direction 3"
+    double claimed = 0;
+    Judgement judgement = {};
+};
+
+/// One input or parameter.
+struct InputReport {
+    std::string name = {};
+    Shape shape = {};
+    Verdict verdict = Verdict::pass;
+    Reason reason = Reason::none;
+    std::string method = {};  ///< "full Jacobian, 5 x 12", "every entry", "10 random directions"
+    std::string note = {};    ///< "on a kink of relu (#3); the gradient is a subgradient"
+    int compared = 0;
+    int inconclusive = 0;
+    SlopeReport worst = {};  ///< the one that decided the verdict
+    std::vector<Opinion> opinions = {};
+};
+
+/// An entry of a tape whose own rule is wrong.
+struct WrongOp {
+    std::string op = {};           ///< "layer_norm"
+    std::string module_path = {};  ///< "blocks.3.norm"
+    int number = 0;                ///< its place on the tape
+    std::size_t operand = 0;       ///< whose gradient is wrong
+    std::string shapes = {};       ///< "[4, 8], [8], [8] -> [4, 8]"
+    std::string form = {};         ///< "" or "recorded": only where gradients are recorded
+    SlopeReport slope = {};
+    Cause cause = {};
+    int others = 0;  ///< further entries that are wrong
+};
+
+struct GradcheckReport {
+    std::string subject = {};  ///< "order 1", "order 2", or what the caller calls it
+    Verdict verdict = Verdict::pass;
+    Reason reason = Reason::none;
+    std::vector<std::string> complaints =
+        {};  ///< preconditions that do not hold, and what stands alone
+    std::vector<InputReport> inputs = {};
+    std::optional<WrongOp> first_wrong = {};
+    std::optional<Cause> cause = {};  ///< where no single op is to blame
+    double certainty = 1;             ///< that an error anywhere would have been seen, at least
+    int runs = 0;                     ///< of the function
+    explicit operator bool() const { return verdict == Verdict::pass; }
+};
+
+/// One screen: the verdict, a line per input, and of what is wrong everything known.
+std::string to_string(const GradcheckReport& report);
+/// The same as one JSON object.
+std::string to_json(const GradcheckReport& report);
+
+}  // namespace tapestry
+
+/// "{}": see to_string.
+template <>
+struct fmt::formatter<tapestry::GradcheckReport> {
+    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+    template <class Context>
+    auto format(const tapestry::GradcheckReport& report, Context& context) const {
+        return fmt::format_to(context.out(), "{}", tapestry::to_string(report));
+    }
+};

@@ -1,0 +1,236 @@
+#include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/subject.h>
+#include <tapestry/autograd/checkpoint.h>
+#include <tapestry/autograd/jvp.h>
+#include <tapestry/core/create.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// A leaf stands somewhere else for a while.
+class Moved {
+public:
+    explicit Moved(Tensor leaf) : leaf_(std::move(leaf)), before_(leaf_.to_vector<double>()) {}
+    ~Moved() { std::copy(before_.begin(), before_.end(), leaf_.mutable_data<double>()); }
+    Moved(const Moved&) = delete;
+    Moved& operator=(const Moved&) = delete;
+
+    void to(const std::vector<double>& u, double t) {
+        double* x = leaf_.mutable_data<double>();
+        for (std::size_t i = 0; i < before_.size(); ++i) x[i] = before_[i] + t * u[i];
+    }
+    const std::vector<double>& before() const { return before_; }
+    double* data() { return leaf_.mutable_data<double>(); }
+
+private:
+    Tensor leaf_;
+    std::vector<double> before_;
+};
+
+}  // namespace
+
+namespace {
+constexpr std::uint64_t kOwnStreams = 0x6772616463686b00U;
+}
+
+std::vector<double> random_weights(std::size_t n, std::uint64_t seed) {
+    Generator generator(seed ^ kOwnStreams);
+    return randn({static_cast<std::int64_t>(n)}, generator, DType::f64).to_vector<double>();
+}
+
+std::vector<double> random_signs(std::size_t n, std::uint64_t seed) {
+    Generator generator(seed ^ kOwnStreams);
+    std::vector<double> signs =
+        uniform({static_cast<std::int64_t>(n)}, -1, 1, generator, DType::f64).to_vector<double>();
+    for (double& value : signs) value = value < 0 ? -1 : 1;
+    return signs;
+}
+
+std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed) {
+    const std::vector<double> signs = random_signs(x.size(), seed);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(x[i] * signs[i], -51);
+    return x;
+}
+
+Subject::Subject(Function f, NamedTensors leaves) : f_(std::move(f)), leaves_(std::move(leaves)) {
+    for (const auto& [name, leaf] : leaves_) {
+        require<DTypeError>(leaf.defined() && leaf.dtype() == DType::f64 && leaf.is_contiguous() &&
+                                leaf.requires_grad(),
+                            "gradcheck: {} is not a contiguous f64 tensor that requires a gradient",
+                            name);
+    }
+    const GeneratorLog log;
+    Tensors outputs;
+    {
+        Tape tape;
+        outputs = f_();
+    }
+    generators_ = log.states();
+    for (const auto& then : generators_) then.generator->set_state(then.seed, then.offset);
+    for (const Tensor& y : outputs) {
+        require<DTypeError>(y.defined() && y.dtype() == DType::f64,
+                            "gradcheck: the function gave {}, not f64",
+                            y.defined() ? name_of(y.dtype()) : "an undefined tensor");
+        shapes_.push_back(y.shape());
+        output_count_ += static_cast<std::size_t>(y.numel());
+    }
+}
+
+Tensors Subject::outputs_on(Tape& tape) {
+    const Recording recording(&tape);
+    const RewindGuard frozen(generators_);
+    ++runs_;
+    Tensors outputs = f_();
+    bool same = outputs.size() == shapes_.size();
+    for (std::size_t i = 0; same && i < outputs.size(); ++i) {
+        same = outputs[i].defined() && outputs[i].shape() == shapes_[i];
+    }
+    require(same, "gradcheck: the function gives results of other shapes when it runs again");
+    return outputs;
+}
+
+Sample Subject::values_of(const Tensors& outputs) const {
+    Sample sample;
+    sample.values.reserve(output_count_);
+    for (const Tensor& y : outputs) {
+        const auto values = y.to_vector<double>();
+        sample.values.insert(sample.values.end(), values.begin(), values.end());
+    }
+    return sample;
+}
+
+Sample Subject::run() {
+    BranchTrace trace(false);
+    Tape tape;
+    Sample sample = values_of(outputs_on(tape));
+    sample.branch = trace.branches.all;
+    return sample;
+}
+
+Branches Subject::branches() {
+    BranchTrace trace(true);
+    Tape tape;
+    outputs_on(tape);
+    return std::move(trace.branches);
+}
+
+std::string Subject::first_other_branch(std::size_t which, const std::vector<double>& u, double t) {
+    const Branches here = branches();
+    Moved leaf(leaves_[which].second);
+    leaf.to(u, t);
+    const Branches there = branches();
+    for (std::size_t i = 0; i < std::min(here.steps.size(), there.steps.size()); ++i) {
+        if (here.steps[i].taken != there.steps[i].taken) return here.steps[i].op;
+    }
+    return {};
+}
+
+Tensors Subject::as_cotangents(const std::vector<double>& weights) const {
+    Tensors cotangents;
+    auto from = weights.begin();
+    for (const Shape& shape : shapes_) {
+        const auto end = from + static_cast<std::ptrdiff_t>(numel(shape));
+        cotangents.push_back(tensor(std::vector<double>(from, end), shape));
+        from = end;
+    }
+    return cotangents;
+}
+
+std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors& outputs,
+                                                      const Values& weights) {
+    Tensors asked;
+    std::vector<Values> sums;
+    for (const auto& [name, leaf] : leaves_) {
+        asked.push_back(leaf);
+        sums.emplace_back(static_cast<std::size_t>(leaf.numel()), 0.0);
+    }
+    const Tensors cotangents = as_cotangents(weights);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!tape.follows(outputs[i])) continue;
+        const Tensors grads =
+            tape.gradient(outputs[i], asked, {.cotangent = cotangents[i], .retain = true});
+        for (std::size_t j = 0; j < grads.size(); ++j) {
+            const Values grad = grads[j].to_vector<double>();
+            for (std::size_t k = 0; k < grad.size(); ++k) sums[j][k] += grad[k];
+        }
+    }
+    return sums;
+}
+
+std::vector<std::vector<std::vector<double>>> Subject::gradients(
+    const std::vector<std::vector<double>>& weights) {
+    Tape tape;
+    const Tensors outputs = outputs_on(tape);
+    std::vector<std::vector<Values>> all;
+    for (const Values& w : weights) all.push_back(gradient_of(tape, outputs, w));
+    return all;
+}
+
+std::vector<std::vector<double>> Subject::gradient(const std::vector<double>& weights) {
+    return gradients({weights}).front();
+}
+
+std::vector<std::vector<double>> Subject::recomputed_gradient(const std::vector<double>& weights) {
+    Tape tape;
+    const Tensors outputs =
+        checkpoint([this, &tape](const Tensors&) { return outputs_on(tape); }, Tensors{});
+    return gradient_of(tape, outputs, weights);
+}
+
+std::vector<double> Subject::jvp(std::size_t which, const std::vector<double>& u) {
+    Tape tape;
+    const Tensors outputs = outputs_on(tape);
+    const Tensor& leaf = leaves_[which].second;
+    return values_of(tapestry::jvp(tape, outputs, {leaf}, {tensor(u, leaf.shape())})).values;
+}
+
+Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
+    return Line(
+        [this, which, u = std::move(u)](double t) {
+            Moved leaf(leaves_[which].second);
+            leaf.to(u, t);
+            return run();
+        },
+        scale);
+}
+
+void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
+    std::vector<std::unique_ptr<Moved>> moved;
+    for (const auto& [name, leaf] : leaves_) {
+        auto at = std::make_unique<Moved>(leaf);
+        const Values near = with_shaken_bits(at->before(), seed + 1000 * moved.size());
+        std::copy(near.begin(), near.end(), at->data());
+        moved.push_back(std::move(at));
+    }
+    then();
+}
+
+Surroundings Subject::look_around(std::uint64_t seed, int samples) {
+    Surroundings around{.base = run(), .shaken = {}, .elsewhere = {}};
+    for (int i = 0; i < samples; ++i) {
+        shaken(seed + static_cast<std::uint64_t>(i), [&] {
+            Sample there = run();
+            if (there.branch == around.base.branch) around.shaken.push_back(there.values);
+        });
+    }
+    // Every number becomes one of about its size: half of it, or its negative; 0, a typical one.
+    for (const double lower : {-1.0, 0.5}) {
+        std::vector<std::unique_ptr<Moved>> moved;
+        for (const auto& [name, leaf] : leaves_) {
+            auto at = std::make_unique<Moved>(leaf);
+            const double typical = typical_size(at->before());
+            for (std::size_t i = 0; i < at->before().size(); ++i) {
+                const double x = at->before()[i];
+                at->data()[i] = lower * (x == 0 ? typical : x);
+            }
+            moved.push_back(std::move(at));
+        }
+        around.elsewhere.push_back(run().values);
+    }
+    return around;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,84 @@
+// The function under test as the checker sees it: numbers in, numbers out, branches on the side.
+#pragma once
+
+#include <tapestry/autograd/check/branch_trace.h>
+#include <tapestry/autograd/check/difference.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/generator_log.h>
+
+#include <string>
+
+namespace tapestry {
+
+/// Random signs, and normal numbers: of streams of the checker's own, for who calls it may have
+/// drawn the inputs from a Generator with the same seed, and weights equal to the inputs see
+/// little.
+std::vector<double> random_signs(std::size_t n, std::uint64_t seed);
+std::vector<double> random_weights(std::size_t n, std::uint64_t seed);
+
+/// x, every number moved by 2^-51 of itself, up or down at random: what rounding may have done to
+/// it before it came here.
+std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed);
+
+class Subject {
+public:
+    using Function = std::function<Tensors()>;
+
+    /// f() computes from the leaves (f64, contiguous, requires_grad) as they stand; it may read
+    /// other things, always the same. What it draws from generators is drawn again, the same, at
+    /// every run; in the end they stand where they stood. Throws DTypeError where f gives something
+    /// else than f64.
+    Subject(Function f, NamedTensors leaves);
+
+    const NamedTensors& leaves() const { return leaves_; }
+    std::size_t outputs() const { return output_count_; }
+    const std::vector<Shape>& output_shapes() const { return shapes_; }
+    int runs() const { return runs_; }
+
+    /// All outputs, one after the other, and the branches taken.
+    Sample run();
+    /// The same with the ops named.
+    Branches branches();
+    /// Where f has first taken another branch than at its leaves' present values, now that leaf
+    /// `which` has moved to x + t u; empty if nowhere.
+    std::string first_other_branch(std::size_t which, const std::vector<double>& u, double t);
+
+    /// weights^T df/d(leaf), for each leaf; zeros where f does not depend on it.
+    std::vector<std::vector<double>> gradient(const std::vector<double>& weights);
+    /// The same for several weights, through one forward pass: [weights][leaf][element].
+    std::vector<std::vector<std::vector<double>>> gradients(
+        const std::vector<std::vector<double>>& weights);
+    /// gradient(), f having been run inside checkpoint().
+    std::vector<std::vector<double>> recomputed_gradient(const std::vector<double>& weights);
+    /// df/d(leaf `which`) u, by the rules alone: <v, J u> is the derivative of v^T J u by v.
+    std::vector<double> jvp(std::size_t which, const std::vector<double>& u);
+
+    /// f at x + t u, u being added to leaf `which`.
+    Line along(std::size_t which, std::vector<double> u, double scale);
+    /// f here and with the last bits of all leaves changed at random, as often as that takes no
+    /// other branch.
+    Surroundings look_around(std::uint64_t seed, int samples = 4);
+
+    /// Shakes the bits of every leaf, calls `then`, puts them back.
+    void shaken(std::uint64_t seed, const std::function<void()>& then);
+
+    /// f under the same conditions as in run(), for those who watch it: with a tape, the frozen
+    /// generators, and nothing else.
+    Tensors outputs_on(Tape& tape);
+    /// The cotangents that `weights` stand for.
+    Tensors as_cotangents(const std::vector<double>& weights) const;
+
+private:
+    using Values = std::vector<double>;
+    std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
+    Sample values_of(const Tensors& outputs) const;
+
+    Function f_;
+    NamedTensors leaves_;
+    std::vector<GeneratorLog::State> generators_ = {};
+    std::vector<Shape> shapes_ = {};
+    std::size_t output_count_ = 0;
+    int runs_ = 0;
+};
+
+}  // namespace tapestry

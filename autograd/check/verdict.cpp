@@ -1,0 +1,26 @@
+#include <tapestry/autograd/check/verdict.h>
+
+namespace tapestry {
+
+std::string_view to_string(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::pass: return "PASS";
+        case Verdict::inconclusive: return "INCONCLUSIVE";
+        case Verdict::fail: return "FAIL";
+    }
+    return {};
+}
+
+std::string_view to_string(Reason reason) {
+    switch (reason) {
+        case Reason::none: return "none";
+        case Reason::roundoff: return "roundoff";
+        case Reason::truncation: return "truncation";
+        case Reason::kink: return "kink";
+        case Reason::not_finite: return "not finite";
+        case Reason::not_deterministic: return "not deterministic";
+    }
+    return {};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,184 @@
+// At a kink there is no gradient, only slopes to either side: whatever lies between them is right,
+// and differences across it say nothing. How near one may come to a kink, and what is not one.
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/comparison.h>
+#include <tapestry/ops/decisions.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/masking.h>
+#include <tapestry/ops/view.h>
+#include <tapestry/tests/autograd/check_support.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using test::check_passes;
+using test::contains;
+using test::random;
+using test::verdict_of;
+
+namespace {
+
+Tensor relu_with(const Tensor& x, double slope_at_0);
+
+// relu that claims any slope at 0.
+struct KinkedOp final : Op {
+    KinkedOp(const Tensor& x, double slope_at_0) : Op("kinked", {x}), slope_at_0_(slope_at_0) {}
+    Tensors forward(const Tensors& x) const override { return {relu_with(x[0], slope_at_0_)}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0.0); }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor x = saved(0).detach().clone();
+        Tensor slopes = zeros_like(x);
+        for (std::int64_t i = 0; i < x.numel(); ++i) {
+            const double value = x.data<double>()[i];
+            slopes.mutable_data<double>()[i] = value > 0 ? 1 : (value == 0 ? slope_at_0_ : 0);
+        }
+        return {grads[0] * slopes};
+    }
+
+private:
+    double slope_at_0_;
+};
+
+Tensor relu_with(const Tensor& x, double slope_at_0) {
+    Tensor y = [&] {
+        const NoGradGuard no_grad;
+        return relu(x);
+    }();
+    return record<KinkedOp>({x}, y, x, slope_at_0);
+}
+
+// Passes; the note says whether x stands on a kink, and of which op.
+void check_on_kink(const TensorFunction& f, const Tensor& x, const std::string& op) {
+    for (const auto method : {GradcheckMethod::jacobian, GradcheckMethod::entries}) {
+        const GradcheckReport report = gradcheck(f, {x}, {.method = method});
+        check_passes(report);
+        CHECK_EQ(report.inputs[0].note,
+                 op.empty() ? ""
+                            : "on a kink of " + op +
+                                  ": the gradient lies between the slopes to both sides");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("kinks: on one, any slope between those to both sides will do") {
+    const TensorFunction rectify = [](const Tensors& x) { return relu(x[0]); };
+    const TensorFunction absolute = [](const Tensors& x) { return abs(x[0]); };
+    check_on_kink(rectify, tensor<double>({0}), "relu (#0)");
+    check_on_kink(rectify, tensor<double>({0, 1, -1}), "relu (#0)");
+    check_on_kink(rectify, tensor<double>({0, 0, 0}), "relu (#0)");
+    check_on_kink(absolute, tensor<double>({2, 0}), "abs (#0)");
+    check_on_kink([](const Tensors& x) { return exp(relu(sin(x[0]))); }, tensor<double>({0, 1}),
+                  "relu (#1)");
+    check_on_kink([](const Tensors& x) { return max(x[0]); }, tensor<double>({1, 3, 3, 2}),
+                  "max (#0)");
+    check_on_kink([](const Tensors& x) { return clamp(x[0], -1, 1); },
+                  tensor<double>({-1, 1, 0.5, 2}), "clamp (#0)");
+    for (const double slope : {0.0, 0.25, 0.5, 1.0}) {
+        const GradcheckReport report = gradcheck(
+            [slope](const Tensors& x) { return relu_with(x[0], slope); }, {tensor<double>({0, 1})});
+        check_passes(report);
+        CHECK(contains(report.inputs[0].note, "on a kink of kinked (#0)"));
+    }
+}
+
+TEST_CASE("kinks: a slope that is not between them is wrong") {
+    for (const double slope : {1.5, -0.5, 1.0001, -1e-4}) {
+        const GradcheckReport report = gradcheck(
+            [slope](const Tensors& x) { return relu_with(x[0], slope); }, {tensor<double>({0, 1})});
+        INFO(to_string(report));
+        CHECK_EQ(verdict_of(report), "FAIL");
+        CHECK(contains(report.inputs[0].worst.where, "at [0]"));
+        REQUIRE(report.first_wrong);
+        CHECK_EQ(report.first_wrong->op, "kinked");
+    }
+}
+
+TEST_CASE("kinks: beside one, the slope is that of one's own side, however near it is") {
+    for (const double near : {1e-7, 1e-12}) {
+        for (const double x : {near, -near}) {
+            CAPTURE(x);
+            const TensorFunction rectify = [](const Tensors& t) { return relu(t[0]); };
+            const TensorFunction clamped = [x](const Tensors& t) { return clamp(t[0], -1, x); };
+            check_on_kink(rectify, tensor<double>({x}), "");
+            check_on_kink([](const Tensors& t) { return abs(t[0]); }, tensor<double>({x}), "");
+            check_on_kink(clamped, tensor<double>({0}), "");
+            // Steps this small do not show in outputs of size 1 that do not move: of those nothing
+            // need be known, but relu's slope must not be called wrong.
+            const Tensor several = tensor<double>({x, 1, -1});
+            if (near == 1e-7) {
+                check_on_kink(rectify, several, "");
+            } else {
+                CHECK(gradcheck(rectify, {several}).verdict != Verdict::fail);
+            }
+        }
+    }
+    for (const double apart : {1e-7, -1e-7}) {
+        check_on_kink([](const Tensors& t) { return max(t[0]); }, tensor<double>({1 + apart, 1}),
+                      "");
+    }
+}
+
+TEST_CASE("kinks: beside one, neither the other side's slope is right nor one between them") {
+    for (const double x : {1e-7, -1e-7, 1e-12, -1e-12}) {
+        for (const double factor : {0.5, 0.0, 1.0}) {
+            const auto f = [factor](const Tensors& t) {
+                return test::with_rule(
+                    relu(t[0]) * 1.0, [](const Tensor& u) { return u.clone(); },
+                    [factor](const Tensor& g, const Tensor&) { return Tensors{g * factor}; });
+            };
+            CAPTURE(x);
+            CAPTURE(factor);
+            // Below 0 the slope is 0, whatever it is multiplied with.
+            const bool right = factor == 1 || x < 0;
+            CHECK_EQ(verdict_of(gradcheck(f, {tensor<double>({x})})), right ? "PASS" : "FAIL");
+        }
+    }
+}
+
+TEST_CASE("kinks: order 2 jumps there, and nothing can be said") {
+    const GradcheckReport report =
+        gradgradcheck([](const Tensors& x) { return relu(x[0]); }, {tensor<double>({0})});
+    CHECK_EQ(verdict_of(report), "INCONCLUSIVE (kink)");
+    CHECK_EQ(report.inputs[0].note, "relu (#0) takes other branches however small the step");
+    check_passes(gradgradcheck([](const Tensors& x) { return square(relu(x[0])); },
+                               {tensor<double>({1e-7, 1, -1})}));
+}
+
+TEST_CASE("kinks: an index that is computed is a branch") {
+    // The largest of each row, found twice: as a number, and through its place.
+    const auto largest = [](const Tensors& x) {
+        return gather(x[0], 1, unsqueeze(argmax(x[0], 1), 1));
+    };
+    for (const test::Checker check : test::kBothOrders) {
+        check_passes(check(largest, {random({3, 4})}, {}));
+        check_passes(check(largest, {tensor<double>({{1, 3, 3 + 1e-9}, {0, 1, 2}})}, {}));
+    }
+}
+
+TEST_CASE("kinks: where the function jumps, the slope is that of one's own side") {
+    const auto doubled_above_1 = [](const Tensors& x) {
+        return where(gt(x[0], 1.0), x[0] * 2.0, x[0]);
+    };
+    for (const double at : {1.0, 1 - 1e-6, 1 + 1e-6, 0.5}) {
+        check_passes(gradcheck(doubled_above_1, {tensor<double>({at})}));
+    }
+}
+
+TEST_CASE("kinks: a jump that no op admits is not believed to be smooth") {
+    // floor() off the tape, whose gradient is 0 but at integers.
+    const auto floored = [](const Tensors& x) {
+        return test::with_rule(
+            x[0],
+            [](const Tensor& t) {
+                Tensor y = t.clone();
+                for (std::int64_t i = 0; i < y.numel(); ++i) {
+                    y.mutable_data<double>()[i] = std::floor(y.data<double>()[i]);
+                }
+                return y;
+            },
+            [](const Tensor& g, const Tensor&) { return Tensors{g * 0.0}; });
+    };
+    check_passes(gradcheck(floored, {tensor<double>({2.5, 0.5})}));
+    CHECK_FALSE(static_cast<bool>(gradcheck(floored, {tensor<double>({2, 0.5})})));
+}

@@ -1,0 +1,104 @@
+// What must hold before a gradient can be checked: inputs that move one number at a time, and a
+// function that does the same whenever and however it runs.
+#include <tapestry/autograd/checkpoint.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/settings.h>
+
+using namespace tapestry;
+using test::check_passes;
+using test::check_throws;
+using test::random;
+using test::verdict_of;
+
+namespace {
+
+Tensor sum_of_all(const Tensors& x) {
+    Tensor total = sum(x[0]);
+    for (std::size_t i = 1; i < x.size(); ++i) total = total + sum(x[i]);
+    return total;
+}
+
+}  // namespace
+
+TEST_CASE("preconditions: an input that overlaps itself or another is refused") {
+    for (const test::Checker check : test::kBothOrders) {
+        const auto refused = [check](const Tensors& inputs, const std::string& message) {
+            check_throws<ValueError>([&] { check(sum_of_all, inputs, {}); }, message);
+        };
+        const Tensor row = random({3});
+        refused({views::expand(row, {2, 3})},
+                "gradcheck: input 0 [2, 3] overlaps itself in memory (strides [0, 1]); pass a "
+                "clone()");
+        refused({random({1}), views::expand(random({2, 1}), {2, 4})},
+                "gradcheck: input 1 [2, 4] overlaps itself in memory (strides [1, 0]); pass a "
+                "clone()");
+        refused({row, row}, "gradcheck: inputs 0 and 1 overlap in memory; pass clones");
+        const Tensor whole = random({4, 3});
+        refused({views::slice(whole, 0, 0, 3), random({2}), views::slice(whole, 0, 2, 4)},
+                "gradcheck: inputs 0 and 2 overlap in memory; pass clones");
+    }
+}
+
+TEST_CASE("preconditions: views that do not overlap are welcome") {
+    const Tensor whole = random({4, 3});
+    for (const test::Checker check : test::kBothOrders) {
+        check_passes(check(sum_of_all, {views::transpose(whole, 0, 1)}, {}));
+        check_passes(check(sum_of_all, {views::slice(whole, 1, 0, 3, 2)}, {}));
+        check_passes(
+            check(sum_of_all, {views::slice(whole, 0, 0, 2), views::slice(whole, 0, 2, 4)}, {}));
+        check_passes(check(sum_of_all, {views::expand(random({1}), {1})}, {}));
+        check_passes(check(sum_of_all, {views::expand(random({0, 1}), {0, 5})}, {}));
+        check_passes(check(sum_of_all, {whole, whole.clone()}, {}));
+    }
+}
+
+TEST_CASE("preconditions: results that depend on the number of threads") {
+    const test::SettingsGuard restored;
+    set_num_threads(2);
+    const std::string bits =
+        "2 and 1 threads give different bits: a race, or sums in an order that depends on the "
+        "threads";
+    // In the value, and in the gradient alone.
+    const TensorFunction value = [](const Tensors& x) {
+        return x[0] * static_cast<double>(num_threads());
+    };
+    const TensorFunction gradient = test::sine_with([](const Tensor& g, const Tensor& x) {
+        return Tensors{g * cos(x) * (num_threads() == 1 ? 1 + 1e-15 : 1.0)};
+    });
+    for (const TensorFunction& f : {value, gradient}) {
+        for (const test::Checker check : test::kBothOrders) {
+            const GradcheckReport report = check(f, {random({3})}, {});
+            CHECK_EQ(verdict_of(report), "FAIL");
+            CHECK_EQ(test::complaints_of(report), bits);
+            CHECK_EQ(num_threads(), 2);
+        }
+        check_passes(gradcheck(f, {random({3})}, {.preconditions = false}));
+    }
+    set_num_threads(1);
+    const GradcheckReport report = gradcheck(value, {random({3})});
+    CHECK_EQ(test::complaints_of(report),
+             "1 and 2 threads give different bits: a race, or sums in an "
+             "order that depends on the threads");
+    CHECK_EQ(num_threads(), 1);
+}
+
+TEST_CASE("preconditions: a function that does something else when it is computed again") {
+    // Inside checkpoint() the first run records nothing that stays; the second one does.
+    const TensorFunction f = test::sine_with([](const Tensor& g, const Tensor& x) {
+        const bool again = Tape::current() != nullptr && Tape::current()->entries().empty();
+        return Tensors{g * cos(x) * (again ? 2.0 : 1.0)};
+    });
+    check_passes(gradcheck(f, {random({3})}));
+    const TensorFunction counts = [](const Tensors& x) {
+        const Tape* tape = Tape::current();
+        const bool second = tape != nullptr && !tape->entries().empty();
+        return sin(x[0]) * (second ? 1 + 1e-15 : 1.0);
+    };
+    const GradcheckReport report = gradcheck(counts, {random({3})});
+    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK_EQ(test::complaints_of(report),
+             "inside checkpoint() the gradient has other bits: the "
+             "function does something else when it is computed again");
+    check_passes(gradcheck(counts, {random({3})}, {.preconditions = false}));
+}
