@@ -1,0 +1,114 @@
+// The table of docs/gradient-checking.md: mutants detected, named and located, false alarms.
+//
+//     mutations [--every N] [--cases N] [--verbose]
+//     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
+//
+// Exit status 1 where a figure is not what it must be.
+#include <tapestry/tests/mutations/export.h>
+#include <tapestry/tests/mutations/suite.h>
+
+#include <fmt/core.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+
+using namespace tapestry;
+using namespace tapestry::test;
+
+namespace {
+
+struct Settings {
+    int every = 1;
+    int cases = 5000;
+    bool verbose = false;
+    std::string exported;
+};
+
+class Table {
+public:
+    void row(const std::string& what, double figure, const std::string& detail, bool holds,
+             const std::string& must) {
+        all_hold_ = all_hold_ && holds;
+        fmt::print("{:<62} {:>8.2f} {:<24} must be {:<12} {}\n", what, figure, detail, must,
+                   holds ? "" : "NO");
+    }
+    bool all_hold() const { return all_hold_; }
+
+private:
+    bool all_hold_ = true;
+};
+
+template <class Key>
+Counts total(const std::map<Key, Counts>& by) {
+    Counts sum;
+    for (const auto& [key, counts] : by) sum += counts;
+    return sum;
+}
+
+std::string of(int part, int whole) { return fmt::format("% ({} of {})", part, whole); }
+
+int run(const Settings& s) {
+    SuiteOptions options{.every = s.every};
+    if (s.verbose) options.told = [](const std::string& text) { fmt::print("{}\n\n", text); };
+    const auto started = std::chrono::steady_clock::now();
+    const auto ops = mutate_ops(options);
+    const auto narrow = mutate_ops_f32(options);
+    const auto models = mutate_models(options);
+    const FalseAlarms wide = false_alarms(s.cases, DType::f64, 1, options.told);
+    const FalseAlarms f32 = false_alarms(s.cases, DType::f32, 1, options.told);
+
+    fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}\n", "mutation, ops in f64", "mutants", "detected",
+               "named", "located");
+    for (const auto& [mutation, c] : ops) {
+        fmt::print("{:<24} {:>9} {:>8.1f}% {:>8.1f}% {:>8.1f}%\n", to_string(mutation), c.mutants,
+                   c.percent(c.detected), c.percent(c.named), c.percent(c.located));
+    }
+    fmt::print("\n{:<24} {:>9} {:>9} {:>9} {:>9}\n", "inside a model", "mutants", "detected",
+               "named", "located");
+    for (const auto& [name, c] : models) {
+        fmt::print("{:<24} {:>9} {:>8.1f}% {:>8.1f}% {:>8.1f}%\n", name, c.mutants,
+                   c.percent(c.detected), c.percent(c.named), c.percent(c.located));
+    }
+    fmt::print("\n");
+    const Counts op = total(ops), op32 = total(narrow), model = total(models);
+    Table table;
+    table.row("mutants detected, f64, ops", op.percent(op.detected), of(op.detected, op.mutants),
+              op.detected == op.mutants, "100 %");
+    table.row("mutants detected, f32, ops", op32.percent(op32.detected),
+              of(op32.detected, op32.mutants), op32.percent(op32.detected) >= 99, "99 %");
+    table.row("cause named at first guess, ops", op.percent(op.named), of(op.named, op.mutants),
+              op.percent(op.named) >= 90, "90 %");
+    table.row("mutants detected inside a model", model.percent(model.detected),
+              of(model.detected, model.mutants), model.detected == model.mutants, "100 %");
+    table.row("the op named rightly inside a model", model.percent(model.located),
+              of(model.located, model.mutants), model.percent(model.located) >= 95, "95 %");
+    for (const auto& [name, found] : {std::pair{"f64", wide}, std::pair{"f32", f32}}) {
+        const double share = 100.0 * found.inconclusive / std::max(1, found.cases);
+        std::string reasons;
+        for (const auto& [reason, count] : found.reasons) {
+            reasons += fmt::format(" {} {}", count, reason);
+        }
+        table.row(fmt::format("false alarms on correct gradients, {}", name), found.alarms,
+                  fmt::format("of {}", found.cases), found.alarms == 0, "0");
+        table.row(fmt::format("INCONCLUSIVE among those, {}{}", name, reasons), share,
+                  of(found.inconclusive, found.cases), share < 2, "under 2 %");
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+    fmt::print("{:.0f} s\n", took.count());
+    return table.all_hold() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("How good is the gradient checker? Wrong rules planted everywhere.");
+    Settings s;
+    app.add_option("--every", s.every, "Only every so-many-th mutant")->check(CLI::PositiveNumber);
+    app.add_option("--cases", s.cases, "Correct gradients tried, in f64 and in f32");
+    app.add_flag("--verbose", s.verbose, "Print what got away");
+    app.add_option("--export", s.exported, "Write the cases to this file instead");
+    CLI11_PARSE(app, argc, argv);
+    if (s.exported.empty()) return run(s);
+    export_cases(s.exported, s.cases, {.every = s.every});
+    return 0;
+}

@@ -1,0 +1,80 @@
+// A wrong backward rule, planted from outside: the op is left as it is, and what its rule gives is
+// corrupted on the way out.
+#pragma once
+
+#include <tapestry/autograd/check/fingerprint.h>
+#include <tapestry/autograd/observer.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tapestry::test {
+
+enum class Mutation {
+    sign,          ///< -g
+    twice,         ///< 2 g
+    half,          ///< g / 2
+    times_n,       ///< n g, n the number of elements
+    over_n,        ///< g / n
+    times_root_n,  ///< sqrt(n) g
+    over_root_n,   ///< g / sqrt(n)
+    transposed,    ///< the last two axes exchanged, in memory
+    missing_sum,   ///< of a broadcast operand: the first place along the axis alone
+    doubled_sum,   ///< the same: summed once more
+    dropped,       ///< of a value used twice: one of its uses gives nothing
+    zero,          ///< nothing arrives
+    shifted,       ///< moved by one element in memory order
+    other,         ///< another operand's gradient of the same shape
+    stale,         ///< what the rule gave the call before
+    chain,         ///< the incoming gradient as it came
+};
+
+const std::vector<Mutation>& all_mutations();
+std::string to_string(Mutation mutation);
+
+/// What the checker should call it.
+Mistake expected_mistake(Mutation mutation);
+
+/// What a mutation does to the gradient of one operand, in terms that another program can follow:
+/// torch_gradcheck.py does the same to PyTorch's.
+struct Corruption {
+    enum class Kind { factor, transposed, first_place, zero, shifted, other, stale, incoming };
+    Kind kind;
+    double factor = 1;
+    int axis = -1;          ///< first_place: the axis of the output
+    std::size_t other = 0;  ///< other: the operand whose gradient it takes
+};
+std::string_view to_string(Corruption::Kind kind);
+
+/// Where the mutation applies.
+Corruption corruption(Mutation mutation, const Op& op, std::size_t operand);
+
+/// An operand of an entry of the tape, found again by number and name on every tape.
+struct Target {
+    int entry = 0;
+    std::string op;
+    std::size_t operand = 0;
+    DType dtype = DType::f64;  ///< of the operand: the same op in f32 and f64 are two
+};
+
+/// While it lives, the rule of its target is wrong.
+class Mutant final : public TapeObserver {
+public:
+    Mutant(Mutation mutation, Target target) : mutation_(mutation), target_(std::move(target)) {}
+
+    void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override;
+
+private:
+    Tensor corrupted(Op& op, const Tensors& incoming, const Tensors& outgoing);
+
+    Mutation mutation_;
+    Target target_;
+    Tensor before_;  // of the call before
+    bool busy_ = false;
+};
+
+/// Can this happen to that operand? (Broadcast axes, another operand of the same shape, ...)
+bool applies(Mutation mutation, const Op& op, std::size_t operand);
+
+}  // namespace tapestry::test

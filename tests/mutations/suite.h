@@ -1,0 +1,79 @@
+// Mutants planted everywhere, one at a time: does the checker see them, and say what and where?
+#pragma once
+
+#include <tapestry/tests/mutations/mutant.h>
+#include <tapestry/tests/ops/bound_case.h>
+
+#include <functional>
+#include <map>
+
+namespace tapestry::test {
+
+struct Counts {
+    int mutants = 0;   ///< that change the gradient by more than the threshold
+    int detected = 0;  ///< FAIL
+    int inconclusive = 0;
+    int named = 0;    ///< the cause, at the first guess
+    int located = 0;  ///< the entry of the tape
+    double percent(int part) const { return mutants == 0 ? 100 : 100.0 * part / mutants; }
+    Counts& operator+=(const Counts& other);
+};
+
+/// One that got away: what it was, and what the checker said.
+using Told = std::function<void(const std::string&)>;
+
+struct SuiteOptions {
+    /// Of all mutants, every so-many-th.
+    int every = 1;
+    Told told = [](const std::string&) {};
+};
+
+/// A sample of a row, as mutants are tried on it.
+struct MutationCase {
+    const OpCase* row;
+    std::string title;
+    Tensors inputs;     ///< of the row
+    bool tied = false;  ///< the second input is the first
+    BoundCase bound;
+};
+
+/// What mutants in f64 are to fail.
+GradcheckReport check(const MutationCase& one);
+
+/// Calls each() for every mutant that mutate_ops() tries.
+void for_each_mutant(const SuiteOptions& options,
+                     const std::function<void(const MutationCase&, const Target&, Mutation)>& each);
+
+/// Every mutation of every operand of every entry of every row's tape, in f64.
+std::map<Mutation, Counts> mutate_ops(const SuiteOptions& options);
+/// The same in f32 alone, the f64 rules being right; changes over 1 % count.
+std::map<Mutation, Counts> mutate_ops_f32(const SuiteOptions& options);
+/// Inside models: by model.
+std::map<std::string, Counts> mutate_models(const SuiteOptions& options);
+
+struct FalseAlarms {
+    int cases = 0;
+    int alarms = 0;
+    int inconclusive = 0;
+    std::map<std::string, int> reasons;
+};
+
+/// Correct gradients: random rows, samples and scales of the inputs, from 1e-6 to 1e6.
+FalseAlarms false_alarms(int cases, DType dtype, std::uint64_t seed, const Told& told);
+
+/// The inputs of a row's sample, every real one multiplied by a random power of ten. Where that
+/// leaves the domain in which the row's function is finite, the powers are drawn again, nearer
+/// to 1.
+struct ScaledCase {
+    const OpCase* row;
+    std::size_t sample;
+    Tensors inputs;
+    std::string title;
+    std::vector<double> powers;  ///< of ten, by input
+};
+ScaledCase random_case(std::uint64_t number, std::uint64_t seed);
+
+/// What false_alarms() does in f64 with random_case(number, seed).
+GradcheckReport check(const ScaledCase& one, std::uint64_t number);
+
+}  // namespace tapestry::test

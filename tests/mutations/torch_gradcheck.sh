@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# A ctest: a part of the mutation suite's cases through PyTorch's gradient checker, beside ours.
+# Skipped, with a message, where no Python here has PyTorch.
+#
+#     torch_gradcheck.sh BUILD_DIR
+set -euo pipefail
+build=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# The first Python may be one of many, and Debian's the one that Debian's PyTorch belongs to.
+python=
+for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import torch' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+if [[ -z $python ]]; then
+    echo "skipped: no PyTorch"
+    exit 77  # what CMake knows as skipped
+fi
+
+cases=$(mktemp)
+trap 'rm -f "$cases"' EXIT
+"$build/tests/mutations" --export "$cases" --every 60 --cases 60
+PYTHONDONTWRITEBYTECODE=1 "$python" "$here/torch_gradcheck.py" "$cases"
