@@ -10,6 +10,7 @@ namespace tapestry::cli {
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;
 inline constexpr int kBadInput = 2;
+inline constexpr int kInconclusive = 3;  ///< gradcheck alone
 inline constexpr int kInterrupted = 130;
 
 /// Registers a subcommand; the chosen one's function is left in `run`.

@@ -12,21 +12,55 @@ TEST_CASE("cli gradcheck: one op, one order") {
     const Outcome outcome = place.run({"gradcheck", "--op", "exp", "--order", "1", "--json"});
     check_done(outcome);
     const Json json = Json::parse(outcome.out);
-    CHECK_EQ(json.at("wrong"), 0);
+    CHECK_EQ(json.at("failed"), 0);
+    CHECK_EQ(json.at("inconclusive"), 0);
     CHECK_EQ(json.at("checked"), json.at("results").size());
     REQUIRE_GE(json.at("results").size(), 1);
     const Json& result = json.at("results")[0];
-    CHECK_EQ(result.at("op"), "exp");
-    CHECK_EQ(result.at("order"), 1);
-    CHECK_EQ(result.at("ok"), true);
-    CHECK_LT(result.at("worst").get<double>(), 1e-4);
-    CHECK_EQ(result.at("message"), "");
+    CHECK_EQ(result.at("what"), "exp, sample 0");
+    CHECK_EQ(result.at("check"), "order 1");
+    CHECK_EQ(result.at("verdict"), "PASS");
+    const Json& input = result.at("inputs").at(0);
+    CHECK_EQ(input.at("shape"), Json({3, 5}));
+    CHECK_LT(input.at("worst").at("allowed").get<double>(), 1e-6);
+    REQUIRE_EQ(input.at("oracles").size(), 2);
+    CHECK_EQ(input.at("oracles")[0].at("name"), "dual numbers");
 
     const Outcome both = place.run({"gradcheck", "--op", "exp"});
     check_done(both);
-    CHECK(both.out.find("order 1") != std::string::npos);
-    CHECK(both.out.find("order 2") != std::string::npos);
-    CHECK(both.out.find("2 gradients checked, 0 wrong") != std::string::npos);
+    CHECK(both.out.find("10 gradients checked: 10 PASS, 0 FAIL, 0 INCONCLUSIVE") !=
+          std::string::npos);
+}
+
+TEST_CASE("cli gradcheck: modules, f32, a picture") {
+    const Place place;
+    const Outcome lstm =
+        place.run({"gradcheck", "--module", "lstm", "--plot", (place / "lstm.svg").string()});
+    check_done(lstm);
+    CHECK(lstm.out.find("weight_hh") != std::string::npos);
+    CHECK(lstm.out.find("1 PASS, 0 FAIL") != std::string::npos);
+    const std::string svg = slurp(place / "lstm.svg");
+    CHECK_EQ(svg.substr(0, 4), "<svg");
+    CHECK(svg.find("<polyline") != std::string::npos);
+    const Outcome narrow = place.run({"gradcheck", "--module", "gpt", "--dtype", "f32"});
+    check_done(narrow);
+    CHECK(narrow.out.find("f32 against f64; ulps") != std::string::npos);
+}
+
+TEST_CASE("cli gradcheck: a trained model on a text") {
+    const Place place;
+    put_model(place / "m");
+    spill(place / "t.txt", simple_text());
+    const Arguments check{"gradcheck", "--model", (place / "m").string(), "--text",
+                          (place / "t.txt").string()};
+    const Outcome outcome = place.run(check + Arguments{"--json"});
+    check_done(outcome);
+    const Json json = Json::parse(outcome.out);
+    CHECK_EQ(json.at("failed"), 0);
+    CHECK_GT(json.at("results")[0].at("inputs").size(), 10);
+    check_done(place.run(check + Arguments{"--dtype", "f32"}));
+    check_refused(place.run({"gradcheck", "--model", (place / "m").string()}),
+                  "--model needs --text");
 }
 
 TEST_CASE("cli gradcheck: an op without gradients has none to check") {
