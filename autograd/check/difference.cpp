@@ -97,8 +97,8 @@ public:
         if (!std::isfinite(claim_.slope) && (counts(first) || counts(second))) {
             return judgement(counts(first) ? first : second, Verdict::fail, Reason::none);
         }
-        met_kink_ = met_kink_ || corner();
-        if (!met_kink_ && plain_case(first, second)) {
+        const bool at_corner = !met_kink_ && corner();
+        if (!met_kink_ && !at_corner && plain_case(first, second)) {
             return judgement(first, Verdict::fail, Reason::none);
         }
         const bool too_small = first.obstacle == Reason::none && first.noise > 0.5 * first.error;
@@ -106,7 +106,7 @@ public:
         const std::array<int, 5> up{-1, 5, 11, 17, 23};
         if (const auto done = too_small ? try_steps(up) : try_steps(down)) return *done;
         if (const auto done = too_small ? try_steps(down) : try_steps(up)) return *done;
-        if (met_kink_) {
+        if (met_kink_ || at_corner) {
             if (const auto done = one_sided()) return *done;
         }
         if (const auto done = conviction()) return *done;
@@ -159,7 +159,9 @@ private:
         const double right = weighted_difference(w_, above.values, around_.base.values) / h;
         const double left = weighted_difference(w_, around_.base.values, below.values) / h;
         const double apart = std::abs((left + right) / 2 - claim_.slope);
-        return std::abs(right - left) > 0.1 * apart + 4 * noise(above, below) / h;
+        const double steepest = std::max({std::abs(left), std::abs(right), claim_.scale});
+        return std::abs(right - left) >
+               std::max(0.1 * apart, 1e-3 * steepest) + 4 * noise(above, below) / h;
     }
 
     // Where both slopes are next to nothing beside what the function is worth, they may be rounding
@@ -174,7 +176,7 @@ private:
     bool plain_case(const Attempt& a, const Attempt& b) const {
         if (!counts(a) || !counts(b)) return false;
         const double apart = std::abs(a.value - claim_.slope);
-        return apart > tolerance(a) + unseen(a.value) &&
+        return apart > tolerance(a) + unseen(a.value) && apart > 1e-4 * claim_.scale &&
                std::abs(b.value - claim_.slope) > tolerance(b) &&
                std::abs(a.value - b.value) <= 1e-3 * apart &&
                4 * std::abs(a.value) >= std::abs(claim_.slope);
@@ -311,22 +313,29 @@ private:
         return best;
     }
 
-    // Do the slopes of smaller steps differ from this one by more than rounding explains? Then the
-    // function swings or saturates within the step, or rounds in ways that do not show.
+    // Do the slopes of smaller steps take the claim's side, or grow without end, by more than
+    // rounding explains? Then the function swings or saturates within the step, or rounds in ways
+    // that do not show.
     bool contradicted(const Attempt& attempt) const {
+        const double apart = std::abs(attempt.value - claim_.slope);
         // Truncation shrinks with the step: no more of it is left than there was.
         const double truncation = std::abs(attempt.slopes[0] - attempt.value);
+        const double steep = 10 * std::max(std::abs(attempt.value), tolerance(attempt));
         return std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
             if (other.obstacle != Reason::none || other.step >= attempt.step) return false;
             for (int i = 0; i < kLevels; ++i) {
-                const double noise = other.rounding / std::ldexp(other.step, -i);
-                const double miss = other.slopes[static_cast<std::size_t>(i)] - attempt.value;
-                const double allowed = tolerance(attempt) + truncation + limits_.safety * noise;
-                if (!(std::abs(miss) <= allowed)) return true;
+                const double noise = limits_.safety * other.rounding / std::ldexp(other.step, -i);
+                const double slope = other.slopes[static_cast<std::size_t>(i)];
+                const double miss = std::abs(slope - attempt.value);
+                const double allowed = tolerance(attempt) + truncation + noise;
+                if (!(miss <= allowed + (gross(apart) ? 0.1 * apart : 0))) return true;
+                if (!(std::abs(slope) <= steep + noise)) return true;
             }
             return false;
         });
     }
+
+    bool gross(double apart) const { return apart > 1e-3 * claim_.scale; }
 
     // The sharpest attempt speaks against the claim, and no other against it.
     std::optional<Judgement> conviction() const {
@@ -334,7 +343,7 @@ private:
         if (witness == nullptr) witness = sharpest(true);
         if (witness == nullptr || contradicted(*witness)) return {};
         const double apart = std::abs(witness->value - claim_.slope);
-        if (apart <= tolerance(*witness) + unseen(witness->value)) return {};
+        if (apart <= 2 * tolerance(*witness) + unseen(witness->value)) return {};
         return judgement(*witness, Verdict::fail, Reason::none);
     }
 
@@ -363,6 +372,7 @@ private:
     std::optional<Attempt> sideways(double side) {
         std::optional<Attempt> best;
         for (const int power : {-7, -13, -19, -25, -31, -1, 5, 11, 17}) {
+            if (!met_kink_ && power > -7) break;  // no op told of branches: stay close
             const double h = std::ldexp(line_.scale(), power);
             Attempt attempt;
             attempt.step = h;

@@ -88,7 +88,7 @@ private:
     // Asked the same thing twice, with something else in between, does it say the same?
     std::optional<WrongOp> remembering(const Values& weights) {
         const Tensors once = op_.walk(subject_->as_cotangents(weights));
-        op_.walk(subject_->as_cotangents(random_signs(weights.size(), seed_ + 78)));
+        op_.walk(subject_->as_cotangents(random_weights(weights.size(), seed_ + 78)));
         const Tensors again = op_.walk(subject_->as_cotangents(weights));
         for (std::size_t k = 0; k < which_.size(); ++k) {
             const Values first = gradient_at(once, k), second = gradient_at(again, k);
