@@ -117,7 +117,7 @@ std::string to_svg(const std::vector<ErrorCurve>& curves) {
         svg += polyline(
             curves[i].points, x, y, &CurvePoint::noise,
             fmt::format("stroke=\"{}\" stroke-dasharray=\"4 4\" opacity=\"0.7\"", colour).c_str());
-        svg += text(kLeft + 12, row,
+        svg += text(kLeft + 190, row,
                     fmt::format("{}, claimed {:.6g}", escaped(curves[i].title), curves[i].claimed),
                     fmt::format("fill=\"{}\"", colour).c_str());
         row += 16;

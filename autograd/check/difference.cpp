@@ -151,17 +151,24 @@ private:
         return {};
     }
 
-    // A kink that no op told of: slopes to both sides that are apart by what matters here.
-    bool corner() {
-        const double h = std::ldexp(line_.scale(), -13);
+    // By how much the slopes to both sides differ, if that matters here.
+    double bend(int power) {
+        const double h = std::ldexp(line_.scale(), power);
         const Sample &above = line_.at(h), &below = line_.at(-h);
-        if (!finite(w_, above) || !finite(w_, below)) return false;
+        if (!finite(w_, above) || !finite(w_, below)) return 0;
         const double right = weighted_difference(w_, above.values, around_.base.values) / h;
         const double left = weighted_difference(w_, around_.base.values, below.values) / h;
         const double apart = std::abs((left + right) / 2 - claim_.slope);
         const double steepest = std::max({std::abs(left), std::abs(right), claim_.scale});
-        return std::abs(right - left) >
-               std::max(0.1 * apart, 1e-3 * steepest) + 4 * noise(above, below) / h;
+        const double least = std::max(0.1 * apart, 1e-3 * steepest) + 4 * noise(above, below) / h;
+        return std::abs(right - left) > least ? std::abs(right - left) : 0;
+    }
+
+    // A kink that no op told of: a bend that is as sharp seen from closer by. (A curve
+    // straightens.)
+    bool corner() {
+        const double far = bend(-13);
+        return far > 0 && bend(-19) > 0.5 * far;
     }
 
     // Where both slopes are next to nothing beside what the function is worth, they may be rounding

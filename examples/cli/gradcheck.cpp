@@ -119,7 +119,7 @@ ModelOnText model_on_text(const GradcheckSettings& s) {
     model.to(DType::f64);
     model.train();  // dropout included: the checker draws the same numbers at every run
     Generator generator(s.seed);
-    const std::int64_t length = std::min<std::int64_t>(model.config().context, 32);
+    const std::int64_t length = std::min<std::int64_t>(model.config().context, 16);
     result.batch = data.random_batch(Split::all, s.batch, length, generator);
     result.loss = [&model, batch = result.batch] {
         return model.loss(batch.inputs, batch.targets);
