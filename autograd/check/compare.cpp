@@ -1,25 +1,13 @@
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/values.h>
 #include <tapestry/core/create.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace tapestry {
 namespace {
-
-double inner(const std::vector<double>& a, const std::vector<double>& b) {
-    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-double largest(const std::vector<double>& values) {
-    double size = 0;
-    for (const double value : values) {
-        if (std::isfinite(value)) size = std::max(size, std::abs(value));
-    }
-    return size;
-}
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
@@ -40,8 +28,6 @@ double largest_change(const ClaimedGradient& claim) {
     }
     return moved;
 }
-
-double norm(const std::vector<double>& x) { return std::sqrt(inner(x, x)); }
 
 // What is claimed of every entry, for each of the weights: scale and uncertainty. Rounding on the
 // way back is about the same whichever output it comes from, and may by chance not show in one.
@@ -87,8 +73,8 @@ void count(InputReport& report, SlopeReport slope) {
 Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim& claim,
                      const Examination& examination) {
     Judgement j{.step = examination.eps};
-    j.above = inner(weights, line.at(j.step).values);
-    j.below = inner(weights, line.at(-j.step).values);
+    j.above = dot(weights, line.at(j.step).values);
+    j.below = dot(weights, line.at(-j.step).values);
     j.numeric = (j.above - j.below) / (2 * j.step);
     j.tolerance = examination.atol + examination.rtol * std::abs(j.numeric);
     const bool close = std::abs(claim.slope - j.numeric) <= j.tolerance;
@@ -133,7 +119,7 @@ std::string index_text(const Shape& shape, std::int64_t flat) {
 
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     Claim along;
-    along.slope = inner(claim.gradient, u);
+    along.slope = dot(claim.gradient, u);
     double squares = 0;
     for (std::size_t i = 0; i < u.size(); ++i) {
         const double term = or_zero(claim.gradient[i]) * u[i];

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/difference.h>
+#include <tapestry/autograd/check/extrapolate.h>
 
 #include <algorithm>
 #include <array>
@@ -16,63 +17,6 @@ const Sample& Line::at(double t) {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr int kLevels = 3;  // steps h, h/2, h/4
-
-// <w, a - b>, over the outputs that `counts` names (all if it is empty).
-double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
-                           const std::vector<double>& b, const std::vector<bool>& counts = {}) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        if (w[i] != 0 && (counts.empty() || counts[i])) sum += w[i] * (a[i] - b[i]);
-    }
-    return sum;
-}
-
-double weighted(const std::vector<double>& w, const std::vector<double>& a) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) sum += w[i] * a[i];
-    return sum;
-}
-
-// sqrt(sum of (w y)^2): the size of <w, y> had its terms random signs, as rounding errors have.
-double size_of(const std::vector<double>& w, const std::vector<double>& y,
-               const std::vector<bool>& counts = {}) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        if (counts.empty() || counts[i]) sum += w[i] * y[i] * w[i] * y[i];
-    }
-    return std::sqrt(sum);
-}
-
-// The same had every output the size that outputs have on average.
-double usual_size(const std::vector<double>& w, const std::vector<double>& y) {
-    double squares = 0, weights = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        squares += y[i] * y[i];
-        weights += w[i] * w[i];
-    }
-    return std::sqrt(squares / static_cast<double>(w.size()) * weights);
-}
-
-bool finite(const std::vector<double>& w, const Sample& sample) {
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        if (w[i] != 0 && !std::isfinite(sample.values[i])) return false;
-    }
-    return true;
-}
-
-// An estimate from steps no larger than `step`.
-struct Attempt {
-    double step = 0;
-    Reason obstacle = Reason::none;
-    bool settled = false;  // the differences shrink as those of a smooth function, or are noise
-    bool moved = false;    // does any output change?
-    double rounding = 0;   // how uncertain one evaluation is
-    std::array<double, kLevels> slopes{};  // D(step), D(step / 2), D(step / 4)
-    double value = 0;
-    double noise = 0;  // part of the error
-    double error = std::numeric_limits<double>::infinity();
-};
 
 class Judge {
 public:
@@ -231,41 +175,8 @@ private:
             attempt.moved = attempt.moved || above.values != below.values;
         }
         attempt.rounding = one;
-        extrapolate(slopes, {one / h, 2 * one / h, 4 * one / h}, 4, attempt);
+        extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);
         return attempt;
-    }
-
-    // `order`: by which factor the first term of the error shrinks when h is halved: 4 for central
-    // differences, 2 for one-sided ones. The second shrinks by 16, and by 4.
-    static void extrapolate(const std::array<double, kLevels>& d,
-                            const std::array<double, kLevels>& noise, double order,
-                            Attempt& attempt) {
-        const double first = d[0] - d[1], second = d[1] - d[2];
-        const auto better = [](double coarse, double fine, double factor) {
-            return (factor * fine - coarse) / (factor - 1);
-        };
-        const auto noisier = [](double coarse, double fine, double factor) {
-            return (factor * fine + coarse) / (factor - 1);
-        };
-        const double once_coarse = better(d[0], d[1], order);
-        const double once = better(d[1], d[2], order);
-        const double twice = better(once_coarse, once, order == 4 ? 16 : 4);
-        const double noise_coarse = noisier(noise[0], noise[1], order);
-        const double noise_once = noisier(noise[1], noise[2], order);
-        const double noise_twice = noisier(noise_coarse, noise_once, order == 4 ? 16 : 4);
-        const auto take = [&attempt](double value, double moved, double by_noise) {
-            if (!(moved + by_noise < attempt.error)) return;
-            attempt.value = value;
-            attempt.noise = by_noise;
-            attempt.error = moved + by_noise;
-        };
-        take(d[2], std::abs(second), noise[2]);
-        take(d[0], std::abs(first) + std::abs(second), noise[0]);
-        take(once, std::abs(once - once_coarse), noise_once);
-        take(twice, std::max(std::abs(twice - once), std::abs(twice - once_coarse)), noise_twice);
-        const double expected = order == 4 ? 0.5 : 0.75;  // 1/4 and 1/2 for small h
-        attempt.settled =
-            std::abs(second) <= expected * std::abs(first) + noise[0] + noise[1] + noise[2];
     }
 
     double tolerance(const Attempt& attempt) const {
@@ -397,7 +308,7 @@ private:
                 one = std::max(one, 2 * noise(there, around_.base));
             }
             if (!usable) continue;
-            extrapolate(slopes, {one / h, 2 * one / h, 4 * one / h}, 2, attempt);
+            extrapolate({one / h, 2 * one / h, 4 * one / h}, 2, attempt);
             if (attempt.settled && (!best || attempt.error < best->error)) best = attempt;
         }
         return best;

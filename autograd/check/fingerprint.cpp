@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/fingerprint.h>
+#include <tapestry/autograd/check/values.h>
 
 #include <fmt/format.h>
 
@@ -10,91 +11,17 @@
 namespace tapestry {
 namespace {
 
-using Values = std::vector<double>;
-
 // How far apart two gradients may be to count as the same: far above what differences get wrong,
 // far below what mistakes do.
 constexpr double kSame = 1e-5;
 
-double dot(const Values& a, const Values& b) {
-    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-double norm(const Values& a) { return std::sqrt(dot(a, a)); }
-
-double distance(const Values& a, const Values& b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    const double size = std::max(norm(a), norm(b));
-    return size > 0 ? std::sqrt(sum) / size : 0;
-}
-
 bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
-
-Values at_places(const Values& whole, const std::vector<std::size_t>& places) {
-    Values chosen;
-    for (const std::size_t place : places) chosen.push_back(whole[place]);
-    return chosen;
-}
 
 // The gradient at the places for another cotangent.
 Values gradient_for(const Symptoms& s, const Values& cotangent) {
     Values gradient;
     for (const Values& slope : s.slopes) gradient.push_back(dot(slope, cotangent));
     return gradient;
-}
-
-// x [shape], its axes in another order, in row-major order of the new axes.
-Values permuted(const Values& x, const Shape& shape, const std::vector<int>& order) {
-    Shape strides;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-        strides.push_back(numel(shape.sub(axis + 1, shape.rank())));
-    }
-    Values y;
-    y.reserve(x.size());
-    std::vector<std::int64_t> index(order.size(), 0);
-    for (std::size_t n = 0; n < x.size(); ++n) {
-        std::int64_t from = 0;
-        for (std::size_t i = 0; i < order.size(); ++i) from += index[i] * strides[order[i]];
-        y.push_back(x[static_cast<std::size_t>(from)]);
-        for (std::size_t i = order.size(); i-- > 0;) {
-            if (++index[i] < shape[order[i]]) break;
-            index[i] = 0;
-        }
-    }
-    return y;
-}
-
-Values rolled(const Values& x, const Shape& shape, int axis, std::int64_t by) {
-    const std::int64_t inner = numel(shape.sub(axis + 1, shape.rank()));
-    const std::int64_t size = shape[axis];
-    Values y(x.size());
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
-        const std::int64_t along = i / inner % size;
-        const std::int64_t to = (along + by + size) % size;
-        y[static_cast<std::size_t>(i + (to - along) * inner)] = x[static_cast<std::size_t>(i)];
-    }
-    return y;
-}
-
-// The axes of the output along which the operand was repeated.
-std::vector<int> broadcast_axes(const Shape& operand, const Shape& output) {
-    std::vector<int> axes;
-    const int shift = output.rank() - operand.rank();
-    for (int axis = 0; axis < output.rank(); ++axis) {
-        const bool repeated = axis < shift || operand[axis - shift] != output[axis];
-        if (repeated && output[axis] > 1) axes.push_back(axis);
-    }
-    return axes;
-}
-
-bool broadcasts(const Shape& operand, const Shape& output) {
-    if (operand.rank() > output.rank()) return false;
-    const int shift = output.rank() - operand.rank();
-    for (int axis = 0; axis < operand.rank(); ++axis) {
-        const std::int64_t size = operand[axis];
-        if (size != 1 && size != output[axis + shift]) return false;
-    }
-    return true;
 }
 
 class Detective {

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/autograd/check/preconditions.h>
+#include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>
 
@@ -12,8 +13,6 @@
 
 namespace tapestry {
 namespace {
-
-using Values = std::vector<double>;
 
 constexpr double kEps32 = std::numeric_limits<float>::epsilon();
 constexpr double kSafety = 6;
@@ -103,12 +102,6 @@ Values shaken(Values x, std::uint64_t seed) {
     return rounded(std::move(x));
 }
 
-double largest(const Values& values) {
-    double size = 0;
-    for (const double value : values) size = std::max(size, std::abs(value));
-    return size;
-}
-
 std::size_t bin_of(double ulps) {
     constexpr std::array<double, 5> kEdges{0.5, 1.5, 3.5, 15.5, 255.5};
     return static_cast<std::size_t>(
@@ -130,6 +123,7 @@ PrecisionReport::Input compare(const Values& f32, const Values& f64, double unce
     std::size_t place = 0;
     for (std::size_t i = 0; i < f64.size(); ++i) {
         double difference = std::abs(f32[i] - f64[i]);
+        if (f32[i] == f64[i]) difference = 0;  // both infinite
         if (!std::isfinite(difference)) difference = std::numeric_limits<double>::infinity();
         if (difference > worst) {
             worst = difference;

@@ -1,0 +1,30 @@
+// Arithmetic on gradients as plain vectors, and on what their shapes mean.
+#pragma once
+
+#include <tapestry/core/shape.h>
+
+#include <vector>
+
+namespace tapestry {
+
+using Values = std::vector<double>;
+
+double dot(const Values& a, const Values& b);
+double norm(const Values& a);
+/// |a - b| / max(|a|, |b|); 0 where both are 0.
+double distance(const Values& a, const Values& b);
+/// The largest |x| that is finite; 0 if none is.
+double largest(const Values& x);
+
+Values at_places(const Values& whole, const std::vector<std::size_t>& places);
+
+/// x [shape] with its axes in another order, row-major in the new one.
+Values permuted(const Values& x, const Shape& shape, const std::vector<int>& order);
+/// x [shape] moved along an axis; what leaves at one end comes in at the other.
+Values rolled(const Values& x, const Shape& shape, int axis, std::int64_t by);
+
+/// Does `operand` broadcast to `output`? And along which axes of the output is it repeated?
+bool broadcasts(const Shape& operand, const Shape& output);
+std::vector<int> broadcast_axes(const Shape& operand, const Shape& output);
+
+}  // namespace tapestry
