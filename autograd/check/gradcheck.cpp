@@ -43,6 +43,8 @@ public:
           options_(options),
           examination_(examination_of(options)),
           directions_(directions_for(options.certainty)) {
+        require(options.differences || options.dual || options.transpose,
+                "gradcheck: without differences, dual numbers or the transpose must be asked");
         weights_ = random_weights(subject.outputs(), options.seed);
     }
 
@@ -156,6 +158,10 @@ private:
         InputReport found{.name = name, .shape = leaf.shape()};
         if (leaf.numel() == 0) {
             found.method = "no entries";
+            return found;
+        }
+        if (!options_.differences) {
+            found.method = "other oracles alone";
             return found;
         }
         const auto& claims = claims_[i];

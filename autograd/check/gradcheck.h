@@ -40,6 +40,8 @@ struct GradcheckOptions {
     /// |claimed - numeric| <= atol + rtol |numeric| with step eps, and its defaults for the others:
     /// 1e-6, 1e-5 and 1e-3.
     std::optional<double> eps = {}, atol = {}, rtol = {};
+    /// The first oracle; without it the others are asked alone.
+    bool differences = true;
     /// A second oracle: the same function in dual numbers, exact to rounding.
     DualFunction dual = {};
     /// A third: <v, J u> by jvp() against <J^T v, u>: whether the rules are linear, and record

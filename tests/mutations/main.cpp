@@ -1,6 +1,6 @@
 // The table of docs/gradient-checking.md: mutants detected, named and located, false alarms.
 //
-//     mutations [--every N] [--cases N] [--verbose]
+//     mutations [--every N] [--cases N] [--seed N] [--verbose]
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
 // Exit status 1 where a figure is not what it must be.
@@ -20,6 +20,7 @@ namespace {
 struct Settings {
     int every = 1;
     int cases = 5000;
+    std::uint64_t seed = 1;
     bool verbose = false;
     std::string exported;
 };
@@ -54,8 +55,8 @@ int run(const Settings& s) {
     const auto ops = mutate_ops(options);
     const auto narrow = mutate_ops_f32(options);
     const auto models = mutate_models(options);
-    const FalseAlarms wide = false_alarms(s.cases, DType::f64, 1, options.told);
-    const FalseAlarms f32 = false_alarms(s.cases, DType::f32, 1, options.told);
+    const FalseAlarms wide = false_alarms(s.cases, DType::f64, s.seed, options.told);
+    const FalseAlarms f32 = false_alarms(s.cases, DType::f32, s.seed, options.told);
 
     fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}\n", "mutation, ops in f64", "mutants", "detected",
                "named", "located");
@@ -105,6 +106,7 @@ int main(int argc, char** argv) {
     Settings s;
     app.add_option("--every", s.every, "Only every so-many-th mutant")->check(CLI::PositiveNumber);
     app.add_option("--cases", s.cases, "Correct gradients tried, in f64 and in f32");
+    app.add_option("--seed", s.seed, "Of the correct gradients");
     app.add_flag("--verbose", s.verbose, "Print what got away");
     app.add_option("--export", s.exported, "Write the cases to this file instead");
     CLI11_PARSE(app, argc, argv);

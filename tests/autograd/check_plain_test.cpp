@@ -1,0 +1,130 @@
+// Functions and gradients over plain arrays.
+#include <tapestry/autograd/check/plain.h>
+#include <tapestry/tests/autograd/check_support.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using test::check_throws;
+using test::verdict_of;
+using Plain = std::vector<double>;
+
+namespace {
+
+// x0^2 x1 + sin x2
+double value(const Plain& x) { return x[0] * x[0] * x[1] + std::sin(x[2]); }
+Plain gradient(const Plain& x) { return {2 * x[0] * x[1], x[0] * x[0], std::cos(x[2])}; }
+
+}  // namespace
+
+TEST_CASE("check_gradient: right and wrong") {
+    const Plain x{1.5, -2, 0.3};
+    const GradcheckReport right = check_gradient(value, gradient, x);
+    CHECK_EQ(verdict_of(right), "PASS");
+    CHECK_EQ(right.subject, "plain function");
+    const auto wrong = [](const Plain& at) {
+        Plain g = gradient(at);
+        g[1] *= 1 + 1e-6;
+        return g;
+    };
+    const GradcheckReport report = check_gradient(value, wrong, x);
+    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK(report.inputs.at(0).worst.where.starts_with("at [1]"));
+    const auto doubled = [](const Plain& at) {
+        Plain g = gradient(at);
+        for (double& slope : g) slope *= 2;
+        return g;
+    };
+    const GradcheckReport twice = check_gradient(value, doubled, x);
+    REQUIRE(twice.first_wrong.has_value());
+    CHECK_EQ(twice.first_wrong->cause.mistake, Mistake::factor);
+}
+
+TEST_CASE("check_gradient: many numbers are checked along directions") {
+    const Plain x(2000, 0.7);
+    const auto f = [](const Plain& at) {
+        double sum = 0;
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            sum += std::sin(at[i] * static_cast<double>(1 + i % 7));
+        }
+        return sum;
+    };
+    const auto g = [](std::size_t wrong_at) {
+        return [wrong_at](const Plain& at) {
+            Plain slopes;
+            for (std::size_t i = 0; i < at.size(); ++i) {
+                const auto k = static_cast<double>(1 + i % 7);
+                slopes.push_back(k * std::cos(at[i] * k) * (i == wrong_at ? -1 : 1));
+            }
+            return slopes;
+        };
+    };
+    const GradcheckReport report = check_gradient(f, g(x.size()), x);
+    CHECK_EQ(verdict_of(report), "PASS");
+    CHECK_EQ(report.inputs.at(0).method, "10 random directions");
+    CHECK_GT(report.certainty, 0.999);
+    CHECK_EQ(verdict_of(check_gradient(f, g(1234), x)), "FAIL");
+}
+
+TEST_CASE(
+    "check_gradient: on a kink any slope between both sides is right, without a tape to see") {
+    const auto relu = [](const Plain& x) { return std::max(x[0], 0.0) + x[1]; };
+    const auto claims = [&](double slope) {
+        const auto g = [slope](const Plain&) { return Plain{slope, 1}; };
+        return verdict_of(check_gradient(relu, g, {0, 1}));
+    };
+    CHECK_EQ(claims(0), "PASS");
+    CHECK_EQ(claims(0.5), "PASS");
+    CHECK_EQ(claims(1), "PASS");
+    CHECK_EQ(claims(1.5), "FAIL");
+    CHECK_EQ(claims(-0.1), "FAIL");
+}
+
+TEST_CASE("check_pullback: a hand-written backward with = for +=") {
+    const auto f = [](const Plain& bias) {
+        Plain y;
+        for (int row = 0; row < 4; ++row) {
+            for (const double b : bias) y.push_back(std::tanh(b + 0.2 * row));
+        }
+        return y;
+    };
+    const auto pullback = [&f](bool adds) {
+        return [&f, adds](const Plain& bias, const Plain& g) {
+            const Plain y = f(bias);
+            Plain slopes(bias.size(), 0.0);
+            for (std::size_t i = 0; i < y.size(); ++i) {
+                double& slope = slopes[i % bias.size()];
+                slope = (adds ? slope : 0) + g[i] * (1 - y[i] * y[i]);
+            }
+            return slopes;
+        };
+    };
+    const Plain x{0.1, -0.4, 0.8};
+    CHECK_EQ(verdict_of(check_pullback(f, pullback(true), x, {}, {3}, {4, 3})), "PASS");
+    const GradcheckReport report = check_pullback(f, pullback(false), x, {}, {3}, {4, 3});
+    CHECK_EQ(verdict_of(report), "FAIL");
+    REQUIRE(report.first_wrong.has_value());
+    CHECK_EQ(report.first_wrong->cause.mistake, Mistake::missing_sum);
+}
+
+TEST_CASE("check_gradient: what it refuses") {
+    check_throws<ValueError>([] { check_gradient(value, gradient, {}); },
+                             "check_gradient: x is empty");
+    check_throws<ShapeError>(
+        [] {
+            check_gradient(value, [](const Plain&) { return Plain{1}; }, {1, 2, 3});
+        },
+        "check_gradient: the gradient has 1 numbers for 3 of x");
+    const auto same = [](const Plain& x) { return x; };
+    const auto back = [](const Plain&, const Plain& g) { return g; };
+    check_throws<ShapeError>(
+        [&] {
+            check_pullback(same, back, {1, 2}, {}, {3});
+        },
+        "check_gradient: 2 numbers for a shape of [3]");
+    check_throws<ShapeError>(
+        [&] {
+            check_pullback(same, back, {1, 2}, {}, {2}, {5});
+        },
+        "check_gradient: f gave 2 numbers for a shape of [5]");
+}

@@ -1,0 +1,143 @@
+// f32 against f64; and curves of error against step.
+#include <tapestry/autograd/check/curve.h>
+#include <tapestry/autograd/check/precision.h>
+#include <tapestry/autograd/jvp.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/tests/autograd/check_support.h>
+
+#include <nlohmann/json.hpp>
+
+#include <numeric>
+
+using namespace tapestry;
+using test::check_throws;
+using test::random;
+using test::with_rule;
+
+namespace {
+
+// tanh, with a rule that is wrong by a factor in one type alone.
+TensorFunction wrong_in(DType dtype, double factor) {
+    return [dtype, factor](const Tensors& x) {
+        return with_rule(
+            x[0], [](const Tensor& t) { return tanh(t); },
+            [dtype, factor](const Tensor& g, const Tensor& t) {
+                return Tensors{g * (1.0 - square(tanh(t))) * (t.dtype() == dtype ? factor : 1.0)};
+            });
+    };
+}
+
+}  // namespace
+
+TEST_CASE("compare_precisions: right, wrong in f32, and the histogram") {
+    const Tensors x{random({5, 7})};
+    const PrecisionReport right = compare_precisions(wrong_in(DType::f32, 1), x);
+    CHECK_EQ(right.verdict, Verdict::pass);
+    const auto& ulps = right.inputs.at(0).ulps;
+    CHECK_EQ(std::accumulate(ulps.begin(), ulps.end(), std::int64_t{0}), 35);
+    CHECK_EQ(ulps.back(), 0);
+    for (const double factor : {1.02, 0.98, -1.0, 0.0}) {
+        CAPTURE(factor);
+        const PrecisionReport wrong = compare_precisions(wrong_in(DType::f32, factor), x);
+        CHECK_EQ(wrong.verdict, Verdict::fail);
+        CHECK_GT(wrong.inputs.at(0).ulps.back(), 0);
+        CHECK_EQ(nlohmann::json::parse(to_json(wrong)).at("verdict"), "FAIL");
+        CHECK(to_string(wrong).find("FAIL         input 0 [5, 7]") != std::string::npos);
+    }
+}
+
+TEST_CASE("compare_precisions: what f32 cannot hold is inconclusive") {
+    const TensorFunction f = [](const Tensors& x) { return exp(x[0]); };
+    const PrecisionReport report = compare_precisions(f, {tensor<double>({100, 101})});
+    CHECK_EQ(report.verdict, Verdict::inconclusive);
+    CHECK_EQ(report.reason, Reason::not_finite);
+    check_throws<DTypeError>([&] { compare_precisions(f, {tensor<std::int64_t>({1})}); },
+                             "compare_precisions: input 0 is not f32 or f64");
+}
+
+TEST_CASE("compare_precisions: a rule that remembers is found") {
+    auto last = std::make_shared<Tensor>();
+    const TensorFunction f = [last](const Tensors& x) {
+        return with_rule(
+            x[0], [](const Tensor& t) { return tanh(t); },
+            [last](const Tensor& g, const Tensor& t) {
+                const Tensor now = (g * (1.0 - square(tanh(t)))).detach();
+                const bool old = last->defined() && last->dtype() == now.dtype();
+                const Tensor before = old ? *last : now;
+                if (t.dtype() == DType::f32) *last = now;
+                return Tensors{before};
+            });
+    };
+    const PrecisionReport report = compare_precisions(f, {random({4})});
+    CHECK_EQ(report.verdict, Verdict::fail);
+    CHECK(report.complaint.find("gave two results") != std::string::npos);
+}
+
+TEST_CASE("error_curve: a right gradient makes a V, a wrong one a plateau") {
+    const Tensor x = random({6}).set_requires_grad();
+    const auto curve_of = [&](double factor) {
+        return error_curve([&] { return test::tanh_times(x, factor); }, {{"x<1>", x}});
+    };
+    const auto least = [](const ErrorCurve& curve) {
+        double smallest = 1e300;
+        for (const CurvePoint& point : curve.points) {
+            smallest = std::min(smallest, point.difference);
+        }
+        return smallest;
+    };
+    const ErrorCurve right = curve_of(1), wrong = curve_of(1.01);
+    CHECK_LT(least(right), 1e-9 * std::abs(right.claimed));
+    CHECK_GT(least(wrong), 5e-3 * std::abs(wrong.claimed));
+    CHECK_GT(right.points.front().difference, 1e3 * least(right));
+    CHECK_GT(right.points.back().difference, 1e3 * least(right));
+    const std::string svg = to_svg({right, wrong});
+    CHECK(svg.find("x&lt;1&gt;") == std::string::npos);  // > needs no escape
+    CHECK(svg.find("x&lt;1>, claimed") != std::string::npos);
+    CHECK_EQ(to_svg({}).substr(0, 4), "<svg");
+    check_throws<IndexError>(
+        [&] {
+            error_curve([&] { return x; }, {{"x", x}}, 1);
+        },
+        "error_curve: no leaf 1 among 1");
+}
+
+TEST_CASE("jvp: J u, for several outputs and directions together") {
+    const Tensor a = random({2, 3}, 1).set_requires_grad(),
+                 b = random({3, 2}, 2).set_requires_grad();
+    const Tensor u = random({2, 3}, 3), v = random({3, 2}, 4);
+    Tape tape;
+    const Tensor y = matmul(a, b), z = sin(a), constant = random({2});
+    const Tensors slopes = jvp(tape, {y, z, constant}, {a, b}, {u, v});
+    const NoGradGuard no_grad;
+    const auto same = [](const Tensor& got, const Tensor& wanted) {
+        const auto x = got.to_vector<double>(), w = wanted.to_vector<double>();
+        REQUIRE_EQ(x.size(), w.size());
+        for (std::size_t i = 0; i < x.size(); ++i) CHECK_EQ(x[i], doctest::Approx(w[i]));
+    };
+    same(slopes.at(0), matmul(u, b) + matmul(a, v));
+    same(slopes.at(1), cos(a) * u);
+    same(slopes.at(2), constant * 0.0);
+    check_throws<ShapeError>([&] { jvp(tape, {y}, {a}, {v}); },
+                             "jvp: direction 0 is [3, 2], the tensor [2, 3]");
+    check_throws<ShapeError>(
+        [&] {
+            jvp(tape, {y}, {a, b}, {u});
+        },
+        "jvp: 1 directions for 2 tensors");
+}
+
+TEST_CASE("gradcheck: other oracles alone") {
+    const auto f = [](const Tensors& x) { return test::tanh_times(x[0], 1.5); };
+    const DualFunction dual = [](const std::vector<std::vector<Dual>>& x) {
+        std::vector<Dual> y;
+        for (const Dual& value : x[0]) y.push_back(tanh(value));
+        return y;
+    };
+    const GradcheckReport report =
+        gradcheck(f, {random({4})}, {.differences = false, .dual = dual});
+    CHECK_EQ(report.verdict, Verdict::fail);
+    CHECK_EQ(report.inputs.at(0).method, "other oracles alone");
+    check_throws<ValueError>(
+        [&] { gradcheck(f, {random({4})}, {.differences = false}); },
+        "gradcheck: without differences, dual numbers or the transpose must be asked");
+}
