@@ -54,8 +54,10 @@ public:
             if (const auto done = one_sided()) return *done;
         }
         if (const auto done = conviction()) return *done;
+        if (const auto done = agreement()) return *done;
         if (const auto done = try_steps(std::array<int, 6>{-10, -16, -22, -28, 2, 8})) return *done;
         if (const auto done = try_steps(std::array<int, 2>{14, 20})) return *done;
+        if (const auto done = agreement()) return *done;
         return undecided();
     }
 
@@ -112,7 +114,8 @@ private:
     // straightens.)
     bool corner() {
         const double far = bend(-13);
-        return far > 0 && bend(-19) > 0.5 * far;
+        const auto alike = [far](double near) { return near > 0.8 * far && near < 1.25 * far; };
+        return far > 0 && alike(bend(-19)) && alike(bend(-25));
     }
 
     // Where both slopes are next to nothing beside what the function is worth, they may be rounding
@@ -151,6 +154,14 @@ private:
         return size;
     }
 
+    // Does any output that is asked for differ?
+    bool moves(const Sample& above, const Sample& below) const {
+        for (std::size_t i = 0; i < w_.size(); ++i) {
+            if (w_[i] != 0 && above.values[i] != below.values[i]) return true;
+        }
+        return false;
+    }
+
     Attempt central(double h) {
         Attempt attempt;
         attempt.step = h;
@@ -172,7 +183,7 @@ private:
             slopes[static_cast<std::size_t>(i)] =
                 weighted_difference(w_, above.values, below.values) / (2 * t);
             one = std::max(one, noise(above, below));
-            attempt.moved = attempt.moved || above.values != below.values;
+            attempt.moved = attempt.moved || moves(above, below);
         }
         attempt.rounding = one;
         extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);
@@ -198,14 +209,31 @@ private:
         return j;
     }
 
-    // A pass, if this attempt allows it.
+    bool agrees(const Attempt& attempt) const {
+        if (attempt.obstacle != Reason::none || !attempt.settled) return false;
+        const double allowed = tolerance(attempt);
+        return std::abs(attempt.value - claim_.slope) <= allowed &&
+               sees_enough(allowed, attempt.value);
+    }
+
+    // A pass, if this attempt allows it and none before it spoke against the claim.
     std::optional<Judgement> consider(const Attempt& attempt) {
         attempts_.push_back(attempt);
         if (attempt.obstacle != Reason::none || !attempt.settled) return {};
-        const double allowed = tolerance(attempt);
-        const bool agrees = std::abs(attempt.value - claim_.slope) <= allowed;
-        if (!agrees || !sees_enough(allowed, attempt.value)) return {};
+        doubted_ = doubted_ || std::abs(attempt.value - claim_.slope) > tolerance(attempt);
+        if (doubted_ || !agrees(attempt)) return {};
         return judgement(attempt, Verdict::pass, Reason::none);
+    }
+
+    // What spoke against the claim did not hold: the sharpest that speaks for it.
+    std::optional<Judgement> agreement() const {
+        const Attempt* best = nullptr;
+        for (const Attempt& attempt : attempts_) {
+            if (!agrees(attempt)) continue;
+            if (best == nullptr || attempt.error < best->error) best = &attempt;
+        }
+        if (best == nullptr) return {};
+        return judgement(*best, Verdict::pass, Reason::none);
     }
 
     // What an attempt says counts if its differences settled, and if it had a chance to see a
@@ -216,7 +244,7 @@ private:
         if (std::abs(attempt.value) > tolerance(attempt)) return true;
         if (attempt.step > line_.scale()) return false;
         const auto coarser_moves = [&](const Attempt& other) {
-            return other.step > attempt.step && other.step < line_.scale() && other.moved;
+            return other.step > attempt.step && other.moved;
         };
         return attempt.moved || std::none_of(attempts_.begin(), attempts_.end(), coarser_moves);
     }
@@ -236,8 +264,6 @@ private:
     // that do not show.
     bool contradicted(const Attempt& attempt) const {
         const double apart = std::abs(attempt.value - claim_.slope);
-        // Truncation shrinks with the step: no more of it is left than there was.
-        const double truncation = std::abs(attempt.slopes[0] - attempt.value);
         const double steep = 10 * std::max(std::abs(attempt.value), tolerance(attempt));
         return std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
             if (other.obstacle != Reason::none || other.step >= attempt.step) return false;
@@ -245,24 +271,41 @@ private:
                 const double noise = limits_.safety * other.rounding / std::ldexp(other.step, -i);
                 const double slope = other.slopes[static_cast<std::size_t>(i)];
                 const double miss = std::abs(slope - attempt.value);
-                const double allowed = tolerance(attempt) + truncation + noise;
-                if (!(miss <= allowed + (gross(apart) ? 0.1 * apart : 0))) return true;
+                if (!(miss <= tolerance(attempt) + 0.1 * apart + noise)) return true;
                 if (!(std::abs(slope) <= steep + noise)) return true;
             }
             return false;
         });
     }
 
-    bool gross(double apart) const { return apart > 1e-3 * claim_.scale; }
+    // The steps beyond x's own size or up to it: the largest whose slope speaks clearly against the
+    // claim and is not contradicted, if no other that is as sharp speaks for the claim. (Small
+    // steps drown in rounding that leaves no trace, large ones are contradicted by smaller ones.)
+    const Attempt* witness(bool beyond) const {
+        const Attempt* against = nullptr;
+        for (const Attempt& attempt : attempts_) {
+            if (!counts(attempt) || (attempt.step > line_.scale()) != beyond) continue;
+            const double apart = std::abs(attempt.value - claim_.slope);
+            if (apart <= 4 * tolerance(attempt) + unseen(attempt.value)) continue;
+            const bool larger = against == nullptr || attempt.step > against->step;
+            if (larger && !contradicted(attempt)) against = &attempt;
+        }
+        if (against == nullptr) return nullptr;
+        const double apart = std::abs(against->value - claim_.slope);
+        const bool opposed =
+            std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
+                const double allowed = tolerance(other);
+                return other.step > against->step && counts(other) && allowed < apart / 8 &&
+                       std::abs(other.value - claim_.slope) <= allowed;
+            });
+        return opposed ? nullptr : against;
+    }
 
-    // The sharpest attempt speaks against the claim, and no other against it.
     std::optional<Judgement> conviction() const {
-        const Attempt* witness = sharpest(false);
-        if (witness == nullptr) witness = sharpest(true);
-        if (witness == nullptr || contradicted(*witness)) return {};
-        const double apart = std::abs(witness->value - claim_.slope);
-        if (apart <= 2 * tolerance(*witness) + unseen(witness->value)) return {};
-        return judgement(*witness, Verdict::fail, Reason::none);
+        const Attempt* against = witness(false);
+        if (against == nullptr && sharpest(false) == nullptr) against = witness(true);
+        if (against == nullptr) return {};
+        return judgement(*against, Verdict::fail, Reason::none);
     }
 
     static Judgement no_number() {
@@ -354,6 +397,7 @@ private:
     double natural_ = 0;
     double invisible_ = 0;  // slopes that the rounding of a function of this size may be
     bool met_kink_ = false;
+    bool doubted_ = false;  // an attempt spoke against the claim
     std::vector<Attempt> attempts_;
 };
 

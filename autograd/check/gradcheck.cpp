@@ -222,7 +222,7 @@ private:
         Opinion opinion{.oracle = std::move(oracle), .slope = slope, .claimed = claim.slope};
         constexpr double kEps = std::numeric_limits<double>::epsilon();
         const auto terms = static_cast<double>(subject_.leaves()[i].second.numel());
-        const double rounding = 4 * kEps * (size + claim.scale * std::sqrt(terms) + 2 * worth());
+        const double rounding = 4 * kEps * (size + claim.scale * std::sqrt(terms) + 16 * worth());
         opinion.tolerance = options_.limits.safety * (claim.uncertainty + rounding) +
                             options_.limits.exact * claim.scale;
         opinion.agrees = std::abs(slope - claim.slope) <= opinion.tolerance;
@@ -261,7 +261,7 @@ private:
             const double y = around_.base.values[i];
             if (!std::isfinite(values[i]) && std::isfinite(y)) return false;
             if (values[i] == y || std::isnan(y)) continue;
-            if (std::abs(values[i] - y) <= 1e-6 * std::max(std::abs(y), 1e-6 * worth())) continue;
+            if (std::abs(values[i] - y) <= 1e-3 * std::max(std::abs(y), 1e-6 * worth())) continue;
             complain(
                 fmt::format("the dual numbers are of another function: output element {} is "
                             "{:.10g} there, {:.10g} here",

@@ -111,13 +111,15 @@ std::size_t bin_of(double ulps) {
 
 // uncertainty: the largest change of any entry.
 PrecisionReport::Input compare(const Values& f32, const Values& f64, double uncertainty,
-                               double natural, double loudest) {
+                               double natural, double loudest, double elsewhere) {
     PrecisionReport::Input found;
     const double scale = largest(f64);
     const double unseen = kUnseen * scale + 64 * kEps32 * natural;
     // e^x is as wrong, relatively, as x is absolutely, and x is rounded at the size of the largest
     // number that went into it.
-    const double by_size = 4 * kEps32 * loudest * scale;
+    // The gradient may be the small difference of such numbers (p - 1): elsewhere one sees of
+    // which.
+    const double by_size = 4 * kEps32 * (1 + loudest) * std::max(scale, elsewhere);
     const double allowed = kSafety * uncertainty + unseen + by_size;
     double worst = -1;
     std::size_t place = 0;
@@ -164,6 +166,11 @@ PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
 
     const Run narrow = run(f, x, w, DType::f32, generators);
     const Run exact = run(f, x, w, DType::f64, generators);
+    std::vector<Values> opposite = x;
+    for (Values& one : opposite) {
+        for (double& value : one) value = -value;
+    }
+    const Run negated = run(f, opposite, w, DType::f64, generators);
     PrecisionReport report;
     run(f, x, rounded(random_weights(w.size(), seed + 3)), DType::f32, generators);
     const Run again = run(f, x, w, DType::f32, generators);
@@ -189,9 +196,10 @@ PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
         }
     }
     for (std::size_t i = 0; i < x.size(); ++i) {
+        const double elsewhere = largest(negated.gradients[i]);
         const double natural = largest(w) * largest(values) / typical_size(x[i]);
-        auto found =
-            compare(narrow.gradients[i], exact.gradients[i], moved[i], natural, narrow.loudest);
+        auto found = compare(narrow.gradients[i], exact.gradients[i], moved[i], natural,
+                             narrow.loudest, elsewhere);
         found.name = leaves[i].first;
         found.shape = leaves[i].second.shape();
         if (!found.worst.empty()) found.worst = index_text(found.shape, std::stoll(found.worst));
