@@ -294,9 +294,9 @@ private:
         const double apart = std::abs(against->value - claim_.slope);
         const bool opposed =
             std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
-                const double allowed = tolerance(other);
-                return other.step > against->step && counts(other) && allowed < apart / 8 &&
-                       std::abs(other.value - claim_.slope) <= allowed;
+                return other.step > against->step && counts(other) &&
+                       tolerance(other) < apart / 8 &&
+                       std::abs(other.value - claim_.slope) < apart / 8;
             });
         return opposed ? nullptr : against;
     }
