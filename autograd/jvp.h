@@ -1,5 +1,5 @@
-// The other way through a tape: not what an output's gradient means for the inputs (J^T v), but what
-// a step of the inputs means for the outputs (J u).
+// The other way through a tape: not what an output's gradient means for the inputs (J^T v), but
+// what a step of the inputs means for the outputs (J u).
 #pragma once
 
 #include <tapestry/autograd/tape.h>
