@@ -1,12 +1,12 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/locate.h>
+#include <tapestry/autograd/check/oracles.h>
 #include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace tapestry {
@@ -33,7 +33,6 @@ bool has_nan(const std::vector<Values>& gradient) {
     });
 }
 
-constexpr const char* kDual = "dual numbers";
 constexpr std::uint64_t kShaken = 3;  // gradients with shaken bits
 
 class Check {
@@ -68,8 +67,7 @@ public:
         for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
             report_.inputs.push_back(input(i));
         }
-        if (options_.dual) ask_dual_numbers();
-        if (options_.transpose) ask_transpose();
+        ask_oracles();
         for (InputReport& input : report_.inputs) conclude(input);
         if (report_.verdict == Verdict::fail && options_.explain) explain();
         return finished();
@@ -185,6 +183,14 @@ private:
         return found;
     }
 
+    void ask_oracles() {
+        Oracles oracles(subject_, options_, weights_, around_);
+        for (std::size_t i = 0; i < report_.inputs.size(); ++i) {
+            report_.inputs[i].opinions = oracles.ask(i, claims_[i][0]);
+        }
+        if (!oracles.complaint().empty()) complain(oracles.complaint());
+    }
+
     // Who stands alone? The differences know the function, dual numbers its definition, the
     // transpose the rules as they record themselves.
     void conclude(InputReport& input) {
@@ -192,7 +198,8 @@ private:
         bool definition_agrees = false;
         for (const Opinion& opinion : input.opinions) {
             if (!opinion.agrees) against += (against.empty() ? "" : " and ") + opinion.oracle;
-            definition_agrees = definition_agrees || (opinion.agrees && opinion.oracle == kDual);
+            definition_agrees =
+                definition_agrees || (opinion.agrees && opinion.oracle == kDualNumbers);
         }
         const std::string& name = input.name;
         if (input.verdict == Verdict::fail && !against.empty()) {
@@ -211,96 +218,6 @@ private:
         if (input.verdict > report_.verdict) {
             report_.verdict = input.verdict;
             report_.reason = input.reason;
-        }
-    }
-
-    // `size`: of the terms that `slope` is the sum of.
-    void give(std::size_t i, std::string oracle, double slope, const Claim& claim, double size) {
-        // A definition in plain formulas overflows where the op does not: it has no opinion there.
-        // Nor is there anything to hold it against where the gradient is infinite.
-        if (!std::isfinite(slope) || !std::isfinite(claim.slope)) return;
-        Opinion opinion{.oracle = std::move(oracle), .slope = slope, .claimed = claim.slope};
-        constexpr double kEps = std::numeric_limits<double>::epsilon();
-        const auto terms = static_cast<double>(subject_.leaves()[i].second.numel());
-        const double rounding = 4 * kEps * (size + claim.scale * std::sqrt(terms) + 16 * worth());
-        opinion.tolerance = options_.limits.safety * (claim.uncertainty + rounding) +
-                            options_.limits.exact * claim.scale;
-        opinion.agrees = std::abs(slope - claim.slope) <= opinion.tolerance;
-        report_.inputs[i].opinions.push_back(std::move(opinion));
-    }
-
-    // sum of w s and the size of its terms
-    std::pair<double, double> weighted(const Values& slopes) const {
-        double sum = 0, size = 0;
-        for (std::size_t k = 0; k < slopes.size(); ++k) {
-            sum += weights_[k] * slopes[k];
-            size += std::abs(weights_[k] * slopes[k]);
-        }
-        return {sum, size};
-    }
-
-    Values oracle_direction(std::size_t i) const {
-        return random_direction(subject_.leaves()[i].second.to_vector<double>(),
-                                options_.seed + 7 * i);
-    }
-
-    // What f is worth, here and elsewhere: rounding on the way to a slope is a part of that.
-    double worth() const {
-        double most = weighted(around_.base.values).second;
-        for (const auto& values : around_.elsewhere) {
-            const double size = weighted(values).second;
-            if (std::isfinite(size)) most = std::max(most, size);
-        }
-        return most;
-    }
-
-    // Do the dual numbers compute f at all? Where they are infinite or NaN they have no opinion: a
-    // definition in plain formulas overflows where an op does not.
-    bool is_the_function(const Values& values) {
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const double y = around_.base.values[i];
-            if (!std::isfinite(values[i]) && std::isfinite(y)) return false;
-            if (values[i] == y || std::isnan(y)) continue;
-            if (std::abs(values[i] - y) <= 1e-3 * std::max(std::abs(y), 1e-6 * worth())) continue;
-            complain(
-                fmt::format("the dual numbers are of another function: output element {} is "
-                            "{:.10g} there, {:.10g} here",
-                            i, values[i], y));
-            return false;
-        }
-        return true;
-    }
-
-    void ask_dual_numbers() {
-        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
-            const Values u = oracle_direction(i);
-            std::vector<std::vector<Dual>> inputs;
-            for (std::size_t j = 0; j < subject_.leaves().size(); ++j) {
-                inputs.emplace_back();
-                const Values x = subject_.leaves()[j].second.to_vector<double>();
-                for (std::size_t k = 0; k < x.size(); ++k) {
-                    inputs.back().emplace_back(x[k], i == j ? u[k] : 0.0);
-                }
-            }
-            Values values, slopes;
-            for (const Dual& y : options_.dual(inputs)) {
-                values.push_back(y.value);
-                slopes.push_back(y.slope);
-            }
-            require<ShapeError>(slopes.size() == weights_.size(),
-                                "gradcheck: the dual function gave {} numbers for {} outputs",
-                                slopes.size(), weights_.size());
-            if (!is_the_function(values)) return;
-            const auto [sum, size] = weighted(slopes);
-            give(i, kDual, sum, claim_along(claims_[i][0], u), size);
-        }
-    }
-
-    void ask_transpose() {
-        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
-            const Values u = oracle_direction(i);
-            const auto [sum, size] = weighted(subject_.jvp(i, u));
-            give(i, "transpose", sum, claim_along(claims_[i][0], u), size);
         }
     }
 

@@ -30,11 +30,9 @@ private:
     std::vector<double> before_;
 };
 
-}  // namespace
-
-namespace {
 constexpr std::uint64_t kOwnStreams = 0x6772616463686b00U;
-}
+
+}  // namespace
 
 std::vector<double> random_weights(std::size_t n, std::uint64_t seed) {
     Generator generator(seed ^ kOwnStreams);
@@ -197,15 +195,20 @@ Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
         scale);
 }
 
-void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
-    std::vector<std::unique_ptr<Moved>> moved;
+void Subject::moved(const Change& change, const std::function<void()>& then) {
+    std::vector<std::unique_ptr<Moved>> all;
     for (const auto& [name, leaf] : leaves_) {
         auto at = std::make_unique<Moved>(leaf);
-        const Values near = with_shaken_bits(at->before(), seed + 1000 * moved.size());
-        std::copy(near.begin(), near.end(), at->data());
-        moved.push_back(std::move(at));
+        const Values there = change(at->before(), all.size());
+        std::copy(there.begin(), there.end(), at->data());
+        all.push_back(std::move(at));
     }
     then();
+}
+
+void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
+    moved([seed](const Values& x, std::size_t i) { return with_shaken_bits(x, seed + 1000 * i); },
+          then);
 }
 
 Surroundings Subject::look_around(std::uint64_t seed, int samples) {
@@ -217,18 +220,13 @@ Surroundings Subject::look_around(std::uint64_t seed, int samples) {
         });
     }
     // Every number becomes one of about its size: half of it, or its negative; 0, a typical one.
-    for (const double lower : {-1.0, 0.5}) {
-        std::vector<std::unique_ptr<Moved>> moved;
-        for (const auto& [name, leaf] : leaves_) {
-            auto at = std::make_unique<Moved>(leaf);
-            const double typical = typical_size(at->before());
-            for (std::size_t i = 0; i < at->before().size(); ++i) {
-                const double x = at->before()[i];
-                at->data()[i] = lower * (x == 0 ? typical : x);
-            }
-            moved.push_back(std::move(at));
-        }
-        around.elsewhere.push_back(run().values);
+    for (const double factor : {-1.0, 0.5}) {
+        const auto other = [factor](Values x, std::size_t) {
+            const double typical = typical_size(x);
+            for (double& value : x) value = factor * (value == 0 ? typical : value);
+            return x;
+        };
+        moved(other, [&] { around.elsewhere.push_back(run().values); });
     }
     return around;
 }

@@ -70,6 +70,8 @@ public:
 
 private:
     using Values = std::vector<double>;
+    using Change = std::function<Values(const Values& x, std::size_t leaf)>;
+    void moved(const Change& change, const std::function<void()>& then);
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
     Sample values_of(const Tensors& outputs) const;
 

@@ -20,8 +20,6 @@
 
 namespace tapestry {
 
-using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
-
 struct SafetensorsFile {
     NamedTensors tensors;  ///< in the order in which they lie in the file
     std::map<std::string, std::string> metadata;

@@ -106,7 +106,7 @@ TEST_CASE("checkpoint: the same bits, dropout included, and less memory") {
     const Outcome plain = run(How::plain, false);
     CHECK_GT(plain.offset, 0);
     for (const int threads : {1, 2}) {
-        const test::Threads guard(threads);
+        const ThreadsGuard guard(threads);
         for (const How how : {How::plain, How::each, How::nested}) {
             for (const bool through_gradient : {false, true}) {
                 CAPTURE(threads);

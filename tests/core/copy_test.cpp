@@ -77,7 +77,7 @@ TEST_CASE("copy: broadcasts") {
 
 TEST_CASE("copy: long rows, on several threads") {
     for (const int threads : {1, 3}) {
-        const test::Threads guard(threads);
+        const ThreadsGuard guard(threads);
         const Tensor x = views::reshape(arange(300 * 400, DType::f32), {300, 400});
         const Tensor y = views::transpose(x, 0, 1).clone();
         CHECK(elements(views::transpose(y, 0, 1)) == elements(x));

@@ -34,7 +34,7 @@ void check_loop(const Shape& shape, const Strides& second, const Strides& third)
 TEST_CASE("loop: every element once, random layouts") {
     Generator random(21);
     for (int round = 0; round < 300; ++round) {
-        const test::Threads guard(1 + round % 4);
+        const ThreadsGuard guard(1 + round % 4);
         const Tensor x = test::random_layout(random);
         Strides odd = x.strides();  // nothing that memory could have: only the walk counts
         for (int axis = 0; axis < odd.rank(); ++axis) odd[axis] = test::pick(random, 7) - 3;
@@ -45,7 +45,7 @@ TEST_CASE("loop: every element once, random layouts") {
 TEST_CASE("loop: every element once, in many chunks") {
     Generator random(22);
     for (int threads = 1; threads <= 4; ++threads) {
-        const test::Threads guard(threads);
+        const ThreadsGuard guard(threads);
         // Chunks of kGrain end within rows, between rows and between blocks.
         for (const Shape& shape :
              {Shape{3 * kGrain + 5}, Shape{7, 30011}, Shape{2, 3, 5, 7, 11, 43}, Shape{kGrain, 4},

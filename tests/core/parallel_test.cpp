@@ -11,7 +11,7 @@
 
 using namespace tapestry;
 using tapestry::test::check_throws;
-using tapestry::test::Threads;
+using tapestry::ThreadsGuard;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("parallel: the same chunks whatever the threads") {
         std::vector<Range> expected;
         for (std::int64_t i = 0; i < n; i += 10) expected.emplace_back(i, std::min(n, i + 10));
         for (const int threads : {1, 2, 3, 4, 16}) {
-            const Threads guard(threads);
+            const ThreadsGuard guard(threads);
             CHECK(chunks_of(n, 10) == expected);
         }
     }
@@ -49,7 +49,7 @@ TEST_CASE("parallel: the same chunks whatever the threads") {
 
 TEST_CASE("parallel: each chunk once") {
     for (const int threads : {1, 2, 4}) {
-        const Threads guard(threads);
+        const ThreadsGuard guard(threads);
         std::vector<int> visits(1000, 0);
         parallel_for_chunks(1000, [&](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; });
         CHECK(visits == std::vector<int>(1000, 1));
@@ -60,7 +60,7 @@ TEST_CASE("parallel: each chunk once") {
 }
 
 TEST_CASE("parallel: really on several threads") {
-    const Threads guard(2);
+    const ThreadsGuard guard(2);
     std::atomic<int> inside{0};
     std::atomic<bool> together{false};
     parallel_for_chunks(2, [&](std::int64_t) {
@@ -75,7 +75,7 @@ TEST_CASE("parallel: really on several threads") {
 
 TEST_CASE("parallel: an exception is thrown again, the lowest chunk's") {
     for (const int threads : {1, 4}) {
-        const Threads guard(threads);
+        const ThreadsGuard guard(threads);
         for (int round = 0; round < 20; ++round) {
             check_throws<IndexError>(
                 [] {
@@ -90,7 +90,7 @@ TEST_CASE("parallel: an exception is thrown again, the lowest chunk's") {
 }
 
 TEST_CASE("parallel: nested calls run serially on their own thread") {
-    const Threads guard(3);
+    const ThreadsGuard guard(3);
     std::atomic<int> wrong{0};
     std::atomic<int> total{0};
     parallel_for_chunks(6, [&](std::int64_t) {
@@ -113,7 +113,7 @@ TEST_CASE("parallel: nested calls run serially on their own thread") {
 }
 
 TEST_CASE("parallel: number of threads") {
-    const Threads guard(3);
+    const ThreadsGuard guard(3);
     CHECK(num_threads() == 3);
     check_throws<ValueError>([] { set_num_threads(0); },
                              "set_num_threads: 0 is not from 1 to 1024");

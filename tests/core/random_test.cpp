@@ -9,7 +9,7 @@
 
 using namespace tapestry;
 using tapestry::test::check_throws;
-using tapestry::test::Threads;
+using tapestry::ThreadsGuard;
 
 namespace {
 
@@ -117,7 +117,7 @@ TEST_CASE("random: the same bits for any number of threads") {
         CAPTURE(of.name);
         std::vector<double> first;
         for (int threads = 1; threads <= 4; ++threads) {
-            const Threads guard(threads);
+            const ThreadsGuard guard(threads);
             Generator generator(7);
             const auto values = of.draw({kMany + 13}, generator).to_vector<double>();
             if (threads == 1) first = values;

@@ -97,18 +97,6 @@ inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int mos
     return x;
 }
 
-/// Sets the number of threads until the end of the scope.
-class Threads {
-public:
-    explicit Threads(int n) : before_(num_threads()) { set_num_threads(n); }
-    ~Threads() { set_num_threads(before_); }
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
-
-private:
-    int before_;
-};
-
 // AddressSanitizer's build caches no memory, and stops at absurd requests before we see them.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAddressSanitizer = true;

@@ -6,7 +6,7 @@
 using namespace tapestry::examples;
 
 TEST_CASE("bottleneck: attention wins where the row is long") {
-    const tapestry::test::Threads one(1);  // too small to share
+    const tapestry::ThreadsGuard one(1);  // too small to share
     const std::vector<BottleneckRow> table =
         compare_at_bottleneck({.task = {.steps = 400, .batch = 32, .rate = 5e-3, .print = false},
                                .longest = 12,

@@ -119,7 +119,7 @@ inline void check_causal(const AttentionForm& form, std::int64_t length) {
 // The same bits for one thread and for two, forward and back.
 inline void check_threads(const AttentionForm& form, bool causal) {
     const auto gradients = [&](int threads) {
-        const Threads guard(threads);
+        const ThreadsGuard guard(threads);
         const Problem large = problem(150, 150, DType::f32);
         const Tensor q = large.q.clone().set_requires_grad(),
                      k = large.k.clone().set_requires_grad();

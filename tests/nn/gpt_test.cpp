@@ -200,7 +200,7 @@ TEST_CASE("GPT: dropout acts in training alone") {
 
 TEST_CASE("GPT: three training steps give the same bits for any number of threads") {
     const auto trained = [](int threads) {
-        const test::Threads with(threads);
+        const ThreadsGuard with(threads);
         Generator generator(3);
         GPT model({.vocab = 70, .context = 48, .layers = 2, .heads = 4, .dim = 64, .dropout = 0.1},
                   generator);
@@ -220,7 +220,7 @@ TEST_CASE("GPT: three training steps give the same bits for any number of thread
 }
 
 TEST_CASE("GPT: learns four sequences by heart") {
-    const test::Threads one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small to share
     Generator generator(1);
     GPT model({.vocab = 12, .context = 8, .layers = 2, .heads = 2, .dim = 32}, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = 1e-2});

@@ -206,7 +206,7 @@ TEST_CASE("train: the same seeds give the same bits") {
     Generator source(4);
     for (int i = 0; i < 400; ++i) ids.push_back(static_cast<std::int64_t>(source.below(9)));
     const auto trained = [&](int threads) {
-        const test::Threads with(threads);
+        const ThreadsGuard with(threads);
         Generator generator(1), batches(2), validation(3);
         GPT model({.vocab = 9, .context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
                   generator);

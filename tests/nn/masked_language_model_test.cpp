@@ -293,7 +293,7 @@ TEST_CASE("MaskedLanguageModel: what it refuses") {
 
 TEST_CASE("MaskedLanguageModel: the same bits with one and two threads, after three steps") {
     const auto parameters_after = [](int threads) {
-        const test::Threads some(threads);
+        const ThreadsGuard some(threads);
         Generator generator(1);
         MaskedLanguageModel model(
             {.vocab = 50, .max_length = 40, .dim = 32, .heads = 4, .layers = 2}, generator);

@@ -25,7 +25,7 @@ inline void randomise(Module& module, double scale = 0.7) {
 inline void check_module_gradients(const Module& module, const std::function<Tensor()>& f,
                                    const Tensors& inputs = {},
                                    const GradcheckOptions& options = {}) {
-    const Threads one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small to share
     NamedTensors leaves = leaves_of(module, inputs);
     for (auto& [name, leaf] : leaves) leaf.clear_grad();
     {

@@ -256,7 +256,7 @@ TEST_CASE("recurrent: dropout between layers alone, in training alone") {
 TEST_CASE("recurrent: the same bits for any number of threads") {
     for (const Cell cell : kCells) {
         const auto bits = [&](int threads) {
-            const test::Threads with(threads);
+            const ThreadsGuard with(threads);
             const auto module =
                 made(cell, {.input = 33, .hidden = 40, .layers = 2, .bidirectional = true});
             Tensor x = random({12, 9, 33}, 1, DType::f32);

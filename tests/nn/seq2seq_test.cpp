@@ -256,7 +256,7 @@ TEST_CASE("Seq2Seq: dropout acts in training alone") {
 }
 
 TEST_CASE("Seq2Seq: learns to turn around what it reads, with each alignment and cell") {
-    const test::Threads one(1);  // too small to share
+    const ThreadsGuard one(1);  // too small to share
     for (const Alignment alignment : kAlignments) {
         CAPTURE(static_cast<int>(alignment));
         Generator generator(1);
@@ -291,7 +291,7 @@ TEST_CASE("Seq2Seq: learns to turn around what it reads, with each alignment and
 
 TEST_CASE("Seq2Seq: the same bits for any number of threads") {
     const auto bits = [](int threads) {
-        const test::Threads with(threads);
+        const ThreadsGuard with(threads);
         Generator generator(1);
         Seq2Seq model({.source_vocab = 20,
                        .target_vocab = 20,

@@ -173,7 +173,7 @@ TEST_CASE("VisionTransformer: what it refuses") {
 
 TEST_CASE("VisionTransformer: the same bits with one and two threads, after three steps") {
     const auto parameters_after = [](int threads) {
-        const test::Threads some(threads);
+        const ThreadsGuard some(threads);
         Generator generator(1);
         VisionTransformer model({.height = 16,
                                  .width = 16,
