@@ -19,6 +19,7 @@ TapeObserver::~TapeObserver() {
 }
 
 void TapeObserver::recorded(const Op&, const Tensors&, const Tensors&) {}
+void TapeObserver::walking(const Op&) {}
 void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
 
 // By index: an observer that runs ops of its own may make further observers.
@@ -26,6 +27,10 @@ void TapeObserver::tell_recorded(const Op& op, const Tensors& inputs, const Tens
     for (std::size_t i = 0; i < observers().size(); ++i) {
         observers()[i]->recorded(op, inputs, outputs);
     }
+}
+
+void TapeObserver::tell_walking(const Op& op) {
+    for (std::size_t i = 0; i < observers().size(); ++i) observers()[i]->walking(op);
 }
 
 void TapeObserver::tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing) {

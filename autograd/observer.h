@@ -1,6 +1,6 @@
 // Who watches the tapes of this thread: told of every operation that is recorded, with its values,
 // and of every rule that has run, with its gradients. The gradient checker finds kinks and wrong
-// rules this way; a test plants wrong rules this way.
+// rules this way; a test plants wrong rules this way; the profiler takes the time this way.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -18,6 +18,9 @@ public:
     /// `op` stands on the tape. Inputs that record() was given undefined are undefined here.
     virtual void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
 
+    /// The rule of `op` is about to run.
+    virtual void walking(const Op& op);
+
     /// The rule of `op` made `outgoing`, one gradient per input, of `incoming`, one per output.
     /// What is changed in `outgoing` counts.
     virtual void walked(Op& op, const Tensors& incoming, Tensors& outgoing);
@@ -26,6 +29,7 @@ private:
     friend class Op;
     friend class Tape;
     static void tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
+    static void tell_walking(const Op& op);
     static void tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing);
 };
 

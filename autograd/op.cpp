@@ -35,6 +35,7 @@ Tensor Op::decisions(const Tensors&) const { return {}; }
 
 Tensors Op::walk(const Tensors& grads) {
     const ModulePathGuard path(module_path_);
+    TapeObserver::tell_walking(*this);
     Tensors outgoing = backward(grads);
     if (outgoing.size() != inputs_.size()) {
         fail<AutogradError>("{}: backward gave {} gradients for {} inputs", described(),

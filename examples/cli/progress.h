@@ -11,8 +11,9 @@ namespace tapestry::cli {
 
 class Progress {
 public:
-    /// `steps` in all, `tokens_per_step` for the speed.
-    Progress(std::int64_t steps, std::int64_t tokens_per_step);
+    /// `steps` in all, `tokens_per_step` for the speed, `step_floor`: the seconds that a step's
+    /// arithmetic takes at least.
+    Progress(std::int64_t steps, std::int64_t tokens_per_step, double step_floor);
     ~Progress() { finish(); }  // an error's message has a line of its own
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -23,12 +24,15 @@ public:
 
     /// Over the last steps, evaluations excluded.
     double tokens_per_second() const;
+    /// Of the machine's ceiling: 1 if nothing took time but arithmetic.
+    double share() const { return smoothed_step_ > 0 ? step_floor_ / smoothed_step_ : 0; }
 
 private:
     std::string line(const StepMetrics& metrics) const;
 
     std::int64_t steps_;
     std::int64_t tokens_per_step_;
+    double step_floor_;
     bool terminal_;
     double smoothed_step_ = 0;  // seconds per step, a running mean
     double last_shown_ = -1;

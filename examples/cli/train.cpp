@@ -1,5 +1,6 @@
 // tapestry train: a GPT from a text file, from the beginning or from a model's weights.
 #include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/bench_flops.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
@@ -10,6 +11,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/update.h>
 
 #include <fmt/core.h>
@@ -110,7 +112,9 @@ public:
                         {.lr = s_.schedule.rate, .beta1 = 0.9, .beta2 = s_.beta2});
         s_.schedule.steps = s_.loop.steps;
         s_.loop.schedule = warmup_cosine_schedule(s_.schedule);
-        Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate);
+        step_floor_ = step_flops(s_.model, s_.batch * s_.loop.accumulate) / measure_flops();
+        Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate,
+                          step_floor_);
         catch_interrupts();
         const TrainCallbacks callbacks{
             .loss =
@@ -170,6 +174,7 @@ private:
 
     bool report(const StepMetrics& m, Progress& progress) {
         progress.show(m);
+        step_seconds_ += m.step_seconds;
         nlohmann::ordered_json json{{"step", m.step},
                                     {"loss", m.loss},
                                     {"lr", m.lr},
@@ -203,11 +208,13 @@ private:
         save(last_);
         const double tokens = static_cast<double>(done * s_.batch * s_.model.context) *
                               static_cast<double>(s_.loop.accumulate);
+        const double share = static_cast<double>(done) * step_floor_ / step_seconds_;
         nlohmann::ordered_json end{{"event", "end"},
                                    {"step", done},
                                    {"loss", last_.loss},
                                    {"seconds", last_.seconds},
                                    {"tokens_per_s", tokens / last_.seconds},
+                                   {"share", share},
                                    {"interrupted", interrupted()}};
         if (last_val_loss_) end["val_loss"] = *last_val_loss_;
         metrics_->write(end);
@@ -216,8 +223,10 @@ private:
         }
         const std::string val =
             last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
-        fmt::print("{} steps in {} ({:.0f} tokens/s): loss {:.4f}, validation loss {}\n", done,
-                   clock_text(last_.seconds), tokens / last_.seconds, last_.loss, val);
+        const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the ceiling",
+                                              tokens / last_.seconds, 100 * share);
+        fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", done,
+                   clock_text(last_.seconds), speed, last_.loss, val);
         fmt::print("saved in {}\n", s_.out);
         return interrupted() ? kInterrupted : kSuccess;
     }
@@ -246,6 +255,8 @@ private:
     std::unique_ptr<GPT> model_;
     std::unique_ptr<MetricsFile> metrics_;
     bool saved_ = false;
+    double step_floor_ = 0;    // seconds that the arithmetic of a step takes at least
+    double step_seconds_ = 0;  // of all steps, evaluations excluded
     StepMetrics last_;
     std::optional<double> last_val_loss_;
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
+#include <tapestry/ops/kernels/ceiling.h>
 #include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/matmul.h>
@@ -26,6 +27,7 @@ struct Table {
     Norm<T> norm;
     CrossEntropy<T> cross_entropy;
     Update<T> update;
+    Ceiling<T> ceiling;
 };
 
 template <class T, class F>
@@ -38,6 +40,7 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.norm);
     f(table.cross_entropy);
     f(table.update);
+    f(table.ceiling);
 }
 
 /// The table of current_isa(), T = float or double.

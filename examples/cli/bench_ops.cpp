@@ -1,0 +1,153 @@
+// tapestry bench ops: what a training step of a GPT consists of besides its products. These wait
+// for memory, so bytes are what counts: each number that must be read or written, once.
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/storage.h>
+#include <tapestry/examples/cli/bench.h>
+#include <tapestry/examples/cli/bench_report.h>
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/dropout.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/norm.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/softmax.h>
+#include <tapestry/ops/update.h>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace tapestry::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchedOp {
+    std::string what;
+    std::function<Tensor()> run;
+    Tensors leaves;  ///< whose gradients backward is to find
+    double forward_bytes = 0;
+    double backward_bytes = 0;  ///< 0: nothing to do
+};
+
+// Rows of a step, their size in bytes beside them: `n` of [rows, dim], `wide` of [rows, 4 dim].
+std::vector<BenchedOp> recorded_ops(const OpsBenchSettings& s, Generator& generator) {
+    const DType dtype = s.type();
+    const auto leaf = [&](const Shape& shape) {
+        return randn(shape, generator, dtype).set_requires_grad();
+    };
+    const Tensor x = leaf({s.rows, s.dim}), y = leaf({s.rows, s.dim});
+    const Tensor hidden = leaf({s.rows, 4 * s.dim});
+    const Tensor weight = leaf({s.dim}), bias = leaf({s.dim});
+    const Tensor table = leaf({s.vocab, s.dim}), logits = leaf({s.rows, s.vocab});
+    const Tensor ids = randint(0, s.vocab, {s.rows}, generator);
+    const auto size = [](const Tensor& t) { return static_cast<double>(t.bytes()); };
+    const double n = size(x), wide = size(hidden);
+    const std::string rows = fmt::format("[{}, {}]", s.rows, s.dim);
+    const std::string wide_rows = fmt::format("[{}, {}]", s.rows, 4 * s.dim);
+    return {
+        {"copy " + rows, [=] { return x.clone(); }, {}, 2 * n, 0},
+        {"add " + rows, [=] { return x + y; }, {x, y}, 3 * n, 0},
+        {"sum over rows " + wide_rows, [=] { return sum(hidden, {0}); }, {}, wide, 0},
+        {"gelu " + wide_rows, [=] { return gelu(hidden); }, {hidden}, 2 * wide, 3 * wide},
+        {"layer_norm " + rows,
+         [=] { return layer_norm(x, weight, bias); },
+         {x, weight, bias},
+         2 * n,
+         3 * n},
+        {"softmax " + rows, [=] { return softmax(x); }, {x}, 2 * n, 3 * n},
+        {"dropout " + rows,
+         [=, &generator] { return dropout(x, 0.1, true, generator); },
+         {x},
+         2 * n,
+         2 * n},
+        {fmt::format("embedding [{}, {}], {} ids", s.vocab, s.dim, s.rows),
+         [=] { return embedding(table, ids); },
+         {table},
+         2 * n + size(ids),
+         n + size(ids) + size(table)},
+        {fmt::format("cross_entropy [{}, {}]", s.rows, s.vocab),
+         [=] { return cross_entropy(logits, ids); },
+         {logits},
+         size(logits) + size(ids),
+         2 * size(logits) + size(ids)},
+    };
+}
+
+void measure(const BenchedOp& op, double seconds, const std::function<void(Measurement)>& add) {
+    const auto with_peak = [&](Measurement m) {
+        m.peak_bytes = memory_statistics().peak;
+        add(std::move(m));
+    };
+    reset_peak_memory();
+    with_peak(
+        {.what = op.what, .times = timed(seconds, [&] { op.run(); }), .bytes = op.forward_bytes});
+    if (op.backward_bytes == 0) return;
+    Generator generator(2);
+    const Tensor like = op.run();
+    const Tensor g = randn(like.shape(), generator, like.dtype());
+    reset_peak_memory();
+    const auto walk = [&] {
+        Tape tape;
+        const Tensor y = op.run();
+        return seconds_of([&] { tape.gradient(y, op.leaves, {.cotangent = g}); });
+    };
+    with_peak({.what = "  backward", .times = repeated(seconds, walk), .bytes = op.backward_bytes});
+}
+
+// The optimiser's, over the weights of one layer: 12 dim^2.
+void measure_updates(const OpsBenchSettings& s, Generator& generator,
+                     const std::function<void(Measurement)>& add) {
+    const Shape shape{12 * s.dim, s.dim};
+    Tensor p = randn(shape, generator, s.type());
+    const Tensor g = randn(shape, generator, s.type());
+    Tensor m = zeros(shape, s.type()), v = zeros(shape, s.type());
+    const auto size = static_cast<double>(p.bytes());
+    const std::string parameters = fmt::format(" [{}, {}]", shape[0], shape[1]);
+    reset_peak_memory();
+    add({.what = "sum_of_squares" + parameters,
+         .times = timed(s.seconds, [&] { sum_of_squares({g}); }),
+         .bytes = size,
+         .peak_bytes = memory_statistics().peak});
+    add({.what = "adamw_update_" + parameters,  // reads p, g, m, v and writes p, m, v
+         .times = timed(s.seconds, [&] { adamw_update_(p, g, m, v, {.lr = 1e-6}); }),
+         .bytes = 7 * size,
+         .peak_bytes = memory_statistics().peak});
+}
+
+}  // namespace
+
+int bench_ops(const OpsBenchSettings& s) {
+    set_num_threads(s.threads);
+    const Ceiling ceiling = measure_ceiling(s.type());
+    if (!s.json) fmt::print("{}\n{}\n", ceiling_text(ceiling, s.type()), measurement_head());
+    Json rows = Json::array();
+    std::string forward;
+    const auto add = [&](Measurement m) {
+        if (!s.json) fmt::print("{}\n", measurement_text(m, ceiling));
+        std::fflush(stdout);
+        const bool backward = m.what == "  backward";
+        if (backward) m.what = forward;
+        forward = m.what;
+        Json row = Json::parse(measurement_json(m, ceiling));
+        row["backward"] = backward;
+        rows.push_back(std::move(row));
+    };
+    Generator generator(1);
+    for (const BenchedOp& op : recorded_ops(s, generator)) measure(op, s.seconds, add);
+    measure_updates(s, generator, add);
+    if (s.json) {
+        const Json json{{"threads", num_threads()},
+                        {"dtype", s.dtype},
+                        {"rows", rows},
+                        {"ceiling", Json::parse(ceiling_json(ceiling, s.type()))}};
+        fmt::print("{}\n", json.dump());
+    }
+    return kSuccess;
+}
+
+}  // namespace tapestry::cli

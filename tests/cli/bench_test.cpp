@@ -1,0 +1,184 @@
+// bench: every part runs small, its JSON has its fields, its shares are shares; and train tells its
+// share, too.
+#include <tapestry/tests/cli/command.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+
+namespace {
+
+Json benched(const Arguments& arguments) {
+    const Place place;
+    const Outcome outcome = place.run(Arguments{"bench"} + arguments + Arguments{"--json"});
+    check_done(outcome);
+    CHECK_EQ(lines_of(outcome.out).size(), 1);
+    return Json::parse(outcome.out);
+}
+
+void check_ceiling(const Json& json, const std::string& dtype = "f32") {
+    const Json& ceiling = json.at("ceiling");
+    CHECK_EQ(ceiling.at("dtype"), dtype);
+    CHECK_EQ(ceiling.at("threads"), 1);
+    CHECK_GT(ceiling.at("gflops").get<double>(), 0);
+    CHECK_GT(ceiling.at("gb_per_s").get<double>(), 0);
+    CHECK_EQ(ceiling.at("levels").back().at("gb_per_s"), ceiling.at("gb_per_s"));
+}
+
+// The machine may have been slower while the ceiling was measured than it is later, not much more.
+void check_share(const Json& share) {
+    CHECK_GT(share.get<double>(), 0);
+    CHECK_LT(share.get<double>(), 1.5);
+}
+
+void check_row(const Json& row) {
+    INFO(row.dump());
+    check_share(row.at("share"));
+    CHECK_GT(row.at("min_ms").get<double>(), 0);
+    CHECK_LE(row.at("min_ms").get<double>(), row.at("median_ms").get<double>());
+    CHECK_GT(row.at("peak_bytes").get<double>(), 0);
+    CHECK_GT(row.at("gb_per_s").get<double>(), 0);
+}
+
+// rate [1e9/s] times time [ms]
+double total(const Json& row, const char* rate) {
+    return row.at(rate).get<double>() * 1e6 * row.at("median_ms").get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("cli bench step: share and ceiling") {
+    const Json json = benched({"step", "--layers", "2", "--heads", "2", "--dim", "16", "--context",
+                               "8", "--batch", "3", "--steps", "3", "--vocab", "30"});
+    check_ceiling(json);
+    check_share(json.at("share"));
+    // B T (72 L d^2 + 6 d V + 6 L d (T + 1))
+    const double flops = 24.0 * (72 * 2 * 256 + 6 * 16 * 30 + 6 * 2 * 16 * 9);
+    CHECK_EQ(total(json, "gflops"), doctest::Approx(flops));
+}
+
+TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
+    const Json square = benched({"gemm", "--seconds", "0", "--dtype", "f64"});
+    check_ceiling(square, "f64");
+    REQUIRE_EQ(square.at("gflops").size(), 6);
+    CHECK_EQ(square.at("gflops")[5].at("n"), 2048);
+    for (const char* form : {"nn", "nt", "tn", "tt"}) {
+        CHECK_GT(square.at("gflops")[0].at(form).get<double>(), 0);
+    }
+    REQUIRE_EQ(square.at("products").size(), 24);
+    for (const Json& row : square.at("products")) check_row(row);
+    const Json& second = square.at("products")[1];
+    CHECK_EQ(second.at("form"), "NT");
+    CHECK_EQ(total(second, "gflops"), doctest::Approx(2.0 * 64 * 64 * 64));
+    CHECK_EQ(total(second, "gb_per_s"), doctest::Approx(8.0 * 3 * 64 * 64));
+
+    const Json model = benched({"gemm", "--seconds", "0", "--model"});
+    check_ceiling(model);
+    REQUIRE_EQ(model.at("products").size(), 48);
+    bool found = false;
+    for (const Json& row : model.at("products")) {
+        check_row(row);
+        const double flops =
+            2.0 * row.at("m").get<double>() * row.at("n").get<double>() * row.at("k").get<double>();
+        CHECK_EQ(total(row, "gflops"), doctest::Approx(flops));
+        found = found || row.at("what") == "up dW, TN 1536 x 384 x 4096";
+    }
+    CHECK(found);
+    CHECK_FALSE(model.contains("gflops"));
+}
+
+TEST_CASE("cli bench attention: work as far as it is needed") {
+    const Arguments small{"attention", "--batch",   "2", "--heads",    "3", "--context",
+                          "20",        "--seconds", "0", "--head-dim", "8"};
+    const Json causal = benched(small);
+    check_ceiling(causal);
+    REQUIRE_EQ(causal.at("rows").size(), 2);
+    for (const Json& row : causal.at("rows")) check_row(row);
+    CHECK_EQ(causal.at("rows")[0].at("what"), "forward");
+    CHECK_EQ(total(causal.at("rows")[0], "gflops"), doctest::Approx(4.0 * 210 * 8 * 6));
+    CHECK_EQ(total(causal.at("rows")[1], "gflops"), doctest::Approx(12.0 * 210 * 8 * 6));
+    const Json full = benched(small + Arguments{"--no-causal"});
+    CHECK_EQ(total(full.at("rows")[0], "gflops"), doctest::Approx(4.0 * 400 * 8 * 6));
+}
+
+TEST_CASE("cli bench ops: forward and backward of each") {
+    const Json json = benched({"ops", "--rows", "64", "--dim", "16", "--seconds", "0"});
+    check_ceiling(json);
+    std::vector<std::string> both;
+    double gelu_back = 0;
+    for (const Json& row : json.at("rows")) {
+        check_row(row);
+        const auto what = row.at("what").get<std::string>();
+        if (row.at("backward").get<bool>()) both.push_back(what.substr(0, what.find(' ')));
+        if (both.size() == 1 && gelu_back == 0) gelu_back = total(row, "gb_per_s");
+    }
+    CHECK_EQ(both, std::vector<std::string>{"gelu", "layer_norm", "softmax", "dropout", "embedding",
+                                            "cross_entropy"});
+    CHECK_EQ(gelu_back, doctest::Approx(12.0 * 64 * 64));  // g and x read, dx written
+    CHECK_EQ(json.at("rows").back().at("what"), "adamw_update_ [192, 16]");
+}
+
+TEST_CASE("cli bench sample: every weight once per token") {
+    const Json json = benched({"sample", "--layers", "1", "--heads", "2", "--dim", "16",
+                               "--context", "16", "--tokens", "8"});
+    check_ceiling(json);
+    check_share(json.at("share"));
+    CHECK_EQ(json.at("same_tokens"), true);
+    // 12 d^2 + 13 d in a layer, the last norm, and the head's [vocab, d], which is the embedding.
+    const double weights = 12 * 256 + 13 * 16 + 2 * 16 + 65 * 16;
+    CHECK_EQ(total(json, "gb_per_s"), doctest::Approx(4 * weights));
+    CHECK_EQ(json.at("share").get<double>() * json.at("reading_gb_per_s").get<double>(),
+             doctest::Approx(json.at("gb_per_s").get<double>()));
+    CHECK_GT(json.at("tokens_per_s_without_cache").get<double>(), 0);
+    CHECK_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
+}
+
+TEST_CASE("cli bench: text for people, the ceiling first") {
+    const Place place;
+    const std::vector<Arguments> all{
+        {"step", "--layers", "1", "--dim", "16", "--steps", "2", "--batch", "1"},
+        {"attention", "--context", "8", "--seconds", "0"},
+        {"ops", "--rows", "8", "--dim", "8", "--seconds", "0"},
+        {"sample", "--layers", "1", "--dim", "16", "--context", "8", "--tokens", "2"}};
+    for (const Arguments& part : all) {
+        const Outcome outcome = place.run(Arguments{"bench"} + part);
+        check_done(outcome);
+        CHECK(outcome.out.starts_with("ceiling: "));
+        CHECK(outcome.out.find('%') != std::string::npos);
+    }
+    const std::string step = place.run(Arguments{"bench"} + all[0]).out;
+    CHECK(step.find(" of the ceiling), ") != std::string::npos);
+    CHECK(step.find("MB at the peak\n") != std::string::npos);
+}
+
+TEST_CASE("cli bench: what makes no sense is refused") {
+    const Place place;
+    const auto refused = [&](const Arguments& arguments, const std::string& words) {
+        const Outcome outcome = place.run(Arguments{"bench"} + arguments);
+        check_refused(outcome, words);
+        CHECK_EQ(outcome.out, "");
+    };
+    refused({"gemm", "--dtype", "f16"}, "--dtype: f16 not in {f32,f64}");
+    refused({"gemm", "--seconds", "nan"}, "--seconds: nan is not a number from 0 to 60");
+    refused({"attention", "--heads", "0"}, "--heads: Value 0 not in range 1 to 1000000000");
+    refused({"ops", "--rows", "x"}, "--rows");
+    refused({"attention", "--threads", "0"}, "--threads: Value 0 not in range 1 to 1024");
+    refused({"everything"}, "The following argument was not expected: everything");
+}
+
+TEST_CASE("cli train: the share of the ceiling, beside tokens/s and in the last metrics") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const Outcome outcome = place.run(tiny_training());
+    check_done(outcome);
+    const auto lines = lines_of(outcome.out);
+    REQUIRE_GE(lines.size(), 2);
+    const std::string& end = lines[lines.size() - 2];
+    CHECK(end.starts_with("20 steps in 0:0"));
+    CHECK(end.find(" tokens/s, ") != std::string::npos);
+    CHECK(end.find("% of the ceiling): loss ") != std::string::npos);
+    CHECK(outcome.out.find("% of the ceiling  0:0") != std::string::npos);  // and what is left
+    const auto metrics = lines_of(slurp(place / "m" / "metrics.jsonl"));
+    check_share(Json::parse(metrics.back()).at("share"));
+}
