@@ -26,8 +26,10 @@ function(tapestry_add_kernels target)
     # xsimd is renamed per ISA: of an inline function compiled for AVX-512 and for the baseline the
     # linker keeps one copy, and it could be the wrong one.
     target_compile_definitions(${objects} PRIVATE TAPESTRY_ISA_NAME=${isa} xsimd=xsimd_${isa})
-    # Contraction to fused multiply-add is what the ISA's own code does anyway (simd.h: fma).
-    target_compile_options(${objects} PRIVATE ${TAPESTRY_FLAGS_${isa}} -ffp-contract=fast)
+    target_compile_options(${objects} PRIVATE ${TAPESTRY_FLAGS_${isa}})
+    # Contraction to fused multiply-add is what the ISA's own code does anyway (simd.h: fma). Said of
+    # the sources, for these options come last, behind the -ffp-contract=off of tapestry_build_flags.
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
     target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_xsimd)
     if(isa STREQUAL avx512 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # GCC 12's own headers warn: _mm512_undefined_ps is written as `__m512 y = y` (GCC bug 105593).

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 
 namespace tapestry {
 namespace {
@@ -38,31 +37,6 @@ int num_threads() { return threads().load(std::memory_order_relaxed); }
 void set_num_threads(int n) {
     require(n >= 1 && n <= kMaxThreads, "set_num_threads: {} is not from 1 to {}", n, kMaxThreads);
     threads().store(n, std::memory_order_relaxed);
-}
-
-void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
-    const int team = static_cast<int>(std::min<std::int64_t>(chunks, num_threads()));
-    if (team <= 1 || omp_in_parallel() != 0) {
-        for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(context, chunk);
-        return;
-    }
-    // An exception may not leave an OpenMP region. Of several, the lowest chunk's is thrown again,
-    // as it would be without threads.
-    std::exception_ptr error;
-    std::int64_t error_chunk = chunks;
-#pragma omp parallel for num_threads(team) schedule(dynamic, 1)
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        try {
-            f(context, chunk);
-        } catch (...) {
-#pragma omp critical(tapestry_parallel_error)
-            if (chunk < error_chunk) {
-                error = std::current_exception();
-                error_chunk = chunk;
-            }
-        }
-    }
-    if (error) std::rethrow_exception(error);
 }
 
 }  // namespace tapestry

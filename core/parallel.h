@@ -5,6 +5,8 @@
 // one thread and with sixteen.
 #pragma once
 
+#include <tapestry/core/team.h>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -28,14 +30,9 @@ private:
     int before_;
 };
 
-namespace detail {
-using ChunkFunction = void (*)(void* context, std::int64_t chunk);
-/// Calls f(context, 0 .. chunks - 1), each once, in any order, on up to num_threads() threads.
-/// Runs serially inside another parallel_chunks. An exception thrown by f is thrown again here.
-void parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context);
-}  // namespace detail
-
-/// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done.
+/// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done. Runs
+/// serially inside another such loop. What f throws is thrown again: of several, the lowest
+/// chunk's.
 template <class F>
 void parallel_for_chunks(std::int64_t chunks, F&& f) {
     if (chunks <= 1) {

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/team.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
@@ -38,11 +39,8 @@ double accumulate_gradients_of(const std::function<Tensor()>& loss_of_batch, std
     return total / static_cast<double>(batches);
 }
 
-}  // namespace
-
-std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
-                   const TrainCallbacks& callbacks) {
-    check(options, callbacks);
+std::int64_t take_steps(Optimizer& optimizer, const TrainOptions& options,
+                        const TrainCallbacks& callbacks) {
     const auto start = Clock::now();
     const Tensors parameters = optimizer.parameters();
     for (std::int64_t step = 0; step < options.steps; ++step) {
@@ -67,6 +65,16 @@ std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
         if (callbacks.report && !callbacks.report(metrics)) return step + 1;
     }
     return options.steps;
+}
+
+}  // namespace
+
+std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
+                   const TrainCallbacks& callbacks) {
+    check(options, callbacks);
+    std::int64_t steps = 0;
+    Team::run([&] { steps = take_steps(optimizer, options, callbacks); });
+    return steps;
 }
 
 }  // namespace tapestry

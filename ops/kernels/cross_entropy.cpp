@@ -45,7 +45,11 @@ void backward(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale, con
         for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
             part.put(to + i, (exp(part.get(x + i) - shift) - spread) * times);
         });
-        to[rows.target[r]] -= factor * (T(1) - rows.smoothing);
+        // Once more for the target, whole: a difference of two products would leave roundoff where
+        // the gradient is 0.
+        const std::int64_t hit = rows.target[r];
+        const Batch<T> rest(T(1) - rows.smoothing);
+        to[hit] = ((exp(Batch<T>(x[hit]) - shift) - spread - rest) * times).get(0);
     }
 }
 

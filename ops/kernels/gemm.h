@@ -15,17 +15,22 @@
 //              the 64 L2 delivers; and the chunk's rows of A, 384 KiB, read again for each panel.
 //              Half of the 1 MiB that AVX-512 cores have; where L2 is smaller, tiles are narrower
 //              (the panel is 32 KiB on AVX2) and L3 delivers A in time.
-//   L3         the packed block of B, <= 4 MiB of floats, read once per chunk row.
+//   L3         the block of B, <= 4 MiB of floats, read once per row of chunks.
 //
 // A long k is what pays for the traffic of C (once in and out per block of k); a wide chunk for
 // that of A, a high one for that of B. Measured at 2048^3, one thread of Zen 5, against a ceiling
 // of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives 238; with 192 x 512 chunks
 // instead of 96 x 256, 246.
 //
-// A row or a few go another way: gemm_few_rows.h. Otherwise B is packed: it costs 2% at 64 rows of
-// A (9% where it is transposed on the way), settles transposition and ragged edges (padded with
-// zeros) at once, and lets the tile read it in one stream. A is read in place, one number at a
-// time, so its strides hardly matter; but see read_a.
+// A row or a few go another way: gemm_few_rows.h. Otherwise B is packed, which settles
+// transposition and ragged edges (padded with zeros) and lets the tile read it in one stream,
+// unless B is as the tile likes it already: whole vectors in rows near each other
+// (reads_b_in_place).
+//
+// A is read in place, one number at a time, so its strides hardly matter (but see copies_a). What
+// does matter is that nobody has read it yet: in a training step A comes from the L3 cache, and a
+// tile would wait for it row by row. So each tile of the first panel asks for the rows of the next
+// (gemm_ahead.h): 768 x 128 x 384 went from 79% to 93% of the ceiling of a Zen 4 core.
 //
 // What an element's bits depend on: the sums over each block of k run in the order of k, whatever
 // tile or chunk the element falls in, and blocks are added in order. The number of threads, and
@@ -33,6 +38,7 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/ops/kernels/gemm_ahead.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
@@ -46,28 +52,13 @@ inline constexpr std::int64_t kChunkColumns = 512;
 template <class T>
 inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 
-inline constexpr std::int64_t kCopiedRows = 64;
-
-/// Multiply-adds below which one thread works alone: 10^6 take it 8 microseconds. A second thread
-/// pays from 0.3 * 10^6 on an idle machine (1.4 times as fast at 10^6), on a busy one from 2 *
-/// 10^6.
-inline constexpr std::int64_t kParallelWork = 1'000'000;
+/// Multiply-adds below which one thread works alone: 3 * 10^5 take it 3 microseconds on Zen 4.
+inline constexpr std::int64_t kParallelWork = 300'000;
 /// Elements of B below which packing is not worth waking the threads for.
 inline constexpr std::int64_t kParallelPack = 32'768;
-/// Chunks to share among threads, where rows and columns are enough.
-inline constexpr std::int64_t kParallelChunks = 16;
-
-constexpr std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
-
-constexpr std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
-/// `total` things in `parts` runs whose lengths differ by one at most: 513 is 257 + 256, not 512
-/// and a runt that costs a pass over C.
-struct Cut {
-    std::int64_t total = 0, parts = 1;
-    std::int64_t begin(std::int64_t part) const { return total * part / parts; }
-    std::int64_t size(std::int64_t part) const { return begin(part + 1) - begin(part); }
-};
+/// Chunks for each thread, where rows and columns are enough: one that is late then costs an
+/// eighth. Fewer are larger, and B comes from the L3 cache once for each.
+inline constexpr std::int64_t kChunksPerThread = 4;
 
 /// One pass of the outer loops: a block of B, and how C is cut meanwhile.
 template <class T>
@@ -75,9 +66,10 @@ struct Pass {
     const GemmArguments<T>& g;
     std::int64_t k = 0, depth = 0;       // rows of B: k .. k + depth
     std::int64_t column = 0, width = 0;  // columns of B and C: column .. column + width
-    T* packed = nullptr;
-    Cut panels{};        // the vectors the width takes, into panels
-    Cut chunk_rows{};    // the rows of C, into chunks
+    const T* packed = nullptr;           // null: B is read in place
+    Cut panels{};                        // the vectors the width takes, into panels
+    std::int64_t tile_height = 1;
+    Cut chunk_tiles{};   // the rows of C, counted in tiles, into chunks
     Cut chunk_panels{};  // the panels, into chunks
 };
 
@@ -91,13 +83,23 @@ inline Scratch& scratch_for_b() {
     return scratch;
 }
 
+/// Can the tile read B where it is? Its rows must be whole vectors and near each other. For very
+/// many rows of A packing pays all the same, unless half of L2 holds a block of B.
 template <class T>
-void pack_panel(const Pass<T>& pass, std::int64_t panel) {
+bool reads_b_in_place(const GemmArguments<T>& g) {
+    constexpr std::int64_t kNearBytes = 2048, kBlockBytes = 512 * 1024, kVeryMany = 1024;
+    const std::int64_t row_bytes = g.b_row * static_cast<std::int64_t>(sizeof(T));
+    return g.b_col == 1 && g.n % kLanes<T> == 0 && row_bytes <= kNearBytes &&
+           (g.m < kVeryMany || row_bytes * smaller(g.k, kBlockK) <= kBlockBytes);
+}
+
+template <class T>
+void pack_panel(const Pass<T>& pass, T* packed, std::int64_t panel) {
     const GemmArguments<T>& g = pass.g;
     const std::int64_t first = pass.panels.begin(panel) * kLanes<T>;
     const std::int64_t padded = pass.panels.size(panel) * kLanes<T>;
     const std::int64_t width = smaller(padded, pass.width - first);
-    T* const to = pass.packed + first * pass.depth;
+    T* const to = packed + first * pass.depth;
     copy_block(g.b + pass.k * g.b_row + (pass.column + first) * g.b_col, g.b_row, g.b_col, to,
                padded, pass.depth, width);
     if (width == padded) return;
@@ -106,41 +108,52 @@ void pack_panel(const Pass<T>& pass, std::int64_t panel) {
     }
 }
 
-/// Is each step of k in A on another page, as in W' = Y^T X? Then all fall into a few sets of the
-/// cache: AVX2 makes 175 of 265 GFLOP/s at 1024^3, and 240 with the block copied together. The
-/// copy is repaid by the columns that use it.
+/// Is each step of k in A on another page, as in W' = Y^T X, and read again for many panels? Then
+/// all fall into a few sets of the cache: AVX2 makes 175 of 265 GFLOP/s at 1024^3, and 240 with the
+/// block copied together.
 template <class T>
-bool copies_a(const GemmArguments<T>& g, std::int64_t width) {
-    constexpr std::int64_t kFarBytes = 2048, kEnoughColumns = 256;
-    return g.a_col >= kFarBytes / static_cast<std::int64_t>(sizeof(T)) && width >= kEnoughColumns;
+bool copies_a(const GemmArguments<T>& g, std::int64_t panels) {
+    constexpr std::int64_t kFarBytes = 2048, kManyPanels = 16;
+    return g.a_col * static_cast<std::int64_t>(sizeof(T)) >= kFarBytes && panels >= kManyPanels;
 }
 
-/// Points the tile at `rows` rows of A: in place, as a rule, for a copy costs more than it saves.
+/// Points the tile at the rows of A from `row` on.
 template <class T>
-void read_a(const Pass<T>& pass, std::int64_t row, std::int64_t rows, Tile<T>& tile) {
+void read_a(const Pass<T>& pass, std::int64_t row, const Tiles& tiles, Tile<T>& tile) {
     const GemmArguments<T>& g = pass.g;
     tile.a = g.a + row * g.a_row + pass.k * g.a_col;
     tile.a_row = g.a_row;
     tile.a_col = g.a_col;
-    if (!copies_a(g, pass.width)) return;
-    T* const to = scratch_for_a().template take<T>(rows * pass.depth);
-    copy_block(tile.a, g.a_col, g.a_row, to, rows, pass.depth, rows);
+    if (!copies_a(g, pass.chunk_panels.size(0))) return;
+    T* const to = scratch_for_a().template take<T>(tiles.rows * pass.depth);
+    copy_block(tile.a, g.a_col, g.a_row, to, tiles.rows, pass.depth, tiles.rows);
     tile.a = to;
     tile.a_row = 1;
-    tile.a_col = rows;
+    tile.a_col = tiles.rows;
+}
+
+/// Points the tile at the panel of B that begins `first` columns into the pass.
+template <class T>
+void read_b(const Pass<T>& pass, std::int64_t first, std::int64_t vectors, Tile<T>& tile) {
+    if (pass.packed == nullptr) {
+        tile.b = pass.g.b + pass.k * pass.g.b_row + pass.column + first;
+        tile.b_row = pass.g.b_row;
+    } else {
+        tile.b = pass.packed + first * pass.depth;
+        tile.b_row = vectors * kLanes<T>;
+    }
 }
 
 template <class T, int Vectors = kTileVectors>
-void multiply_panel(std::int64_t vectors, std::int64_t rows, Tile<T> tile) {
+void multiply_panel(std::int64_t vectors, const Tiles& tiles, Tile<T> tile, const Ahead<T>& ahead) {
     if constexpr (Vectors > 1) {
-        if (vectors < Vectors) return multiply_panel<T, Vectors - 1>(vectors, rows, tile);
+        if (vectors < Vectors) return multiply_panel<T, Vectors - 1>(vectors, tiles, tile, ahead);
     }
-    const Cut tiles{rows, divide_up(rows, tile_rows(Vectors))};
-    for (std::int64_t i = 0; i < tiles.parts; ++i) {
-        const std::int64_t size = tiles.size(i);
-        multiply_tile_of<T, Vectors>(size, tile);
-        tile.a += size * tile.a_row;
-        tile.c += size * tile.c_row;
+    for (std::int64_t i = 0; i < tiles.count(); ++i) {
+        tile.fetch = ahead.during(i, tiles.height, tile.k);
+        multiply_tile_of<T, Vectors>(tiles.size(i), tile);
+        tile.a += tiles.height * tile.a_row;
+        tile.c += tiles.height * tile.c_row;
     }
 }
 
@@ -149,37 +162,41 @@ void multiply_chunk(const Pass<T>& pass, std::int64_t chunk) {
     const GemmArguments<T>& g = pass.g;
     const std::int64_t down = chunk / pass.chunk_panels.parts;
     const std::int64_t across = chunk % pass.chunk_panels.parts;
-    const std::int64_t row = pass.chunk_rows.begin(down), rows = pass.chunk_rows.size(down);
+    const std::int64_t row = pass.chunk_tiles.begin(down) * pass.tile_height;
+    const std::int64_t end = smaller(g.m, pass.chunk_tiles.begin(down + 1) * pass.tile_height);
+    const Tiles tiles{end - row, pass.tile_height};
     Tile<T> tile;
     tile.k = pass.depth;
     tile.c_row = g.c_row;
     tile.accumulate = g.accumulate || pass.k > 0;
-    read_a(pass, row, rows, tile);
-    const std::int64_t end = pass.chunk_panels.begin(across + 1);
-    for (std::int64_t panel = pass.chunk_panels.begin(across); panel < end; ++panel) {
+    read_a(pass, row, tiles, tile);
+    Ahead<T> ahead(tile);
+    const std::int64_t last_panel = pass.chunk_panels.begin(across + 1);
+    for (std::int64_t panel = pass.chunk_panels.begin(across); panel < last_panel; ++panel) {
         const std::int64_t vectors = pass.panels.size(panel);
         const std::int64_t first = pass.panels.begin(panel) * kLanes<T>;
         const std::int64_t last = first + (vectors - 1) * kLanes<T>;
-        tile.b = pass.packed + first * pass.depth;
+        read_b(pass, first, vectors, tile);
         tile.c = g.c + row * g.c_row + pass.column + first;
         if (g.bias != nullptr && pass.k == 0) tile.bias = g.bias + pass.column + first;
         tile.last_lanes = smaller(pass.width - last, kLanes<T>);
-        multiply_panel(vectors, rows, tile);
+        multiply_panel(vectors, tiles, tile, ahead);
+        ahead = {};
     }
 }
 
 /// Chunks as large as the caches like them, halved while the threads could do with more: along m,
-/// for no column of B need then be fetched twice by a core, down to 16 rows; then along n. Where A
-/// is copied, each row of it once: chunks as wide as the pass, and of 64 rows at least.
+/// for no column of B need then be fetched twice by a core, down to two tiles; then along n.
 template <class T>
 void cut_into_chunks(std::int64_t wanted, Pass<T>& pass) {
-    const std::int64_t rows = pass.g.m, panels = pass.panels.parts;
-    const bool once = copies_a(pass.g, pass.width) && rows >= kCopiedRows * wanted / 2;
-    std::int64_t down = divide_up(rows, once ? kCopiedRows : kChunkRows<T>);
-    std::int64_t across = once ? 1 : smaller(divide_up(pass.width, kChunkColumns), panels);
-    while (!once && down * across < wanted && rows >= 32 * down) down *= 2;
-    while (!once && down * across < wanted && panels >= 2 * across) across *= 2;
-    pass.chunk_rows = {rows, down};
+    const std::int64_t panels = pass.panels.parts;
+    pass.tile_height = tile_rows(static_cast<int>(divide_up(pass.panels.total, panels)));
+    const std::int64_t tiles = divide_up(pass.g.m, pass.tile_height);
+    std::int64_t down = divide_up(pass.g.m, kChunkRows<T>);
+    std::int64_t across = smaller(divide_up(pass.width, kChunkColumns), panels);
+    while (down * across < wanted && tiles >= 4 * down) down *= 2;
+    while (down * across < wanted && panels >= 2 * across) across *= 2;
+    pass.chunk_tiles = {tiles, down};
     pass.chunk_panels = {panels, across};
 }
 
@@ -193,6 +210,19 @@ void gemm_of_empty_sums(const GemmArguments<T>& g) {
             c = (g.accumulate ? c : T(0)) + (g.bias != nullptr ? g.bias[j] : T(0));
         }
     }
+}
+
+template <class T, class Loop>
+void pack_b(Pass<T>& pass, const Loop& loop) {
+    const std::int64_t elements = pass.panels.total * kLanes<T> * pass.depth;
+    T* const to = scratch_for_b().template take<T>(elements);
+    const auto pack = [&pass, to](std::int64_t panel) { pack_panel(pass, to, panel); };
+    if (elements >= kParallelPack) {
+        loop(pass.panels.parts, pack);
+    } else {
+        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
+    }
+    pass.packed = to;
 }
 
 /// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
@@ -211,14 +241,8 @@ void gemm_in_blocks(const GemmArguments<T>& g, std::int64_t wanted_chunks, const
         for (std::int64_t i = 0; i < depths.parts; ++i) {
             pass.k = depths.begin(i);
             pass.depth = depths.size(i);
-            pass.packed = scratch_for_b().template take<T>(widths.size(j) * kLanes<T> * pass.depth);
-            const auto pack = [&pass](std::int64_t panel) { pack_panel(pass, panel); };
-            if (pass.width * pass.depth < kParallelPack) {
-                for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
-            } else {
-                loop(pass.panels.parts, pack);
-            }
-            loop(pass.chunk_rows.parts * pass.chunk_panels.parts,
+            if (!reads_b_in_place(g)) pack_b(pass, loop);
+            loop(pass.chunk_tiles.parts * pass.chunk_panels.parts,
                  [&pass](std::int64_t chunk) { multiply_chunk(pass, chunk); });
         }
     }
@@ -242,7 +266,7 @@ void gemm(const GemmArguments<T>& g) {
     if (!worth_it) return gemm_serial(g);
     const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
     if (few) return gemm_of_few_rows(g, loop);
-    gemm_in_blocks(g, kParallelChunks, loop);
+    gemm_in_blocks(g, kChunksPerThread * num_threads(), loop);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

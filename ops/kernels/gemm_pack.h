@@ -95,6 +95,18 @@ inline void copy_block(const T* from, std::int64_t from_row, std::int64_t from_c
     }
 }
 
+constexpr std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? x : y; }
+
+constexpr std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+/// `total` things in `parts` runs whose lengths differ by one at most: 513 is 257 + 256, not 512
+/// and a runt that costs a pass over C.
+struct Cut {
+    std::int64_t total = 0, parts = 1;
+    std::int64_t begin(std::int64_t part) const { return total * part / parts; }
+    std::int64_t size(std::int64_t part) const { return begin(part + 1) - begin(part); }
+};
+
 /// Memory of one thread, kept from product to product and replaced when a larger one comes.
 class Scratch {
 public:

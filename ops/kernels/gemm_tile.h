@@ -35,13 +35,27 @@ constexpr int tile_rows(int vectors) {
     return rows < 8 ? rows : 8;
 }
 
-/// A tile of C and what it is the product of: `k` columns of A, `k` packed rows of a panel of B.
+/// Elements in a line of the cache.
+template <class T>
+inline constexpr std::int64_t kLine = 64 / sizeof(T);
+
+/// What to ask of the memory meanwhile: each kLine<T> steps of k, a line at each of as many rows as
+/// the tile has.
+template <class T>
+struct Fetch {
+    const T* at = nullptr;  // null: nothing
+    std::int64_t row = 0, step = 0;
+};
+
+/// A tile of C and what it is the product of: `k` columns of A, `k` rows of a panel of B.
 template <class T>
 struct Tile {
     std::int64_t k = 0;
     const T* a = nullptr;
     std::int64_t a_row = 0, a_col = 0;
+    Fetch<T> fetch{};
     const T* b = nullptr;
+    std::int64_t b_row = 0;
     T* c = nullptr;
     std::int64_t c_row = 0;
     const T* bias = nullptr;
@@ -70,7 +84,6 @@ inline void store_row(const Tile<T>& t, int i, const Batch<T> (&sum)[Vectors]) {
 
 template <class T, int Vectors, int Rows>
 void multiply_tile(const Tile<T>& t) {
-    constexpr std::int64_t kWidth = Vectors * kLanes<T>;
     Batch<T> sum[Rows][Vectors];
     const T* a[Rows];
 #pragma GCC unroll 8
@@ -84,17 +97,25 @@ void multiply_tile(const Tile<T>& t) {
             __builtin_prefetch(t.c + i * t.c_row + v * kLanes<T>, 1);
         }
     }
-    const T* const end = t.b + t.k * kWidth;
-    std::int64_t column = 0;
-    for (const T* b = t.b; b != end; b += kWidth, column += t.a_col) {
-        Batch<T> row[Vectors];
-#pragma GCC unroll 4
-        for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kLanes<T>);
+    const T* fetched = t.fetch.at;
+    const T* b = t.b;
+    for (std::int64_t k = 0, column = 0; k < t.k;) {
+        if (fetched != nullptr) {
 #pragma GCC unroll 8
-        for (int i = 0; i < Rows; ++i) {
-            const Batch<T> x(a[i][column]);
+            for (int i = 0; i < Rows; ++i) __builtin_prefetch(fetched + i * t.fetch.row);
+            fetched += t.fetch.step;
+        }
+        const std::int64_t end = t.k - k < kLine<T> ? t.k : k + kLine<T>;
+        for (; k < end; ++k, b += t.b_row, column += t.a_col) {
+            Batch<T> row[Vectors];
 #pragma GCC unroll 4
-            for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(x, row[v], sum[i][v]);
+            for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kLanes<T>);
+#pragma GCC unroll 8
+            for (int i = 0; i < Rows; ++i) {
+                const Batch<T> x(a[i][column]);
+#pragma GCC unroll 4
+                for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(x, row[v], sum[i][v]);
+            }
         }
     }
 #pragma GCC unroll 8

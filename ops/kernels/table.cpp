@@ -1,8 +1,6 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/ops/kernels/table.h>
 
-#include <array>
-
 // What the per-ISA objects define; see NAME.cpp and cmake/kernels.cmake.
 namespace tapestry::kernels {
 namespace baseline {
@@ -24,30 +22,43 @@ void install(Family& kernels);
 
 namespace {
 
-template <class T>
-std::array<Table<T>, 4> all_tables() {
-    std::array<Table<T>, 4> tables{};
-    const auto fill = [&tables](Isa isa, auto install) {
-        for_each_family(tables[static_cast<std::size_t>(isa)], install);
-    };
-#if defined(__aarch64__)
-    fill(Isa::neon, [](auto& family) { neon::install(family); });
-#else
-    fill(Isa::baseline, [](auto& family) { baseline::install(family); });
-#endif
-#if defined(__x86_64__)
-    fill(Isa::avx2, [](auto& family) { avx2::install(family); });
-    fill(Isa::avx512, [](auto& family) { avx512::install(family); });
-#endif
-    return tables;
+template <class T, class F>
+Table<T> filled(const F& install) {
+    Table<T> table{};
+    for_each_family(table, install);
+    return table;
 }
 
 }  // namespace
 
+// A table is filled when its instruction set is first the current one, hence present: `install` is
+// compiled for that set like all of its file, and compilers use its vectors to store pointers.
 template <class T>
 const Table<T>& table() {
-    static const std::array<Table<T>, 4> tables = all_tables<T>();
-    return tables[static_cast<std::size_t>(current_isa())];
+    switch (current_isa()) {
+#if defined(__x86_64__)
+        case Isa::avx512: {
+            static const Table<T> avx512 = filled<T>([](auto& family) { avx512::install(family); });
+            return avx512;
+        }
+        case Isa::avx2: {
+            static const Table<T> avx2 = filled<T>([](auto& family) { avx2::install(family); });
+            return avx2;
+        }
+#endif
+#if defined(__aarch64__)
+        default: {
+            static const Table<T> neon = filled<T>([](auto& family) { neon::install(family); });
+            return neon;
+        }
+#else
+        default: {
+            static const Table<T> baseline =
+                filled<T>([](auto& family) { baseline::install(family); });
+            return baseline;
+        }
+#endif
+    }
 }
 
 template const Table<float>& table<float>();
