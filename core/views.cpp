@@ -120,4 +120,19 @@ Tensor expand(const Tensor& x, const Shape& shape) {
     return view(x, shape, broadcast_strides(x, shape), x.offset());
 }
 
+std::optional<Tensor> try_join(const Tensors& pieces, int axis) {
+    const Tensor& first = pieces.front();
+    const int a = normalize_axis("join", axis, first.rank());
+    Shape shape = first.shape();
+    shape[a] = 0;
+    for (const Tensor& piece : pieces) {
+        const bool follows = piece.storage() == first.storage() &&
+                             piece.strides() == first.strides() &&
+                             piece.offset() == first.offset() + shape[a] * first.strides()[a];
+        if (!follows) return std::nullopt;
+        shape[a] += piece.size(a);
+    }
+    return view(first, shape, first.strides(), first.offset());
+}
+
 }  // namespace tapestry::views

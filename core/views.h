@@ -29,6 +29,10 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
 /// x repeated (stride 0) to `shape`, to which it must broadcast.
 Tensor expand(const Tensor& x, const Shape& shape);
 
+/// The tensor of which `pieces`, in order, are the slices along `axis`, if they lie in memory as
+/// such; else nothing. At least one piece.
+std::optional<Tensor> try_join(const Tensors& pieces, int axis);
+
 /// Resolves one -1 in `shape` so that it holds `count` elements. Throws ShapeError.
 Shape infer_shape(std::string_view op, const Shape& shape, std::int64_t count);
 

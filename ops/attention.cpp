@@ -53,8 +53,34 @@ Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const
 
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights);
 
+// Memory of its own for each of `pieces`, and lying to each other as they do, if they are the equal
+// slices of one block of memory that a projection to q, k and v at once leaves; else nothing.
+Tensors laid_out_like(const Tensors& pieces) {
+    const Tensor& first = pieces.front();
+    const std::int64_t step = pieces[1].offset() - first.offset();
+    std::int64_t last = 0;  // of a piece, from its first element
+    for (int axis = 0; axis < first.rank(); ++axis) {
+        last += std::max<std::int64_t>(first.size(axis) - 1, 0) * first.strides()[axis];
+    }
+    const auto count = static_cast<std::int64_t>(pieces.size());
+    const std::int64_t all = (count - 1) * step + last + 1;
+    if (step <= 0 || all != count * first.numel() || first.strides().back() != 1) return {};
+    const Tensor block({all}, first.dtype());
+    Tensors result;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const Tensor& piece = pieces[static_cast<std::size_t>(i)];
+        const bool alike = piece.storage() == first.storage() && piece.shape() == first.shape() &&
+                           piece.strides() == first.strides() &&
+                           piece.offset() == first.offset() + i * step;
+        if (!alike) return {};
+        result.emplace_back(block.storage(), piece.shape(), piece.strides(), i * step,
+                            piece.dtype());
+    }
+    return result;
+}
+
 struct AttentionOp final : Op {
-    // saved: q, k, v, mask, weights, kept
+    // saved: q, k, v, mask, kept
     AttentionOp(const Attend& a, const Tensors& saved) : Op("attention", saved), a_(a) {}
 
     std::string attributes() const override {
@@ -70,7 +96,7 @@ struct AttentionOp final : Op {
     }
 
     Tensors forward(const Tensors& x) const override {
-        return {attended(a_, x, saved(5), nullptr)};
+        return {attended(a_, x, saved(4), nullptr)};
     }
     Tensors backward(const Tensors& grads) override {
         if (is_recording() || needs(3)) return composed(grads[0]);
@@ -80,11 +106,17 @@ struct AttentionOp final : Op {
 private:
     Tensors fused(const Tensor& g) {
         AttendGradients out;
-        if (needs(0)) out.q = a_.heads_inside(a_.t, a_.d, g.dtype());
-        if (needs(1)) out.k = a_.heads_inside(a_.s, a_.d, g.dtype());
-        if (needs(2)) out.v = a_.heads_inside(a_.s, a_.e, g.dtype());
-        const Attended forward{.weights = saved(4), .kept = saved(5)};
-        attend_backward(a_, saved(0), saved(1), saved(2), forward, g, out);
+        const Tensors beside = needs(0) && needs(1) && needs(2)
+                                   ? laid_out_like({saved(0), saved(1), saved(2)})
+                                   : Tensors();
+        if (!beside.empty()) {
+            out = {beside[0], beside[1], beside[2]};
+        } else {
+            if (needs(0)) out.q = a_.heads_inside(a_.t, a_.d, g.dtype());
+            if (needs(1)) out.k = a_.heads_inside(a_.s, a_.d, g.dtype());
+            if (needs(2)) out.v = a_.heads_inside(a_.s, a_.e, g.dtype());
+        }
+        attend_backward(a_, saved(0), saved(1), saved(2), saved(3), saved(4), g, out);
         return {out.q, out.k, out.v, Tensor()};
     }
 
@@ -92,7 +124,7 @@ private:
         const Tensor& q = saved(0);
         const Tensor& k = saved(1);
         const Tensor& v = saved(2);
-        const Tensor& kept = saved(5);
+        const Tensor& kept = saved(4);
         const Tensor p = composed_weights(a_, q, k, saved(3));
         const auto after_dropout = [&](const Tensor& x) {
             return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a_.dropout)) : x;
@@ -114,12 +146,10 @@ private:
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights) {
     const Tensor& q = inputs[0];
     Attended out{.y = a.heads_inside(a.t, a.e, q.dtype()), .kept = kept};
-    if (Tape::following(inputs) != nullptr || weights != nullptr) {
-        out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
-    }
+    if (weights != nullptr) out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
     attend(a, q, inputs[1], inputs[2], inputs[3], out);
     if (weights != nullptr) *weights = out.weights;
-    const Tensors saved{q, inputs[1], inputs[2], inputs[3], out.weights, kept};
+    const Tensors saved{q, inputs[1], inputs[2], inputs[3], kept};
     return record<AttentionOp>(inputs, out.y, a, saved);
 }
 

@@ -1,6 +1,5 @@
-// A product, a softmax over its rows (or its gradient) while they are in the cache, a product.
-// Blocks of queries keep the scores in the cache, and under a causal mask skip most of what they
-// may not see. Heads, and going forward blocks as well, are shared among the threads.
+// Heads, and going forward runs of queries as well, are shared among the threads; what happens in
+// one is ops/kernels/attention.cpp.
 #include <tapestry/core/copy.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
@@ -10,7 +9,6 @@
 #include <tapestry/ops/kernels/table.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace tapestry {
@@ -36,95 +34,38 @@ Tensor Attend::heads_inside(std::int64_t rows, std::int64_t columns, DType dtype
 
 namespace {
 
-// Queries per block: enough that the products are worth packing their right-hand sides, few enough
-// that a causal block skips much.
-constexpr std::int64_t kQueries = 32;
+// Queries that a thread takes at once: enough to put keys and values in order for.
+constexpr std::int64_t kQueries = 256;
 
-struct Block {
-    std::int64_t head, first, rows;
-    std::int64_t seen;   // keys its last query sees: no other sees more
-    std::int64_t place;  // of its first row in [heads, T, S]
-
-    Block(const Attend& a, std::int64_t of_head, std::int64_t number)
-        : head(of_head),
-          first(number * kQueries),
-          rows(std::min(kQueries, a.t - first)),
-          seen(a.seen(first + rows - 1)),
-          place((head * a.t + first) * a.s) {}
-
-    static std::int64_t count(const Attend& a) {
-        return std::max<std::int64_t>(1, (a.t + kQueries - 1) / kQueries);
-    }
-};
-
-// ---- matrices -----------------------------------------------------------------------------------
-
-// Element (i, j) lies at data + i * row + j * column. P is T or const T.
-template <class P>
-struct Matrix {
-    P* data;
-    std::int64_t row, column;
-    Matrix transposed() const { return {data, column, row}; }
-    Matrix from_row(std::int64_t i) const { return {data + i * row, row, column}; }
-};
-
-// The matrices of a tensor [leading..., rows, columns].
+// The matrices of a tensor [leading..., rows, columns], columns adjacent. P is T or const T.
 template <class P>
 struct Heads {
-    P* data;
-    Shape leading;
-    Strides strides;
-    std::int64_t row, column;
+    P* data = nullptr;
+    Shape leading{};
+    Strides strides{};
+    std::int64_t row = 0;
 
-    Heads(P* first, const Tensor& x, const Shape& all)
-        : data(first),
-          leading(all),
-          strides(leading_strides(x, all)),
-          row(x.strides()[x.rank() - 2]),
-          column(x.strides()[x.rank() - 1]) {}
-    Matrix<P> operator[](std::int64_t i) const {
-        return {data + offset_at(i, leading, strides), row, column};
+    kernels::Rows<P> operator[](std::int64_t i) const {
+        if (data == nullptr) return {};
+        return {data + offset_at(i, leading, strides), row};
     }
 };
 
 template <class T>
 Heads<const T> reading(const Tensor& x, const Shape& leading) {
-    return {x.data<T>(), x, leading};
+    if (!x.defined()) return {};
+    const std::int64_t row = x.size(-2) == 1 ? 0 : x.strides()[x.rank() - 2];
+    return {x.data<T>(), leading, leading_strides(x, leading), row};
 }
 
 template <class T>
-std::optional<Heads<T>> writing(Tensor& x, const Shape& leading) {
-    if (!x.defined()) return std::nullopt;
-    return Heads<T>(x.mutable_data<T>(), x, leading);
+Heads<T> writing(Tensor& x, const Shape& leading) {
+    if (!x.defined()) return {};
+    return {x.mutable_data<T>(), leading, leading_strides(x, leading), x.strides()[x.rank() - 2]};
 }
 
-// c [m, n] = a [m, k] b [k, n], added to c if `accumulate`.
-template <class T>
-void product(Matrix<const T> a, Matrix<const T> b, Matrix<T> c, std::int64_t m, std::int64_t n,
-             std::int64_t k, bool accumulate = false) {
-    kernels::GemmArguments<T> g;
-    g.m = m;
-    g.n = n;
-    g.k = k;
-    g.a = a.data;
-    g.a_row = a.row;
-    g.a_col = a.column;
-    g.b = b.data;
-    g.b_row = b.row;
-    g.b_col = b.column;
-    g.c = c.data;
-    g.c_row = c.row;
-    g.accumulate = accumulate;
-    kernels::table<T>().gemm.gemm_serial(g);
-}
-
-// What products read must have adjacent elements, along rows or at least along columns.
-Tensor readable(const Tensor& x) {
-    const bool adjacent = x.strides()[x.rank() - 1] == 1 || x.strides()[x.rank() - 2] == 1;
-    return adjacent ? x.detach() : dense(x);
-}
-
-// ---- scores -------------------------------------------------------------------------------------
+// The same numbers with columns adjacent.
+Tensor readable(const Tensor& x) { return x.strides().back() == 1 ? x.detach() : dense(x); }
 
 // The mask with S adjacent columns; its other axes may stay broadcast.
 Tensor readable_mask(const Tensor& mask, std::int64_t s) {
@@ -138,176 +79,89 @@ Tensor readable_mask(const Tensor& mask, std::int64_t s) {
     return views::expand(m, shape).clone();
 }
 
-// A block's scores as the kernels want them. `columns` of them are looked at and written.
+// The inputs of a problem, and head by head what the kernels want to know.
 template <class T>
-kernels::AttentionRows<T> score_rows(const Attend& a, const Block& block, T* scores,
-                                     std::int64_t columns) {
-    kernels::AttentionRows<T> rows;
-    rows.scores = scores;
-    rows.rows = block.rows;
-    rows.columns = columns;
-    rows.stride = a.s;
-    rows.visible = a.visible(block.first);
-    rows.visible_step = a.causal ? 1 : 0;
-    rows.scale = static_cast<T>(a.scale);
-    return rows;
-}
-
-template <class T>
-void set_mask(kernels::AttentionRows<T>& rows, const Tensor& mask, const Attend& a,
-              const Block& block) {
-    if (!mask.defined()) return;
-    rows.mask_stride = mask.size(-2) == 1 ? 0 : mask.strides()[mask.rank() - 2];
-    const std::int64_t offset = offset_at(block.head, a.leading, leading_strides(mask, a.leading)) +
-                                block.first * rows.mask_stride;
-    if (mask.dtype() == DType::boolean) {
-        rows.allowed = mask.data<bool>() + offset;
-    } else {
-        rows.added = mask.data<T>() + offset;
+class Problem {
+public:
+    Problem(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+            const Tensor& kept)
+        : a_(a),
+          q_(readable(q)),
+          k_(readable(k)),
+          v_(readable(v)),
+          mask_(readable_mask(mask, a.s)),
+          kept_(kept) {
+        heads_q_ = reading<T>(q_, a.leading);
+        heads_k_ = reading<T>(k_, a.leading);
+        heads_v_ = reading<T>(v_, a.leading);
+        heads_kept_ = reading<bool>(kept_, a.leading);
+        if (!mask_.defined()) return;
+        if (mask_.dtype() == DType::boolean) {
+            allowed_ = reading<bool>(mask_, a.leading);
+        } else {
+            added_ = reading<T>(mask_, a.leading);
+        }
     }
-}
 
-// ---- forward ------------------------------------------------------------------------------------
-
-template <class T>
-struct Forward {
-    const Attend& a;
-    Heads<const T> q, k, v;
-    Heads<T> y;
-    Tensor mask;
-    T* weights;        // null: not kept
-    const bool* kept;  // null: no dropout
-
-    void run(const Block& block) const {
-        Tensor scratch;
-        if (weights == nullptr || kept != nullptr) {
-            scratch = Tensor({block.rows, a.s}, dtype_of<T>());
-        }
-        T* const p = weights != nullptr ? weights + block.place : scratch.mutable_data<T>();
-        product<T>(q[block.head].from_row(block.first), k[block.head].transposed(), {p, a.s, 1},
-                   block.rows, block.seen, a.d);
-        auto rows = score_rows(a, block, p, a.s);
-        set_mask(rows, mask, a, block);
-        kernels::table<T>().attention.softmax(rows);
-        T* used = p;
-        if (kept != nullptr) {
-            used = scratch.mutable_data<T>();
-            keep_some(used, p, kept + block.place, static_cast<T>(keep_factor(a.dropout)),
-                      block.rows * a.s);
-        }
-        product<T>({used, a.s, 1}, v[block.head], y[block.head].from_row(block.first), block.rows,
-                   a.e, block.seen);
-    }
-};
-
-template <class T>
-void attend_typed(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
-                  const Tensor& mask, Attended& out) {
-    const Forward<T> forward{a,
-                             reading<T>(q, a.leading),
-                             reading<T>(k, a.leading),
-                             reading<T>(v, a.leading),
-                             *writing<T>(out.y, a.leading),
-                             mask,
-                             out.weights.defined() ? out.weights.mutable_data<T>() : nullptr,
-                             out.kept.defined() ? out.kept.data<bool>() : nullptr};
-    const std::int64_t blocks = Block::count(a);
-    parallel_for_chunks(a.heads() * blocks, [&](std::int64_t chunk) {
-        forward.run(Block(a, chunk / blocks, chunk % blocks));
-    });
-}
-
-// ---- backward -----------------------------------------------------------------------------------
-
-template <class T>
-struct Backward {
-    const Attend& a;
-    Heads<const T> q, k, v, g;
-    const T* weights;
-    const bool* kept;
-    std::optional<Heads<T>> dq, dk, dv;
-
-    // The last queries see all keys: their block writes dk and dv whole, those before it add.
-    void run(std::int64_t head) const {
-        Tensor scores({std::min(kQueries, a.t), a.s}, dtype_of<T>());
-        Tensor dropped;
-        if (kept != nullptr) dropped = Tensor(scores.shape(), dtype_of<T>());
-        for (std::int64_t number = Block::count(a); number-- > 0;) {
-            const Block block(a, head, number);
-            const T* used = weights + block.place;
-            if (kept != nullptr) {
-                keep_some(dropped.mutable_data<T>(), used, kept + block.place, factor(),
-                          block.rows * a.s);
-                used = dropped.data<T>();
-            }
-            if (dv) to_values(block, used);
-            if (dq || dk) to_queries_and_keys(block, scores.mutable_data<T>());
-        }
+    kernels::AttentionHead<T> operator[](std::int64_t i) const {
+        kernels::AttentionHead<T> h;
+        h.t = a_.t;
+        h.s = a_.s;
+        h.d = a_.d;
+        h.e = a_.e;
+        h.q = heads_q_[i];
+        h.k = heads_k_[i];
+        h.v = heads_v_[i];
+        h.scale = static_cast<T>(a_.scale);
+        h.visible = a_.visible(0);
+        h.visible_step = a_.causal ? 1 : 0;
+        h.allowed = allowed_[i];
+        h.added = added_[i];
+        h.kept = heads_kept_[i];
+        h.keep_factor = static_cast<T>(keep_factor(a_.dropout));
+        return h;
     }
 
 private:
-    T factor() const { return static_cast<T>(keep_factor(a.dropout)); }
-    bool adds(const Block& block) const { return block.first + block.rows < a.t; }
-
-    // dv = P^T g
-    void to_values(const Block& block, const T* p) const {
-        product<T>(Matrix<const T>{p, a.s, 1}.transposed(), g[block.head].from_row(block.first),
-                   (*dv)[block.head], block.seen, a.e, block.rows, adds(block));
-    }
-
-    // dP = g v^T, from it dS; dq = dS k, dk = dS^T q
-    void to_queries_and_keys(const Block& block, T* ds) const {
-        product<T>(g[block.head].from_row(block.first), v[block.head].transposed(), {ds, a.s, 1},
-                   block.rows, block.seen, a.e);
-        for (std::int64_t i = 0; kept != nullptr && i < block.rows; ++i) {
-            T* const row = ds + i * a.s;
-            keep_some(row, row, kept + block.place + i * a.s, factor(), block.seen);
-        }
-        kernels::table<T>().attention.softmax_backward(score_rows(a, block, ds, block.seen),
-                                                       weights + block.place, a.s);
-        const Matrix<const T> slopes{ds, a.s, 1};
-        if (dq) {
-            product<T>(slopes, k[block.head], (*dq)[block.head].from_row(block.first), block.rows,
-                       a.d, block.seen);
-        }
-        if (dk) {
-            product<T>(slopes.transposed(), q[block.head].from_row(block.first), (*dk)[block.head],
-                       block.seen, a.d, block.rows, adds(block));
-        }
-    }
+    const Attend& a_;
+    Tensor q_, k_, v_, mask_, kept_;
+    Heads<const T> heads_q_, heads_k_, heads_v_, added_;
+    Heads<const bool> allowed_, heads_kept_;
 };
-
-template <class T>
-void attend_backward_typed(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
-                           const Attended& forward, const Tensor& g, AttendGradients& out) {
-    const Backward<T> backward{a,
-                               reading<T>(q, a.leading),
-                               reading<T>(k, a.leading),
-                               reading<T>(v, a.leading),
-                               reading<T>(g, a.leading),
-                               forward.weights.data<T>(),
-                               forward.kept.defined() ? forward.kept.data<bool>() : nullptr,
-                               writing<T>(out.q, a.leading),
-                               writing<T>(out.k, a.leading),
-                               writing<T>(out.v, a.leading)};
-    parallel_for_chunks(a.heads(), [&](std::int64_t head) { backward.run(head); });
-}
 
 }  // namespace
 
 void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
             Attended& out) {
     visit_floating("attention", q.dtype(), [&](auto zero) {
-        attend_typed<decltype(zero)>(a, readable(q), readable(k), readable(v),
-                                     readable_mask(mask, a.s), out);
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().attention.forward;
+        const Problem<T> problem(a, q, k, v, mask, out.kept);
+        const Heads<T> y = writing<T>(out.y, a.leading);
+        const Heads<T> weights = writing<T>(out.weights, a.leading);
+        const std::int64_t pieces = (a.t + kQueries - 1) / kQueries;
+        parallel_for_chunks(a.heads() * pieces, [&](std::int64_t chunk) {
+            const std::int64_t head = chunk / pieces, first = chunk % pieces * kQueries;
+            kernel(problem[head], first, std::min(first + kQueries, a.t), y[head], weights[head]);
+        });
     });
 }
 
 void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
-                     const Attended& forward, const Tensor& g, AttendGradients& out) {
+                     const Tensor& mask, const Tensor& kept, const Tensor& g,
+                     AttendGradients& out) {
     visit_floating("attention", q.dtype(), [&](auto zero) {
-        attend_backward_typed<decltype(zero)>(a, readable(q), readable(k), readable(v), forward,
-                                              readable(g), out);
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().attention.backward;
+        const Problem<T> problem(a, q, k, v, mask, kept);
+        const Tensor gradient = readable(g);
+        const Heads<const T> heads_g = reading<T>(gradient, a.leading);
+        const Heads<T> dq = writing<T>(out.q, a.leading);
+        const Heads<T> dk = writing<T>(out.k, a.leading);
+        const Heads<T> dv = writing<T>(out.v, a.leading);
+        parallel_for_chunks(a.heads(), [&](std::int64_t i) {
+            kernel(problem[i], heads_g[i], {dq[i], dk[i], dv[i]});
+        });
     });
 }
 

@@ -27,10 +27,10 @@ struct Attend {
     Tensor heads_inside(std::int64_t rows, std::int64_t columns, DType dtype) const;
 };
 
-/// What forward computes, and what backward needs of it.
+/// What forward computes and reads besides its inputs.
 struct Attended {
     Tensor y = {};        ///< [..., T, E]
-    Tensor weights = {};  ///< [..., T, S], before dropout; not kept if undefined
+    Tensor weights = {};  ///< [..., T, S], before dropout; not computed if undefined
     Tensor kept = {};     ///< bool [..., T, S]: the weights that dropout keeps; all if undefined
 };
 
@@ -43,8 +43,8 @@ struct AttendGradients {
     Tensor q, k, v;
 };
 
-/// Fills `out` from the gradient g of y. `forward` holds what forward left in weights and kept.
+/// Fills `out` from the gradient g of y.
 void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
-                     const Attended& forward, const Tensor& g, AttendGradients& out);
+                     const Tensor& mask, const Tensor& kept, const Tensor& g, AttendGradients& out);
 
 }  // namespace tapestry

@@ -100,7 +100,9 @@ struct SplitOp final : Op {
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if (!parts[i].defined()) parts[i] = zeros(outputs()[i].shape, outputs()[i].dtype);
         }
-        return {concat(parts, axis_)};
+        // Attention lays its gradients out as it found q, k and v: then nothing is copied.
+        const auto together = is_recording() ? std::nullopt : views::try_join(parts, axis_);
+        return {together ? *together : concat(parts, axis_)};
     }
 
 private:

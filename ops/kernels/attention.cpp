@@ -1,156 +1,341 @@
-// Compiled once per ISA. Three passes over a row that stays in the first-level cache: scale and
-// find the largest, exponentials and their sum, division by it.
+// Compiled once per ISA.
+//
+// The products are the tiles of gemm.h, on operands that are put in order once per head: keys (and
+// going back values) transposed, [d, s], so that a tile finds a row of scores' worth of them
+// adjacent; the others copied together, for in a model their rows lie a page apart, all heads side
+// by side.
+//
+//     forward, a block of kRows queries at a time
+//         S = Q K'          [kRows, seen]: under a causal mask no more keys than the last one sees
+//         P = softmax(S)    rows in L1
+//         y = P V
+//     backward, as many queries at a time as P and dP leave half of L2
+//         P again; dP = g V'; dS = P (dP - rowsum(dP P)), block by block; dq = dS K
+//         dk += dS' Q, dv += P' g, a few keys at a time, over the queries that see any of them
 #include <tapestry/ops/kernels/attention.h>
-#include <tapestry/ops/kernels/simd.h>
+#include <tapestry/ops/kernels/attention_rows.h>
+#include <tapestry/ops/kernels/gemm.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-template <class T>
-constexpr T kMinusInfinity = -static_cast<T>(__builtin_inf());
+/// Queries per block, and keys per step of dk and dv: whole tiles. Fewer skip more of what a causal
+/// mask hides, more use what they read of the keys longer.
+constexpr std::int64_t kRows = 4 * tile_rows(kTileVectors);
 
 template <class T>
-std::int64_t visible_columns(const AttentionRows<T>& a, std::int64_t row) {
-    const std::int64_t n = a.visible + row * a.visible_step;
-    return n < 0 ? 0 : n > a.columns ? a.columns : n;
+constexpr std::int64_t padded(std::int64_t n) {
+    return divide_up(n, kLanes<T>) * kLanes<T>;
+}
+
+/// Elements from one row of scores to the next: a line more than they take, for rows 2^n apart
+/// would meet in a few places of the cache.
+template <class T>
+constexpr std::int64_t score_stride(std::int64_t s) {
+    return padded<T>(s) + kLine<T>;
+}
+
+// ---- products -----------------------------------------------------------------------------------
+
+/// c [m, n] = a [m, k] b [k, n], added to c if `accumulate`, on this thread. a may be transposed;
+/// b's rows can be read to whole vectors.
+template <class T>
+struct Product {
+    std::int64_t m = 0, n = 0, k = 0;
+    const T* a = nullptr;
+    std::int64_t a_row = 0, a_col = 1;
+    Rows<const T> b{};
+    Rows<T> c{};
+    bool accumulate = false;
+};
+
+template <class T>
+void multiply(const Product<T>& p) {
+    constexpr std::int64_t kWidth = kTileVectors * kLanes<T>;
+    Tile<T> tile;
+    tile.k = p.k;
+    tile.a = p.a;
+    tile.a_row = p.a_row;
+    tile.a_col = p.a_col;
+    tile.b_row = p.b.row;
+    tile.c_row = p.c.row;
+    tile.accumulate = p.accumulate;
+    for (std::int64_t first = 0; first < p.n; first += kWidth) {
+        const std::int64_t width = smaller(kWidth, p.n - first);
+        const std::int64_t vectors = divide_up(width, kLanes<T>);
+        tile.b = p.b.data + first;
+        tile.c = p.c.data + first;
+        tile.last_lanes = width - (vectors - 1) * kLanes<T>;
+        multiply_panel(vectors, Tiles{p.m, tile_rows(static_cast<int>(vectors))}, tile, Ahead<T>{});
+    }
 }
 
 template <class T>
-void set_zero(T* x, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) x[i] = T(0);
+Rows<const T> constant(Rows<T> x) {
+    return {x.data, x.row};
 }
 
-// x = scale x + added; returns the largest.
+// ---- operands -----------------------------------------------------------------------------------
+
 template <class T>
-T scale_row(T* x, const T* added, T scale, std::int64_t n) {
-    const Batch<T> factor(scale);
-    Batch<T> largest(kMinusInfinity<T>);
-    const auto scaled = [&](const Batch<T>& v, const Batch<T>& plus) {
-        const Batch<T> y = added != nullptr ? fma(v, factor, plus) : v * factor;
-        return y;
+void set_zeros(Rows<T> x, std::int64_t rows, std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = first; j < last; ++j) x.data[i * x.row + j] = T(0);
+    }
+}
+
+/// x [rows, n] with its rows together, filled up with 0 to whole vectors.
+template <class T>
+Rows<const T> together(Rows<const T> x, std::int64_t rows, std::int64_t n, T*& room) {
+    const Rows<T> to{room, padded<T>(n)};
+    room += rows * to.row;
+    copy_rows(x.data, x.row, to.data, to.row, rows, n);
+    set_zeros(to, rows, n, to.row);
+    return constant(to);
+}
+
+/// x [rows, n] transposed: [n, rows], rows filled up with 0 to whole vectors.
+template <class T>
+Rows<const T> transposed(Rows<const T> x, std::int64_t rows, std::int64_t n, T*& room) {
+    const Rows<T> to{room, score_stride<T>(rows)};
+    room += n * to.row;
+    copy_transposed(x.data, x.row, to.data, to.row, n, rows);
+    set_zeros(to, n, rows, to.row);
+    return constant(to);
+}
+
+inline Scratch& scratch_for_heads() {
+    static thread_local Scratch scratch;
+    return scratch;
+}
+
+template <class T>
+constexpr std::int64_t room_together(std::int64_t rows, std::int64_t n) {
+    return rows * padded<T>(n);
+}
+
+template <class T>
+constexpr std::int64_t room_transposed(std::int64_t rows, std::int64_t n) {
+    return n * score_stride<T>(rows);
+}
+
+// ---- weights ------------------------------------------------------------------------------------
+
+/// to[i] = kept[i] ? factor from[i] : 0
+template <class T>
+void keep_some(T* to, const T* from, const bool* kept, T factor, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = kept[i] ? factor * from[i] : T(0);
+}
+
+template <class T>
+void apply_dropout(const AttentionHead<T>& h, std::int64_t first, std::int64_t rows,
+                   std::int64_t columns, Rows<T> x) {
+    for (std::int64_t i = 0; h.kept.data != nullptr && i < rows; ++i) {
+        T* const row = x.from(i).data;
+        keep_some(row, row, h.kept.from(first + i).data, h.keep_factor, columns);
+    }
+}
+
+template <class T>
+AttentionRows<T> score_rows(const AttentionHead<T>& h, std::int64_t first, std::int64_t rows,
+                            Rows<T> scores, std::int64_t columns) {
+    AttentionRows<T> r;
+    r.scores = scores.data;
+    r.rows = rows;
+    r.columns = columns;
+    r.stride = scores.row;
+    r.visible = h.visible + first * h.visible_step;
+    r.visible_step = h.visible_step;
+    r.scale = h.scale;
+    if (h.allowed.data != nullptr) {
+        r.allowed = h.allowed.from(first).data;
+        r.mask_stride = h.allowed.row;
+    } else if (h.added.data != nullptr) {
+        r.added = h.added.from(first).data;
+        r.mask_stride = h.added.row;
+    }
+    return r;
+}
+
+/// The weights of `rows` queries from `first` on, over the first `columns` keys.
+template <class T>
+void compute_weights(const AttentionHead<T>& h, Rows<const T> keys, std::int64_t first,
+                     std::int64_t rows, std::int64_t columns, Rows<T> to) {
+    const Rows<const T> q = h.q.from(first);
+    multiply(Product<T>{rows, columns, h.d, q.data, q.row, 1, keys, to});
+    softmax_rows(score_rows(h, first, rows, to, columns));
+}
+
+// ---- forward ------------------------------------------------------------------------------------
+
+/// The weights p of `rows` queries over `columns` keys, for those who want to see them.
+template <class T>
+void show_weights(Rows<const T> p, std::int64_t rows, std::int64_t columns, std::int64_t keys,
+                  Rows<T> to) {
+    if (to.data == nullptr) return;
+    copy_rows(p.data, p.row, to.data, to.row, rows, columns);
+    set_zeros(to, rows, columns, keys);
+}
+
+template <class T>
+GemmArguments<T> plain_product(std::int64_t m, std::int64_t n, std::int64_t k, Rows<const T> a,
+                               const T* b, std::int64_t b_row, std::int64_t b_col, Rows<T> c) {
+    GemmArguments<T> g;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.a = a.data;
+    g.a_row = a.row;
+    g.a_col = 1;
+    g.b = b;
+    g.b_row = b_row;
+    g.b_col = b_col;
+    g.c = c.data;
+    g.c_row = c.row;
+    return g;
+}
+
+/// A query or a few, as when a model writes: keys and values are read once, where they are.
+template <class T>
+void forward_of_few(const AttentionHead<T>& h, std::int64_t first, std::int64_t rows, Rows<T> y,
+                    Rows<T> weights) {
+    const std::int64_t columns = h.seen(first + rows - 1), stride = score_stride<T>(h.s);
+    const Rows<T> p{scratch_for_heads().template take<T>(rows * stride), stride};
+    gemm_serial(plain_product(rows, columns, h.d, h.q.from(first), h.k.data, 1, h.k.row, p));
+    softmax_rows(score_rows(h, first, rows, p, columns));
+    show_weights(constant(p), rows, columns, h.s, weights.from(first));
+    apply_dropout(h, first, rows, columns, p);
+    gemm_serial(
+        plain_product(rows, h.e, columns, constant(p), h.v.data, h.v.row, 1, y.from(first)));
+}
+
+template <class T>
+void forward(const AttentionHead<T>& h, std::int64_t first, std::int64_t last, Rows<T> y,
+             Rows<T> weights) {
+    if (last - first <= kFewRows) return forward_of_few(h, first, last - first, y, weights);
+    const std::int64_t stride = score_stride<T>(h.s), keys = h.seen(last - 1);
+    T* room = scratch_for_heads().template take<T>(room_transposed<T>(keys, h.d) +
+                                                   room_together<T>(keys, h.e) + kRows * stride);
+    const Rows<const T> k = transposed(h.k, keys, h.d, room);
+    const Rows<const T> v = together(h.v, keys, h.e, room);
+    const Rows<T> p{room, stride};
+    for (std::int64_t i = first; i < last; i += kRows) {
+        const std::int64_t rows = smaller(kRows, last - i), columns = h.seen(i + rows - 1);
+        compute_weights(h, k, i, rows, columns, p);
+        show_weights(constant(p), rows, columns, h.s, weights.from(i));
+        apply_dropout(h, i, rows, columns, p);
+        multiply(Product<T>{rows, h.e, columns, p.data, p.row, 1, v, y.from(i)});
+    }
+}
+
+// ---- backward -----------------------------------------------------------------------------------
+
+/// One head's operands in order, and the weights and slopes of the queries at hand.
+template <class T>
+struct Backward {
+    const AttentionHead<T>& h;
+    const AttentionHeadGradients<T>& to;
+    Rows<const T> q{}, k{}, g{};                   // rows together
+    Rows<const T> keys_across{}, values_across{};  // [d, s] and [e, s]
+    std::int64_t first = 0, count = 0;             // queries first .. first + count
+    Rows<T> p{}, ds{};                             // [count, s]
+
+    bool wants_slopes() const { return to.q.data != nullptr || to.k.data != nullptr; }
+};
+
+/// P, dS and dq of the block of queries from `i` on. Where the block sees some of kRows keys, what
+/// it does not see of them is 0: add_to_keys reads it.
+template <class T>
+void go_back_through_rows(const Backward<T>& b, std::int64_t i, std::int64_t rows) {
+    const AttentionHead<T>& h = b.h;
+    const std::int64_t columns = h.seen(i + rows - 1);
+    const std::int64_t end = smaller(h.s, divide_up(columns, kRows) * kRows);
+    const Rows<T> p = b.p.from(i - b.first), ds = b.ds.from(i - b.first);
+    compute_weights(h, b.keys_across, i, rows, columns, p);
+    if (b.wants_slopes()) {
+        const Rows<const T> g = b.g.from(i);
+        multiply(Product<T>{rows, columns, h.e, g.data, g.row, 1, b.values_across, ds});
+        apply_dropout(h, i, rows, columns, ds);
+        softmax_rows_backward(score_rows(h, i, rows, ds, columns), p.data, p.row);
+        set_zeros(ds, rows, columns, end);
+    }
+    apply_dropout(h, i, rows, columns, p);
+    set_zeros(p, rows, columns, end);
+    if (b.to.q.data == nullptr) return;
+    multiply(Product<T>{rows, h.d, columns, ds.data, ds.row, 1, b.k, b.to.q.from(i)});
+}
+
+/// What the queries at hand add to dk and dv of the keys from `j` on: those queries that see any.
+template <class T>
+void add_to_keys(const Backward<T>& b, std::int64_t j, std::int64_t keys, bool accumulate) {
+    std::int64_t blind = 0;  // queries, in whole blocks, that see none
+    while (blind < b.count && b.h.seen(b.first + smaller(blind + kRows, b.count) - 1) <= j) {
+        blind += kRows;
+    }
+    const std::int64_t count = b.count - smaller(blind, b.count), first = b.first + blind;
+    if (count == 0 && accumulate) return;
+    const auto add = [&](Rows<T> to, Rows<T> slopes, Rows<const T> from, std::int64_t n) {
+        if (to.data == nullptr) return;
+        const T* const a = slopes.from(blind).data + j;
+        multiply(
+            Product<T>{keys, n, count, a, 1, slopes.row, from.from(first), to.from(j), accumulate});
     };
-    std::int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) {
-        const Batch<T> y = scaled(load(x + i), added != nullptr ? load(added + i) : factor);
-        largest = xsimd::max(largest, y);
-        store(x + i, y);
-    }
-    if (i < n) {  // lanes beyond the end must lose every comparison
-        const Batch<T> plus = added != nullptr ? load_partial(added + i, n - i) : factor;
-        store_partial(x + i, scaled(load_partial(x + i, n - i), plus), n - i);
-        largest = xsimd::max(largest, load_partial(x + i, n - i, kMinusInfinity<T>));
-    }
-    return reduce_max(largest);
+    add(b.to.k, b.ds, b.q, b.h.d);
+    add(b.to.v, b.p, b.g, b.h.e);
 }
 
-// x = exp(x - largest); returns the sum.
+/// Queries at a time: their weights and slopes take half of L2, or are one block.
 template <class T>
-T exponentiate_row(T* x, T largest, std::int64_t n) {
-    const Batch<T> shift(largest);
-    Batch<T> sum(T(0));
-    std::int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) {
-        const Batch<T> y = xsimd::exp(load(x + i) - shift);
-        sum += y;
-        store(x + i, y);
-    }
-    if (i < n) {  // exp(-inf) = 0
-        const Batch<T> y = xsimd::exp(load_partial(x + i, n - i, kMinusInfinity<T>) - shift);
-        sum += y;
-        store_partial(x + i, y, n - i);
-    }
-    return reduce_add(sum);
+std::int64_t queries_at_a_time(const AttentionHead<T>& h) {
+    constexpr std::int64_t kHalfOfL2 = 512 * 1024 / static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t blocks = kHalfOfL2 / (2 * score_stride<T>(h.s) * kRows);
+    return smaller(h.t, (blocks < 1 ? 1 : blocks) * kRows);
 }
 
 template <class T>
-void multiply_row(T* x, T factor, std::int64_t n) {
-    const Batch<T> f(factor);
-    std::int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) store(x + i, load(x + i) * f);
-    if (i < n) store_partial(x + i, load_partial(x + i, n - i) * f, n - i);
-}
-
-// No score is larger than -inf: all are masked, and the row is 0; or there are NaNs among them,
-// which a comparison does not see and which must not vanish.
-template <class T>
-void finish_row_without_largest(T* x, std::int64_t n) {
-    T value = T(0);
-    for (std::int64_t i = 0; i < n; ++i) value = x[i] != x[i] ? x[i] : value;
-    for (std::int64_t i = 0; i < n; ++i) x[i] = value;
-}
-
-template <class T>
-void softmax_row(T* x, const T* added, T scale, std::int64_t n) {
-    const T largest = scale_row(x, added, scale, n);
-    if (!(largest > kMinusInfinity<T>)) return finish_row_without_largest(x, n);
-    const T sum = exponentiate_row(x, largest, n);
-    multiply_row(x, T(1) / sum, n);
-}
-
-template <class T>
-void softmax(const AttentionRows<T>& a) {
-    for (std::int64_t row = 0; row < a.rows; ++row) {
-        T* const x = a.scores + row * a.stride;
-        const std::int64_t n = visible_columns(a, row);
-        T scale = a.scale;
-        if (a.allowed != nullptr) {
-            const bool* const allowed = a.allowed + row * a.mask_stride;
-            for (std::int64_t i = 0; i < n; ++i) {
-                x[i] = allowed[i] ? scale * x[i] : kMinusInfinity<T>;
-            }
-            scale = T(1);
+void backward(const AttentionHead<T>& h, Rows<const T> g, const AttentionHeadGradients<T>& to) {
+    const std::int64_t at_a_time = queries_at_a_time(h), stride = score_stride<T>(h.s);
+    T* room = scratch_for_heads().template take<T>(
+        room_together<T>(h.t + h.s, h.d) + room_together<T>(h.t, h.e) +
+        room_transposed<T>(h.s, h.d) + room_transposed<T>(h.s, h.e) + 2 * at_a_time * stride);
+    Backward<T> b{h, to};
+    b.q = together(h.q, h.t, h.d, room);
+    b.k = together(h.k, h.s, h.d, room);
+    b.g = together(g, h.t, h.e, room);
+    b.keys_across = transposed(h.k, h.s, h.d, room);
+    b.values_across = transposed(h.v, h.s, h.e, room);
+    b.p = {room, stride};
+    b.ds = {room + at_a_time * stride, stride};
+    // The last queries go first: theirs are all keys, and dk and dv need no zeros to begin with.
+    std::int64_t end = h.t;
+    do {
+        b.first = end > at_a_time ? end - at_a_time : 0;
+        b.count = end - b.first;
+        for (std::int64_t i = b.first; i < end; i += kRows) {
+            go_back_through_rows(b, i, smaller(kRows, end - i));
         }
-        softmax_row(x, a.added != nullptr ? a.added + row * a.mask_stride : nullptr, scale, n);
-        set_zero(x + n, a.columns - n);
-    }
-}
-
-template <class T>
-T dot_rows(const T* x, const T* y, std::int64_t n) {
-    Batch<T> sum(T(0));
-    std::int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) sum = fma(load(x + i), load(y + i), sum);
-    if (i < n) sum = fma(load_partial(x + i, n - i), load_partial(y + i, n - i), sum);
-    return reduce_add(sum);
-}
-
-template <class T>
-void softmax_backward(const AttentionRows<T>& a, const T* p, std::int64_t p_stride) {
-    const Batch<T> scale(a.scale);
-    for (std::int64_t row = 0; row < a.rows; ++row, p += p_stride) {
-        T* const dp = a.scores + row * a.stride;
-        const std::int64_t n = visible_columns(a, row);
-        const Batch<T> mean(dot_rows(dp, p, n));
-        const auto slope = [&](const Batch<T>& dy, const Batch<T>& y) {
-            return scale * y * (dy - mean);
-        };
-        std::int64_t i = 0;
-        for (; i + kLanes<T> <= n; i += kLanes<T>) {
-            store(dp + i, slope(load(dp + i), load(p + i)));
+        for (std::int64_t j = 0; j < h.s; j += kRows) {
+            add_to_keys(b, j, smaller(kRows, h.s - j), end < h.t);
         }
-        if (i < n) {
-            const Batch<T> y = load_partial(p + i, n - i);
-            store_partial(dp + i, slope(load_partial(dp + i, n - i), y), n - i);
-        }
-        set_zero(dp + n, a.columns - n);
-    }
+        end = b.first;
+    } while (end > 0);
 }
 
 template <class T>
-void install_all(Attention<T>& kernels) {
-    kernels = {softmax<T>, softmax_backward<T>};
+void fill(Attention<T>& kernels) {
+    kernels = {forward<T>, backward<T>};
 }
 
 }  // namespace
 
 template <>
 void install(Attention<float>& kernels) {
-    install_all(kernels);
+    fill(kernels);
 }
 
 template <>
 void install(Attention<double>& kernels) {
-    install_all(kernels);
+    fill(kernels);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

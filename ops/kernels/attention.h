@@ -1,37 +1,57 @@
-// The softmax inside attention, and its gradient, over rows of one head's scores.
-//
-// A row is a query, a column a key. The products around it are gemm's; ops/attention.cpp puts the
-// two together.
+// One head of attention: softmax(scale Q K' + mask) V, and its gradient, without ever writing the
+// scores to memory (FlashAttention, Dao et al. 2022: blocks of queries, whose rows of scores stay
+// in the cache; backward computes them again).
 #pragma once
 
 #include <cstdint>
 
 namespace tapestry::kernels {
 
-/// Some rows of one head's scores, worked on in place.
+/// Rows of numbers, adjacent in a row, rows `row` apart.
+template <class P>
+struct Rows {
+    P* data = nullptr;
+    std::int64_t row = 0;
+    /// From row i on; nothing of nothing.
+    Rows from(std::int64_t i) const { return {data == nullptr ? data : data + i * row, row}; }
+};
+
 template <class T>
-struct AttentionRows {
-    T* scores = nullptr;
-    std::int64_t rows = 0, columns = 0, stride = 0;
-    /// Row i sees its first visible + i * visible_step columns, at least none and at most all; the
-    /// others become 0. The step is 1 under a causal mask, else 0.
-    std::int64_t visible = 0, visible_step = 0;
+struct AttentionHead {
+    std::int64_t t = 0, s = 0, d = 0, e = 0;  ///< queries, keys, size of q and k, size of v
+    Rows<const T> q{}, k{}, v{};              ///< [t, d], [s, d], [s, e]
     T scale = 1;
-    /// A mask of at least as many columns, either kind or none: a bool that says which columns a
-    /// row may see, or numbers to be added to the scaled scores. Rows lie mask_stride apart.
-    const bool* allowed = nullptr;
-    const T* added = nullptr;
-    std::int64_t mask_stride = 0;
+    /// Query i sees its first visible + i * visible_step keys, at least none and at most all.
+    std::int64_t visible = 0, visible_step = 0;
+    /// A mask [t, s], either kind or none: which keys a query may see, or what is added to the
+    /// scaled scores. A row stride of 0 repeats a row.
+    Rows<const bool> allowed{};
+    Rows<const T> added{};
+    /// The weights that dropout keeps, [t, s], and by how much they grow; all if null.
+    Rows<const bool> kept{};
+    T keep_factor = 1;
+
+    std::int64_t seen(std::int64_t i) const {
+        const std::int64_t n = visible + i * visible_step;
+        return n < 0 ? 0 : n > s ? s : n;
+    }
+};
+
+/// Gradients of q, k and v, [t, d], [s, d] and [s, e]; those that are null are not wanted.
+template <class T>
+struct AttentionHeadGradients {
+    Rows<T> q{}, k{}, v{};
 };
 
 template <class T>
 struct Attention {
-    /// p = softmax(scale scores + added) over what a row sees; a row that sees nothing is all 0.
-    void (*softmax)(const AttentionRows<T>& scores);
+    /// y [t, e], and the weights before dropout [t, s] unless null, of queries first .. last - 1.
+    void (*forward)(const AttentionHead<T>& head, std::int64_t first, std::int64_t last, Rows<T> y,
+                    Rows<T> weights);
 
-    /// dp, in place: ds = scale p (dp - sum_j dp_j p_j), for the p that softmax left, whose rows
-    /// lie p_stride apart.
-    void (*softmax_backward)(const AttentionRows<T>& dp, const T* p, std::int64_t p_stride);
+    /// From g [t, e], the gradient of y.
+    void (*backward)(const AttentionHead<T>& head, Rows<const T> g,
+                     const AttentionHeadGradients<T>& to);
 };
 
 }  // namespace tapestry::kernels

@@ -62,7 +62,7 @@ void row_backward(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* 
     for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
         const Batch<T> grad = part.get(g + i);  // 0 in the unused lanes of a tail
         const Batch<T> u = (part.get(x + i) - centre) * scale;
-        const Batch<T> h = grad * part.get(weight + i);
+        const Batch<T> h = rounded<T>(grad * part.get(weight + i));
         if constexpr (kLayer) {
             sum_h = sum_h + h;
             part.put(dbias + i, part.get(dbias + i) + grad);
@@ -74,7 +74,7 @@ void row_backward(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* 
     const Batch<T> avg_hu(reduce_add<T>(sum_hu) / static_cast<T>(n));
     for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
         const Batch<T> u = (part.get(x + i) - centre) * scale;
-        const Batch<T> h = part.get(g + i) * part.get(weight + i);
+        const Batch<T> h = rounded<T>(part.get(g + i) * part.get(weight + i));
         part.put(dx + i, scale * (h - avg_h - u * avg_hu));
     });
 }

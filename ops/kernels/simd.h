@@ -62,6 +62,21 @@ inline Batch<T> fma(const Batch<T>& x, const Batch<T>& y, const Batch<T>& z) {
 #endif
 }
 
+/// x itself. A product that passes through here is rounded before it is added to anything;
+/// compilers would fuse the two, and x - x might no longer be 0.
+template <class T>
+inline Batch<T> rounded(const Batch<T>& x) {
+    typename Batch<T>::register_type value = x;
+#if defined(__aarch64__)
+    asm("" : "+w"(value));
+#elif defined(__AVX512BW__)
+    asm("" : "+v"(value));
+#else
+    asm("" : "+x"(value));
+#endif
+    return Batch<T>(value);
+}
+
 /// The first `n` of a vector's lanes (0 < n < kLanes), the others `fill`. A tail runs through the
 /// same instructions as the body, so an element's bits do not depend on where it stands.
 template <class T>
@@ -114,11 +129,22 @@ inline T reduce_add(const Batch<T>& x) {
 /// Largest lane. NaN handling is the caller's business.
 template <class T>
 inline T reduce_max(const Batch<T>& x) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 4) {
+        return _mm512_reduce_max_ps(x);
+    } else {
+        return _mm512_reduce_max_pd(x);
+    }
+#else
     alignas(64) T lanes[kLanes<T>];
     x.store_aligned(lanes);
-    T best = lanes[0];
-    for (std::int64_t i = 1; i < kLanes<T>; ++i) best = best < lanes[i] ? lanes[i] : best;
-    return best;
+    for (std::int64_t half = kLanes<T> / 2; half > 0; half /= 2) {
+        for (std::int64_t i = 0; i < half; ++i) {
+            lanes[i] = lanes[i] < lanes[i + half] ? lanes[i + half] : lanes[i];
+        }
+    }
+    return lanes[0];
+#endif
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME
