@@ -10,6 +10,8 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
+#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/roofline.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -18,6 +20,7 @@
 #include <tapestry/core/print.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/core/team.h>
 #include <tapestry/core/tensor.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/attention/cache.h>
@@ -71,6 +74,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>

@@ -14,7 +14,7 @@
 namespace tapestry {
 
 /// Elements handed to one thread at a time: small enough to share, large enough to be worth it.
-inline constexpr std::int64_t kGrain = 32768;
+inline constexpr std::int64_t kGrain = 8192;
 
 /// Strides that repeat `x` along the axes where `shape` is larger. x must broadcast to shape.
 inline Strides broadcast_strides(const Tensor& x, const Shape& shape) {

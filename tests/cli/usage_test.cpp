@@ -8,9 +8,19 @@ using namespace tapestry::test;
 
 TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
     const Place place;
-    const std::vector<Arguments> commands{
-        {},       {"train"},     {"sample"},        {"eval"},          {"export"},
-        {"info"}, {"gradcheck"}, {"bench", "step"}, {"bench", "gemm"}, {"bench"}};
+    const std::vector<Arguments> commands{{},
+                                          {"train"},
+                                          {"sample"},
+                                          {"eval"},
+                                          {"export"},
+                                          {"info"},
+                                          {"gradcheck"},
+                                          {"bench", "step"},
+                                          {"bench", "gemm"},
+                                          {"bench", "attention"},
+                                          {"bench", "ops"},
+                                          {"bench"},
+                                          {"profile"}};
     for (const Arguments& command : commands) {
         const Outcome outcome = place.run(command + Arguments{"--help"});
         check_done(outcome);
