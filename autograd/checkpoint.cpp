@@ -74,6 +74,7 @@ void Tape::forget_since(const Mark& mark) {
     while (entries_.size() > mark.entries) {
         for (const Op::Operand& y : entries_.back()->outputs_) {
             slots_[static_cast<std::size_t>(y.slot)].forgotten = true;
+            slots_[static_cast<std::size_t>(y.slot)].recipe = nullptr;
             hooks_.erase(y.slot);
         }
         entries_.pop_back();

@@ -1,5 +1,6 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/recipe.h>
 
 #include <utility>
 
@@ -20,8 +21,12 @@ const Tensor& Op::saved(std::size_t i) const {
             "tape again",
             described());
     }
-    const Saved& saved = saved_.at(i);
-    if (!saved.tensor.defined()) return saved.tensor;
+    Saved& saved = saved_.at(i);
+    if (!saved.tensor.defined()) {
+        if (saved.recipe == nullptr) return saved.tensor;
+        saved.tensor = saved.recipe->make();
+        saved.version = saved.tensor.storage()->version();
+    }
     if (const auto now = saved.tensor.storage()->version(); now != saved.version) [[unlikely]] {
         fail<AutogradError>(
             "{}: a tensor {} it saved for backward has been changed in place since (version {}, "

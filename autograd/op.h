@@ -8,10 +8,13 @@
 
 #include <tapestry/core/tensor.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace tapestry {
+
+class Recipe;
 
 class Op {
 public:
@@ -29,6 +32,10 @@ public:
     /// tensor per input, of that input's shape and dtype; undefined means zero. Where needs(i) is
     /// false, gradient i is not looked at and should not be computed.
     virtual Tensors backward(const Tensors& grads) = 0;
+
+    /// Does forward() cost less than keeping a large output in memory until backward wants it? Then
+    /// ops that save this one's output compute it again (recipe.h).
+    virtual bool is_cheap() const { return false; }
 
     /// Which branch every element takes at these inputs, as integers or truth values: the sign of
     /// relu's, the place of a maximum. Undefined where the function is smooth.
@@ -78,11 +85,12 @@ private:
     struct Saved {
         Tensor tensor;
         std::uint64_t version;
+        std::shared_ptr<const Recipe> recipe = nullptr;  // makes the tensor if it is undefined
     };
     void release();
 
     std::string name_;
-    std::vector<Saved> saved_;
+    mutable std::vector<Saved> saved_;
     std::vector<Operand> inputs_;
     std::vector<Operand> outputs_;
     std::vector<bool> needs_;

@@ -52,7 +52,7 @@ Tape* Tape::following(const Tensors& inputs) {
 
 void Tape::place_output(Tensor& y) {
     y.set_tape_ref({number_, static_cast<int>(slots_.size())});
-    slots_.push_back({y.shape(), y.dtype(), nullptr, y.storage()->version()});
+    slots_.push_back({y.shape(), y.dtype(), nullptr, y.storage()->version(), false, nullptr});
 }
 
 int Tape::known_slot(const Tensor& x) const {
@@ -75,13 +75,13 @@ int Tape::slot_of(const Tensor& x) {
     int slot = known_slot(x);
     if (slot < 0 && x.requires_grad()) {
         slot = static_cast<int>(slots_.size());
-        slots_.push_back({x.shape(), x.dtype(), x.leaf(), 0});
+        slots_.push_back({x.shape(), x.dtype(), x.leaf(), 0, false, nullptr});
         leaf_slots_.emplace(x.leaf().get(), slot);
     }
     return slot;
 }
 
-void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& outputs) {
+void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs) {
     op->number_ = static_cast<int>(entries_.size());
     op->module_path_ = module_path();
     for (const Tensor& x : inputs) {
@@ -102,6 +102,7 @@ void Tape::append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& 
     for (const Tensor& y : outputs) {
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
+    note_recipes(op, inputs, outputs);
     entries_.push_back(std::move(op));
     TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
 }
@@ -241,7 +242,11 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
 void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep) {
     for (std::size_t i = last; i-- > first;) {
         const bool touched = step_back(*entries_[i], walk);
-        if (touched && !keep) entries_[i]->release();
+        if (!touched || keep) continue;
+        for (const auto& y : entries_[i]->outputs_) {
+            slots_[static_cast<std::size_t>(y.slot)].recipe = nullptr;
+        }
+        entries_[i]->release();
     }
 }
 

@@ -46,7 +46,7 @@ public:
     /// Can gradients flow through x: is it a leaf, or computed on this tape from one?
     bool follows(const Tensor& x) const;
 
-    const std::vector<std::unique_ptr<Op>>& entries() const { return entries_; }
+    const std::vector<std::shared_ptr<Op>>& entries() const { return entries_; }
     /// Bytes kept alive for backward, all entries together.
     std::size_t saved_bytes() const;
 
@@ -56,7 +56,7 @@ public:
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
     void place_output(Tensor& y);
-    void append(std::unique_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
+    void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
 private:
@@ -69,6 +69,7 @@ private:
         std::shared_ptr<Leaf> leaf;  // null for what an op computed
         std::uint64_t version;       // of its storage when it got its slot; a leaf: when last used
         bool forgotten = false;      // its entry is gone
+        std::shared_ptr<const Recipe> recipe = nullptr;  // if it need not be kept
     };
     struct Walk {                   // on the way back, by slot:
         std::vector<Tensor> grads;  // what has arrived
@@ -94,6 +95,7 @@ private:
     // For checkpoint(), and defined beside it: entries replaced by one, and that one by them again.
     void fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensors& inputs,
               const Tensors& outputs);
+    void note_recipes(const std::shared_ptr<Op>& op, const Tensors& inputs, const Tensors& outputs);
     bool unfold(Op& op, Walk& walk);
     std::vector<int> run_again(const CheckpointOp& op, const Mark& mark);
     bool made_since(const Mark& mark, int slot) const;
@@ -104,7 +106,7 @@ private:
 
     std::uint64_t number_;
     Tape* outer_;
-    std::vector<std::unique_ptr<Op>> entries_;
+    std::vector<std::shared_ptr<Op>> entries_;
     std::vector<Slot> slots_;
     std::unordered_map<const Leaf*, int> leaf_slots_;
     std::map<int, std::vector<GradientHook>> hooks_;
@@ -140,7 +142,7 @@ template <class O, class... Args>
 Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         tape->place_output(y);
-        tape->append(std::make_unique<O>(args...), inputs, {y});
+        tape->append(std::make_shared<O>(args...), inputs, {y});
     }
     return y;
 }
@@ -150,7 +152,7 @@ template <class O, class... Args>
 Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         for (Tensor& y : ys) tape->place_output(y);
-        tape->append(std::make_unique<O>(args...), inputs, ys);
+        tape->append(std::make_shared<O>(args...), inputs, ys);
     }
     return ys;
 }

@@ -15,6 +15,7 @@ namespace tapestry {
 namespace {
 struct ReluOp final : Op {
     explicit ReluOp(const Tensor& x) : Op("relu", {x}) {}
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {relu(x[0])}; }
     Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
     Tensors backward(const Tensors& grads) override {
@@ -67,6 +68,7 @@ struct GeluOp final : Op {
     GeluOp(const Tensor& x, Gelu form) : Op("gelu", {x}), form_(form) {}
     std::string attributes() const override { return form_ == Gelu::tanh ? "tanh" : "erf"; }
 
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {gelu(x[0], form_)}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
@@ -95,6 +97,7 @@ Tensor gelu(const Tensor& x, Gelu form) {
 namespace {
 struct SiluOp final : Op {
     explicit SiluOp(const Tensor& x) : Op("silu", {x}) {}
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {silu(x[0])}; }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);

@@ -76,6 +76,7 @@ struct LayerNormOp final : Op {
         : Op("layer_norm", {x, weight, mean, rstd}), eps(e) {}
     std::string attributes() const override { return fmt::format("eps={}", eps); }
     double flops() const override { return 8.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {layer_norm(x[0], x[1], x[2], eps)}; }
     Tensors backward(const Tensors& grads) override {
         return is_recording() ? recordable(grads[0]) : fused(grads[0]);
@@ -163,6 +164,7 @@ struct RmsNormOp final : Op {
         : Op("rms_norm", {x, weight, rstd}), eps(e) {}
     std::string attributes() const override { return fmt::format("eps={}", eps); }
     double flops() const override { return 5.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    bool is_cheap() const override { return true; }
     Tensors forward(const Tensors& x) const override { return {rms_norm(x[0], x[1], eps)}; }
     Tensors backward(const Tensors& grads) override {
         return is_recording() ? recordable(grads[0]) : fused(grads[0]);
