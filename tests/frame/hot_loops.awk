@@ -2,7 +2,9 @@
 # fused multiply-adds, and says what is wrong with them. Part of hot_loops.sh, which says why.
 #
 #     awk -v register=zmm|ymm -v kind=tile -v least=N -f hot_loops.awk DISASSEMBLY
-#     awk -v register=zmm|ymm -v kind=kernel [-v may_spill=1] -f hot_loops.awk DISASSEMBLY
+#     awk -v register=zmm|ymm -v kind=kernel [-v may_spill=1] [-v except=PATTERN] -f hot_loops.awk DISASSEMBLY
+#
+# Functions whose names match `except` are passed over.
 #
 # kind=tile    of the functions multiply_tile<T, Vectors, Rows>: each has such a loop; an iteration
 #              holds Rows * Vectors full-width FMAs (or that many times the steps it is unrolled by)
@@ -119,6 +121,7 @@ function judge_kernel() {
 # The end of a function: its loops are among the backward jumps.
 function judge(    b, i, found) {
     if (name == "" || kind == "tile" && rows == 0) return
+    if (except != "" && name ~ except) return
     ++functions
     for (i in target) {
         if (!(target[i] in position)) continue  # to another function
