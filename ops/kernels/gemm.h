@@ -170,7 +170,8 @@ void multiply_chunk(const Pass<T>& pass, std::int64_t chunk) {
     tile.c_row = g.c_row;
     tile.accumulate = g.accumulate || pass.k > 0;
     read_a(pass, row, tiles, tile);
-    Ahead<T> ahead(tile);
+    const bool copied = copies_a(g, pass.chunk_panels.size(0));
+    Ahead<T> ahead = copied ? Ahead<T>() : Ahead<T>(tile);  // a copy is in the cache
     const std::int64_t last_panel = pass.chunk_panels.begin(across + 1);
     for (std::int64_t panel = pass.chunk_panels.begin(across); panel < last_panel; ++panel) {
         const std::int64_t vectors = pass.panels.size(panel);

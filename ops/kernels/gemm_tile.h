@@ -105,7 +105,8 @@ void multiply_tile(const Tile<T>& t) {
             for (int i = 0; i < Rows; ++i) __builtin_prefetch(fetched + i * t.fetch.row);
             fetched += t.fetch.step;
         }
-        const std::int64_t end = t.k - k < kLine<T> ? t.k : k + kLine<T>;
+        const bool whole = fetched == nullptr || t.k - k < kLine<T>;
+        const std::int64_t end = whole ? t.k : k + kLine<T>;
         for (; k < end; ++k, b += t.b_row, column += t.a_col) {
             Batch<T> row[Vectors];
 #pragma GCC unroll 4
