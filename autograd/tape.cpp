@@ -3,7 +3,6 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/core/team.h>
 
 #include <algorithm>
 #include <atomic>
@@ -235,7 +234,7 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
     walk.cover(slots_.size());
     find_paths(walk, 0);
     walk.grads[static_cast<std::size_t>(start)] = std::move(seed);
-    Team::run([&] { walk_back(0, entries_.size(), walk, options.retain || options.create_graph); });
+    walk_back(0, entries_.size(), walk, options.retain || options.create_graph);
     return std::move(walk.grads);
 }
 

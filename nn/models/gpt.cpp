@@ -42,7 +42,6 @@ double training_bytes(const GPTConfig& config, std::int64_t batch) {
     const auto vocab = static_cast<double>(config.vocab);
     const auto dim = static_cast<double>(config.dim);
     const auto layers = static_cast<double>(config.layers);
-    const auto heads = static_cast<double>(config.heads);
     const auto context = static_cast<double>(config.context);
     const double tokens = static_cast<double>(batch) * context;
     const double hidden = config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden);
@@ -51,8 +50,8 @@ double training_bytes(const GPTConfig& config, std::int64_t batch) {
     const double parameters = vocab * dim * (config.tied_head ? 1 : 2) + table +
                               layers * (4 * dim * dim + wide * dim * hidden);
     // Per layer and token the tape keeps: two norms' inputs, q k v, the heads, the wide layer
-    // before and after its activation, the residual stream; and the attention weights.
-    const double kept = layers * tokens * (8 * dim + wide * hidden + heads * context);
+    // before and after its activation, the residual stream.
+    const double kept = layers * tokens * (8 * dim + wide * hidden);
     const double logits = 3 * tokens * vocab;
     return 4 * (4 * parameters + kept + logits);
 }

@@ -10,8 +10,8 @@
 #include <thread>
 
 using namespace tapestry;
-using tapestry::test::check_throws;
 using tapestry::ThreadsGuard;
+using tapestry::test::check_throws;
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <numeric>
 
 using namespace tapestry;
-using tapestry::test::check_throws;
 using tapestry::ThreadsGuard;
+using tapestry::test::check_throws;
 
 namespace {
 
