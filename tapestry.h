@@ -78,6 +78,7 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>

@@ -3,9 +3,11 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/map.h>
 
 namespace tapestry {
@@ -35,13 +37,16 @@ Tensor relu(const Tensor& x) {
 
 namespace {
 
-// d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)', 2u = k (x + c x^3)
+constexpr double k = kernels::GeluTanh::kTwoRootTwoOverPi;
+constexpr double c = kernels::GeluTanh::kCubic;
+
+// sigmoid(2u), 2u = k (x + c x^3): gelu's tanh form is x times this.
+Tensor gelu_tanh_gate(const Tensor& x) { return sigmoid(mul(x * (1.0 + c * square(x)), k)); }
+
+// d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)'
 Tensor gelu_tanh_slope(const Tensor& x) {
-    const double k = kernels::GeluTanh::kTwoRootTwoOverPi;
-    const double c = kernels::GeluTanh::kCubic;
-    const Tensor squared = square(x);
-    const Tensor s = sigmoid(mul(x * (1.0 + c * squared), k));
-    return s * (1.0 + x * (1.0 - s) * (k * (1.0 + 3 * c * squared)));
+    const Tensor s = gelu_tanh_gate(x);
+    return s * (1.0 + x * (1.0 - s) * (k * (1.0 + 3 * c * square(x))));
 }
 
 Tensor normal_density(const Tensor& x) {
@@ -87,6 +92,10 @@ private:
 }  // namespace
 
 Tensor gelu(const Tensor& x, Gelu form) {
+    if (!fusion_enabled()) {
+        check_floating("gelu", x);
+        return mul(x, form == Gelu::tanh ? gelu_tanh_gate(x) : normal_cdf(x));
+    }
     Tensor y = form == Gelu::tanh ? map_unary<kernels::GeluTanh>("gelu", x)
                                   : map_unary<kernels::GeluErf>("gelu", x);
     return record<GeluOp>({x}, y, x, form);
@@ -109,6 +118,10 @@ struct SiluOp final : Op {
 }  // namespace
 
 Tensor silu(const Tensor& x) {
+    if (!fusion_enabled()) {
+        check_floating("silu", x);
+        return mul(x, sigmoid(x));
+    }
     Tensor y = map_unary<kernels::Silu>("silu", x);
     return record<SiluOp>({x}, y, x);
 }

@@ -8,6 +8,7 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/keep.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
@@ -36,6 +37,11 @@ Tensor allowed_pairs(const Attend& a, const Tensor& mask) {
         allowed = allowed.defined() ? logical_and(allowed, past) : past;
     }
     return allowed;
+}
+
+// What dropout leaves of x [..., T, S], and of a gradient that comes back to it.
+Tensor dropped(const Attend& a, const Tensor& x, const Tensor& kept) {
+    return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a.dropout)) : x;
 }
 
 // The weights before dropout. No -inf appears: a row that is all masked would turn it into NaN.
@@ -126,15 +132,12 @@ private:
         const Tensor& v = saved(2);
         const Tensor& kept = saved(4);
         const Tensor p = composed_weights(a_, q, k, saved(3));
-        const auto after_dropout = [&](const Tensor& x) {
-            return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a_.dropout)) : x;
-        };
-        const Tensor dp = after_dropout(matmul(g, transpose(v, -2, -1)));
+        const Tensor dp = dropped(a_, matmul(g, transpose(v, -2, -1)), kept);
         const Tensor ds = p * (dp - sum(p * dp, {-1}, true));  // [..., T, S]
         Tensors result(4);
         if (needs(0)) result[0] = matmul(ds, k) * a_.scale;
         if (needs(1)) result[1] = matmul(transpose(ds, -2, -1), q) * a_.scale;
-        if (needs(2)) result[2] = matmul(transpose(after_dropout(p), -2, -1), g);
+        if (needs(2)) result[2] = matmul(transpose(dropped(a_, p, kept), -2, -1), g);
         if (needs(3)) result[3] = sum_to(ds, inputs()[3].shape);
         return result;
     }
@@ -142,8 +145,16 @@ private:
     Attend a_;
 };
 
+Tensor plain_attention(const Attend& a, const Tensors& inputs, const Tensor& kept,
+                       Tensor* weights) {
+    const Tensor p = composed_weights(a, inputs[0], inputs[1], inputs[3]);
+    if (weights != nullptr) *weights = p.detach();
+    return matmul(dropped(a, p, kept), inputs[2]);
+}
+
 // inputs: q, k, v, mask. `weights`: where somebody wants them, or null.
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights) {
+    if (!fusion_enabled()) return plain_attention(a, inputs, kept, weights);
     const Tensor& q = inputs[0];
     Attended out{.y = a.heads_inside(a.t, a.e, q.dtype()), .kept = kept};
     if (weights != nullptr) out.weights = Tensor(a.shape(a.t, a.s), q.dtype());

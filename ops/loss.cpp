@@ -5,6 +5,8 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/fusion.h>
+#include <tapestry/ops/indexing.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/reduction.h>
@@ -145,6 +147,25 @@ Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) 
     return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
 }
 
+// -sum_j q_j log softmax(x)_j, and 0 in ignored rows: their target, which may be no class, is read
+// as class 0.
+Tensor plain_cross_entropy(const Tensor& x, const Tensor& targets,
+                           const CrossEntropyOptions& options, std::int64_t counted) {
+    Tensor classes = targets.clone();
+    Tensor counts(targets.shape(), DType::boolean);
+    std::int64_t* const target = classes.mutable_data<std::int64_t>();
+    bool* const counting = counts.mutable_data<bool>();
+    for (std::int64_t i = 0; i < targets.numel(); ++i) {
+        counting[i] = target[i] != options.ignore_index;
+        if (!counting[i]) target[i] = 0;
+    }
+    const double s = options.label_smoothing;
+    const Tensor log_p = log_softmax(x);  // [..., V]
+    Tensor losses = mul(squeeze(gather(log_p, -1, unsqueeze(classes, -1)), -1), s - 1);
+    if (s > 0) losses = sub(losses, mul(mean(log_p, {-1}), s));
+    return reduced(where(counts, losses, scalar(0, x.dtype())), options.reduction, counted);
+}
+
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
@@ -153,6 +174,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     const Tensor x = dense(logits);
     const Tensor classes = dense(targets);
     const std::int64_t counted = count_targets(classes, x.shape().back(), options.ignore_index);
+    if (!fusion_enabled() && x.numel() > 0) {
+        return plain_cross_entropy(logits, classes, options, counted);
+    }
     Tensor losses(targets.shape(), x.dtype());
     Tensor lse(targets.shape(), x.dtype());
     visit_floating("cross_entropy", x.dtype(), [&](auto zero) {

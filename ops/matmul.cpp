@@ -3,8 +3,10 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
@@ -184,6 +186,10 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_linear(x, weight, bias);
+    if (!fusion_enabled()) {
+        const Tensor y = matmul(x, transpose(weight, 0, 1));
+        return bias.defined() ? add(y, bias) : y;
+    }
     Shape shape = x.shape();
     shape.back() = weight.size(0);
     Tensor y(shape, x.dtype());

@@ -7,6 +7,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/norm.h>
 #include <tapestry/ops/reduce_axes.h>
@@ -57,7 +58,7 @@ Tensor sum_chunks(const Tensor& partial) {
     return fold_axes(partial, axis_mask("norm", {0}, 2), Fold::sum, {partial.size(1)});
 }
 
-// What the recordable rules are made of.
+// What the plain forms and the recordable rules are made of.
 Tensor row_mean(const Tensor& x) { return mean(x, {-1}, true); }
 
 Tensor times_weight(const Tensor& g, const Tensor& weight) {
@@ -133,6 +134,12 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     check_norm("layer_norm", x, eps);
     check_affine("layer_norm", "weight", x, weight);
     check_affine("layer_norm", "bias", x, bias);
+    if (!fusion_enabled()) {
+        const Tensor deviation = sub(x, row_mean(x));
+        const Tensor u = mul(deviation, rsqrt(add(row_mean(square(deviation)), eps)));
+        const Tensor y = times_weight(u, weight);
+        return bias.defined() ? add(y, bias) : y;
+    }
     const Tensor from = dense(x);
     const Tensor scale = or_ones(weight, x);
     const Tensor shift = bias.defined() ? dense(bias) : zeros({x.shape().back()}, x.dtype());
@@ -212,6 +219,9 @@ Tensors RmsNormOp::recordable(const Tensor& g) const {
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
     check_norm("rms_norm", x, eps);
     check_affine("rms_norm", "weight", x, weight);
+    if (!fusion_enabled()) {
+        return times_weight(mul(x, rsqrt(add(row_mean(square(x)), eps))), weight);
+    }
     const Tensor from = dense(x);
     const Tensor scale = or_ones(weight, x);
     const Extent e(from);

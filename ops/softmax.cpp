@@ -1,10 +1,13 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
@@ -74,14 +77,36 @@ Tensor backward_of(const Tensor& y, const Tensor& grad, int axis, const Choose& 
     return from_rows(dx, axis);
 }
 
+// The plain forms. {} would mean all axes, which for a scalar is the same.
+std::vector<int> axes_of(const Tensor& x, int axis) {
+    return x.rank() == 0 ? std::vector<int>{} : std::vector<int>{axis};
+}
+
+// x less its largest value, which keeps exp from overflowing; rows of -inf stay -inf.
+Tensor below_largest(const Tensor& x, int axis) {
+    constexpr double kLowest = -3e38;
+    return sub(x, clamp(max(x.detach(), axes_of(x, axis), true), kLowest, -kLowest));
+}
+
+Tensor plain_softmax(const Tensor& x, int axis) {
+    const Tensor e = exp(below_largest(x, axis));
+    const Tensor total = sum(e, axes_of(x, axis), true);  // at least 1, or 0 if all were -inf
+    return div(e, where(eq(total, 0), scalar(1, x.dtype()), total));
+}
+
+Tensor plain_log_softmax(const Tensor& x, int axis) {
+    const Tensor less = below_largest(x, axis);
+    const Tensor total = sum(exp(less), axes_of(x, axis), true);
+    return sub(less, log(where(eq(total, 0), scalar(1, x.dtype()), total)));
+}
+
+bool is_plain(const Tensor& x) { return !fusion_enabled() && x.numel() > 0; }
+
 struct RowOp : Op {
     RowOp(std::string name, const Tensor& y, int along) : Op(std::move(name), {y}), axis(along) {}
     std::string attributes() const override { return fmt::format("axis={}", axis); }
     double flops() const override { return 5.0 * static_cast<double>(numel(outputs()[0].shape)); }
-    // {} would mean all axes, which for a scalar is the same.
-    std::vector<int> axes() const {
-        return outputs()[0].shape.empty() ? std::vector<int>{} : std::vector<int>{axis};
-    }
+    std::vector<int> axes() const { return axes_of(saved(0), axis); }
     int axis;
 };
 
@@ -106,6 +131,7 @@ struct SoftmaxOp final : RowOp {
 
 Tensor softmax(const Tensor& x, int axis) {
     const int along = softmax_axis("softmax", x, axis);
+    if (is_plain(x)) return plain_softmax(x, along);
     Tensor y = forward_of(x, along, [](const auto& k) { return k.softmax; });
     return record<SoftmaxOp>({x}, y, y, along);
 }
@@ -129,6 +155,7 @@ struct LogSoftmaxOp final : RowOp {
 
 Tensor log_softmax(const Tensor& x, int axis) {
     const int along = softmax_axis("log_softmax", x, axis);
+    if (is_plain(x)) return plain_log_softmax(x, along);
     Tensor y = forward_of(x, along, [](const auto& k) { return k.log_softmax; });
     return record<LogSoftmaxOp>({x}, y, y, along);
 }

@@ -4,7 +4,9 @@
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/update.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace tapestry {
 namespace {
@@ -51,6 +53,88 @@ kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
     return step;
 }
 
+void check_adam_parameter(const AdamParameter& a) {
+    constexpr std::string_view kOp = "adamw_update_";
+    check_floating(kOp, a.p);
+    check_adam(a.update);
+    check_contiguous(kOp, "the parameter", a.p);
+    check_state(kOp, "m", a.p, a.m);
+    check_state(kOp, "v", a.p, a.v);
+    check_beside(kOp, "the gradient", a.p, a.grad);
+}
+
+// Arrays as if they lay one behind the other, shared out in pieces of kGrain numbers: many short
+// ones cost hardly more than a long one.
+class Arrays {
+public:
+    void add(std::int64_t size) { ends_.push_back(size + (ends_.empty() ? 0 : ends_.back())); }
+    std::int64_t pieces() const { return ends_.empty() ? 0 : (ends_.back() + kGrain - 1) / kGrain; }
+
+    // f(piece, array, begin, end) for what of each array lies in a piece, in parallel; those of one
+    // piece one after the other.
+    template <class F>
+    void for_each(const F& f) const {
+        if (pieces() == 0) return;
+        parallel_for(ends_.back(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            const std::int64_t piece = begin / kGrain;
+            auto array = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();
+            for (; begin < end; ++array) {
+                const auto at = static_cast<std::size_t>(array);
+                const std::int64_t start = at == 0 ? 0 : ends_[at - 1];
+                const std::int64_t stop = std::min(end, ends_[at]);
+                f(piece, at, begin - start, stop - start);
+                begin = stop;
+            }
+        });
+    }
+
+private:
+    std::vector<std::int64_t> ends_;
+};
+
+// Those of `all` whose numbers are T.
+template <class T>
+void adam_steps(std::vector<AdamParameter>& all) {
+    struct Row {
+        T* p;
+        T* m;
+        T* v;
+        const T* g;
+        kernels::AdamStep<T> step;
+    };
+    std::vector<Row> rows;
+    Arrays arrays;
+    for (AdamParameter& a : all) {
+        if (a.p.dtype() != dtype_of<T>()) continue;
+        rows.push_back({a.p.mutable_data<T>(), a.m.mutable_data<T>(), a.v.mutable_data<T>(),
+                        a.grad.data<T>(), adam_step<T>(a.update)});
+        arrays.add(a.p.numel());
+    }
+    const auto kernel = kernels::table<T>().update.adam;
+    arrays.for_each([&](std::int64_t, std::size_t i, std::int64_t begin, std::int64_t end) {
+        const Row& row = rows[i];
+        kernel(row.p + begin, row.m + begin, row.v + begin, row.g + begin, end - begin, row.step);
+    });
+}
+
+// Of those of `tensors` whose numbers are T; a sum per piece, and these in order.
+template <class T>
+double squares_of(const Tensors& tensors) {
+    std::vector<const T*> rows;
+    Arrays arrays;
+    for (const Tensor& x : tensors) {
+        if (x.dtype() != dtype_of<T>()) continue;
+        rows.push_back(x.data<T>());
+        arrays.add(x.numel());
+    }
+    std::vector<double> sums(static_cast<std::size_t>(arrays.pieces()), 0.0);
+    const auto kernel = kernels::table<T>().reduce.sum_of_squares;
+    arrays.for_each([&](std::int64_t piece, std::size_t i, std::int64_t begin, std::int64_t end) {
+        sums[static_cast<std::size_t>(piece)] += kernel(rows[i] + begin, end - begin);
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 template <class T>
 kernels::SgdStep<T> sgd_step(const SgdUpdate& u) {
     kernels::SgdStep<T> step{};
@@ -66,26 +150,17 @@ kernels::SgdStep<T> sgd_step(const SgdUpdate& u) {
 }  // namespace
 
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update) {
-    constexpr std::string_view kOp = "adamw_update_";
-    check_floating(kOp, p);
-    check_adam(update);
-    check_contiguous(kOp, "the parameter", p);
-    check_state(kOp, "m", p, m);
-    check_state(kOp, "v", p, v);
-    check_beside(kOp, "the gradient", p, grad);
-    const Tensor from = dense(grad);
-    visit_floating(kOp, p.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const auto kernel = kernels::table<T>().update.adam;
-        const kernels::AdamStep<T> step = adam_step<T>(update);
-        T* const values = p.mutable_data<T>();
-        T* const first = m.mutable_data<T>();
-        T* const second = v.mutable_data<T>();
-        const T* const g = from.data<T>();
-        parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-            kernel(values + begin, first + begin, second + begin, g + begin, end - begin, step);
-        });
-    });
+    std::vector<AdamParameter> one{{p, grad, m, v, update}};
+    adamw_update_(one);
+}
+
+void adamw_update_(std::vector<AdamParameter>& all) {
+    for (AdamParameter& a : all) {
+        check_adam_parameter(a);
+        a.grad = dense(a.grad);
+    }
+    adam_steps<float>(all);
+    adam_steps<double>(all);
 }
 
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update) {
@@ -112,24 +187,13 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
 }
 
 double sum_of_squares(const Tensors& tensors) {
-    double total = 0;
-    std::vector<double> parts;
+    Tensors arrays;
     for (const Tensor& tensor : tensors) {
         if (!tensor.defined()) continue;
         check_floating("sum_of_squares", tensor);
-        const Tensor x = dense(tensor);
-        parts.assign(static_cast<std::size_t>((x.numel() + kGrain - 1) / kGrain), 0.0);
-        visit_floating("sum_of_squares", x.dtype(), [&](auto zero) {
-            using T = decltype(zero);
-            const auto kernel = kernels::table<T>().reduce.sum_of_squares;
-            const T* const from = x.data<T>();
-            parallel_for(x.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-                parts[static_cast<std::size_t>(begin / kGrain)] = kernel(from + begin, end - begin);
-            });
-        });
-        for (const double part : parts) total += part;
+        arrays.push_back(dense(tensor));
     }
-    return total;
+    return squares_of<float>(arrays) + squares_of<double>(arrays);
 }
 
 void scale_(Tensor& x, double factor) {

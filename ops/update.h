@@ -30,6 +30,19 @@ struct AdamUpdate {
 /// shrunk.
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update);
 
+/// What one step changes, and by what.
+struct AdamParameter {
+    Tensor p;
+    Tensor grad;
+    Tensor m;
+    Tensor v;
+    AdamUpdate update;
+};
+
+/// The same for many parameters, whose work the threads share: a small model has dozens of them
+/// with a few numbers each. All are checked before any is changed.
+void adamw_update_(std::vector<AdamParameter>& all);
+
 /// Settings of one step of gradient descent.
 struct SgdUpdate {
     double lr = 1e-3;

@@ -13,22 +13,27 @@ Adam::Adam(std::vector<ParameterGroup> groups, const AdamConfig& config, bool de
     moments_.resize(parameters().size());
 }
 
-void Adam::update(const Update& u) {
-    Moments& m = moments_[u.index];
-    if (!m.first.defined()) {
-        m.first = zeros_like(u.parameter);
-        m.second = zeros_like(u.parameter);
+void Adam::update(std::vector<Update>& all) {
+    std::vector<AdamParameter> steps;
+    steps.reserve(all.size());
+    for (const Update& u : all) {
+        Moments& m = moments_[u.index];
+        if (!m.first.defined()) {
+            m.first = zeros_like(u.parameter);
+            m.second = zeros_like(u.parameter);
+        }
+        ++m.steps;  // its own count: a parameter may miss a step, and its moments are then younger
+        steps.push_back({u.parameter, u.gradient, m.first, m.second,
+                         AdamUpdate{.lr = u.lr,
+                                    .beta1 = config_.beta1,
+                                    .beta2 = config_.beta2,
+                                    .eps = config_.eps,
+                                    .weight_decay = u.weight_decay,
+                                    .step = m.steps,
+                                    .decoupled = decoupled_,
+                                    .grad_scale = u.grad_scale}});
     }
-    ++m.steps;  // its own count: a parameter may miss a step, and its moments are then younger
-    adamw_update_(u.parameter, u.gradient, m.first, m.second,
-                  {.lr = u.lr,
-                   .beta1 = config_.beta1,
-                   .beta2 = config_.beta2,
-                   .eps = config_.eps,
-                   .weight_decay = u.weight_decay,
-                   .step = m.steps,
-                   .decoupled = decoupled_,
-                   .grad_scale = u.grad_scale});
+    adamw_update_(steps);
 }
 
 }  // namespace tapestry

@@ -21,7 +21,7 @@ public:
 
 protected:
     Adam(std::vector<ParameterGroup> groups, const AdamConfig& config, bool decoupled);
-    void update(const Update& u) override;
+    void update(std::vector<Update>& all) override;
 
 private:
     struct Moments {

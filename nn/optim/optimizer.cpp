@@ -38,21 +38,23 @@ void Optimizer::set_lr(double lr) {
 
 void Optimizer::step(double grad_scale) {
     ++steps_;
+    std::vector<Update> all;
     std::size_t index = 0;
-    for (ParameterGroup& group : groups_) {
-        for (Tensor& parameter : group.parameters) {
+    for (const ParameterGroup& group : groups_) {
+        for (const Tensor& parameter : group.parameters) {
             const Tensor gradient = parameter.grad();
             if (gradient.defined()) {
-                update({.index = index,
-                        .parameter = parameter,
-                        .gradient = gradient,
-                        .grad_scale = grad_scale,
-                        .lr = lr_ * group.lr_factor,
-                        .weight_decay = group.weight_decay});
+                all.push_back({.index = index,
+                               .parameter = parameter,
+                               .gradient = gradient,
+                               .grad_scale = grad_scale,
+                               .lr = lr_ * group.lr_factor,
+                               .weight_decay = group.weight_decay});
             }
             ++index;
         }
     }
+    update(all);
 }
 
 void Optimizer::zero_grad() {

@@ -39,17 +39,18 @@ protected:
     /// and for settings out of range.
     Optimizer(std::vector<ParameterGroup> groups, double lr);
 
-    /// What update() is told: which parameter (counted over all groups, for the optimiser's own
-    /// state), its gradient, and the settings that hold for it now.
+    /// What update() is told of each parameter: which it is (counted over all groups, for the
+    /// optimiser's own state), its gradient, and the settings that hold for it now.
     struct Update {
         std::size_t index;
-        Tensor& parameter;
-        const Tensor& gradient;
+        Tensor parameter;
+        Tensor gradient;
         double grad_scale;
         double lr;
         double weight_decay;
     };
-    virtual void update(const Update& u) = 0;
+    /// One step for the parameters that have a gradient.
+    virtual void update(std::vector<Update>& all) = 0;
 
 private:
     std::vector<ParameterGroup> groups_;

@@ -12,17 +12,19 @@ SGD::SGD(std::vector<ParameterGroup> groups, const SGDConfig& config)
     velocities_.resize(parameters().size());
 }
 
-void SGD::update(const Update& u) {
-    Tensor& velocity = velocities_[u.index];
-    const bool first = !velocity.defined();
-    if (first && config_.momentum > 0) velocity = zeros_like(u.parameter);
-    sgd_update_(u.parameter, u.gradient, velocity,
-                {.lr = u.lr,
-                 .momentum = config_.momentum,
-                 .weight_decay = u.weight_decay,
-                 .nesterov = config_.nesterov,
-                 .first = first,
-                 .grad_scale = u.grad_scale});
+void SGD::update(std::vector<Update>& all) {
+    for (Update& u : all) {
+        Tensor& velocity = velocities_[u.index];
+        const bool first = !velocity.defined();
+        if (first && config_.momentum > 0) velocity = zeros_like(u.parameter);
+        sgd_update_(u.parameter, u.gradient, velocity,
+                    {.lr = u.lr,
+                     .momentum = config_.momentum,
+                     .weight_decay = u.weight_decay,
+                     .nesterov = config_.nesterov,
+                     .first = first,
+                     .grad_scale = u.grad_scale});
+    }
 }
 
 }  // namespace tapestry

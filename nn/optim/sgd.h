@@ -17,7 +17,7 @@ public:
     SGD(std::vector<ParameterGroup> groups, const SGDConfig& config);
 
 protected:
-    void update(const Update& u) override;
+    void update(std::vector<Update>& all) override;
 
 private:
     SGDConfig config_;

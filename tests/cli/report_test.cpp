@@ -97,10 +97,11 @@ TEST_CASE("cli info: version, instruction set, threads, compiler") {
             {"info"}, {.environment = {{"TAPESTRY_ISA", name}, {"TAPESTRY_THREADS", "3"}}});
         check_done(outcome);
         const auto lines = lines_of(outcome.out);
-        REQUIRE_EQ(lines.size(), 4);
+        REQUIRE_EQ(lines.size(), 5);
         CHECK(lines[0].starts_with("tapestry "));
         CHECK(lines[1].starts_with("instruction set  " + name));
         CHECK(lines[2].starts_with("threads          3"));
-        CHECK(lines[3].starts_with("compiler         "));
+        CHECK_EQ(lines[3], "fused ops        yes (TAPESTRY_FUSE=0: the plain ones)");
+        CHECK(lines[4].starts_with("compiler         "));
     }
 }

@@ -154,7 +154,7 @@ TEST_CASE("cli: numbers that are none, or absurd") {
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
 }
 
-TEST_CASE("cli: TAPESTRY_ISA and TAPESTRY_THREADS that mean nothing") {
+TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
     const Place place;
     put_model(place / "m");
     const Arguments sample{"sample", "--model", "m", "--prompt", "The"};
@@ -171,6 +171,7 @@ TEST_CASE("cli: TAPESTRY_ISA and TAPESTRY_THREADS that mean nothing") {
         if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;
         refused("TAPESTRY_ISA", std::string(name_of(isa)), "this machine lacks it");
     }
+    for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "neither 0 nor 1");
     for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {
         refused("TAPESTRY_THREADS", value, "not a number of threads from 1 to 1024");
     }

@@ -1,0 +1,94 @@
+// The plain form of every fused op: it passes all that the table asks of the op, and nothing fused
+// is left on the tape.
+#include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
+#include <tapestry/ops/fusion.h>
+#include <tapestry/tests/core/child.h>
+#include <tapestry/tests/ops/op_case.h>
+
+#include <algorithm>
+#include <set>
+
+using namespace tapestry;
+using namespace tapestry::test;
+
+namespace {
+
+const std::set<std::string> kFused{"cross_entropy",
+                                   "gelu",
+                                   "layer_norm",
+                                   "linear",
+                                   "log_softmax",
+                                   "rms_norm",
+                                   "scaled_dot_product_attention",
+                                   "silu",
+                                   "softmax"};
+
+// The names on the tape of the row's first sample that has numbers.
+std::set<std::string> taped(const OpCase& row) {
+    Tape tape;
+    Tensors inputs = make_inputs(row.samples.front(), DType::f32, 1);
+    for (Tensor& x : inputs) {
+        if (is_floating(x.dtype())) x.set_requires_grad();
+    }
+    const Tensor y = row.op(inputs);
+    std::set<std::string> names;
+    for (const auto& op : tape.entries()) names.insert(op->name());
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("fusion: the plain forms pass what the table asks") {
+    const FusionGuard off(false);
+    for (const OpCase& row : all_cases()) {
+        if (kFused.count(row.name) == 0) continue;
+        SUBCASE(row.title().c_str()) {
+            for (const std::string& failure : check_case(row)) FAIL_CHECK(failure);
+        }
+    }
+}
+
+TEST_CASE("fusion: on, one entry; off, elementary ones alone") {
+    std::set<std::string> seen;
+    for (const OpCase& row : all_cases()) {
+        if (kFused.count(row.name) == 0) continue;
+        INFO(row.title());
+        seen.insert(row.name);
+        const std::string name =
+            row.name == "scaled_dot_product_attention" ? "attention" : row.name;
+        CHECK_EQ(taped(row).count(name), 1);
+        const FusionGuard off(false);
+        const auto plain = taped(row);
+        CHECK_GE(plain.size(), 1);
+        for (const std::string& fused : kFused) CHECK_EQ(plain.count(fused), 0);
+        CHECK_EQ(plain.count("attention"), 0);
+    }
+    CHECK_EQ(seen, kFused);
+}
+
+TEST_CASE("fusion: child process" * doctest::skip()) {
+    answer([] { return fmt::format("{}", fusion_enabled()); });
+}
+
+TEST_CASE("fusion: TAPESTRY_FUSE, and the guard") {
+    CHECK(fusion_enabled());
+    {
+        const FusionGuard off(false);
+        CHECK_FALSE(fusion_enabled());
+        const FusionGuard on(true);
+        CHECK(fusion_enabled());
+    }
+    CHECK(fusion_enabled());
+    const auto ask = [](const std::string& value) {
+        return ask_child("fusion: child process", "TAPESTRY_FUSE", value);
+    };
+    if (!ask("1")) return;  // no child processes here
+    CHECK_EQ(ask("1").value(), "true");
+    CHECK_EQ(ask("0").value(), "false");
+    for (const char* wrong : {"", "2", "no", "0 "}) {
+        CHECK_EQ(ask(wrong).value(),
+                 fmt::format("ValueError TAPESTRY_FUSE={}: neither 0 nor 1", wrong));
+    }
+}
