@@ -7,6 +7,7 @@
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/nn/train/loop.h>
+#include <tapestry/ops/fusion.h>
 
 #include <fmt/core.h>
 
@@ -70,7 +71,8 @@ int run_command(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return complain(kBadInput, what_is_wrong(app, error));
     }
-    tapestry::current_isa();  // a wrong TAPESTRY_ISA is said before any work is done
+    tapestry::current_isa();  // a wrong TAPESTRY_ISA or _FUSE is said before any work is done
+    tapestry::fusion_enabled();
     const int code = run();
     // What was printed may have stayed in a buffer until now.
     tapestry::require<tapestry::IoError>(std::fflush(stdout) == 0 && std::ferror(stdout) == 0,

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <tapestry/ops/kernels/gemm_arguments.h>
+#include <tapestry/ops/kernels/gemm_tile.h>
 #include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
@@ -49,6 +50,10 @@ void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T
             const T* const run = y + c * stride + p;
             even[c] = fma(x0, load(run), even[c]);
             odd[c] = fma(x1, load(run + kLanes<T>), odd[c]);
+            // The runs that follow these: the hardware, which sees short runs and stops at each
+            // page, reads them from memory 3 to 8% more slowly.
+            __builtin_prefetch(run + Columns * stride);
+            if (2 * kLanes < T >> kLine<T>) __builtin_prefetch(run + Columns * stride + kLanes<T>);
         }
     }
     for (; p < n; p += kLanes<T>) {
