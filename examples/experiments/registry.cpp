@@ -1,0 +1,28 @@
+// The list of experiments. A new one: its file, its declaration, its line in the list.
+#include <tapestry/core/error.h>
+#include <tapestry/examples/experiments/registry.h>
+
+#include <algorithm>
+
+namespace tapestry::experiments {
+
+Experiment word_order();
+
+const std::vector<Experiment>& all_experiments() {
+    static const std::vector<Experiment> all{
+        word_order(),
+    };
+    return all;
+}
+
+const Experiment& find_experiment(std::string_view name) {
+    const auto& all = all_experiments();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [name](const Experiment& e) { return e.name == name; });
+    if (found != all.end()) return *found;
+    std::string names;
+    for (const Experiment& e : all) names += (names.empty() ? "" : ", ") + e.name;
+    throw ValueError(fmt::format("no experiment is called '{}'; there are {}", name, names));
+}
+
+}  // namespace tapestry::experiments
