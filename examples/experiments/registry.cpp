@@ -6,11 +6,19 @@
 
 namespace tapestry::experiments {
 
+Experiment sqrt_dk();
+Experiment by_hand();
+Experiment balanced_key();
+Experiment head_roles();
+Experiment rotary_filters();
+Experiment head_dropout();
+Experiment redundant_heads();
 Experiment word_order();
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
-        word_order(),
+        sqrt_dk(),        by_hand(),      balanced_key(),    head_roles(),
+        rotary_filters(), head_dropout(), redundant_heads(), word_order(),
     };
     return all;
 }

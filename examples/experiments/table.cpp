@@ -102,16 +102,15 @@ std::string to_text(const Table& table) {
 
 std::string to_markdown(const Table& table) {
     std::string result = table.title.empty() ? "" : table.title + "\n\n";
-    std::string head = "|", rule = "|";
+    std::string rule;
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        head += " " + escaped(table.columns[c]) + " |";
-        rule += is_numeric(table, c) ? "---:|" : "---|";
+        result += fmt::format("| {} ", escaped(table.columns[c]));
+        rule += is_numeric(table, c) ? "|---:" : "|---";
     }
-    result += head + "\n" + rule + "\n";
+    result += fmt::format("|\n{}|\n", rule);
     for (const auto& row : table.rows) {
-        result += "|";
-        for (const Cell& cell : row) result += " " + escaped(cell.text) + " |";
-        result += "\n";
+        for (const Cell& cell : row) result += fmt::format("| {} ", escaped(cell.text));
+        result += "|\n";
     }
     return result;
 }
