@@ -125,7 +125,7 @@ Report run(const Setting& setting) {
             "holds "
             "within {:.1f} %. Dropping heads makes the mean vary more, not less: the "
             "ensemble is what is used after training, with p = 0.",
-            100 * errors.claim, errors.bias, 100 * errors.claim_elsewhere, 100 * errors.full)};
+            100 * errors.claim, errors.bias, 1 + errors.claim_elsewhere, 100 * errors.full)};
     return report;
 }
 

@@ -10,7 +10,7 @@
 namespace tapestry::experiments {
 namespace {
 
-constexpr double kTop = 66, kRight = 20, kBottom = 40, kDeepest = 0.7;  // text stays legible on it
+constexpr double kTop = 66, kRight = 20, kBottom = 40, kDeepest = 0.55;  // text stays legible on it
 
 double largest(const HeatMap& map) {
     double most = 0;
