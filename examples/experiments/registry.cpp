@@ -14,11 +14,15 @@ Experiment rotary_filters();
 Experiment head_dropout();
 Experiment redundant_heads();
 Experiment word_order();
+Experiment who_is_it();
+Experiment how_far();
+Experiment quadratic_cost();
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
         sqrt_dk(),        by_hand(),      balanced_key(),    head_roles(),
         rotary_filters(), head_dropout(), redundant_heads(), word_order(),
+        who_is_it(),      how_far(),      quadratic_cost(),
     };
     return all;
 }
