@@ -50,15 +50,25 @@ std::string link_to(const std::filesystem::path& folder, const std::filesystem::
 
 std::string head_of(const ExperimentSettings& s) {
     return fmt::format(
-        "# Experiments\n\nWhat is said of attention and of training, put to the test. Written "
-        "by\n\n"
-        "    tapestry experiment {}{} --seed {} --markdown {}\n\nwith version {}; numbers are the "
-        "same wherever the instruction set is, but for measured times.\n\n",
+        "# Experiments\n\nWhat is said of attention and of training, put to the test: the "
+        "question, "
+        "what theory says,\nwhat was measured, and whether it bears the theory out. This page is "
+        "the output of\n\n    tapestry experiment {}{} --seed {} --markdown {}\n\n(version {}). "
+        "The "
+        "same seed on the same instruction set gives the same numbers; measured times\ndiffer.\n\n",
         s.name, s.setting.quick ? " --quick" : "", s.setting.seed, s.markdown, version());
+}
+
+// Asked before the work begins, which may take minutes.
+void check_markdown(const std::string& path) {
+    const auto folder = std::filesystem::absolute(path).parent_path();
+    require<IoError>(path.empty() || std::filesystem::is_directory(folder),
+                     "{}: there is no directory {}", path, folder.native());
 }
 
 int run_experiments(const ExperimentSettings& s) {
     if (s.name.empty()) return list_experiments();
+    check_markdown(s.markdown);
     set_num_threads(s.threads);
     std::vector<Experiment> chosen = all_experiments();
     if (s.name != "all") chosen = {find_experiment(s.name)};

@@ -63,9 +63,10 @@ struct Trained {
     CharTokenizer tokenizer;
     TextData data;
     GPT model;
-    double loss = 0;
+    std::int64_t batches;  // that the loss is measured on
+    double loss = 0;       // when last measured with all heads
 
-    Trained(const std::string& text, Generator& generator)
+    Trained(const std::string& text, std::int64_t batches_, Generator& generator)
         : tokenizer(CharTokenizer::from_text(text)),
           data(tokenizer.encode(text)),
           model({.vocab = tokenizer.vocab_size(),
@@ -74,28 +75,14 @@ struct Trained {
                  .heads = kHeads,
                  .dim = kDim,
                  .deviation = 0.05},
-                generator) {}
+                generator),
+          batches(batches_) {}
 
     double validation_loss() {
         Generator same(1);
-        return evaluate(model, data, Split::validation, {.batches = 8, .batch = 16}, same);
+        return evaluate(model, data, Split::validation, {.batches = batches, .batch = 16}, same);
     }
 };
-
-void learn(Trained& t, std::int64_t steps, Generator& generator) {
-    AdamW optimizer(decay_groups(t.model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
-    const auto loss = [&] {
-        const Batch batch = t.data.random_batch(Split::train, 16, kContext, generator);
-        return t.model.loss(batch.inputs, batch.targets);
-    };
-    train(optimizer,
-          {.steps = steps,
-           .schedule = warmup_cosine_schedule(
-               {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
-          {.loss = loss, .evaluate = {}, .report = {}});
-    t.model.eval();
-    t.loss = t.validation_loss();
-}
 
 std::vector<Rank> ranks_of_layers(const Trained& t) {
     Generator same(2);
@@ -129,10 +116,12 @@ struct Removals {
                 .numbers = true};
     std::int64_t cheap = 0;  // cost less than 1 %
     double worst = 0;
+    double loss = 0;  // with all heads
 };
 
 Removals remove_each(Trained& t) {
     Removals result;
+    result.loss = t.loss = t.validation_loss();
     for (std::int64_t head = 0; head < kHeads; ++head) {
         result.table.columns.push_back("head " + std::to_string(head));
         result.map.columns.push_back(std::to_string(head));
@@ -150,6 +139,44 @@ Removals remove_each(Trained& t) {
         }
     }
     return result;
+}
+
+// What each head is worth at some steps of the training.
+struct Moment {
+    std::int64_t step;
+    Removals removals;
+};
+
+std::vector<Moment> learn(Trained& t, std::int64_t steps, Generator& generator) {
+    std::vector<Moment> moments;
+    AdamW optimizer(decay_groups(t.model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
+    const auto loss = [&] {
+        const Batch batch = t.data.random_batch(Split::train, 16, kContext, generator);
+        return t.model.loss(batch.inputs, batch.targets);
+    };
+    const auto report = [&](const StepMetrics& m) {
+        if (m.step == steps / 4 || m.step == steps / 2 || m.step == steps) {
+            moments.push_back({m.step, remove_each(t)});
+        }
+        return true;
+    };
+    train(optimizer,
+          {.steps = steps,
+           .schedule = warmup_cosine_schedule(
+               {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
+          {.loss = loss, .evaluate = {}, .report = report});
+    return moments;
+}
+
+Table moments_table(const std::vector<Moment>& moments) {
+    Table table{"While the model learns",
+                {"step", "validation loss", "heads of 16 that cost less than 1 %", "the dearest"},
+                {}};
+    for (const Moment& m : moments) {
+        table.rows.push_back(
+            {m.step, fixed(m.removals.loss, 3), m.removals.cheap, percent(m.removals.worst, 2)});
+    }
+    return table;
 }
 
 struct Named {
@@ -190,14 +217,14 @@ Report run(const Setting& setting) {
                            {"every second a copy", untrained(true, generator), "32"}};
     const auto text =
         examples::write_stories(setting.seed, setting.pick<std::size_t>(400000, 60000)).text;
-    Trained trained(text, generator);
-    learn(trained, setting.pick<std::int64_t>(600, 200), generator);
+    Trained trained(text, setting.pick<std::int64_t>(8, 2), generator);
+    const auto moments = learn(trained, setting.pick<std::int64_t>(600, 120), generator);
     for (const Rank& rank : ranks_of_layers(trained)) {
         all.push_back({fmt::format("trained, layer {}", all.size() - 2), rank, "up to 64"});
     }
-    const Removals removals = remove_each(trained);
+    const Removals& removals = moments.back().removals;
     Report report;
-    report.tables = {rank_table(all), removals.table};
+    report.tables = {rank_table(all), moments_table(moments), removals.table};
     report.figures = {
         {"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(all))},
         {"removed", "what a removed head costs", svg(removals.map)}};
@@ -210,10 +237,10 @@ Report run(const Setting& setting) {
             "{}). Of {} trained heads {} can be removed, each alone, for less than 1 % more "
             "loss (it is {:.3f}); the dearest costs {:.1f} %. {}",
             all[1].rank.numerical, kDim, all[2].rank.numerical, all[3].rank.numerical, kCount,
-            removals.cheap, trained.loss, 100 * removals.worst,
+            removals.cheap, removals.loss, 100 * removals.worst,
             to_spare ? "Most of them are to spare, as is said of large models."
-                     : "In a model this small few are to spare, whatever is said of large "
-                       "ones.")};
+                     : "In a model this small few are to spare once it has learned, whatever "
+                       "is said of large ones.")};
     return report;
 }
 
