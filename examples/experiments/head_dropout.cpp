@@ -82,7 +82,7 @@ Table variance_table(const Setting& setting, Errors& errors, Plot& plot) {
         "Variance of the mean of 16 heads",
         {"heads, p", "N_eff", "measured", "1 / N_eff", "formula in full", "heads it is worth"},
         {}};
-    const auto batch = setting.pick<std::int64_t>(400000, 40000);
+    const auto batch = setting.pick<std::int64_t>(200000, 30000);
     for (const Heads& kind : kKinds) {
         Series series{.name = kind.name, .mark = Mark::line_and_points};
         for (const double p : {0.0, 0.1, 0.3, 0.5, 0.7}) {

@@ -74,7 +74,6 @@ TEST_CASE("plot: a logarithmic axis gives every factor the same room") {
 
 TEST_CASE("plot: what is not finite leaves a gap") {
     Plot plot = line({0, 1, 2, 3, 4}, {0, 1, NAN, 1, 0});
-    CHECK_EQ(count(svg(plot), "M70.0"), 1);
     const std::string text = svg(plot);
     const auto path = text.substr(text.find("<path d=\"M", text.find("<g clip")));
     CHECK_EQ(count(path.substr(0, path.find('>')), "M"), 2);
