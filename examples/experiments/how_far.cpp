@@ -158,7 +158,7 @@ Table accuracy_table(const std::vector<Row>& rows, const std::vector<std::int64_
         {}};
     for (const std::int64_t distance : distances) table.columns.push_back(std::to_string(distance));
     table.columns.insert(table.columns.end(),
-                         {"steps at the longest", "parameters, least", "most"});
+                         {"steps at the longest", "parameters, least", "parameters, most"});
     for (const Row& row : rows) {
         std::vector<Cell> cells{row.name};
         std::int64_t least = kBudget, most = 0;

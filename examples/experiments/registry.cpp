@@ -17,12 +17,15 @@ Experiment word_order();
 Experiment who_is_it();
 Experiment how_far();
 Experiment quadratic_cost();
+Experiment heads_cost();
+Experiment checkpointing();
+Experiment deep_gradients();
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
-        sqrt_dk(),        by_hand(),      balanced_key(),    head_roles(),
-        rotary_filters(), head_dropout(), redundant_heads(), word_order(),
-        who_is_it(),      how_far(),      quadratic_cost(),
+        sqrt_dk(),        by_hand(),         balanced_key(),  head_roles(),     rotary_filters(),
+        head_dropout(),   redundant_heads(), word_order(),    who_is_it(),      how_far(),
+        quadratic_cost(), heads_cost(),      checkpointing(), deep_gradients(),
     };
     return all;
 }
