@@ -160,7 +160,7 @@ Report run(const Setting& setting) {
             all.push_back(trained_on_both(heads, setting.seed + i, steps));
             add_rows(all.back(), roles, series);
         }
-        plot.series.push_back(series);
+        plot.series.insert(plot.series.begin(), series);  // fewer heads are drawn on top
     }
     const Counts c = count(all);
     Report report;

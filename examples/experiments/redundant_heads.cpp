@@ -235,9 +235,9 @@ Report run(const Setting& setting) {
         fmt::format(
             "Copies are found by the rank ({} of {}); the trained heads are none ({} and "
             "{}). Of {} trained heads {} can be removed, each alone, for less than 1 % more "
-            "loss (it is {:.3f}); the dearest costs {:.1f} %. {}",
+            "loss (it is {:.3f} after {} steps); the dearest costs {:.1f} %. {}",
             all[1].rank.numerical, kDim, all[2].rank.numerical, all[3].rank.numerical, kCount,
-            removals.cheap, removals.loss, 100 * removals.worst,
+            removals.cheap, removals.loss, moments.back().step, 100 * removals.worst,
             to_spare ? "Most of them are to spare, as is said of large models."
                      : "In a model this small few are to spare once it has learned, whatever "
                        "is said of large ones.")};
