@@ -124,14 +124,16 @@ inline CopyBatch copy_batch(const LongCopyOptions& o, Generator& generator) {
     return {concat({targets, silence}, 1), targets};
 }
 
-/// The share of symbols that come out right, in new sequences.
-inline double copy_accuracy(const CopyModel& model, const LongCopyOptions& o) {
+/// The share of symbols that come out right, in new sequences; `logits` makes [B, symbols, A] of a
+/// CopyBatch.
+template <class Logits>
+double copy_accuracy(const Logits& logits, const LongCopyOptions& o) {
     const NoGradGuard no_grad;
     Generator generator(o.seed + 1000);
     double right = 0, all = 0;
     for (int i = 0; i < 4; ++i) {
         const CopyBatch batch = copy_batch(o, generator);
-        const Tensor hits = eq(argmax(model(batch.ids)), batch.targets);
+        const Tensor hits = eq(argmax(logits(batch)), batch.targets);
         right += sum(to(hits, DType::f64)).item();
         all += static_cast<double>(hits.numel());
     }
@@ -158,9 +160,10 @@ inline CopyResult learn_to_copy(const LongCopyOptions& o, std::size_t which) {
     release_cached_memory();
     reset_peak_memory();
     const auto start = Clock::now();
+    const auto logits = [&](const CopyBatch& batch) { return model(batch.ids); };
     const auto loss = [&] {
         const CopyBatch batch = copy_batch(o, data);
-        return cross_entropy(model(batch.ids), batch.targets);
+        return cross_entropy(logits(batch), batch.targets);
     };
     train(
         optimizer,
@@ -171,7 +174,7 @@ inline CopyResult learn_to_copy(const LongCopyOptions& o, std::size_t which) {
     CopyResult result;
     result.milliseconds = 1000 * seconds_since(start) / static_cast<double>(o.steps);
     result.megabytes = static_cast<double>(memory_statistics().peak) / 1e6;
-    result.accuracy = copy_accuracy(model, o);
+    result.accuracy = copy_accuracy(logits, o);
     return result;
 }
 

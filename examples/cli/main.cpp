@@ -63,6 +63,7 @@ int run_command(int argc, char** argv) {
     add_gradcheck(app, run);
     add_bench(app, run);
     add_profile(app, run);
+    add_experiment(app, run);
     add_info(app, run);
     try {
         app.parse(argc, argv);

@@ -20,7 +20,8 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
                                           {"bench", "attention"},
                                           {"bench", "ops"},
                                           {"bench"},
-                                          {"profile"}};
+                                          {"profile"},
+                                          {"experiment"}};
     for (const Arguments& command : commands) {
         const Outcome outcome = place.run(command + Arguments{"--help"});
         check_done(outcome);

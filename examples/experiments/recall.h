@@ -1,0 +1,60 @@
+// A small task that attention alone can do, and a model of nothing but attention that learns it:
+// find the record with the same sign as the query and say what it holds. With several relations
+// (colour and shape, say) a record has a sign for each, and the query asks for several records.
+#pragma once
+
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/nn/embedding.h>
+
+#include <functional>
+
+namespace tapestry::experiments {
+
+struct RecallConfig {
+    std::int64_t relations = 1;
+    std::int64_t records = 8;    ///< S; in each relation every record has another sign
+    std::int64_t signs = 16;     ///< in each relation
+    std::int64_t contents = 16;  ///< what a record may hold
+    std::int64_t dim = 64;
+    std::int64_t heads = 1;
+    AttentionFormFactory form = {};
+};
+
+struct RecallBatch {
+    Tensor signs;    ///< [R, B, S]
+    Tensor content;  ///< [B, S]
+    Tensor asked;    ///< [R, B]: the query's sign
+    Tensor where;    ///< [B, R]: the record that has it
+    Tensor answers;  ///< [B, R]: what that holds
+};
+
+RecallBatch recall_batch(const RecallConfig& config, std::int64_t batch, Generator& generator);
+
+/// Query and records are sums of embeddings; attention; a linear layer.
+class RecallModel : public Module {
+public:
+    std::vector<std::unique_ptr<Embedding>> signs;  // one per relation
+    Embedding content;
+    MultiHeadAttention attention;
+    Linear answer;
+
+    RecallModel(const RecallConfig& config, Generator& generator);
+    /// Logits [B, R, contents].
+    Tensor operator()(const RecallBatch& batch, AttentionRecord* record = nullptr) const;
+    Tensor loss(const RecallBatch& batch) const;
+    /// The share of right answers per relation: [R].
+    std::vector<double> accuracy(const RecallBatch& batch) const;
+    /// What head `head` found no longer reaches the answer.
+    void remove_head(std::int64_t head);
+
+    const RecallConfig& config() const { return config_; }
+
+private:
+    RecallConfig config_;
+};
+
+/// Steps of AdamW at a learning rate that warms up and falls; returns the loss of each.
+std::vector<double> train_recall(RecallModel& model, std::int64_t steps, double rate,
+                                 Generator& generator);
+
+}  // namespace tapestry::experiments

@@ -1,0 +1,43 @@
+// The list of experiments. A new one: its file, its declaration, its line in the list.
+#include <tapestry/core/error.h>
+#include <tapestry/examples/experiments/registry.h>
+
+#include <algorithm>
+
+namespace tapestry::experiments {
+
+Experiment sqrt_dk();
+Experiment by_hand();
+Experiment balanced_key();
+Experiment head_roles();
+Experiment rotary_filters();
+Experiment head_dropout();
+Experiment redundant_heads();
+Experiment word_order();
+Experiment who_is_it();
+Experiment how_far();
+Experiment quadratic_cost();
+Experiment heads_cost();
+Experiment checkpointing();
+Experiment deep_gradients();
+
+const std::vector<Experiment>& all_experiments() {
+    static const std::vector<Experiment> all{
+        sqrt_dk(),        by_hand(),         balanced_key(),  head_roles(),     rotary_filters(),
+        head_dropout(),   redundant_heads(), word_order(),    who_is_it(),      how_far(),
+        quadratic_cost(), heads_cost(),      checkpointing(), deep_gradients(),
+    };
+    return all;
+}
+
+const Experiment& find_experiment(std::string_view name) {
+    const auto& all = all_experiments();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [name](const Experiment& e) { return e.name == name; });
+    if (found != all.end()) return *found;
+    std::string names;
+    for (const Experiment& e : all) names += (names.empty() ? "" : ", ") + e.name;
+    throw ValueError(fmt::format("no experiment is called '{}'; there are {}", name, names));
+}
+
+}  // namespace tapestry::experiments

@@ -1,0 +1,179 @@
+// Are rotary heads frequency filters? A head whose queries and keys live in one pair of numbers
+// attends by the cosine of the distance: near it, and again one wavelength away.
+#include <tapestry/core/views.h>
+#include <tapestry/examples/experiments/experiment.h>
+#include <tapestry/examples/experiments/plot.h>
+#include <tapestry/tapestry.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tapestry::experiments {
+namespace {
+
+constexpr std::int64_t kWidth = 32;  // of a head: 16 pairs
+constexpr double kPeak = 4;          // score at distance 0, whichever pairs are used
+
+double frequency(std::int64_t pair) {
+    return std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(kWidth));
+}
+
+// The weights [S] that a query in the middle of S positions gives to all of them, when all queries
+// and keys are the same vector, which lives in pairs first .. last - 1. Through the library's
+// rotary() and attention.
+std::vector<double> weights_by_position(std::int64_t first, std::int64_t last,
+                                        std::int64_t positions) {
+    Tensor x = zeros({positions, kWidth}, DType::f64);
+    // Each pair adds |x_pair|^2 / sqrt(D) to the score at distance 0; together that is kPeak.
+    const double size = std::sqrt(kPeak * std::sqrt(static_cast<double>(kWidth)) /
+                                  static_cast<double>(last - first));
+    views::slice(views::slice(x, 1, 2 * first, 2 * last), 1, 0, 2 * (last - first), 2).fill_(size);
+    const Tensor turned = rotary(x);
+    const std::int64_t middle = positions / 2;
+    return attention_weights(views::slice(turned, 0, middle, middle + 1), turned)
+        .to_vector<double>();
+}
+
+// The distance at which the weight is half of what it is at distance 0, between positions by
+// straight lines; infinite if it is so nowhere.
+double half_width(const std::vector<double>& weights) {
+    const std::size_t middle = weights.size() / 2;
+    const double half = weights[middle] / 2;
+    for (std::size_t d = 1; middle + d < weights.size(); ++d) {
+        const double here = weights[middle + d], before = weights[middle + d - 1];
+        if (here <= half) return static_cast<double>(d) - (half - here) / (before - here);
+    }
+    return INFINITY;
+}
+
+// e^(kPeak (cos(theta d) - 1)) = 1/2
+double half_width_theory(std::int64_t pair) {
+    return std::acos(1 - std::numbers::ln2 / kPeak) / frequency(pair);
+}
+
+// What is left of the amplitude of cos(omega j) at distance j = 0, when the head averages it.
+double gain(const std::vector<double>& weights, double omega) {
+    const auto middle = static_cast<double>(weights.size() / 2);
+    double result = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+        result += weights[j] * std::cos(omega * (static_cast<double>(j) - middle));
+    }
+    return result;
+}
+
+// e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): what a wave of n theta keeps.
+double gain_theory(int n) {
+    return std::cyl_bessel_i(static_cast<double>(n), kPeak) / std::cyl_bessel_i(0.0, kPeak);
+}
+
+struct Worst {
+    double width = 0, gain = 0;
+};
+
+Table width_table(std::int64_t positions, Worst& worst) {
+    Table table{"Half-width of a head that uses one pair, in positions",
+                {"pair", "theta", "wavelength", "measured", "theory", "relative error"},
+                {}};
+    for (std::int64_t pair = 3; pair < 13; pair += 1) {
+        const double theory = half_width_theory(pair);
+        const double measured = half_width(weights_by_position(pair, pair + 1, positions));
+        const double error = std::abs(measured - theory) / theory;
+        table.rows.push_back({pair,
+                              frequency(pair),
+                              {2 * std::numbers::pi / frequency(pair)},
+                              measured,
+                              theory,
+                              percent(error, 2)});
+        worst.width = std::max(worst.width, error);
+    }
+    return table;
+}
+
+Table gain_table(std::int64_t positions, Worst& worst) {
+    Table table{"What the head of pair 4 keeps of a wave of n times its frequency",
+                {"n", "measured", "theory I_n(s) / I_0(s)"},
+                {}};
+    const std::vector<double> weights = weights_by_position(4, 5, positions);
+    for (const double n : {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0}) {
+        const bool whole = n == std::floor(n);
+        const double theory = whole ? gain_theory(static_cast<int>(n)) : 0;
+        const double measured = gain(weights, n * frequency(4));
+        table.rows.push_back({fixed(n, 1), fixed(measured, 4), fixed(theory, 4)});
+        worst.gain = std::max(worst.gain, std::abs(measured - theory));
+    }
+    return table;
+}
+
+struct Band {
+    const char* name;
+    std::int64_t first, last;
+};
+constexpr Band kBands[] = {
+    {"high: pairs 0-3", 0, 4}, {"low: pairs 8-11", 8, 12}, {"all pairs", 0, 16}};
+
+Series band_series(const Band& band, std::int64_t positions) {
+    const std::vector<double> weights = weights_by_position(band.first, band.last, positions);
+    const std::size_t middle = weights.size() / 2;
+    Series s{.name = band.name};
+    for (std::size_t d = 0; d <= 256 && middle + d < weights.size(); ++d) {
+        s.x.push_back(static_cast<double>(d));
+        s.y.push_back(weights[middle + d] / weights[middle]);
+    }
+    return s;
+}
+
+Report run(const Setting& setting) {
+    const std::int64_t positions = setting.pick<std::int64_t>(65536, 16384);
+    Worst worst;
+    Report report;
+    report.tables = {width_table(positions, worst), gain_table(positions, worst)};
+    Plot bands{.title = "Attention against distance",
+               .x = {.label = "distance"},
+               .y = {.label = "weight, relative to distance 0", .low = 0}};
+    for (const Band& band : kBands) bands.series.push_back(band_series(band, positions));
+    const std::vector<double> weights = weights_by_position(4, 5, positions);
+    Plot gains{.title = "One pair as a filter",
+               .x = {.label = "frequency of the wave / frequency of the pair"},
+               .y = {.label = "share of the amplitude kept"}};
+    Series measured{.name = "measured"}, theory{.name = "I_n(s) / I_0(s)", .mark = Mark::points};
+    for (int i = 0; i <= 350; ++i) {
+        measured.x.push_back(0.01 * i);
+        measured.y.push_back(gain(weights, 0.01 * i * frequency(4)));
+    }
+    for (int n = 0; n <= 3; ++n) {
+        theory.x.push_back(n);
+        theory.y.push_back(gain_theory(n));
+    }
+    gains.series = {measured, theory};
+    report.figures = {{"distance", "attention against distance", svg(bands)},
+                      {"gain", "what one pair keeps of waves", svg(gains)}};
+    report.verdict = {
+        worst.width < 0.05 && worst.gain < 0.02,
+        fmt::format(
+            "Half-widths are those of theory within {:.1f} %, and of a wave the head keeps "
+            "I_n(s) / I_0(s) at n times its frequency and nothing in between, within {:.3f}: "
+            "a comb filter with the teeth at multiples of theta, of which only low "
+            "frequencies look like \"near\" and \"far\".",
+            100 * worst.width, worst.gain)};
+    return report;
+}
+
+}  // namespace
+
+Experiment rotary_filters() {
+    return {
+        "rotary_filters", "Are rotary heads frequency filters?",
+        "If all queries and keys are the same vector, the rotary score of two positions depends "
+        "on their distance d alone: each pair i of numbers adds a cosine of its own frequency, "
+        "theta_i = 10000^(-2 i / D). A head that uses one pair has the weights\n\n"
+        "    w(d) ~ e^(s cos(theta d)), half of the largest at d = arccos(1 - ln 2 / s) / theta\n\n"
+        "and what it does to a wave cos(omega j) of values follows from the Fourier series of "
+        "w, e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): of omega = n theta a share of I_n(s) "
+        "/ I_0(s) gets through, of all other waves nothing. Low frequencies make wide windows, "
+        "high ones narrow windows that come again with every wavelength. Here s = 4 and D = 32.\n\n"
+        "Sources: Su et al. 2021, \"RoFormer\", section 3.4; the series: Jacobi and Anger, "
+        "Abramowitz and Stegun 9.6.34.",
+        run};
+}
+
+}  // namespace tapestry::experiments

@@ -1,0 +1,16 @@
+// Read examples/experiments/checkpointing.cpp first. Times are not asserted.
+#include <tapestry/tests/experiments/support.h>
+
+using namespace tapestry::experiments;
+
+TEST_CASE("experiment checkpointing") {
+    const Report report = run_quick("checkpointing");
+    const Table& steps = report.tables.at(0);
+    CHECK(steps.number("8", "peak, MB") > 2 * steps.number("8", "checkpointed peak"));
+    CHECK(steps.number("8", "kept, MB") > 5 * steps.number("8", "checkpointed"));
+    const Table& slopes = report.tables.at(1);
+    CHECK(slopes.number("checkpointed", "layer inputs [B, T, C]") ==
+          doctest::Approx(1).epsilon(0.05));
+    CHECK(slopes.number("everything kept", "layer inputs [B, T, C]") > 10);
+    CHECK(report.verdict.text.find("the same bits") != std::string::npos);
+}

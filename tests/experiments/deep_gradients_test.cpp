@@ -1,0 +1,22 @@
+// Read examples/experiments/deep_gradients.cpp first.
+#include <tapestry/tests/experiments/support.h>
+
+using namespace tapestry::experiments;
+
+TEST_CASE("experiment deep_gradients") {
+    const Report report = run_quick("deep_gradients");
+    const Table& table = report.tables.at(0);
+    CHECK(table.number("no residuals", "first / last") < 0.01);
+    CHECK(table.number("no residuals", "factor per layer back") < 0.8);
+    for (const char* wiring : {"residuals, norm after", "residuals, norm before"}) {
+        CHECK(table.number(wiring, "first / last") > 0.1);
+        CHECK(table.number(wiring, "factor per layer back") > 0.9);
+    }
+    const double after = table.number("residuals, norm after", "last layer goes as depth to the");
+    const double before = table.number("residuals, norm before", "last layer goes as depth to the");
+    CHECK(after > before + 0.2);
+    CHECK(before < -0.2);
+    // What arrives without residuals falls with every doubling of the depth.
+    const Table& first = report.tables.at(1);
+    CHECK(first.number("no residuals", "16") < 0.1 * first.number("no residuals", "8"));
+}

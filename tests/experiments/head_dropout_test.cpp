@@ -1,0 +1,19 @@
+// Read examples/experiments/head_dropout.cpp first.
+#include <tapestry/tests/experiments/support.h>
+
+using namespace tapestry::experiments;
+
+TEST_CASE("experiment head_dropout") {
+    const Report report = run_quick("head_dropout");
+    const Table& table = report.tables.at(0);
+    CHECK(table.number("independent, mean 0, 0.5", "measured") ==
+          doctest::Approx(1.0 / 8).epsilon(0.04));
+    CHECK(table.number("independent, mean 0, 0.7", "measured") ==
+          doctest::Approx(1 / 4.8).epsilon(0.04));
+    // Where the claim's conditions are not met it is wrong: (1 + 0.5) / 8, 1 / 8 + 0.5 * 15 / 16.
+    CHECK(table.number("independent, mean 1, 0.5", "measured") ==
+          doctest::Approx(1.5 / 8).epsilon(0.04));
+    CHECK(table.number("correlated 0.5, mean 0, 0.5", "measured") ==
+          doctest::Approx(1.0 / 8 + 7.5 / 16).epsilon(0.04));
+    CHECK(report.verdict.holds);
+}

@@ -1,0 +1,149 @@
+// Pictures as text: what is drawn where, and what is refused.
+#include <tapestry/core/error.h>
+#include <tapestry/examples/experiments/plot.h>
+#include <tapestry/examples/experiments/svg.h>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tapestry::experiments;
+
+namespace {
+
+std::size_t count(const std::string& text, const std::string& what) {
+    std::size_t n = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+}
+
+bool has(const std::string& text, const std::string& what) { return count(text, what) > 0; }
+
+Plot line(std::vector<double> x, std::vector<double> y) {
+    return {.title = "t", .series = {{.name = "s", .x = std::move(x), .y = std::move(y)}}};
+}
+
+// Every tag that is opened is closed, in order.
+bool well_formed(const std::string& text) {
+    std::vector<std::string> open;
+    for (auto at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
+        const auto end = text.find('>', at);
+        if (end == std::string::npos) return false;
+        const std::string tag = text.substr(at + 1, end - at - 1);
+        if (tag.ends_with("/")) continue;
+        const std::string name = tag.substr(0, tag.find(' '));
+        if (!name.starts_with("/")) {
+            open.push_back(name);
+        } else if (open.empty() || open.back() != name.substr(1)) {
+            return false;
+        } else {
+            open.pop_back();
+        }
+    }
+    return open.empty();
+}
+
+}  // namespace
+
+TEST_CASE("plot: a line goes where its numbers are") {
+    Plot plot = line({0, 10}, {0, 1});
+    plot.x = {.label = "steps", .low = 0, .high = 10};
+    plot.y = {.label = "loss", .low = 0, .high = 1};
+    const std::string text = svg(plot);
+    // The area is 70 .. 620 wide; 62 .. 350 high below a title and one row of the legend.
+    CHECK(has(text, "<path d=\"M70.0 350.0L620.0 62.0\" class=\"c0\"/>"));
+    CHECK(has(text, ">steps</text>"));
+    CHECK(has(text, ">loss</text>"));
+    for (const char* tick : {">0</text>", ">2</text>", ">10</text>", ">0.2</text>", ">1</text>"}) {
+        CHECK_MESSAGE(has(text, tick), tick);
+    }
+    CHECK(well_formed(text));
+    CHECK(text == svg(plot));
+}
+
+TEST_CASE("plot: a logarithmic axis gives every factor the same room") {
+    Plot plot = line({1, 10, 100}, {1, 10, 100});
+    plot.x = {.log = true, .low = 1, .high = 100};
+    plot.y = {.log = true, .low = 1, .high = 100};
+    const std::string text = svg(plot);
+    CHECK(has(text, "M70.0 350.0L345.0 206.0L620.0 62.0"));
+    for (const char* tick : {">1</text>", ">5</text>", ">50</text>", ">100</text>"}) {
+        CHECK_MESSAGE(has(text, tick), tick);
+    }
+}
+
+TEST_CASE("plot: what is not finite leaves a gap") {
+    Plot plot = line({0, 1, 2, 3, 4}, {0, 1, NAN, 1, 0});
+    const std::string text = svg(plot);
+    const auto path = text.substr(text.find("<path d=\"M", text.find("<g clip")));
+    CHECK_EQ(count(path.substr(0, path.find('>')), "M"), 2);
+    plot.series[0].mark = Mark::points;
+    CHECK_EQ(count(svg(plot), "<circle"), 4 + 1);  // and the legend's
+}
+
+TEST_CASE("plot: bars stand on zero, side by side, under their names") {
+    Plot plot{.title = "t", .x = {.names = {"a", "b"}}, .y = {.low = -1, .high = 1}};
+    plot.series.push_back({.x = {0, 1}, .y = {1, -1}, .mark = Mark::bars});
+    plot.series.push_back({.x = {0, 1}, .y = {0.5, 0.5}, .mark = Mark::bars});
+    const std::string text = svg(plot);
+    // The paper is 42 .. 350 high: zero at 196. One unit of x is 275 wide, a bar 0.4 of it.
+    CHECK(has(text, "x=\"97.5\" y=\"42.0\" width=\"103.4\" height=\"154.0\" class=\"f0\""));
+    CHECK(has(text, "x=\"372.5\" y=\"196.0\" width=\"103.4\" height=\"154.0\" class=\"f0\""));
+    CHECK(has(text, "x=\"207.5\" y=\"119.0\" width=\"103.4\" height=\"77.0\" class=\"f1\""));
+    CHECK(has(text, ">a</text>"));
+    CHECK(has(text, ">b</text>"));
+}
+
+TEST_CASE("plot: text is escaped, and follows light and dark without asking anybody") {
+    Plot plot = line({0, 1}, {0, 1});
+    plot.title = "a < b & \"c\"";
+    const std::string text = svg(plot);
+    CHECK(has(text, "a &lt; b &amp; &quot;c&quot;"));
+    CHECK(has(text, "prefers-color-scheme:dark"));
+    CHECK_FALSE(has(text, "href"));
+    CHECK_FALSE(has(text, "url(h"));
+    CHECK_FALSE(has(text, "font-face"));
+    CHECK(well_formed(text));
+}
+
+TEST_CASE("plot: more series than fit in a row get another one") {
+    Plot plot;
+    for (int i = 0; i < 7; ++i) {
+        plot.series.push_back(
+            {.name = "a rather long name " + std::to_string(i), .x = {0, 1}, .y = {0, 1}});
+    }
+    const std::string text = svg(plot);
+    for (int i = 0; i < 7; ++i) CHECK(has(text, "long name " + std::to_string(i) + "</text>"));
+    CHECK(has(text, "y=\"88.0\""));  // third row
+}
+
+TEST_CASE("heat map: deeper the farther from zero, another colour below it") {
+    const std::string text = svg(HeatMap{.title = "t",
+                                         .x_label = "keys",
+                                         .y_label = "queries",
+                                         .columns = {"a", "b"},
+                                         .rows = {"c", "d"},
+                                         .values = {{2, -1}, {0, NAN}}});
+    CHECK(has(text, "class=\"f0\" fill-opacity=\"0.550\""));
+    CHECK(has(text, "class=\"f1\" fill-opacity=\"0.275\""));
+    CHECK(has(text, "class=\"f0\" fill-opacity=\"0.000\""));
+    CHECK_EQ(count(text, "fill-opacity"), 3);
+    CHECK(has(text, ">2.00</text>"));
+    CHECK(has(text, ">-1.00</text>"));
+    CHECK(has(text, ">-</text>"));
+    CHECK(well_formed(text));
+}
+
+TEST_CASE("plot: what cannot be shown is refused") {
+    using tapestry::ValueError;
+    CHECK_THROWS_AS(svg(Plot{}), ValueError);
+    CHECK_THROWS_AS(svg(line({}, {})), ValueError);
+    CHECK_THROWS_AS(svg(line({1, 2}, {1})), ValueError);
+    CHECK_THROWS_AS(svg(line({1}, {NAN})), ValueError);
+    Plot plot = line({1, 2}, {0, 1});
+    plot.y.log = true;
+    CHECK_THROWS_WITH_AS(svg(plot), "plot 't': (1, 0) of series 's' on a logarithmic axis",
+                         ValueError);
+    CHECK_THROWS_AS(svg(HeatMap{}), ValueError);
+    CHECK_THROWS_AS(svg(HeatMap{.columns = {"a"}, .rows = {"r"}, .values = {{1, 2}}}), ValueError);
+}
