@@ -1,4 +1,5 @@
 // tapestry inspect: one training step of a trained model on a text, as a page to look at.
+#include <tapestry/autograd/print.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/examples/cli/commands.h>
@@ -34,9 +35,9 @@ std::vector<std::int64_t> prompt_ids(const InspectSettings& s, const LoadedModel
     const std::vector<std::int64_t> ids = tokenizer.encode(s.prompt, "prompt");
     const auto most = static_cast<std::size_t>(loaded.model->config().context) + 1;
     require(ids.size() >= 2,
-            "inspect: the prompt has {} {}(s); at least 2 are needed, to predict each from those "
+            "inspect: the prompt has {} {}{}; at least 2 are needed, to predict each from those "
             "before it",
-            ids.size(), unit_of(tokenizer));
+            ids.size(), unit_of(tokenizer), ids.size() == 1 ? "" : "s");
     require(
         ids.size() <= most,
         "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so {} are "

@@ -40,7 +40,7 @@ InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) 
             memory_.see(x, leaf_name(x), MemoryKind::parameter, -1);
         }
     } else if (!is_floating(x.dtype())) {
-        input.dead_end = "integer input";
+        input.dead_end = x.dtype() == DType::boolean ? "boolean input" : "integer input";
     } else {
         input.dead_end = memory_.knows(x) ? "detached" : "constant: no gradient asked for";
     }

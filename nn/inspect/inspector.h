@@ -31,8 +31,8 @@ struct InspectedInput {
     Shape shape;
     DType dtype = DType::f32;
     bool defined = true;
-    /// Why no gradient flows to it: "integer input", "detached", "constant: no gradient asked
-    /// for", or the entry's own reason; empty if one did.
+    /// Why no gradient flows to it: "integer input", "boolean input", "detached",
+    /// "constant: no gradient asked for", or the entry's own reason; empty if one did.
     std::string dead_end;
 };
 

@@ -33,6 +33,7 @@ function withPlain(file) {
 
 async function checkPage(browser, file, width, scheme) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  page.setDefaultTimeout(120000); // machines that are shared stand still now and then
   const wrong = [];
   page.on('console', (message) => wrong.push(`console: ${message.text()}`));
   page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));

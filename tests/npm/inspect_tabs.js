@@ -143,3 +143,124 @@ async function checkPadding(page) {
   const words = await page.$$eval('.chain b', (all) => all.map((each) => each.textContent));
   assert.deepEqual(words, ['bites', 'den']);
 }
+
+// Of each model: what it loses gradients to, and how many entries there are at least.
+const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40 };
+
+exports.tape = async (page, { model }) => {
+  const rows = page.locator('[data-table=entries] tbody tr');
+  const count = await rows.count();
+  assert.ok(count >= LEAST_ENTRIES[model], `${count} entries`);
+  await checkWalk(page, count);
+  await checkGraph(page, count);
+  await page.fill('[data-control=filter]', 'ATTENTION');
+  const shown = await rows.evaluateAll((all) => all.filter((row) => !row.hidden).map((row) =>
+    row.textContent));
+  assert.ok(shown.length > 0 && shown.length < count && shown.every((row) =>
+    row.includes('attention')));
+  await page.fill('[data-control=filter]', '');
+  if (model === 'gpt') await checkEntry(page);
+};
+
+// The slider's ends, its keys and buttons: all is recorded, the loss is walked first, all walked.
+async function checkWalk(page, count) {
+  const states = () => page.$$eval('[data-table=entries] tbody tr', (all) =>
+    all.map((row) => row.dataset.state));
+  assert.ok((await states()).every((state) => state === 'recorded'));
+  await page.focus('[data-control=walk]');
+  await page.keyboard.press('ArrowRight');
+  assert.equal((await states()).indexOf('walking'), count - 1);
+  assert.match(await page.textContent('[data-readout=walk]'), /^Step 1 of \d+: #\d+ cross_entropy/);
+  await page.click('[data-control=next]');
+  const second = await states();
+  assert.equal(second[count - 1], 'walked');
+  assert.equal(second.indexOf('walking'), count - 2);
+  await page.focus('[data-control=walk]');
+  await page.keyboard.press('End');
+  assert.match(await page.textContent('[data-readout=walk]'), /^Step (\d+) of \1: .*cotangents exist/);
+  const last = await states();
+  assert.ok(last.every((state) => state === 'walked' || state === 'walking'));
+}
+
+// Modules open by keyboard, until every entry stands alone; folding brings them back.
+async function checkGraph(page, count) {
+  const nodes = () => page.locator('[data-node]').count();
+  const folded = await nodes();
+  assert.ok(folded >= 5 && folded < count, `${folded} nodes`);
+  await page.focus('.node.module');
+  await page.keyboard.press('Enter');
+  assert.ok(await nodes() >= folded);
+  if (count < 60) {
+    for (let tries = 0; await page.locator('.node.module').count() > 0; ++tries) {
+      assert.ok(tries < count);
+      await page.focus('.node.module');
+      await page.keyboard.press('Enter');
+    }
+    assert.equal(await nodes(), count);
+  }
+  await page.click('[data-control=fold]');
+  assert.equal(await nodes(), folded);
+}
+
+// The first linear layer: [16, 32] x [96, 32] is 2 16 32 96 FLOPs and a bias.
+async function checkEntry(page) {
+  await page.click('[data-entry="4"] button');
+  assert.equal(await page.textContent('[data-view=entry] h2'), '#4 linear');
+  const forward = await page.textContent('[data-table=work] tbody tr:first-child td');
+  assert.match(forward, /^9[89]\.\d.K$|^100.K$/);
+  const inputs = await page.$$eval('[data-table=inputs] tbody tr', (all) =>
+    all.map((row) => row.children[0].textContent));
+  assert.deepEqual(inputs, ['#3 layer_norm', 'blocks.0.attention.qkv.weight',
+    'blocks.0.attention.qkv.bias']);
+  await page.focus('[data-node="blocks.0"]');
+  assert.equal(await page.getAttribute('[data-node="blocks.0"]', 'aria-pressed'), 'true');
+}
+
+// The peak is shown first and is the largest; the slider goes through time and back to it.
+exports.memory = async (page) => {
+  const bytesAt = async () => {
+    const text = await page.textContent('[data-readout=time] b');
+    const [, size, unit] = /: ([\d.]+)\u00a0(\w+)$/.exec(text);
+    return size * { B: 1, KB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+  };
+  assert.match(await page.textContent('[data-readout=time]'), /this is the peak/);
+  const peak = await bytesAt();
+  const held = await page.locator('[data-table=holders] tbody tr').count();
+  assert.ok(held >= 10, `${held} blocks at the peak`);
+  await page.focus('[data-control=time]');
+  for (const key of ['Home', 'ArrowRight', 'PageUp', 'End']) {
+    await page.keyboard.press(key);
+    assert.ok(await bytesAt() <= peak);
+  }
+  assert.match(await page.textContent('[data-readout=time]'), /has been walked/);
+  await page.keyboard.press('Home');
+  assert.match(await page.textContent('[data-readout=time]'), /^Time 0: .*#0 .* has been recorded/);
+  await page.click('[data-control=peak]');
+  assert.equal(await bytesAt(), peak);
+  const chart = await page.locator('[data-view=chart] :is(canvas, svg)').first().boundingBox();
+  assert.ok(chart.width > 200 && chart.height > 100);
+  await page.mouse.move(chart.x + chart.width * 0.4, chart.y + chart.height / 2);
+  await until(page, () => !/peak/.test(document.querySelector('[data-readout=time]').textContent));
+  const blocks = await page.locator('[data-view=lives] canvas').boundingBox();
+  assert.ok(blocks.height > 4 * held);
+};
+
+// Every parameter has its two histograms; rows can be found by name.
+exports.gradients = async (page, { model }) => {
+  const rows = page.locator('[data-parameter]');
+  const count = await rows.count();
+  assert.ok(count >= 20, `${count} parameters`);
+  const bars = await rows.evaluateAll((all) => all.map((row) =>
+    [row.querySelectorAll('rect.values').length, row.querySelectorAll('rect.gradients').length]));
+  assert.ok(bars.filter(([, gradients]) => gradients > 0).length >= 0.8 * count);
+  await page.fill('[data-control=parameters]', 'norm');
+  const shown = await rows.evaluateAll((all) => all.filter((row) => !row.hidden)
+    .map((row) => row.dataset.parameter));
+  assert.ok(shown.length > 0 && shown.length < count && shown.every((name) => /norm/.test(name)));
+  await page.fill('[data-control=parameters]', '');
+  if (model !== 'gpt') return;
+  const norm = page.locator('[data-parameter="blocks.0.attention_norm.weight"]');
+  assert.equal(await norm.locator('td').nth(1).textContent(), '[32]');
+  assert.equal(await norm.locator('td').nth(2).textContent(), '1'); // a norm begins with ones:
+  assert.equal(await norm.locator('rect.values').count(), 1); // all in [2^0, 2^1)
+};

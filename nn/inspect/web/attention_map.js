@@ -1,6 +1,6 @@
 // A head as a heat-map: a row per query, a column per key; with numbers where a cell has room for
 // one. Only what is in sight is drawn. And the small maps of the model's view.
-import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
+import { colour, fixed, h, niceStep, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 
 const MAP_LEFT = 92;
 const MAP_TOP = 84;
@@ -242,10 +242,4 @@ export class MapView {
     context.fillText('\u2190 query', 0, 0);
     context.restore();
   }
-}
-
-// 1, 2 or 5 times a power of ten, at least x
-export function niceStep(x) {
-  const power = 10 ** Math.floor(Math.log10(x));
-  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= x * 0.999);
 }

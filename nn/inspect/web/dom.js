@@ -48,6 +48,12 @@ function scaled(x, units, step) {
   return `${unit === 0 && Number.isInteger(x) ? x : x.toPrecision(3)}\u00a0${units[unit]}`;
 }
 
+// 1, 2 or 5 times a power of ten, at least x.
+export function niceStep(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= x * 0.999);
+}
+
 export const bytesText = (x) => scaled(x, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
 export const flopsText = (x) => (x === 0 ? '0' : scaled(x, ['', 'K', 'M', 'G', 'T'], 1000));
 export const secondsText = (x) => scaled(1e6 * x, ['\u00b5s', 'ms', 's'], 1000);

@@ -2,9 +2,15 @@
 import { attentionTab } from './attention.js';
 import { readData } from './data.js';
 import { h } from './dom.js';
+import { gradientsTab } from './gradients.js';
+import { memoryTab } from './memory.js';
+import { tapeTab } from './tape.js';
 
 const TABS = [
   ['attention', 'Attention', attentionTab],
+  ['tape', 'Tape', tapeTab],
+  ['memory', 'Memory', memoryTab],
+  ['gradients', 'Gradients', gradientsTab],
 ];
 
 function start() {
@@ -49,7 +55,7 @@ function start() {
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle)),
     h('div', { role: 'tablist', 'aria-label': 'Views' }, ...tabs.values()),
     ...panels.values());
-  open('attention');
+  open(data.attention.length > 0 ? 'attention' : 'tape');
 }
 
 document.addEventListener('DOMContentLoaded', start);
