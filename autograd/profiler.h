@@ -58,15 +58,8 @@ struct ProfileRow {
 /// a rule its gradients are added to others and what it saved is let go: this is the row
 /// "accumulate" of the operation's module. The profiler's own time counts nowhere.
 ///
-/// FLOPs forward are Op::flops(). Backward they count once more for every input of rank 2 or above
-/// that needs its gradient, two at the most: exact for products, which need one product per
-/// operand (and twice the two products of attention). Whatever a rule computes again to save
-/// memory is not counted, so it shows as time and not as work.
-///
-/// Bytes are those of inputs and outputs; backward of the outputs' gradients, of what the rule
-/// reads again (what was saved, as far as it is not more than inputs and outputs), and of the new
-/// gradients. A view moves nothing, and what computes nothing (a row looked up, a piece joined)
-/// reads no more than it writes.
+/// FLOPs and bytes are counted as autograd/work.h says; what a rule computes again to save memory
+/// shows as time and not as work.
 class Profiler final : public TapeObserver {
 public:
     explicit Profiler(Ceiling ceiling);

@@ -12,6 +12,7 @@
 #include <tapestry/ops/keep.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
+#include <tapestry/ops/recorded_attention.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>
@@ -99,6 +100,10 @@ struct AttentionOp final : Op {
         double pairs = 0;
         for (std::int64_t i = 0; i < a_.t; ++i) pairs += static_cast<double>(a_.seen(i));
         return 2 * pairs * static_cast<double>(a_.d + a_.e) * static_cast<double>(a_.heads());
+    }
+
+    AttentionOptions options() const {
+        return {.causal = a_.causal, .scale = a_.scale, .dropout = a_.dropout};
     }
 
     Tensors forward(const Tensors& x) const override {
@@ -251,6 +256,11 @@ Tensor attention_weights(const Tensor& queries, const Tensor& keys,
     const Attend a = planned(q, k, k, options);
     check_options(a, q, options);
     return composed_weights(a, q, k, options.mask);
+}
+
+std::optional<AttentionOptions> recorded_attention(const Op& op) {
+    const auto* attention = dynamic_cast<const AttentionOp*>(&op);
+    return attention == nullptr ? std::nullopt : std::optional(attention->options());
 }
 
 }  // namespace tapestry

@@ -1,0 +1,64 @@
+#include <tapestry/core/copy.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/attention/diagnostics.h>
+#include <tapestry/nn/inspect/attention_trace.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tapestry {
+namespace {
+
+// [..., H, T, D] -> [H, T, D] of sequence 0
+Tensor first_sequence(const Tensor& x) {
+    Shape shape = x.shape();
+    while (shape.rank() < 3) shape.insert(0, 1);
+    Tensor y = views::reshape(x.detach(), shape);
+    while (y.rank() > 3) {
+        const Tensor first = views::slice(y, 0, 0, 1);
+        y = views::reshape(first, first.shape().sub(1, first.rank()));
+    }
+    return y;
+}
+
+// bool or added numbers -> what is added
+std::vector<float> added(const Tensor& mask) {
+    std::vector<float> numbers = mask.to_vector<float>();
+    if (mask.dtype() != DType::boolean) return numbers;
+    const float nothing = -std::numeric_limits<float>::infinity();
+    std::transform(numbers.begin(), numbers.end(), numbers.begin(),
+                   [nothing](float allowed) { return allowed != 0 ? 0 : nothing; });
+    return numbers;
+}
+
+}  // namespace
+
+AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& options) {
+    const NoGradGuard no_grad;
+    const Tensor q = first_sequence(inputs.at(0)), k = first_sequence(inputs.at(1));
+    AttentionTrace trace;
+    trace.causal = options.causal;
+    trace.scale = options.scale.value_or(1);
+    trace.heads = q.size(0), trace.queries = q.size(1), trace.dim = q.size(2);
+    trace.keys = k.size(1);
+    trace.q = q.to_vector<float>();
+    trace.k = k.to_vector<float>();
+    AttentionOptions plain{.causal = options.causal, .scale = options.scale};
+    if (const Tensor& mask = inputs.at(3); mask.defined()) {
+        Tensor first = first_sequence(mask);
+        trace.mask_heads = first.size(0);
+        first = views::expand(first, {trace.mask_heads, trace.queries, trace.keys});
+        trace.mask = added(first);
+        plain.mask = first;
+    }
+    Tensor weights = attention_weights(q, k, plain);  // [H, T, S]
+    trace.weights = weights.to_vector<float>();
+    Shape batch = weights.shape();
+    batch.insert(0, 1);
+    weights = views::reshape(weights, batch);
+    trace.entropy = attention_entropy(weights).to_vector<double>();
+    trace.distance = attention_distance(weights).to_vector<double>();
+    return trace;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,151 @@
+// What is written down while a step runs; what is made of it afterwards is in inspector_finish.cpp.
+#include <tapestry/autograd/work.h>
+#include <tapestry/nn/inspect/inspector.h>
+
+#include <utility>
+
+namespace tapestry {
+
+Inspector::Inspector(const Module& model, Ceiling ceiling)
+    : model_(&model), ceiling_(std::move(ceiling)) {
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        leaf_names_.emplace(parameter.leaf().get(), name);
+        memory_.see(parameter, name, MemoryKind::parameter, -1);
+    }
+    last_ = Clock::now();
+}
+
+double Inspector::lap() const {
+    return std::chrono::duration<double>(Clock::now() - last_).count();
+}
+
+bool Inspector::is_watched(const Tensors& outputs) {
+    if (finished_ || outputs.empty()) return false;
+    const std::uint64_t tape = outputs.front().tape_ref().tape;
+    if (tape_ == 0) tape_ = tape;
+    return tape == tape_;
+}
+
+std::string Inspector::leaf_name(const Tensor& x) const {
+    const auto found = leaf_names_.find(x.leaf().get());
+    return found == leaf_names_.end() ? "a leaf" : found->second;
+}
+
+InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) {
+    InspectedInput input{operand.slot, operand.shape, operand.dtype, x.defined(), {}};
+    if (!x.defined()) return input;
+    if (operand.slot >= 0) {
+        if (x.requires_grad()) {
+            places_.try_emplace(operand.slot, GradientPlace{-1, 0, leaf_name(x), x.bytes()});
+            memory_.see(x, leaf_name(x), MemoryKind::parameter, -1);
+        }
+    } else if (!is_floating(x.dtype())) {
+        input.dead_end = x.dtype() == DType::boolean ? "boolean input" : "integer input";
+    } else {
+        input.dead_end = memory_.knows(x) ? "detached" : "constant: no gradient asked for";
+    }
+    return input;
+}
+
+void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
+    const double seconds = lap();
+    if (!is_watched(outputs)) return;
+    memory_.sweep();
+    memory_.advance();
+    const auto number = static_cast<int>(entries_.size());
+    numbers_[&op] = number;
+    InspectedEntry entry{.name = op.name(),
+                         .attributes = op.attributes(),
+                         .module = op.module_path(),
+                         .saved_bytes = op.saved_bytes()};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        entry.inputs.push_back(input_of(op.inputs()[i], inputs[i]));
+        if (entry.inputs.back().slot < 0) {
+            memory_.see(inputs[i], "input of " + op.name(), MemoryKind::input, -1);
+        }
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const Tensor& y = outputs[i];
+        const int slot = op.outputs()[i].slot;
+        entry.outputs.push_back({slot, y.shape(), y.dtype(), statistics_of(y), {}});
+        places_[slot] = {number, static_cast<int>(i), {}, y.bytes()};
+        memory_.see(y, op.name(), MemoryKind::activation, number);
+    }
+    const Work work = forward_work(op, inputs, outputs);
+    entry.forward = {1, seconds, work.flops, work.bytes,
+                     ceiling_.floor_seconds(work.flops, work.bytes)};
+    entries_.push_back(std::move(entry));
+    see_attention(op, inputs, number);
+    last_ = Clock::now();
+}
+
+// The slot, outside of `module`, that this one was made from: back through first inputs, which
+// leads from a projected and split query to the vectors that it was projected from.
+int Inspector::source_of(int slot, const std::string& module) const {
+    for (auto at = places_.find(slot); at != places_.end() && at->second.entry >= 0;) {
+        const InspectedEntry& entry = entries_[static_cast<std::size_t>(at->second.entry)];
+        if (!entry.module.starts_with(module) || entry.inputs.empty()) break;
+        slot = entry.inputs.front().slot;
+        at = places_.find(slot);
+    }
+    return slot;
+}
+
+void Inspector::see_attention(const Op& op, const Tensors& inputs, int entry) {
+    const auto options = recorded_attention(op);
+    if (!options) return;
+    AttentionTrace trace = trace_attention(inputs, *options);
+    trace.entry = entry;
+    trace.module = op.module_path();
+    // In a model without module paths everything would be inside: self-attention, for all we know.
+    trace.cross = !trace.module.empty() && source_of(op.inputs()[0].slot, trace.module) !=
+                                               source_of(op.inputs()[1].slot, trace.module);
+    attention_.push_back(std::move(trace));
+}
+
+// What was let go since the last rule ran was let go by its step.
+void Inspector::settle_step() {
+    memory_.sweep();
+    if (!walk_.empty()) walk_.back().freed_bytes = memory_.freed_at(memory_.time());
+}
+
+void Inspector::walking(const Op& op) {
+    if (finished_ || !numbers_.contains(&op)) return;
+    settle_step();
+    memory_.advance();
+    last_ = Clock::now();
+}
+
+void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
+    const double seconds = lap();
+    const auto found = numbers_.find(&op);
+    if (finished_ || found == numbers_.end()) return;
+    memory_.note_bytes();
+    InspectedEntry& entry = entries_[static_cast<std::size_t>(found->second)];
+    entry.step = static_cast<int>(walk_.size());
+    WalkStep step{.entry = found->second};
+    for (std::size_t i = 0; i < incoming.size(); ++i) {
+        const int slot = entry.outputs[i].slot;
+        if (!incoming[i].defined()) continue;
+        entry.outputs[i].gradient = statistics_of(incoming[i]);
+        memory_.see(incoming[i], "gradient of " + entry.name, MemoryKind::gradient, found->second);
+        cotangents_.erase(slot);
+        step.used.push_back(slot);
+    }
+    for (std::size_t i = 0; i < outgoing.size(); ++i) {
+        const int slot = entry.inputs[i].slot;
+        if (slot < 0 || !op.needs(i) || !outgoing[i].defined()) continue;
+        const GradientPlace& to = places_[slot];
+        const std::string of =
+            to.entry < 0 ? to.leaf : entries_[static_cast<std::size_t>(to.entry)].name;
+        memory_.see(outgoing[i], "gradient of " + of, MemoryKind::gradient, to.entry);
+        if (cotangents_.emplace(slot, outgoing[i].bytes()).second) step.arrived.push_back(slot);
+    }
+    for (const auto& [slot, bytes] : cotangents_) step.cotangent_bytes += bytes;
+    walk_.push_back(std::move(step));
+    const Work work = backward_work(op, incoming, outgoing);
+    entry.backward = {1, seconds, work.flops, work.bytes,
+                      ceiling_.floor_seconds(work.flops, work.bytes)};
+}
+
+}  // namespace tapestry

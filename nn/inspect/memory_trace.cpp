@@ -1,0 +1,51 @@
+#include <tapestry/nn/inspect/memory_trace.h>
+
+#include <algorithm>
+
+namespace tapestry {
+
+void MemoryTrace::sweep() {
+    for (auto each = alive_.begin(); each != alive_.end();) {
+        if (each->second.storage.expired()) {
+            lives_[each->second.life].died = time();
+            each = alive_.erase(each);
+        } else {
+            ++each;
+        }
+    }
+}
+
+void MemoryTrace::advance() { bytes_.push_back(memory_statistics().current); }
+
+void MemoryTrace::note_bytes() { bytes_.back() = memory_statistics().current; }
+
+void MemoryTrace::see(const Tensor& x, const std::string& name, MemoryKind kind, int entry) {
+    if (!x.defined() || life_of(x) != nullptr) return;
+    // A dead block's address may have been handed out again before anybody swept.
+    if (const auto dead = alive_.find(x.storage().get()); dead != alive_.end()) {
+        lives_[dead->second.life].died = time();
+    }
+    alive_.insert_or_assign(x.storage().get(), Watched{x.storage(), lives_.size()});
+    lives_.push_back({name, kind, entry, x.storage()->bytes(), std::max(time(), 0), -1});
+}
+
+const MemoryLife* MemoryTrace::life_of(const Tensor& x) const {
+    const auto found = x.defined() ? alive_.find(x.storage().get()) : alive_.end();
+    if (found == alive_.end() || found->second.storage.expired()) return nullptr;
+    return &lives_[found->second.life];
+}
+
+bool MemoryTrace::knows(const Tensor& x) const { return life_of(x) != nullptr; }
+
+std::size_t MemoryTrace::freed_at(int time) const {
+    std::size_t bytes = 0;
+    for (const MemoryLife& life : lives_) bytes += life.died == time ? life.bytes : 0;
+    return bytes;
+}
+
+int MemoryTrace::peak() const {
+    const auto most = std::max_element(bytes_.begin(), bytes_.end());
+    return most == bytes_.end() ? -1 : static_cast<int>(most - bytes_.begin());
+}
+
+}  // namespace tapestry

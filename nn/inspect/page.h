@@ -1,0 +1,33 @@
+// What an Inspector has seen, as one HTML file: tape, attention, memory, gradients. It holds its
+// own script and style, needs no network and asks for none (its content security policy forbids
+// it), and opens from a disk. The script is bundled at build time from web/.
+#pragma once
+
+#include <tapestry/nn/inspect/inspector.h>
+
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+/// The tokens that attentions of a model read, as text, one each; any bytes.
+struct PageText {
+    std::string module = {};  ///< where: paths that begin so; the first that fits is taken
+    std::vector<std::string> queries;
+    std::vector<std::string> keys = {};  ///< of cross attention
+};
+
+struct PageOptions {
+    std::string title;
+    std::string subtitle = {};
+    std::vector<PageText> texts = {};  ///< positions are numbers where there is none
+};
+
+/// UTF-8; titles and tokens may hold anything. Queries and keys are rounded to 11 bits of mantissa,
+/// and the page computes scores and weights from them.
+std::string to_html(const Inspector& inspector, const PageOptions& options);
+
+/// The page's data alone: one JSON object. docs/inspect.md says what is in it.
+std::string to_json(const Inspector& inspector, const PageOptions& options);
+
+}  // namespace tapestry

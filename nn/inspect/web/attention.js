@@ -1,0 +1,177 @@
+// The attention tab: the model as small maps, layers by heads; one head as lines or as a heat-map;
+// one pair of tokens as numbers.
+import { LinesView } from './attention_lines.js';
+import { ChainView } from './attention_chain.js';
+import { MapView, drawSmall } from './attention_map.js';
+import { Attention } from './heads.js';
+import { h, number, onTheme, tokenText } from './dom.js';
+
+export function attentionTab(panel, data) {
+  if (data.attention.length === 0) {
+    panel.append(h('p', {}, 'No attention was recorded: the model has none, or none in the form ' +
+      'softmax(q k\u1d40) v.'));
+    return;
+  }
+  const layers = data.attention.map((each) => new Attention(each));
+  const state = { attention: layers[0], head: 0, query: layers[0].queries - 1, key: 0 };
+  state.key = layers[0].heaviestKey(0, state.query);
+
+  const title = h('h2', { 'data-title': 'head' });
+  const facts = h('p', { class: 'quiet' });
+  const spoken = h('p', { class: 'spoken', 'aria-live': 'polite' });
+  const lines = new LinesView(choose);
+  const map = new MapView(choose);
+  const chain = new ChainView(choose);
+  const views = { Lines: lines.element, 'Heat-map': map.element };
+  const switches = Object.keys(views).map((name) => h('button', { 'data-switch': name,
+    'aria-pressed': 'false', onclick: () => showView(name) }, name));
+
+  function showView(name) {
+    switches.forEach((button) => button.setAttribute('aria-pressed',
+      String(button.dataset.switch === name)));
+    for (const [other, element] of Object.entries(views)) element.hidden = other !== name;
+    lines.draw();
+    map.draw();
+  }
+
+  // Of {query, key}; without a key the query's heaviest.
+  function choose({ query = state.query, key }) {
+    const { attention, head } = state;
+    const within = (x, count) => Math.max(0, Math.min(count - 1, Math.round(x) || 0));
+    state.query = within(query, attention.queries);
+    state.key = key === undefined ? attention.heaviestKey(head, state.query)
+      : within(key, attention.keys);
+    show();
+  }
+
+  function chooseHead(attention, head) {
+    const other = attention !== state.attention;
+    state.attention = attention;
+    state.head = head;
+    if (other && state.query >= attention.queries) state.query = attention.queries - 1;
+    model.mark(state);
+    choose({});
+  }
+
+  function show() {
+    const { attention, head, query, key } = state;
+    title.textContent = `${attention.module || 'attention'}, head ${head}`;
+    facts.textContent = `${attention.kind()}; ${attention.queries} queries, ` +
+      `${attention.keys} keys of ${attention.dim} numbers; scale ${number(attention.scale)}; ` +
+      `entropy ${number(attention.entropy[head], 3)} nats of at most ` +
+      `${number(Math.log(attention.keys), 3)}` +
+      (attention.cross ? '' : `; mean distance ${number(attention.distance[head], 3)} tokens`);
+    spoken.textContent =
+      `Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +
+      `${tokenText((attention.keyTexts || [])[key], key)}: weight ` +
+      `${attention.weights(head)[query * attention.keys + key].toFixed(4)}`;
+    lines.show(state);
+    map.show(state);
+    chain.show(state);
+  }
+
+  const model = modelView(layers, chooseHead);
+  panel.append(h('div', { class: 'split' }, model.element, h('div', { class: 'detail' },
+    h('div', { class: 'row spread' }, title, h('div', { class: 'switch', role: 'group',
+      'aria-label': 'View' }, ...switches)), facts, lines.element, map.element, spoken)),
+  chain.element);
+  showView('Lines');
+  model.mark(state);
+  show();
+}
+
+// Rows of small maps, one per layer; those of one kind under one heading.
+function modelView(layers, choose) {
+  const size = smallSize(Math.max(...layers.map((each) => each.heads)));
+  const cells = [];
+  const element = h('div', { class: 'model', 'aria-label': 'All heads' });
+  for (const kind of kindsOf(layers)) {
+    const members = layers.filter((each) => kindOf(each) === kind);
+    const heads = Math.max(...members.map((each) => each.heads));
+    const grid = h('div', { class: 'maps', role: 'grid', 'aria-label': kind });
+    grid.append(h('div', { class: 'maps-row heads quiet', role: 'row' }, h('span', {}, 'head'),
+      ...Array.from({ length: heads }, (_, i) => span(String(i), size))));
+    members.forEach((attention, layer) => {
+      const row = h('div', { class: 'maps-row', role: 'row' },
+        h('span', { class: 'quiet', title: attention.module }, `layer ${layer}`));
+      for (let head = 0; head < attention.heads; ++head) {
+        const canvas = h('canvas', { 'aria-hidden': 'true' });
+        const button = h('button', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false',
+          'data-map': `${attention.module} ${head}`, title: `${attention.module}, head ${head}`,
+          'aria-label': `${kind}, layer ${layer}, head ${head}`,
+          onclick: () => choose(attention, head),
+          onkeydown: (event) => moveFocus(event, cells) }, canvas);
+        cells.push({ attention, head, canvas, button, row: cells.rows || 0 });
+        row.append(button);
+      }
+      cells.rows = (cells.rows || 0) + 1;
+      grid.append(row);
+    });
+    element.append(h('section', {}, h('h3', {}, kind), grid));
+  }
+  element.append(h('p', { class: 'quiet legend' },
+    'Rows are queries, columns keys. The darker (in the dark, the lighter), the larger the weight; ' +
+    'shown is its square root.'));
+  drawInTurn(cells, size);
+  onTheme(() => drawInTurn(cells, size));
+  return { element, mark: (state) => markCell(cells, state) };
+}
+
+function span(text, size) {
+  const element = h('span', {}, text);
+  element.style.width = `${size}px`;
+  return element;
+}
+
+const kindOf = (attention) => {
+  const stack = /^(encoder|decoder)\b/.exec(attention.module);
+  const kind = attention.kind();
+  return stack ? `${stack[1]}: ${kind}` : kind[0].toUpperCase() + kind.slice(1);
+};
+const kindsOf = (layers) => Array.from(new Set(layers.map(kindOf)));
+
+function smallSize(heads) {
+  const room = Math.min(document.documentElement.clientWidth - 32, 470) - 62;
+  return Math.max(26, Math.min(64, Math.floor(room / heads) - 6));
+}
+
+// A few per frame: the page answers while a large model's maps are computed.
+function drawInTurn(cells, size) {
+  let next = 0;
+  const some = () => {
+    const until = performance.now() + 20;
+    while (next < cells.length && performance.now() < until) {
+      const { canvas, attention, head } = cells[next++];
+      drawSmall(canvas, attention, head, size);
+    }
+    if (next < cells.length) requestAnimationFrame(some);
+    else document.documentElement.dataset.maps = 'drawn';
+  };
+  cells.forEach(({ canvas }) => sized0(canvas, size));
+  some();
+}
+
+function sized0(canvas, size) {
+  canvas.style.width = `${size}px`;
+  canvas.style.height = `${size}px`;
+}
+
+function markCell(cells, state) {
+  for (const { attention, head, button } of cells) {
+    const chosen = attention === state.attention && head === state.head;
+    button.setAttribute('aria-selected', String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+  }
+}
+
+function moveFocus(event, cells) {
+  const at = cells.findIndex(({ button }) => button === event.currentTarget);
+  const { head, row } = cells[at];
+  const beside = (r, c) => cells.find((cell) => cell.row === r && cell.head === c);
+  const to = { ArrowLeft: beside(row, head - 1), ArrowRight: beside(row, head + 1),
+    ArrowUp: beside(row - 1, head), ArrowDown: beside(row + 1, head) }[event.key];
+  if (!to) return;
+  event.preventDefault();
+  to.button.focus();
+  to.button.click();
+}

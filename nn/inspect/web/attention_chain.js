@@ -1,0 +1,112 @@
+// How one query comes to weigh one key: q, k, their products, the score, the softmax of the row,
+// the weight; every number that is needed to do it again by hand.
+import { fixed, h, number, tokenText } from './dom.js';
+import { softmax } from './heads.js';
+
+const SHOWN_KEYS = 12;
+
+export class ChainView {
+  constructor(choose) {
+    this.element = h('section', { class: 'chain', 'data-view': 'chain' });
+    this.queryInput = h('input', { type: 'number', min: '0', 'aria-label': 'Query',
+      onchange: () => choose({ query: Number(this.queryInput.value), key: this.state.key }) });
+    this.keyInput = h('input', { type: 'number', min: '0', 'aria-label': 'Key',
+      onchange: () => choose({ query: this.state.query, key: Number(this.keyInput.value) }) });
+  }
+
+  show(state) {
+    this.state = state;
+    const { attention, head, query, key } = state;
+    this.queryInput.max = attention.queries - 1;
+    this.keyInput.max = attention.keys - 1;
+    this.queryInput.value = query;
+    this.keyInput.value = key;
+    const scores = attention.scores(head, query);
+    const token = (texts, i) => h('b', {}, tokenText((texts || [])[i], i));
+    this.element.replaceChildren(
+      h('h3', {}, 'One pair, from vectors to weight'),
+      h('p', { class: 'row' },
+        h('label', {}, 'query ', this.queryInput, ' ', token(attention.queryTexts, query)),
+        h('label', {}, 'key ', this.keyInput, ' ', token(attention.keyTexts, key))),
+      h('div', { class: 'columns' }, this.products(), this.steps(scores), this.row(scores)));
+  }
+
+  products() {
+    const { attention, head, query, key } = this.state;
+    const q = attention.query(head, query);
+    const k = attention.key(head, key);
+    let most = 0;
+    for (let d = 0; d < q.length; ++d) most = Math.max(most, Math.abs(q[d] * k[d]));
+    const rows = Array.from(q, (value, d) => {
+      const product = value * k[d];
+      return h('tr', {}, h('td', { class: 'quiet' }, String(d)), h('td', {}, fixed(value, 4)),
+        h('td', {}, fixed(k[d], 4)), h('td', {}, fixed(product, 4)), barCell(product / most));
+    });
+    return h('div', { class: 'tall' }, h('table', { 'data-table': 'products' },
+      h('thead', {}, h('tr', {}, ...['d', 'q', 'k', 'q \u00d7 k', ''].map((name) =>
+        h('th', { scope: 'col' }, name)))),
+      h('tbody', {}, ...rows)));
+  }
+
+  steps(scores) {
+    const { attention, head, query, key } = this.state;
+    const q = attention.query(head, query);
+    const k = attention.key(head, key);
+    let dot = 0;
+    for (let d = 0; d < q.length; ++d) dot += q[d] * k[d];
+    const { max, sum, weights } = softmax(scores);
+    const hidden = scores[key] === -Infinity;
+    const added = key < attention.seen(query) ? attention.masked(head, query, key) : -Infinity;
+    const terms = [
+      ['q \u00b7 k', 'sum of the products', fixed(dot, 4), 'dot'],
+      ['\u00d7 scale', number(attention.scale), fixed(dot * attention.scale, 4), 'scaled'],
+      attention.mask || hidden ? ['+ mask', hidden ? 'the query may not look there'
+        : 'what the mask adds', hidden ? number(-Infinity) : fixed(added, 4), 'mask'] : null,
+      ['score', '', place(scores[key]), 'score'],
+      ['\u2212 max', `the row's largest, ${place(max)}`,
+        hidden ? number(-Infinity) : fixed(scores[key] - max, 4), 'shifted'],
+      ['exp', '', place(Math.exp(scores[key] - max), 5), 'exp'],
+      ['\u00f7 sum', `over the row, ${place(sum)}`, fixed(weights[key], 5), 'weight'],
+    ].filter(Boolean);
+    return h('table', { class: 'steps', 'data-table': 'steps' }, h('tbody', {},
+      ...terms.map(([name, note, value, id]) => h('tr', { 'data-step': id },
+        h('th', { scope: 'row' }, name), h('td', { class: 'note quiet' }, note),
+        h('td', {}, value)))));
+  }
+
+  // The row's heaviest keys, with the one that was asked for.
+  row(scores) {
+    const { attention, key } = this.state;
+    const { max, weights } = softmax(scores);
+    const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a] || a - b);
+    const shown = order.slice(0, SHOWN_KEYS).filter((j) => weights[j] > 0);
+    if (!shown.includes(key)) shown.push(key);
+    const rest = 1 - shown.reduce((sum, j) => sum + weights[j], 0);
+    const rows = shown.map((j) => h('tr', { 'aria-selected': String(j === key) },
+      h('td', { class: 'quiet' }, String(j)),
+      h('td', { class: 'word' }, tokenText((attention.keyTexts || [])[j], j)),
+      h('td', {}, place(scores[j])), h('td', {}, place(Math.exp(scores[j] - max))),
+      h('td', {}, fixed(weights[j], 4)), barCell(weights[j])));
+    if (shown.length < attention.keys && rest > 5e-5) {
+      rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' },
+        `${attention.keys - shown.length} others`), h('td', {}), h('td', {}),
+      h('td', {}, fixed(rest, 4)), h('td', {})));
+    }
+    return h('table', { 'data-table': 'row' }, h('thead', {}, h('tr', {},
+      ...['', 'key', 'score', 'exp', 'weight', ''].map((name) =>
+        h('th', { scope: 'col', class: name === 'key' ? 'word' : null }, name)))),
+    h('tbody', {}, ...rows));
+  }
+}
+
+// A fixed number of places; a score may be -infinity.
+function place(x, places = 4) {
+  return Number.isFinite(x) ? fixed(x, places) : number(x);
+}
+
+// -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 is one to the right.
+function barCell(share) {
+  const bar = h('span', { class: share < 0 ? 'bar minus' : 'bar' });
+  bar.style.width = `${Math.round(36 * Math.abs(share || 0))}px`;
+  return h('td', { class: 'bars', 'aria-hidden': 'true' }, bar);
+}

@@ -1,0 +1,245 @@
+// A head as a heat-map: a row per query, a column per key; with numbers where a cell has room for
+// one. Only what is in sight is drawn. And the small maps of the model's view.
+import { colour, fixed, h, niceStep, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
+
+const MAP_LEFT = 92;
+const MAP_TOP = 84;
+const NUMBERS_FROM = 32; // pixels a side
+const LABELS_FROM = 11;
+
+// The darkness of a weight. Its square root, for most weights of a long row are small.
+export function shade(weight) {
+  return Math.sqrt(weight);
+}
+
+// Weights [rows, columns] as an image of one pixel each.
+export function weightImage(weights, rows, columns) {
+  const canvas = document.createElement('canvas');
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext('2d');
+  const image = context.createImageData(columns, rows);
+  const [from, to] = [rgb('map-low'), rgb('map-high')];
+  for (let i = 0; i < rows * columns; ++i) {
+    const s = shade(weights[i]);
+    for (let c = 0; c < 3; ++c) image.data[4 * i + c] = from[c] + s * (to[c] - from[c]);
+    image.data[4 * i + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+// A head small: the largest weight of every patch, so that a line one key wide stays to be seen.
+export function drawSmall(canvas, attention, head, size) {
+  const { queries, keys } = attention;
+  const weights = attention.weights(head);
+  const rows = Math.min(queries, size);
+  const columns = Math.min(keys, size);
+  const small = new Float32Array(rows * columns);
+  for (let i = 0; i < queries; ++i) {
+    const row = Math.floor(i * rows / queries) * columns;
+    for (let j = 0; j < keys; ++j) {
+      const at = row + Math.floor(j * columns / keys);
+      small[at] = Math.max(small[at], weights[i * keys + j]);
+    }
+  }
+  const context = sized(canvas, size, size);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(weightImage(small, rows, columns), 0, 0, size, size);
+}
+
+export class MapView {
+  constructor(choose) {
+    this.choose = choose;
+    this.cell = null; // pixels; null: as large as fits
+    this.pointed = null;
+    this.canvas = h('canvas', { 'aria-hidden': 'true' });
+    this.spacer = h('div', { class: 'spacer' });
+    this.scroller = h('div', { class: 'scroller map', tabindex: '0', role: 'group',
+      'aria-label': 'Weights; arrows choose a query and a key', 'data-view': 'map' },
+    this.canvas, this.spacer);
+    this.zoom = h('input', { type: 'range', min: '1', max: '48', step: '1',
+      'aria-label': 'Size of a cell in pixels', 'data-control': 'zoom',
+      oninput: () => this.setCell(Number(this.zoom.value)) });
+    this.readout = h('output', { class: 'readout', 'data-readout': 'map' });
+    this.element = h('div', {}, this.scroller,
+      h('div', { class: 'row' }, h('label', { class: 'quiet' }, 'cell ', this.zoom), this.readout));
+    this.draw = perFrame(() => this.drawNow());
+    this.scroller.addEventListener('scroll', this.draw);
+    this.scroller.addEventListener('pointermove', (event) => this.point(this.at(event)));
+    this.scroller.addEventListener('pointerleave', () => this.point(null));
+    this.scroller.addEventListener('click', (event) => {
+      const pair = this.at(event);
+      if (pair) this.choose(pair);
+    });
+    this.scroller.addEventListener('keydown', (event) => this.keydown(event));
+    new ResizeObserver(this.draw).observe(this.scroller);
+    onTheme(() => {
+      this.image = null;
+      this.draw();
+    });
+  }
+
+  show(state) {
+    const other = !this.state || this.state.attention !== state.attention ||
+      this.state.head !== state.head;
+    if (other) this.image = null;
+    this.state = state;
+    this.draw();
+    this.tell();
+  }
+
+  setCell(cell) {
+    this.cell = cell;
+    this.draw();
+  }
+
+  // Pixels of a cell: what was asked for, or what fits.
+  cellSize() {
+    const room = Math.min(this.scroller.clientWidth - MAP_LEFT, 640);
+    const { queries, keys } = this.state.attention;
+    const fit = Math.floor(Math.min(room / keys, Math.max(160, 620 - MAP_TOP) / queries));
+    return this.cell || Math.max(1, Math.min(40, fit));
+  }
+
+  at(event) {
+    const box = this.scroller.getBoundingClientRect();
+    const cell = this.cellSize();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const key = Math.floor((x - MAP_LEFT + this.scroller.scrollLeft) / cell);
+    const query = Math.floor((y - MAP_TOP + this.scroller.scrollTop) / cell);
+    const { queries, keys } = this.state.attention;
+    const inside = x >= MAP_LEFT && y >= MAP_TOP && key >= 0 && key < keys && query >= 0 && query < queries;
+    return inside ? { query, key } : null;
+  }
+
+  point(pair) {
+    this.pointed = pair;
+    this.draw();
+    this.tell();
+  }
+
+  keydown(event) {
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
+      ArrowRight: [0, 1] }[event.key] || [0, 0];
+    if (!down && !right) return;
+    event.preventDefault();
+    const { attention } = this.state;
+    const within = (x, count) => Math.max(0, Math.min(count - 1, x));
+    this.choose({ query: within(this.state.query + down, attention.queries),
+      key: within(this.state.key + right, attention.keys) });
+  }
+
+  tell() {
+    const { attention, head } = this.state;
+    const { query, key } = this.pointed || this.state;
+    const weight = attention.weights(head)[query * attention.keys + key];
+    const q = tokenText((attention.queryTexts || [])[query], query);
+    const k = tokenText((attention.keyTexts || [])[key], key);
+    this.readout.textContent =
+      `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ${fixed(weight, 4)}`;
+  }
+
+  drawNow() {
+    if (!this.state || this.scroller.clientWidth === 0) return;
+    const { attention, head } = this.state;
+    const cell = this.cellSize();
+    this.zoom.value = cell;
+    this.scroller.dataset.cell = cell;
+    const high = MAP_TOP + cell * attention.queries;
+    const wide = MAP_LEFT + cell * attention.keys;
+    this.scroller.style.height = `${Math.min(high + 18, 640)}px`;
+    const width = this.scroller.clientWidth;
+    const height = this.scroller.clientHeight;
+    this.spacer.style.width = `${wide}px`;
+    this.spacer.style.height = `${Math.max(0, high - height)}px`;
+    const context = sized(this.canvas, width, height);
+    if (!this.image) {
+      this.image = weightImage(attention.weights(head), attention.queries, attention.keys);
+    }
+    const x = MAP_LEFT - this.scroller.scrollLeft;
+    const y = MAP_TOP - this.scroller.scrollTop;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image, x, y, cell * attention.keys, cell * attention.queries);
+    if (cell >= NUMBERS_FROM) this.drawNumbers(context, x, y, cell, width, height);
+    this.drawChosen(context, x, y, cell);
+    this.drawAxes(context, x, y, cell, width, height);
+  }
+
+  drawNumbers(context, x, y, cell, width, height) {
+    const { attention, head } = this.state;
+    const weights = attention.weights(head);
+    context.font = `400 ${cell < 38 ? 10.5 : 11.5}px ${colour('font')}`;
+    context.textAlign = 'center';
+    for (let i = Math.max(0, Math.floor(-y / cell)); i < attention.queries; ++i) {
+      if (y + i * cell > height) break;
+      for (let j = Math.max(0, Math.floor(-x / cell)); j < attention.seen(i); ++j) {
+        if (x + j * cell > width) break;
+        const weight = weights[i * attention.keys + j];
+        context.fillStyle = colour(shade(weight) > 0.5 ? 'on-map-high' : 'on-map-low');
+        const text = weight >= 0.9995 ? '1.00' : weight.toFixed(3).slice(1);
+        context.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4);
+      }
+    }
+  }
+
+  drawChosen(context, x, y, cell) {
+    context.strokeStyle = colour('accent');
+    context.lineWidth = 1.5;
+    for (const pair of this.pointed ? [this.pointed, this.state] : [this.state]) {
+      context.strokeRect(x + pair.key * cell - 0.5, y + pair.query * cell - 0.5,
+        Math.max(4, cell) + 1, Math.max(4, cell) + 1);
+    }
+  }
+
+  drawAxes(context, x, y, cell, width, height) {
+    const { attention } = this.state;
+    const shown = this.pointed || this.state;
+    context.fillStyle = colour('panel');
+    context.fillRect(0, 0, MAP_LEFT - 1, height);
+    context.fillRect(0, 0, width, MAP_TOP - 1);
+    const every = cell >= LABELS_FROM ? 1 : niceStep(60 / cell);
+    const labels = (count, texts, chosen, paint) => {
+      for (let i = 0; i < count; ++i) {
+        if (i % every !== 0 && i !== chosen) continue;
+        if (i !== chosen && every > 1 && Math.abs(i - chosen) * cell < 14) continue;
+        context.fillStyle = colour(i === chosen ? 'accent-text' : 'text');
+        context.font = `${i === chosen ? 600 : 400} 11.5px ${colour('font')}`;
+        paint(i, every > 1 && i !== chosen ? String(i) : tokenText((texts || [])[i], i));
+      }
+    };
+    context.save();
+    context.beginPath();
+    context.rect(0, MAP_TOP - 6, MAP_LEFT, height);
+    context.clip();
+    context.textAlign = 'right';
+    labels(attention.queries, attention.queryTexts, shown.query, (i, text) => {
+      context.fillText(text, MAP_LEFT - 6, y + (i + 0.5) * cell + 4, MAP_LEFT - 24);
+    });
+    context.restore();
+    context.save();
+    context.beginPath();
+    context.rect(MAP_LEFT - 6, 0, width, MAP_TOP);
+    context.clip();
+    context.textAlign = 'left';
+    labels(attention.keys, attention.keyTexts, shown.key, (i, text) => {
+      context.save();
+      context.translate(x + (i + 0.5) * cell + 4, MAP_TOP - 6);
+      context.rotate(-Math.PI / 2);
+      context.fillText(text, 0, 0, MAP_TOP - 24);
+      context.restore();
+    });
+    context.restore();
+    context.fillStyle = colour('quiet');
+    context.font = `600 11px ${colour('font')}`;
+    context.textAlign = 'left';
+    context.fillText('key \u2192', MAP_LEFT, 12);
+    context.save();
+    context.translate(12, MAP_TOP);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = 'right';
+    context.fillText('\u2190 query', 0, 0);
+    context.restore();
+  }
+}

@@ -1,0 +1,116 @@
+// Elements, and numbers as people read them. Read next: main.js.
+
+export function h(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+const MINUS = '\u2212';
+const unsigned = (text) => text.replace('-', MINUS);
+
+// Four digits: 0.0123, 12.30, 1.23e-7
+export function number(x, digits = 4) {
+  if (x === null || x === undefined || Number.isNaN(x)) return '\u2013';
+  if (x === 0) return '0';
+  const size = Math.abs(x);
+  if (size === Infinity) return unsigned(`${x < 0 ? '-' : ''}\u221e`);
+  if (Number.isInteger(x) && size < 1e6) return unsigned(String(x));
+  if (size < 1e-3 || size >= 1e6) return unsigned(x.toExponential(digits - 2));
+  return unsigned(x.toPrecision(digits));
+}
+
+// A fixed number of places, so that a column of them lines up.
+export function fixed(x, places) {
+  return unsigned(x.toFixed(places));
+}
+
+function scaled(x, units, step) {
+  let unit = 0;
+  while (x >= 0.9995 * step && unit + 1 < units.length) {
+    x /= step;
+    ++unit;
+  }
+  return `${unit === 0 && Number.isInteger(x) ? x : x.toPrecision(3)}\u00a0${units[unit]}`;
+}
+
+// 1, 2 or 5 times a power of ten, at least x.
+export function niceStep(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= x * 0.999);
+}
+
+export const bytesText = (x) => scaled(x, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
+export const flopsText = (x) => (x === 0 ? '0' : scaled(x, ['', 'K', 'M', 'G', 'T'], 1000));
+export const secondsText = (x) => scaled(1e6 * x, ['\u00b5s', 'ms', 's'], 1000);
+export const percent = (x) => (x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` : '\u2013');
+export const shapeText = (shape) => `[${shape.join(', ')}]`;
+
+// A token as it can be seen: spaces and ends of lines would be nothing.
+export function tokenText(text, position) {
+  if (text === undefined) return `#${position}`;
+  return text.replace(/ /g, '\u2423').replace(/\r/g, '\u240d').replace(/\n/g, '\u21b5')
+    .replace(/\t/g, '\u21e5').replace(/[\p{C}\p{Z}]/gu, (c) =>
+      `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) || '\u2205';
+}
+
+// ---- canvases and colours -----------------------------------------------------------------------
+
+// The value of a custom property of page.css, as it is now: light or dark.
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export function rgb(name) {
+  const hex = colour(name);
+  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+}
+
+// Makes a canvas `width` x `height` CSS pixels large, sharp on this screen; its cleared context.
+export function sized(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const wide = Math.max(1, Math.round(width * ratio));
+  const high = Math.max(1, Math.round(height * ratio));
+  if (canvas.width !== wide || canvas.height !== high) {
+    canvas.width = wide;
+    canvas.height = high;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext('2d');
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+}
+
+// Calls f when the colours change.
+export function onTheme(f) {
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);
+}
+
+// At most once per frame.
+export function perFrame(f) {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      f();
+    });
+  };
+}

@@ -1,0 +1,91 @@
+// One attention of a model: its queries and keys, and what follows from them,
+//     score(i, j) = scale q_i . k_j + mask(i, j),   weight(i, .) = softmax of row i,
+// over the keys that query i may see.
+import { decodeHalf } from './data.js';
+
+export class Attention {
+  constructor(data) {
+    Object.assign(this, data);
+    this.cached = new Map();
+  }
+
+  decode() {
+    if (typeof this.q !== 'string') return;
+    this.q = decodeHalf(this.q);
+    this.k = decodeHalf(this.k);
+    this.mask = this.mask ? decodeHalf(this.mask) : null;
+  }
+
+  // How many keys query i sees, from the first: causal attention is aligned at the end.
+  seen(i) {
+    const visible = this.causal ? i + 1 + this.keys - this.queries : this.keys;
+    return Math.max(0, Math.min(visible, this.keys));
+  }
+
+  masked(head, i, j) {
+    if (!this.mask) return 0;
+    const layer = this.maskHeads === 1 ? 0 : head;
+    return this.mask[(layer * this.queries + i) * this.keys + j];
+  }
+
+  query(head, i) {
+    this.decode();
+    const first = (head * this.queries + i) * this.dim;
+    return this.q.subarray(first, first + this.dim);
+  }
+
+  key(head, j) {
+    this.decode();
+    const first = (head * this.keys + j) * this.dim;
+    return this.k.subarray(first, first + this.dim);
+  }
+
+  // Scores of query i with all keys; -Infinity where it may not look.
+  scores(head, i) {
+    const row = new Float64Array(this.keys).fill(-Infinity);
+    const q = this.query(head, i);
+    const seen = this.seen(i);
+    const k = this.k;
+    for (let j = 0, at = head * this.keys * this.dim; j < seen; ++j) {
+      let sum = 0;
+      for (let d = 0; d < q.length; ++d) sum += q[d] * k[at++];
+      row[j] = this.scale * sum + this.masked(head, i, j);
+    }
+    return row;
+  }
+
+  // Row-major [queries, keys]. The last few are kept: a head of 512 tokens takes a megabyte.
+  weights(head) {
+    const known = this.cached.get(head);
+    if (known) return known;
+    const all = new Float32Array(this.queries * this.keys);
+    for (let i = 0; i < this.queries; ++i) {
+      all.set(softmax(this.scores(head, i)).weights, i * this.keys);
+    }
+    if (this.cached.size >= 4) this.cached.delete(this.cached.keys().next().value);
+    this.cached.set(head, all);
+    return all;
+  }
+
+  heaviestKey(head, i) {
+    const row = this.weights(head).subarray(i * this.keys, (i + 1) * this.keys);
+    return row.reduce((best, weight, j) => (weight > row[best] ? j : best), 0);
+  }
+
+  kind() {
+    if (this.cross) return 'cross-attention';
+    return this.causal ? 'causal self-attention' : 'self-attention';
+  }
+}
+
+// Of one row of scores; zeros where there is nothing to see.
+export function softmax(scores) {
+  let max = -Infinity;
+  for (const score of scores) max = Math.max(max, score);
+  const weights = new Float64Array(scores.length);
+  if (max === -Infinity) return { max, sum: 0, weights };
+  let sum = 0;
+  for (let j = 0; j < scores.length; ++j) sum += weights[j] = Math.exp(scores[j] - max);
+  for (let j = 0; j < scores.length; ++j) weights[j] /= sum;
+  return { max, sum, weights };
+}

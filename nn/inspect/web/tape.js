@@ -1,0 +1,168 @@
+// The tape tab: the step as it ran, as a graph folded by module and as a table; a slider goes
+// through the walk back, rule by rule.
+import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
+import { TapeGraph } from './tape_graph.js';
+import { stateOf, WalkStates } from './walk.js';
+
+export function tapeTab(panel, data) {
+  const states = new WalkStates(data);
+  const steps = data.walk.length;
+  let chosen = null;
+  const slider = h('input', { type: 'range', min: '0', max: String(steps), value: '0',
+    'data-control': 'walk', 'aria-label': 'Step of the walk back', oninput: () => show() });
+  const status = h('p', { 'data-readout': 'walk', 'aria-live': 'polite' });
+  const detail = h('div', { class: 'entry', 'data-view': 'entry' });
+  const graph = new TapeGraph(data, choose);
+  const table = entryTable(data, choose);
+  const filter = h('input', { type: 'search', placeholder: 'op or module',
+    'aria-label': 'Show entries whose operation or module contains', 'data-control': 'filter',
+    oninput: () => table.filter(filter.value) });
+
+  function step(by) {
+    slider.value = String(Math.max(0, Math.min(steps, Number(slider.value) + by)));
+    show();
+  }
+
+  function choose(entry) {
+    chosen = entry;
+    detail.replaceChildren(...entryDetail(data, entry));
+    graph.mark(entry);
+    table.mark(entry);
+  }
+
+  function show() {
+    const at = Number(slider.value);
+    const state = states.at(at);
+    status.replaceChildren(...statusOf(data, at, state));
+    slider.setAttribute('aria-valuetext', status.textContent);
+    graph.show((entry) => stateOf(entry, state));
+    table.show((entry) => stateOf(entry, state));
+    if (at > 0) choose(data.walk[at - 1].entry);
+  }
+
+  panel.append(
+    h('div', { class: 'walk' },
+      h('div', { class: 'row' }, h('label', { for: 'walk-slider' }, 'Backward, step by step'),
+        h('button', { class: 'step-button', 'data-control': 'back', 'aria-label': 'One step back',
+          onclick: () => step(-1) }, '\u2190'),
+        slider,
+        h('button', { class: 'step-button', 'data-control': 'next', 'aria-label': 'Next step',
+          onclick: () => step(1) }, '\u2192')), status),
+    h('div', { class: 'split tape' }, graph.element, detail),
+    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} entries`), filter),
+    table.element);
+  slider.id = 'walk-slider';
+  choose(0);
+  show();
+}
+
+function placeText(data, slot) {
+  const place = data.places[slot];
+  if (place.entry < 0) return place.leaf;
+  const { op } = data.entries[place.entry];
+  return `#${place.entry} ${op}`;
+}
+
+function statusOf(data, at, state) {
+  const total = data.walk.length;
+  if (total === 0) return ['Backward did not run.'];
+  if (at === 0) {
+    return [`Before the walk: ${data.entries.length} entries are recorded; backward begins at the ` +
+      `last that leads to the loss and takes ${total} steps.`];
+  }
+  const step = data.walk[at - 1];
+  const entry = data.entries[step.entry];
+  const list = (slots) => Array.from(new Set(slots.map((slot) => placeText(data, slot)))).join(', ') ||
+    'none';
+  return [h('b', {}, `Step ${at} of ${total}: #${step.entry} ${entry.op}`),
+    entry.module ? ` in ${entry.module}` : '',
+    `. Used up the cotangent of ${list(step.used)}; new: ${list(step.arrived)}. ` +
+    `${state.alive.size} cotangents exist, ${bytesText(step.cotangents)}. ` +
+    `Freed ${bytesText(step.freed)}.`];
+}
+
+// ---- one entry ----------------------------------------------------------------------------------
+
+function entryDetail(data, number_) {
+  const entry = data.entries[number_];
+  const inputs = entry.inputs.map((x) => h('tr', {},
+    h('td', { class: 'word' }, x.slot >= 0 ? placeText(data, x.slot) : 'constant'),
+    h('td', { class: 'word' }, `${x.dtype} ${shapeText(x.shape)}`),
+    h('td', { class: 'word warn' }, x.dead || '')));
+  const outputs = entry.outputs.flatMap((y) => [['value', y.values], ['gradient', y.grad]]
+    .filter(([, s]) => s).map(([name, s]) => h('tr', {},
+      h('th', { class: 'word', scope: 'row' }, name),
+      ...[s.min, s.max, s.mean, s.std].map((x) => h('td', {}, number(x))),
+      h('td', {}, percent(s.count ? s.zeros / s.count : 0)),
+      h('td', { class: s.nans + s.infs > 0 ? 'warn' : null }, String(s.nans + s.infs)))));
+  const head = (names) => h('thead', {}, h('tr', {}, ...names.map((name) =>
+    h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim()))));
+  return [
+    h('h2', {}, `#${number_} ${entry.op}${entry.settings ? ` (${entry.settings})` : ''}`),
+    h('p', { class: 'quiet' }, `${entry.module || 'no module'}; gives ` +
+      `${entry.outputs.map((y) => `${y.dtype} ${shapeText(y.shape)}`).join(', ')}; keeps ` +
+      `${bytesText(entry.saved)} for backward`),
+    entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
+    h('div', { class: 'wide' }, h('table', { 'data-table': 'outputs' },
+      head([' of its output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
+      h('tbody', {}, ...outputs))),
+    h('div', { class: 'wide' }, h('table', { 'data-table': 'inputs' },
+      head([' input made by', ' type and shape', ' no gradient because']),
+      h('tbody', {}, ...inputs))),
+    h('div', { class: 'wide' }, h('table', { 'data-table': 'work' },
+      head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of ceiling']),
+      h('tbody', {}, workRow('forward', entry.forward),
+        entry.backward ? workRow('backward', entry.backward) : '')))];
+}
+
+function workRow(name, work) {
+  return h('tr', {}, h('th', { class: 'word', scope: 'row' }, name),
+    ...[flopsText(work.flops), bytesText(work.bytes), secondsText(work.s),
+      secondsText(work.floor), percent(share(work))].map((text) => h('td', {}, text)));
+}
+
+const share = (work) => (work && work.s > 0 ? work.floor / work.s : 0);
+
+// ---- all entries --------------------------------------------------------------------------------
+
+const COLUMNS = ['#', ' op', ' module', ' shapes', 'min', 'max', 'mean', 'std', 'gradient std',
+  'saved', 'FLOPs', 'forward', 'backward', 'of ceiling'];
+
+function entryTable(data, choose) {
+  const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
+  const element = h('div', { class: 'wide entries', tabindex: '0', role: 'region',
+    'aria-label': 'All entries' }, h('table', { 'data-table': 'entries' },
+    h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
+      h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
+    h('tbody', {}, ...rows)));
+  return {
+    element,
+    show: (state) => rows.forEach((row, i) => { row.dataset.state = state(i); }),
+    mark: (entry) => rows.forEach((row, i) =>
+      row.setAttribute('aria-selected', String(i === entry))),
+    filter: (text) => rows.forEach((row, i) => {
+      const { op, module } = data.entries[i];
+      row.hidden = !`${op} ${module}`.toLowerCase().includes(text.toLowerCase());
+    }),
+  };
+}
+
+function entryRow(entry, i, choose) {
+  const [y] = entry.outputs;
+  const shapes = `${entry.inputs.map((x) => shapeText(x.shape)).join(' ')} \u2192 ` +
+    entry.outputs.map((out) => shapeText(out.shape)).join(' ');
+  const { forward: f, backward: b } = entry;
+  const time = f.s + (b ? b.s : 0);
+  const cells = [
+    h('td', { class: 'quiet' }, String(i)),
+    h('td', { class: 'word' }, h('button', { onclick: () => choose(i) }, entry.op)),
+    h('td', { class: 'word quiet' }, entry.module), h('td', { class: 'word quiet' }, shapes),
+    ...[y.values.min, y.values.max, y.values.mean, y.values.std].map((x) =>
+      h('td', {}, number(x, 3))),
+    entry.dead ? h('td', { class: 'warn', title: entry.dead }, 'none')
+      : h('td', {}, y.grad ? number(y.grad.std, 3) : '\u2013'),
+    h('td', {}, bytesText(entry.saved)), h('td', {}, flopsText(f.flops)),
+    h('td', {}, secondsText(f.s)), h('td', {}, b ? secondsText(b.s) : '\u2013'),
+    h('td', {}, percent(time > 0 ? (f.floor + (b ? b.floor : 0)) / time : 0))];
+  return h('tr', { 'data-entry': String(i), onclick: () => choose(i) }, ...cells);
+}

@@ -1,0 +1,150 @@
+// The tape as a graph whose nodes are modules, until one opens them; then their modules, and in the
+// end the entries. An edge is a tensor that one gives and another reads.
+import { bytesText, h, secondsText, svg } from './dom.js';
+import { layout } from './graph.js';
+
+const NODE = { width: 190, height: 40 };
+
+export class TapeGraph {
+  constructor(data, choose) {
+    this.data = data;
+    this.choose = choose;
+    this.open = new Set();
+    this.state = () => 'recorded';
+    this.parts = data.entries.map(({ module }) => (module ? module.split('.') : []));
+    this.openNumbered();
+    this.picture = h('div', { class: 'scroller graph', tabindex: '0', role: 'group',
+      'aria-label': 'The tape as a graph' });
+    this.element = h('div', {}, h('p', { class: 'quiet legend' },
+      'A module opens with a click; a click on an entry shows it.'), this.picture,
+    h('p', { class: 'row' }, h('button', { class: 'step-button', 'data-control': 'fold',
+      onclick: () => this.foldAll() }, 'Fold all')));
+    this.draw();
+  }
+
+  // "blocks" with nothing inside but "0", "1", ... is no more than its parts: opened at once.
+  openNumbered() {
+    const inside = new Map();
+    for (const parts of this.parts) {
+      parts.forEach((part, i) => {
+        const path = parts.slice(0, i).join('.');
+        inside.set(path, (inside.get(path) ?? true) && /^\d+$/.test(part));
+      });
+    }
+    inside.forEach((numbered, path) => numbered && this.open.add(path));
+  }
+
+  foldAll() {
+    this.open.clear();
+    this.openNumbered();
+    this.draw();
+  }
+
+  // The node that stands for an entry: the outermost module that is not open, or itself.
+  nodeOf(entry) {
+    const parts = this.parts[entry];
+    for (let i = 1; i <= parts.length; ++i) {
+      const path = parts.slice(0, i).join('.');
+      if (!this.open.has(path)) return path;
+    }
+    return `#${entry}`;
+  }
+
+  nodes() {
+    const all = new Map();
+    this.data.entries.forEach((entry, i) => {
+      const id = this.nodeOf(i);
+      if (!all.has(id)) all.set(id, { id, entries: [], ...NODE });
+      all.get(id).entries.push(i);
+    });
+    return all;
+  }
+
+  edges() {
+    const seen = new Map();
+    this.data.entries.forEach((entry, i) => {
+      for (const { slot } of entry.inputs) {
+        const made = slot >= 0 ? this.data.places[slot].entry : -1;
+        if (made < 0) continue;
+        const [from, to] = [this.nodeOf(made), this.nodeOf(i)];
+        if (from !== to) seen.set(`${from} ${to}`, [from, to]);
+      }
+    });
+    return Array.from(seen.values());
+  }
+
+  draw() {
+    const nodes = this.nodes();
+    const edges = this.edges();
+    const { width, height, at, paths } = layout(Array.from(nodes.values()), edges);
+    this.boxes = Array.from(nodes.values(), (node) => ({ node, element: this.box(node, at) }));
+    const lines = paths.map((points) => svg('path', { class: 'edge', 'marker-end': 'url(#arrow)',
+      d: points.map(({ x, y }, i) => `${i ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`).join('') }));
+    this.picture.replaceChildren(svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
+      svg('defs', {}, svg('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: '7', refY: '4',
+        markerWidth: '6', markerHeight: '6', orient: 'auto' },
+      svg('path', { d: 'M0 0L8 4L0 8z', class: 'arrow' }))),
+      ...lines, ...this.boxes.map(({ element }) => element)));
+    this.show(this.state);
+    if (this.marked !== undefined) this.mark(this.marked);
+  }
+
+  box(node, at) {
+    const { x, y } = at.get(node.id);
+    const [first] = node.entries;
+    const single = node.id.startsWith('#');
+    const entry = this.data.entries[first];
+    const seconds = node.entries.reduce((sum, i) => {
+      const { forward, backward } = this.data.entries[i];
+      return sum + forward.s + (backward ? backward.s : 0);
+    }, 0);
+    const saved = node.entries.reduce((sum, i) => sum + this.data.entries[i].saved, 0);
+    const title = single ? `${node.id} ${entry.op}` : node.id;
+    const note = single ? `${secondsText(seconds)}, keeps ${bytesText(saved)}`
+      : `${node.entries.length} ${node.entries.length === 1 ? 'entry' : 'entries'}, ${secondsText(seconds)}`;
+    const act = () => {
+      if (single) {
+        this.choose(first);
+        return;
+      }
+      this.open.add(node.id);
+      this.draw();
+      const box = this.boxes.find((each) => each.node.entries.includes(first));
+      box.element.focus();
+    };
+    return svg('g', { class: single ? 'node' : 'node module', tabindex: '0', role: 'button',
+      'data-node': node.id, 'aria-label': `${title}: ${note}`, onclick: act,
+      onkeydown: (event) => {
+        if (event.key !== 'Enter' && event.key !== ' ') return;
+        event.preventDefault();
+        act();
+      },
+      transform: `translate(${(x - NODE.width / 2).toFixed(1)} ${(y - NODE.height / 2).toFixed(1)})` },
+    svg('rect', { width: NODE.width, height: NODE.height, rx: 5 }),
+    svg('text', { x: 10, y: 17, class: 'name' }, shortened(title)),
+    svg('text', { x: 10, y: 32, class: 'note' }, note));
+  }
+
+  // A module is walking if one of its entries is, has been walked if all have.
+  show(state) {
+    this.state = state;
+    for (const { node, element } of this.boxes) {
+      const states = node.entries.map(state);
+      const any = ['walking', 'cotangent'].find((each) => states.includes(each));
+      element.dataset.state = any || (states.includes('recorded')
+        ? (states.includes('walked') ? 'cotangent' : 'recorded') : 'walked');
+    }
+  }
+
+  mark(entry) {
+    this.marked = entry;
+    for (const { node, element } of this.boxes) {
+      element.setAttribute('aria-pressed', String(node.entries.includes(entry)));
+    }
+  }
+}
+
+// The end of a long path says more than its beginning.
+function shortened(text) {
+  return text.length <= 25 ? text : `\u2026${text.slice(-24)}`;
+}

@@ -1,0 +1,104 @@
+// The pages that tests/pages wrote, in a browser: every tab opened and its controls used, at two
+// widths; texts, shapes and numbers compared; no error on the console, no request to anywhere.
+//
+//     node inspect_pages.js CHROMIUM PAGES PLAIN [SCREENSHOTS]
+//
+// PLAIN holds page.js and page.css of a build without npm: the pages are tried with these, too.
+const assert = require('node:assert');
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const tabs = require('./inspect_tabs.js');
+
+const [,, program, pages, plain, screenshots] = process.argv;
+const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'large', 'long'];
+
+// The page with the other script and style, named to its content security policy.
+function withPlain(file) {
+  const script = fs.readFileSync(path.join(plain, 'page.js'), 'utf8');
+  const style = fs.readFileSync(path.join(plain, 'page.css'), 'utf8');
+  const hash = (text) => `sha256-${crypto.createHash('sha256').update(text).digest('base64')}`;
+  const page = fs.readFileSync(file, 'utf8');
+  const start = page.lastIndexOf('<script>') + '<script>'.length;
+  const replaced = page.slice(0, start) + script + page.slice(page.lastIndexOf('</script>'));
+  const to = file.replace('.html', '_plain.html');
+  fs.writeFileSync(to, replaced
+    .replace(/<style>[^]*?<\/style>/, () => `<style>${style}</style>`)
+    .replace(/script-src '[^']*'; style-src '[^']*'/,
+      `script-src '${hash(script)}'; style-src '${hash(style)}'`));
+  return to;
+}
+
+async function checkPage(browser, file, width, scheme) {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  page.setDefaultTimeout(120000); // machines that are shared stand still now and then
+  const wrong = [];
+  page.on('console', (message) => wrong.push(`console: ${message.text()}`));
+  page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
+  page.on('request', (request) => {
+    if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`);
+  });
+  page.on('dialog', (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  const began = Date.now();
+  await page.goto(`file://${file}`);
+  const opened = Date.now() - began;
+  const model = path.basename(file, '.html').replace('_plain', '');
+  const weights = fs.readFileSync(path.join(pages, `${model}.txt`), 'utf8').trim().split('\n')
+    .map((line) => line.split(' '));
+  for (const [name, check] of Object.entries(tabs)) {
+    await page.click(`#tab-${name}`);
+    assert.equal(await page.getAttribute(`#tab-${name}`, 'aria-selected'), 'true');
+    await check(page, { model, weights, width });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+    if (screenshots) {
+      const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
+      await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });
+    }
+  }
+  await checkTabKeys(page);
+  assert.deepEqual(wrong, []);
+  await page.close();
+  return opened;
+}
+
+// Left, right, home and end go from tab to tab.
+async function checkTabKeys(page) {
+  const names = Object.keys(tabs);
+  await page.focus('[role=tab][aria-selected=true]');
+  const expectSelected = async (name) =>
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.tab), name);
+  await page.keyboard.press('Home');
+  await expectSelected(names[0]);
+  if (names.length > 1) {
+    await page.keyboard.press('ArrowRight');
+    await expectSelected(names[1]);
+  }
+  await page.keyboard.press('End');
+  await expectSelected(names[names.length - 1]);
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  for (const model of MODELS) {
+    const file = path.join(pages, `${model}.html`);
+    for (const each of [file, withPlain(file)]) {
+      for (const [width, scheme] of [[1280, 'light'], [390, 'dark']]) {
+        const opened = await checkPage(browser, each, width, scheme);
+        console.log(`${path.basename(each)} at ${width}: ${fs.statSync(each).size} bytes, ` +
+          `opened in ${opened} ms`);
+        assert.ok(opened < 2000, `${each} took ${opened} ms to open`);
+      }
+    }
+  }
+  assert.ok(fs.statSync(path.join(pages, 'large.html')).size < 5e6);
+  await browser.close();
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

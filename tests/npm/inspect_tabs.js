@@ -1,0 +1,266 @@
+// What is asked of each tab of a page, by the tab's name, in their order: see inspect_pages.js.
+const assert = require('node:assert');
+
+// "−0.0123" as the page writes it
+const toNumber = (text) => Number(text.replace('\u2212', '-').replace('\u221e', 'Infinity'));
+
+const STEP = '[data-table=steps] tr[data-step=';
+const stepOf = async (page, name) =>
+  toNumber(await page.textContent(`${STEP}${name}] td:last-child`));
+
+// Until f() is true in the page. Not waitForFunction, which evaluates a string where it must wait:
+// the page's content security policy forbids that.
+async function until(page, f) {
+  for (let tries = 0; !await page.evaluate(f); ++tries) {
+    assert.ok(tries < 200, `never true: ${f}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+const SHAPES = { // attentions, heads, queries and keys of the last
+  gpt: [2, 4, 16, 16], large: [6, 6, 256, 256], long: [4, 4, 512, 512],
+  encoder_decoder: [6, 4, 7, 9], masked: [2, 2, 12, 12], vision: [2, 2, 17, 17],
+};
+
+// Chooses head `head` of an attention, a query and a key.
+async function choose(page, module, head, query, key) {
+  await page.click(`[data-map="${module} ${head}"]`);
+  await page.fill('input[aria-label=Query]', String(query));
+  await page.press('input[aria-label=Query]', 'Enter');
+  await page.fill('input[aria-label=Key]', String(key));
+  await page.press('input[aria-label=Key]', 'Enter');
+}
+
+// The chain's numbers belong together, and its weight is the one that the library computed.
+async function checkChain(page, weights) {
+  const every = Math.max(1, Math.floor(weights.length / 12));
+  for (let i = 0; i < weights.length; i += every) {
+    const [module, head, query, key, weight] = weights[i];
+    await choose(page, module, head, query, key);
+    const got = await stepOf(page, 'weight');
+    assert.ok(Math.abs(got - weight) < 0.002 + 0.02 * weight, `${weights[i]}: ${got}`);
+    const products = await page.$$eval('[data-table=products] tbody tr', (rows) =>
+      rows.map((row) => row.children[3].textContent));
+    const sum = products.map(toNumber).reduce((a, b) => a + b, 0);
+    assert.ok(Math.abs(sum - await stepOf(page, 'dot')) < 1e-4 * products.length);
+  }
+}
+
+async function checkLines(page, model) {
+  const [, , queries, keys] = SHAPES[model];
+  await page.click('[data-switch=Lines]');
+  const lines = page.locator('[data-view=lines]');
+  await lines.scrollIntoViewIfNeeded();
+  const box = await lines.boundingBox();
+  await page.mouse.move(box.x + 40, box.y + 26 + 20 * 2.5); // the third query
+  assert.equal(await lines.getAttribute('data-hovered'), 'query 2');
+  await page.mouse.move(box.x + box.width - 60, box.y + 26 + 20 * 1.5);
+  assert.equal(await lines.getAttribute('data-hovered'), 'key 1');
+  await page.mouse.click(box.x + 40, box.y + 26 + 20 * 2.5);
+  assert.equal(await page.inputValue('input[aria-label=Query]'), '2');
+  await lines.focus();
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await page.inputValue('input[aria-label=Query]'), '3');
+  const inner = await lines.evaluate((element) => element.scrollHeight);
+  assert.ok(inner >= 20 * Math.max(queries, keys), `${inner} pixels for ${queries} rows`);
+}
+
+async function checkMap(page, model) {
+  const [, , queries, keys] = SHAPES[model];
+  await page.click('[data-switch=Heat-map]');
+  const map = page.locator('[data-view=map]');
+  await page.fill('[data-control=zoom]', '40');
+  await until(page, () =>
+    document.querySelector('[data-view=map]').dataset.cell === '40');
+  await map.focus();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowLeft');
+  const readout = await page.textContent('[data-readout=map]');
+  assert.match(readout, /^query \d+ .* \u2192 key \d+ .*: \d\.\d{4}$/s);
+  const wide = await map.evaluate((element) => [element.scrollWidth, element.scrollHeight]);
+  assert.ok(wide[0] >= 40 * keys && wide[1] >= 40 * queries, String(wide));
+}
+
+// 60 frames while 512 tokens are scrolled through: the slowest tenth stays under 100 ms.
+async function checkFluid(page) {
+  await page.click('[data-switch=Lines]');
+  const times = await page.evaluate(() => new Promise((resolve) => {
+    const lines = document.querySelector('[data-view=lines]');
+    const gaps = [];
+    let last = performance.now();
+    const frame = () => {
+      const now = performance.now();
+      gaps.push(now - last);
+      last = now;
+      lines.scrollTop += 150;
+      if (gaps.length < 60) requestAnimationFrame(frame);
+      else resolve(gaps.sort((a, b) => a - b));
+    };
+    requestAnimationFrame(frame);
+  }));
+  console.log(`  512 tokens: frames of ${times[30].toFixed(0)} ms (median), ` +
+    `${times[54].toFixed(0)} ms (9 in 10 are faster)`);
+  assert.ok(times[30] < 100, `the median frame takes ${times[30]} ms`);
+}
+
+exports.attention = async (page, { model, weights }) => {
+  const [attentions, heads] = SHAPES[model];
+  await until(page, () => document.documentElement.dataset.maps === 'drawn');
+  assert.equal(await page.locator('[data-map]').count(), attentions * heads);
+  const kinds = await page.$$eval('.model h3', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(kinds, model === 'encoder_decoder'
+    ? ['encoder: self-attention', 'decoder: causal self-attention', 'decoder: cross-attention']
+    : [['masked', 'vision'].includes(model) ? 'encoder: self-attention'
+      : 'Causal self-attention']);
+  await checkChain(page, weights);
+  await checkLines(page, model);
+  await checkMap(page, model);
+  if (model === 'long') await checkFluid(page);
+  if (model === 'gpt') await checkGpt(page);
+  if (model === 'encoder_decoder') await checkPadding(page);
+};
+
+// Its tokens and its title hold what could end a script; Chinese is shown as it is.
+async function checkGpt(page) {
+  assert.equal(await page.textContent('h1'), 'GPT </script><script>alert(1)</script>');
+  await choose(page, 'blocks.1.attention', 2, 6, 0);
+  const words = await page.$$eval('.chain b', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(words, ['</script>', '\u732b']);
+  await choose(page, 'blocks.1.attention', 2, 3, 5); // ahead: no causal head may look there
+  assert.equal(await stepOf(page, 'weight'), 0);
+  assert.equal(await stepOf(page, 'score'), -Infinity);
+  await page.focus('[data-map="blocks.1.attention 2"]');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowLeft');
+  assert.equal(await page.textContent('[data-title=head]'), 'blocks.0.attention, head 1');
+}
+
+// The source's last token is padding: cross attention must not see it.
+async function checkPadding(page) {
+  await choose(page, 'decoder.0.cross_attention', 0, 6, 8);
+  assert.equal(await stepOf(page, 'weight'), 0);
+  assert.equal(await stepOf(page, 'mask'), -Infinity);
+  const words = await page.$$eval('.chain b', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(words, ['bites', 'den']);
+}
+
+// Of each model: what it loses gradients to, and how many entries there are at least.
+const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40 };
+
+exports.tape = async (page, { model }) => {
+  const rows = page.locator('[data-table=entries] tbody tr');
+  const count = await rows.count();
+  assert.ok(count >= LEAST_ENTRIES[model], `${count} entries`);
+  await checkWalk(page, count);
+  await checkGraph(page, count);
+  await page.fill('[data-control=filter]', 'ATTENTION');
+  const shown = await rows.evaluateAll((all) => all.filter((row) => !row.hidden).map((row) =>
+    row.textContent));
+  assert.ok(shown.length > 0 && shown.length < count && shown.every((row) =>
+    row.includes('attention')));
+  await page.fill('[data-control=filter]', '');
+  if (model === 'gpt') await checkEntry(page);
+};
+
+// The slider's ends, its keys and buttons: all is recorded, the loss is walked first, all walked.
+async function checkWalk(page, count) {
+  const states = () => page.$$eval('[data-table=entries] tbody tr', (all) =>
+    all.map((row) => row.dataset.state));
+  assert.ok((await states()).every((state) => state === 'recorded'));
+  await page.focus('[data-control=walk]');
+  await page.keyboard.press('ArrowRight');
+  assert.equal((await states()).indexOf('walking'), count - 1);
+  assert.match(await page.textContent('[data-readout=walk]'), /^Step 1 of \d+: #\d+ cross_entropy/);
+  await page.click('[data-control=next]');
+  const second = await states();
+  assert.equal(second[count - 1], 'walked');
+  assert.equal(second.indexOf('walking'), count - 2);
+  await page.focus('[data-control=walk]');
+  await page.keyboard.press('End');
+  assert.match(await page.textContent('[data-readout=walk]'), /^Step (\d+) of \1: .*cotangents exist/);
+  const last = await states();
+  assert.ok(last.every((state) => state === 'walked' || state === 'walking'));
+}
+
+// Modules open by keyboard, until every entry stands alone; folding brings them back.
+async function checkGraph(page, count) {
+  const nodes = () => page.locator('[data-node]').count();
+  const folded = await nodes();
+  assert.ok(folded >= 5 && folded < count, `${folded} nodes`);
+  await page.focus('.node.module');
+  await page.keyboard.press('Enter');
+  assert.ok(await nodes() >= folded);
+  if (count < 60) {
+    for (let tries = 0; await page.locator('.node.module').count() > 0; ++tries) {
+      assert.ok(tries < count);
+      await page.focus('.node.module');
+      await page.keyboard.press('Enter');
+    }
+    assert.equal(await nodes(), count);
+  }
+  await page.click('[data-control=fold]');
+  assert.equal(await nodes(), folded);
+}
+
+// The first linear layer: [16, 32] x [96, 32] is 2 16 32 96 FLOPs and a bias.
+async function checkEntry(page) {
+  await page.click('[data-entry="4"] button');
+  assert.equal(await page.textContent('[data-view=entry] h2'), '#4 linear');
+  const forward = await page.textContent('[data-table=work] tbody tr:first-child td');
+  assert.match(forward, /^9[89]\.\d.K$|^100.K$/);
+  const inputs = await page.$$eval('[data-table=inputs] tbody tr', (all) =>
+    all.map((row) => row.children[0].textContent));
+  assert.deepEqual(inputs, ['#3 layer_norm', 'blocks.0.attention.qkv.weight',
+    'blocks.0.attention.qkv.bias']);
+  await page.focus('[data-node="blocks.0"]');
+  assert.equal(await page.getAttribute('[data-node="blocks.0"]', 'aria-pressed'), 'true');
+}
+
+// The peak is shown first and is the largest; the slider goes through time and back to it.
+exports.memory = async (page) => {
+  const bytesAt = async () => {
+    const text = await page.textContent('[data-readout=time] b');
+    const [, size, unit] = /: ([\d.]+)\u00a0(\w+)$/.exec(text);
+    return size * { B: 1, KB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+  };
+  assert.match(await page.textContent('[data-readout=time]'), /this is the peak/);
+  const peak = await bytesAt();
+  const held = await page.locator('[data-table=holders] tbody tr').count();
+  assert.ok(held >= 10, `${held} blocks at the peak`);
+  await page.focus('[data-control=time]');
+  for (const key of ['Home', 'ArrowRight', 'PageUp', 'End']) {
+    await page.keyboard.press(key);
+    assert.ok(await bytesAt() <= peak);
+  }
+  assert.match(await page.textContent('[data-readout=time]'), /has been walked/);
+  await page.keyboard.press('Home');
+  assert.match(await page.textContent('[data-readout=time]'), /^Time 0: .*#0 .* has been recorded/);
+  await page.click('[data-control=peak]');
+  assert.equal(await bytesAt(), peak);
+  const chart = await page.locator('[data-view=chart] :is(canvas, svg)').first().boundingBox();
+  assert.ok(chart.width > 200 && chart.height > 100);
+  await page.mouse.move(chart.x + chart.width * 0.4, chart.y + chart.height / 2);
+  await until(page, () => !/peak/.test(document.querySelector('[data-readout=time]').textContent));
+  const blocks = await page.locator('[data-view=lives] canvas').boundingBox();
+  assert.ok(blocks.height > 4 * held);
+};
+
+// Every parameter has its two histograms; rows can be found by name.
+exports.gradients = async (page, { model }) => {
+  const rows = page.locator('[data-parameter]');
+  const count = await rows.count();
+  assert.ok(count >= 20, `${count} parameters`);
+  const bars = await rows.evaluateAll((all) => all.map((row) =>
+    [row.querySelectorAll('rect.values').length, row.querySelectorAll('rect.gradients').length]));
+  assert.ok(bars.filter(([, gradients]) => gradients > 0).length >= 0.8 * count);
+  await page.fill('[data-control=parameters]', 'norm');
+  const shown = await rows.evaluateAll((all) => all.filter((row) => !row.hidden)
+    .map((row) => row.dataset.parameter));
+  assert.ok(shown.length > 0 && shown.length < count && shown.every((name) => /norm/.test(name)));
+  await page.fill('[data-control=parameters]', '');
+  if (model !== 'gpt') return;
+  const norm = page.locator('[data-parameter="blocks.0.attention_norm.weight"]');
+  assert.equal(await norm.locator('td').nth(1).textContent(), '[32]');
+  assert.equal(await norm.locator('td').nth(2).textContent(), '1'); // a norm begins with ones:
+  assert.equal(await norm.locator('rect.values').count(), 1); // all in [2^0, 2^1)
+};

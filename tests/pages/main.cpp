@@ -1,0 +1,147 @@
+// Writes pages of every kind of model, small and untrained, into a folder, and beside each
+// NAME.html what the Inspector saw as NAME.json, for the browser test to compare with (tests/npm).
+// Their weights are random and large, so that heads look at something.
+//
+//     inspect_pages DIRECTORY
+#include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/io/file.h>
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/masked_language_model.h>
+#include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/models/vision_transformer.h>
+#include <tapestry/ops/ceiling.h>
+
+#include <fmt/core.h>
+
+#include <functional>
+
+namespace {
+
+using namespace tapestry;
+
+// The weights that the page is to compute again: "module head query key weight" per line.
+std::string weights_of(const Inspector& inspector) {
+    std::string lines;
+    for (const AttentionTrace& a : inspector.attention()) {
+        const std::int64_t query = a.queries - 1;
+        for (std::int64_t head = 0; head < a.heads; ++head) {
+            for (std::int64_t key = 0; key < a.keys; key += 3) {
+                const auto at = static_cast<std::size_t>((head * a.queries + query) * a.keys + key);
+                lines +=
+                    fmt::format("{} {} {} {} {:.6f}\n", a.module, head, query, key, a.weights[at]);
+            }
+        }
+    }
+    return lines;
+}
+
+void write_page(const std::filesystem::path& to, const Module& model, const PageOptions& options,
+                const std::function<Tensor()>& loss) {
+    static const Ceiling ceiling = measure_ceiling();
+    Inspector inspector(model, ceiling);
+    {
+        Tape tape;
+        const Tensor y = loss();
+        tape.backward(y);
+        inspector.finish();
+    }
+    write_file_atomically(fmt::format("{}.html", to.string()), to_html(inspector, options));
+    write_file_atomically(fmt::format("{}.txt", to.string()), weights_of(inspector));
+}
+
+std::vector<std::string> tokens(const std::vector<std::string>& words, std::int64_t count) {
+    std::vector<std::string> all;
+    for (std::int64_t i = 0; i < count; ++i) {
+        all.push_back(words[static_cast<std::size_t>(i) % words.size()]);
+    }
+    return all;
+}
+
+// Chinese, an end of a script, half a character, quotes, a line's end.
+const std::vector<std::string> kWords{
+    "\u732b",   "\u5750", "\u5728", "\u57ab", "\u5b50", "\u4e0a", "</script>", "<!--",
+    "\xe4\xb8", "\"'&",   "\n",     " the",   " robot", "\\",     "\u2028",    "<b>"};
+
+void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::int64_t count) {
+    Generator generator(7);
+    const GPT model(config, generator);
+    const Tensor ids = randint(0, config.vocab, {1, count}, generator);
+    const Tensor targets = randint(0, config.vocab, {1, count}, generator);
+    write_page(to, model,
+               {.title = "GPT </script><script>alert(1)</script>",
+                .subtitle = fmt::format("{}; random weights", model.settings()),
+                .texts = {{.queries = tokens(kWords, count)}}},
+               [&] { return model.loss(ids, targets); });
+}
+
+void write_transformer(const std::filesystem::path& to) {
+    Generator generator(8);
+    const Transformer model({.source_vocab = 20,
+                             .target_vocab = 30,
+                             .dim = 32,
+                             .heads = 4,
+                             .layers = 2,
+                             .dropout = 0,
+                             .padding_id = 0},
+                            generator);
+    const std::int64_t padding = 0;
+    Tensor source = randint(1, 20, {1, 9}, generator);
+    source.mutable_data<std::int64_t>()[8] = padding;
+    const Tensor target = randint(1, 30, {1, 7}, generator);
+    const Tensor next = randint(1, 30, {1, 7}, generator);
+    const auto read = tokens({"der", "Hund", "bei\u00dft", "den", "Mann"}, 9);
+    const auto written = tokens({"the", "dog", "bites", "man"}, 7);
+    write_page(to, model,
+               {.title = "Encoder and decoder",
+                .subtitle = model.settings(),
+                .texts = {{.module = "encoder", .queries = read},
+                          {.module = "decoder", .queries = written, .keys = read}}},
+               [&] { return model.loss(source, target, next); });
+}
+
+void write_masked(const std::filesystem::path& to) {
+    Generator generator(9);
+    const MaskedLanguageModel model(
+        {.vocab = 40, .dim = 32, .heads = 2, .layers = 2, .dropout = 0, .deviation = 0.2},
+        generator);
+    const Tensor ids = randint(0, 40, {1, 12}, generator);
+    Tensor targets = randint(0, 40, {1, 12}, generator);
+    for (const int i : {0, 1, 2, 5, 6, 9}) targets.mutable_data<std::int64_t>()[i] = -100;
+    write_page(to, model, {.title = "Masked language model", .subtitle = model.settings()},
+               [&] { return model.loss(ids, targets); });
+}
+
+void write_vision(const std::filesystem::path& to) {
+    Generator generator(10);
+    const VisionTransformer model(
+        {.height = 16, .width = 16, .patch = 4, .classes = 5, .dim = 32, .heads = 2, .layers = 2},
+        generator);
+    const Tensor images = randn({1, 1, 16, 16}, generator);
+    const Tensor labels = randint(0, 5, {1}, generator);
+    write_page(to, model, {.title = "Vision Transformer", .subtitle = model.settings()},
+               [&] { return model.loss(images, labels); });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        fmt::print(stderr, "Usage: inspect_pages DIRECTORY\n");
+        return 2;
+    }
+    const std::filesystem::path directory = argv[1];
+    std::filesystem::create_directories(directory);
+    write_gpt(directory / "gpt",
+              {.vocab = 60, .context = 32, .layers = 2, .heads = 4, .dim = 32, .deviation = 0.3},
+              16);
+    write_gpt(directory / "large",
+              {.vocab = 500, .context = 256, .layers = 6, .heads = 6, .dim = 384, .deviation = 0.1},
+              256);
+    write_gpt(directory / "long",
+              {.vocab = 100, .context = 512, .layers = 4, .heads = 4, .dim = 128, .deviation = 0.2},
+              512);
+    write_transformer(directory / "encoder_decoder");
+    write_masked(directory / "masked");
+    write_vision(directory / "vision");
+    return 0;
+}
