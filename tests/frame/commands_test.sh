@@ -91,7 +91,7 @@ echo "---- neither: the line to run, exit 3"
 new_machine 1000 "${all/libfmt-dev /}"
 expect 3 "su -c '$line libfmt-dev'" ./check
 expect 3 "su -c '$line libfmt-dev'" ./demo
-expect 3 "su -c '$line libfmt-dev'" ./.ci/run
+expect 3 "su -c '$line libfmt-dev chromium nodejs npm'" ./.ci/run
 expect_no_call cmake
 
 echo "---- --no-install looks only"
@@ -111,6 +111,9 @@ echo "---- clang has packages of its own"
 new_machine 1000 "$all"
 expect 3 "clang-14 libomp-14-dev'" ./check --clang
 expect 77 "build/asan" ./check --asan
+expect 3 "chromium nodejs npm'" ./check --browser
+false_program npm 'exit 77'
+expect 3 "--no-install-recommends chromium'" ./check --browser
 
 echo "---- wrong use"
 new_machine 1000 ""
