@@ -61,17 +61,18 @@ std::string head_of(const ExperimentSettings& s) {
 
 // Asked before the work begins, which may take minutes.
 void check_markdown(const std::string& path) {
+    if (path.empty()) return;
     const auto folder = std::filesystem::absolute(path).parent_path();
-    require<IoError>(path.empty() || std::filesystem::is_directory(folder),
-                     "{}: there is no directory {}", path, folder.native());
+    require<IoError>(std::filesystem::is_directory(folder), "{}: there is no directory {}", path,
+                     folder.native());
 }
 
 int run_experiments(const ExperimentSettings& s) {
     if (s.name.empty()) return list_experiments();
-    check_markdown(s.markdown);
-    set_num_threads(s.threads);
     std::vector<Experiment> chosen = all_experiments();
     if (s.name != "all") chosen = {find_experiment(s.name)};
+    check_markdown(s.markdown);
+    set_num_threads(s.threads);
     const std::filesystem::path folder = figures_folder(s);
     std::string markdown = head_of(s);
     for (const Experiment& experiment : chosen) {
