@@ -44,11 +44,14 @@ std::vector<double> linear_ticks(double low, double high) {
     return ticks;
 }
 
-// Powers of ten; where there are few, twice and five times as much too.
+// Powers of ten, not more than a dozen; where there are few, twice and five times as much too.
 std::vector<double> log_ticks(double low, double high) {
-    const bool few = std::log10(high / low) < 3;
+    const double decades = std::log10(high / low);
+    const bool few = decades < 3;
+    const double every = std::max(1.0, std::ceil(decades / 10));
     std::vector<double> ticks;
-    for (double e = std::floor(std::log10(low)); e <= std::ceil(std::log10(high)); ++e) {
+    const double first = every * std::floor(std::log10(low) / every);
+    for (double e = first; e <= std::ceil(std::log10(high)); e += every) {
         for (const double factor : {1.0, 2.0, 5.0}) {
             const double tick = factor * std::pow(10.0, e);
             if ((factor == 1 || few) && tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) {

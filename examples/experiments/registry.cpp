@@ -20,12 +20,15 @@ Experiment quadratic_cost();
 Experiment heads_cost();
 Experiment checkpointing();
 Experiment deep_gradients();
+Experiment layers_roles();
+Experiment what_goes_wrong();
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
-        sqrt_dk(),        by_hand(),         balanced_key(),  head_roles(),     rotary_filters(),
-        head_dropout(),   redundant_heads(), word_order(),    who_is_it(),      how_far(),
-        quadratic_cost(), heads_cost(),      checkpointing(), deep_gradients(),
+        sqrt_dk(),        by_hand(),        balanced_key(),    head_roles(),
+        rotary_filters(), head_dropout(),   redundant_heads(), word_order(),
+        who_is_it(),      how_far(),        quadratic_cost(),  heads_cost(),
+        checkpointing(),  deep_gradients(), layers_roles(),    what_goes_wrong(),
     };
     return all;
 }

@@ -72,6 +72,15 @@ TEST_CASE("plot: a logarithmic axis gives every factor the same room") {
     }
 }
 
+TEST_CASE("plot: many powers of ten do not crowd their axis") {
+    Plot plot = line({1, 2}, {1e-40, 1});
+    plot.y.log = true;
+    const std::string text = svg(plot);
+    CHECK_EQ(count(text, "class=\"grid\""), 3 + 9);  // of x; 1, 1e-5, ... 1e-40
+    CHECK(has(text, ">1e-40</text>"));
+    CHECK(has(text, ">1</text>"));
+}
+
 TEST_CASE("plot: what is not finite leaves a gap") {
     Plot plot = line({0, 1, 2, 3, 4}, {0, 1, NAN, 1, 0});
     const std::string text = svg(plot);
