@@ -1,5 +1,5 @@
-// Read examples/experiments/quadratic_cost.cpp first. Counts and memory are exact; of the times
-// only that softmax's grow faster than those of the form that counts least.
+// Read examples/experiments/quadratic_cost.cpp first. Counts and memory are exact; times, on a
+// machine that does other things meanwhile, are not asserted.
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/tests/experiments/support.h>
 
@@ -18,7 +18,6 @@ TEST_CASE("experiment quadratic_cost") {
         const bool kept = form == "softmax, weights kept";
         CHECK(exponents.number(form, "memory") == doctest::Approx(kept ? 2 : 1).epsilon(0.1));
     }
-    CHECK(exponents.number("softmax", "time") > exponents.number("linear", "time"));
     CHECK_FALSE(report.verdict.holds);  // the memory of softmax is not quadratic here
 }
 
