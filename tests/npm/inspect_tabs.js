@@ -2,7 +2,7 @@
 const assert = require('node:assert');
 
 // "−0.0123" as the page writes it
-const toNumber = (text) => Number(text.replace('\u2212', '-').replace('\u221e', 'Infinity'));
+const toNumber = (text) => Number(text.replace(/\u2212/g, '-').replace('\u221e', 'Infinity'));
 
 const STEP = '[data-table=steps] tr[data-step=';
 const stepOf = async (page, name) =>
@@ -144,7 +144,7 @@ async function checkPadding(page) {
   assert.deepEqual(words, ['bites', 'den']);
 }
 
-// Of each model: what it loses gradients to, and how many entries there are at least.
+// How many entries a model's tape has at least.
 const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40 };
 
 exports.tape = async (page, { model }) => {

@@ -21,7 +21,7 @@ function filled(element, attributes, children) {
 // ---- numbers ------------------------------------------------------------------------------------
 
 const MINUS = '\u2212';
-const unsigned = (text) => text.replace('-', MINUS);
+const unsigned = (text) => text.replace(/-/g, MINUS);
 
 // Four digits: 0.0123, 12.30, 1.23e-7
 export function number(x, digits = 4) {

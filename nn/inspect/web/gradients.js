@@ -43,7 +43,8 @@ function axis(range) {
   const every = 10;
   for (let power = Math.ceil(range.first / every) * every; power <= range.last; power += every) {
     ticks.push(svg('text', { class: 'tick', x: binX(power, range), y: 10,
-      'text-anchor': binX(power, range) < 14 ? 'start' : 'middle' }, `2^${power}`));
+      'text-anchor': binX(power, range) < 14 ? 'start'
+        : binX(power, range) > BINS.width - 14 ? 'end' : 'middle' }, `2^${power}`));
   }
   return svg('svg', { width: BINS.width, height: 13, class: 'axis', 'aria-hidden': 'true' },
     ...ticks);
