@@ -67,6 +67,7 @@ void check_adam_parameter(const AdamParameter& a) {
 // ones cost hardly more than a long one.
 class Arrays {
 public:
+    explicit Arrays(std::size_t count) { ends_.reserve(count); }
     void add(std::int64_t size) { ends_.push_back(size + (ends_.empty() ? 0 : ends_.back())); }
     std::int64_t pieces() const { return ends_.empty() ? 0 : (ends_.back() + kGrain - 1) / kGrain; }
 
@@ -103,7 +104,8 @@ void adam_steps(std::vector<AdamParameter>& all) {
         kernels::AdamStep<T> step;
     };
     std::vector<Row> rows;
-    Arrays arrays;
+    rows.reserve(all.size());
+    Arrays arrays(all.size());
     for (AdamParameter& a : all) {
         if (a.p.dtype() != dtype_of<T>()) continue;
         rows.push_back({a.p.mutable_data<T>(), a.m.mutable_data<T>(), a.v.mutable_data<T>(),
@@ -121,7 +123,8 @@ void adam_steps(std::vector<AdamParameter>& all) {
 template <class T>
 double squares_of(const Tensors& tensors) {
     std::vector<const T*> rows;
-    Arrays arrays;
+    rows.reserve(tensors.size());
+    Arrays arrays(tensors.size());
     for (const Tensor& x : tensors) {
         if (x.dtype() != dtype_of<T>()) continue;
         rows.push_back(x.data<T>());
@@ -157,7 +160,7 @@ void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const Ad
 void adamw_update_(std::vector<AdamParameter>& all) {
     for (AdamParameter& a : all) {
         check_adam_parameter(a);
-        a.grad = dense(a.grad);
+        if (!a.grad.is_contiguous()) a.grad = dense(a.grad);
     }
     adam_steps<float>(all);
     adam_steps<double>(all);
@@ -188,6 +191,7 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
 
 double sum_of_squares(const Tensors& tensors) {
     Tensors arrays;
+    arrays.reserve(tensors.size());
     for (const Tensor& tensor : tensors) {
         if (!tensor.defined()) continue;
         check_floating("sum_of_squares", tensor);

@@ -16,14 +16,14 @@ Adam::Adam(std::vector<ParameterGroup> groups, const AdamConfig& config, bool de
 void Adam::update(std::vector<Update>& all) {
     std::vector<AdamParameter> steps;
     steps.reserve(all.size());
-    for (const Update& u : all) {
+    for (Update& u : all) {
         Moments& m = moments_[u.index];
         if (!m.first.defined()) {
             m.first = zeros_like(u.parameter);
             m.second = zeros_like(u.parameter);
         }
         ++m.steps;  // its own count: a parameter may miss a step, and its moments are then younger
-        steps.push_back({u.parameter, u.gradient, m.first, m.second,
+        steps.push_back({std::move(u.parameter), std::move(u.gradient), m.first, m.second,
                          AdamUpdate{.lr = u.lr,
                                     .beta1 = config_.beta1,
                                     .beta2 = config_.beta2,

@@ -38,15 +38,18 @@ void Optimizer::set_lr(double lr) {
 
 void Optimizer::step(double grad_scale) {
     ++steps_;
+    std::size_t count = 0;
+    for (const ParameterGroup& group : groups_) count += group.parameters.size();
     std::vector<Update> all;
+    all.reserve(count);
     std::size_t index = 0;
     for (const ParameterGroup& group : groups_) {
         for (const Tensor& parameter : group.parameters) {
-            const Tensor gradient = parameter.grad();
+            Tensor gradient = parameter.grad();
             if (gradient.defined()) {
                 all.push_back({.index = index,
                                .parameter = parameter,
-                               .gradient = gradient,
+                               .gradient = std::move(gradient),
                                .grad_scale = grad_scale,
                                .lr = lr_ * group.lr_factor,
                                .weight_decay = group.weight_decay});
