@@ -37,6 +37,8 @@ function(tapestry_add_kernels target)
     endif()
     if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
       target_compile_options(${objects} PRIVATE -O3)
+    else()  # without any, GCC's AVX-512 intrinsics are macros, on which xsimd 8.1 does not compile
+      target_compile_options(${objects} PRIVATE -O1)
     endif()
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
   endforeach()
