@@ -17,9 +17,15 @@ trap 'rm -rf "$work"' EXIT
 programs=0
 failures=0
 
+# Where a document's programs go: every folder has a README.md.
+work_of() {
+    local path=${1#"$source/"}
+    echo "$work/${path//\//_}"
+}
+
 # Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and wanted outputs.
 split() {
-    awk -v out="$work/$(basename "$1" .md)" '
+    awk -v out="$(work_of "$1")" '
         /^```cpp$/  { kind = "cpp"; text = ""; next }
         /^```text$/ { kind = adjacent ? "txt" : ""; text = ""; next }
         /^```$/ && kind == "cpp" {
@@ -34,7 +40,7 @@ split() {
 
 # Puts the outputs NAME.N.out into the document in place of its blocks.
 rewrite() {
-    awk -v out="$work/$(basename "$1" .md)" '
+    awk -v out="$(work_of "$1")" '
         /^```cpp$/ { kind = "cpp"; text = "" }
         kind == "cpp" { text = text $0 }
         /^```$/ && kind == "cpp" { if (text ~ /int main\(/) { ++n; adjacent = 1 } kind = ""; print; next }
@@ -51,7 +57,7 @@ rewrite() {
 
 while IFS= read -r document; do
     split "$document"
-    for program in "$work/$(basename "$document" .md)".*.cpp; do
+    for program in "$(work_of "$document")".*.cpp; do
         [[ -e $program ]] || continue
         programs=$((programs + 1))
         name=${program%.cpp}
