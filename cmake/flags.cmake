@@ -16,3 +16,12 @@ if(TAPESTRY_SANITIZE)
     -fsanitize=${TAPESTRY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
+
+# For tests and the command, whose own code does little beside what they call in the library: most of
+# the time their compilation takes goes into optimising doctest and CLI11.
+add_library(tapestry_quick_build INTERFACE)
+if(TAPESTRY_SANITIZE)
+  target_compile_options(tapestry_quick_build INTERFACE -O0)
+else()
+  target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)
+endif()

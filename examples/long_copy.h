@@ -13,9 +13,8 @@
 // task of Arjovsky et al. 2015 ("Unitary Evolution Recurrent Neural Networks").
 #pragma once
 
-#include <tapestry/tapestry.h>
+#include <tapestry/examples/task.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -145,11 +144,6 @@ struct CopyResult {
     double milliseconds = 0;  ///< per step
     double megabytes = 0;     ///< at the highest, model and optimiser included
 };
-
-using Clock = std::chrono::steady_clock;
-inline double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A model with contender number `which` learns to copy.
 inline CopyResult learn_to_copy(const LongCopyOptions& o, std::size_t which) {

@@ -5,9 +5,15 @@
 
 #include <tapestry/tapestry.h>
 
+#include <chrono>
 #include <string_view>
 
 namespace tapestry::examples {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct TaskOptions {
     std::int64_t steps = 1000;

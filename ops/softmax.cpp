@@ -12,6 +12,8 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 
+#include <limits>
+
 namespace tapestry {
 namespace {
 
@@ -84,8 +86,9 @@ std::vector<int> axes_of(const Tensor& x, int axis) {
 
 // x less its largest value, which keeps exp from overflowing; rows of -inf stay -inf.
 Tensor below_largest(const Tensor& x, int axis) {
-    constexpr double kLowest = -3e38;
-    return sub(x, clamp(max(x.detach(), axes_of(x, axis), true), kLowest, -kLowest));
+    const Tensor largest = max(x.detach(), axes_of(x, axis), true);
+    const Tensor none = eq(largest, -std::numeric_limits<double>::infinity());
+    return sub(x, where(none, scalar(0, x.dtype()), largest));
 }
 
 Tensor plain_softmax(const Tensor& x, int axis) {

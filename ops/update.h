@@ -40,7 +40,8 @@ struct AdamParameter {
 };
 
 /// The same for many parameters, whose work the threads share: a small model has dozens of them
-/// with a few numbers each. All are checked before any is changed.
+/// with a few numbers each. All are checked before any is changed; none may share memory with
+/// another.
 void adamw_update_(std::vector<AdamParameter>& all);
 
 /// Settings of one step of gradient descent.

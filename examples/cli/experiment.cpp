@@ -50,12 +50,14 @@ std::string link_to(const std::filesystem::path& folder, const std::filesystem::
 
 std::string head_of(const ExperimentSettings& s) {
     return fmt::format(
-        "# Experiments\n\nWhat is said of attention and of training, put to the test: the "
-        "question, "
-        "what theory says,\nwhat was measured, and whether it bears the theory out. This page is "
-        "the output of\n\n    tapestry experiment {}{} --seed {} --markdown {}\n\n(version {}). "
-        "The "
-        "same seed on the same instruction set gives the same numbers; measured times\ndiffer.\n\n",
+        "# Experiments\n\n"
+        "What is said of attention and of training, put to the test: the question, what theory "
+        "says,\n"
+        "what was measured, and whether it bears the theory out. This page is the output of\n\n"
+        "    tapestry experiment {}{} --seed {} --markdown {}\n\n"
+        "(version {}). The same seed on the same instruction set gives the same numbers; measured "
+        "times\n"
+        "differ.\n\n",
         s.name, s.setting.quick ? " --quick" : "", s.setting.seed, s.markdown, version());
 }
 

@@ -3,6 +3,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
+#include <tapestry/examples/task.h>
 #include <tapestry/tapestry.h>
 
 #include <chrono>
@@ -20,7 +21,6 @@ struct Step {
 };
 
 Step step_of(std::int64_t layers, bool checkpoint, std::uint64_t seed, int repetitions) {
-    using Clock = std::chrono::steady_clock;
     Generator generator(seed);
     GPT model({.vocab = kVocab,
                .context = kContext,
@@ -38,13 +38,12 @@ Step step_of(std::int64_t layers, bool checkpoint, std::uint64_t seed, int repet
         }
         const std::size_t before = memory_statistics().current;
         reset_peak_memory();
-        const auto start = Clock::now();
+        const auto start = examples::Clock::now();
         Tape tape;
         const Tensor loss = model.loss(ids, targets);
         step.kept = static_cast<double>(tape.saved_bytes());
         tape.backward(loss);
-        step.seconds =
-            std::min(step.seconds, std::chrono::duration<double>(Clock::now() - start).count());
+        step.seconds = std::min(step.seconds, examples::seconds_since(start));
         step.peak = static_cast<double>(memory_statistics().peak - before);
     }
     step.gradient = model.parameters().front().grad().to_vector<float>();

@@ -4,6 +4,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/recall.h>
+#include <tapestry/examples/experiments/without_head.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>
@@ -93,14 +94,12 @@ Trained trained_on_both(std::int64_t heads, std::uint64_t seed, std::int64_t ste
     Trained result{.accuracy = {accuracy[0], accuracy[1]}, .heads = {}};
     AttentionRecord record;
     model(test, &record);  // weights [B, H, 1, S]
-    const Tensor whole = model.attention.output.weight.clone();
     for (std::int64_t h = 0; h < heads; ++h) {
         const Tensor w = views::slice(record.weights, 1, h, h + 1);
         const auto on = mean(gather(reshape(w, {-1, model.config().records}), 1, test.where), {0})
                             .to_vector<double>();
-        model.remove_head(h);
+        const WithoutHead removed(model.attention, h);
         const std::vector<double> without = model.accuracy(test);
-        model.attention.output.weight.copy_(whole);
         result.heads.push_back({fmt::format("{} heads, seed {}, head {}", heads, seed, h),
                                 {on[0], on[1]},
                                 {without[0], without[1]}});

@@ -20,20 +20,18 @@ struct Cost {
 
 // One attention over kPositions.
 Cost cost_of(std::int64_t heads, std::uint64_t seed, int repetitions) {
-    using Clock = std::chrono::steady_clock;
     Generator generator(seed);
     const MultiHeadAttention attention({.dim = kDim, .heads = heads}, generator);
     const Tensor x = randn({1, kPositions, kDim}, generator).set_requires_grad();
     Cost cost{.parameters = attention.parameter_count(), .seconds = 1e30};
     for (int i = 0; i < repetitions; ++i) {
-        const auto start = Clock::now();
+        const auto start = examples::Clock::now();
         Tape tape;
         const Tensor y = sum(attention(x));
         cost.flops = 0;
         for (const auto& op : tape.entries()) cost.flops += op->flops();
         tape.backward(y);
-        cost.seconds =
-            std::min(cost.seconds, std::chrono::duration<double>(Clock::now() - start).count());
+        cost.seconds = std::min(cost.seconds, examples::seconds_since(start));
     }
     return cost;
 }

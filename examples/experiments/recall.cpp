@@ -67,11 +67,6 @@ std::vector<double> RecallModel::accuracy(const RecallBatch& batch) const {
     return mean(cast(right, DType::f64), {0}).to_vector<double>();
 }
 
-void RecallModel::remove_head(std::int64_t head) {
-    const std::int64_t width = config_.dim / config_.heads;
-    views::slice(attention.output.weight, 1, head * width, (head + 1) * width).fill_(0);
-}
-
 std::vector<double> train_recall(RecallModel& model, std::int64_t steps, double rate,
                                  Generator& generator) {
     std::vector<double> losses;

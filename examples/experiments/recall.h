@@ -44,8 +44,6 @@ public:
     Tensor loss(const RecallBatch& batch) const;
     /// The share of right answers per relation: [R].
     std::vector<double> accuracy(const RecallBatch& batch) const;
-    /// What head `head` found no longer reaches the answer.
-    void remove_head(std::int64_t head);
 
     const RecallConfig& config() const { return config_; }
 

@@ -3,6 +3,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
+#include <tapestry/examples/experiments/without_head.h>
 #include <tapestry/examples/stories.h>
 #include <tapestry/tapestry.h>
 
@@ -96,13 +97,9 @@ std::vector<Rank> ranks_of_layers(const Trained& t) {
 
 // The loss without one head, over the loss with all, minus 1.
 double cost_of_removing(Trained& t, std::int64_t layer, std::int64_t head) {
-    Tensor& weight =
-        t.model.blocks.layers[static_cast<std::size_t>(layer)]->attention.output.weight;
-    const Tensor whole = weight.clone();
-    views::slice(weight, 1, head * kWidth, (head + 1) * kWidth).fill_(0);
-    const double loss = t.validation_loss();
-    weight.copy_(whole);
-    return loss / t.loss - 1;
+    const WithoutHead removed(t.model.blocks.layers[static_cast<std::size_t>(layer)]->attention,
+                              head);
+    return t.validation_loss() / t.loss - 1;
 }
 
 struct Removals {

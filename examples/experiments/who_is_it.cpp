@@ -1,11 +1,12 @@
 // "The dog didn't cross the street because it was too tired", or "too wide": who is "it"? A small
 // encoder is taught to say it. Which head looks, how hard, and what if it is taken away?
-#include <tapestry/core/views.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
+#include <tapestry/examples/experiments/without_head.h>
 #include <tapestry/examples/masked_words.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <set>
 
@@ -118,22 +119,14 @@ std::string name_of(std::size_t head) {
     return fmt::format("layer {} head {}", head / kHeads + 1, head % kHeads + 1);
 }
 
-// Accuracy while the columns of W_O that read these heads are 0.
 double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
                         const Heads& removed) {
-    const auto output = [&](std::size_t head) {  // constants, which share the parameters' memory
-        return model.encoder.layers[head / kHeads]->attention.output.weight.detach();
-    };
-    constexpr std::int64_t width = kDim / kHeads;
-    Tensors kept;
+    std::vector<std::unique_ptr<WithoutHead>> away;
     for (const std::size_t head : removed) {
-        const auto first = static_cast<std::int64_t>(head % kHeads) * width;
-        kept.push_back(output(head).clone());
-        views::slice(output(head), 1, first, first + width).fill_(0);
+        away.push_back(std::make_unique<WithoutHead>(model.encoder.layers[head / kHeads]->attention,
+                                                     static_cast<std::int64_t>(head % kHeads)));
     }
-    const double result = accuracy(model, q);
-    for (std::size_t i = removed.size(); i-- > 0;) output(removed[i]).copy_(kept[i]);
-    return result;
+    return accuracy(model, q);
 }
 
 /// What one head does at the pronoun, and what becomes of the model without it.

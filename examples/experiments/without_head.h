@@ -1,0 +1,33 @@
+// What a model is without one of its heads: how experiments find out what a head is good for.
+#pragma once
+
+#include <tapestry/core/views.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+
+namespace tapestry::experiments {
+
+/// Until this leaves scope, what head `head` found does not reach the output: the columns of W_O
+/// that read it are 0. Several heads may be away at once.
+class WithoutHead {
+public:
+    WithoutHead(const MultiHeadAttention& attention, std::int64_t head)
+        : columns_(columns_of(attention, head)), kept_(columns_.clone()) {
+        columns_.fill_(0);
+    }
+    ~WithoutHead() { columns_.copy_(kept_); }
+    WithoutHead(const WithoutHead&) = delete;
+    WithoutHead& operator=(const WithoutHead&) = delete;
+
+private:
+    // [dim, dim / heads]: a constant that shares the parameter's memory
+    static Tensor columns_of(const MultiHeadAttention& attention, std::int64_t head) {
+        const Tensor weight = attention.output.weight.detach();
+        const std::int64_t width = weight.size(1) / attention.config().heads;
+        return views::slice(weight, 1, head * width, (head + 1) * width);
+    }
+
+    Tensor columns_;
+    Tensor kept_;
+};
+
+}  // namespace tapestry::experiments
