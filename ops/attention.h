@@ -42,8 +42,8 @@ struct AttentionOptions {
 /// The same holds for the gradients of q, k and v.
 ///
 /// Gradient, with P the weights and g that of the result: P^T g to v; with
-/// dS = P (g v^T - rowsum(P g v^T)), scale dS k to q, scale dS^T q to k, dS to an added mask. P
-/// [..., T, S] is what is kept for it, if a tape records.
+/// dS = P (g v^T - rowsum(P g v^T)), scale dS k to q, scale dS^T q to k, dS to an added mask. q, k
+/// and v are kept for it (and which weights were dropped); P is computed again.
 ///
 /// f32 or f64, q, k and v of one type (DTypeError); ShapeError where shapes do not fit; ValueError
 /// for a scale that is not finite or dropout outside [0, 1].

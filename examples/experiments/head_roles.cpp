@@ -188,7 +188,9 @@ Experiment head_roles() {
         "not depend on the others: leakage 0. That training finds such a division is an "
         "observation, not a theorem. The task here: records have a colour, a shape and a "
         "content; a query with a colour and a shape asks for the contents of two records. One "
-        "softmax can point at one record, so that two heads should share out the relations.\n\n"
+        "softmax can point at one record, so that two heads should share out the relations (with "
+        "a feed-forward network behind it one head could tell two records apart by how much of "
+        "its weight each gets).\n\n"
         "Sources: Vaswani et al. 2017, section 3.2.2; roles of trained heads: Clark et al. 2019, "
         "\"What Does BERT Look At?\"; Voita et al. 2019, \"Analyzing Multi-Head "
         "Self-Attention\".",

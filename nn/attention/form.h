@@ -29,8 +29,8 @@ protected:
 /// Makes the form of one attention: every layer has its own, since a form may have parameters.
 using AttentionFormFactory = std::function<std::unique_ptr<AttentionForm>()>;
 
-/// softmax(q k^T / sqrt(D)) v, the form that is taken where none is named: T S D operations and,
-/// in training, T S numbers kept. Source: Vaswani et al. 2017, equation 1.
+/// softmax(q k^T / sqrt(D)) v, the form that is taken where none is named: T S D operations;
+/// its weights are not kept. Source: Vaswani et al. 2017, equation 1.
 class SoftmaxAttention : public AttentionForm {
 public:
     SoftmaxAttention() : AttentionForm("SoftmaxAttention") {}
