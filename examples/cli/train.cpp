@@ -6,6 +6,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/progress.h>
 #include <tapestry/examples/cli/tokens.h>
+#include <tapestry/examples/cli/trap.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -44,6 +45,7 @@ struct TrainSettings {
     std::uint64_t seed = 1337;
     int threads = num_threads();
     bool show_samples = false;
+    bool trap_nan = false;
 };
 
 // One JSON object per line, flushed as it is written: what happened is on disk when the power
@@ -115,19 +117,26 @@ public:
         step_floor_ = step_flops(s_.model, s_.batch * s_.loop.accumulate) / measure_flops();
         Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate,
                           step_floor_);
+        Trap trap(s_.trap_nan, *model_, weights_, *tokenizer_, fs::path(s_.out) / "trap");
         catch_interrupts();
         const TrainCallbacks callbacks{
             .loss =
-                [this] {
-                    const Batch b =
-                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_);
+                [&] {
+                    const Batch b = trap.note(
+                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_));
                     return model_->loss(b.inputs, b.targets);
                 },
             .evaluate = [this] { return evaluate_now(); },
-            .report = [&](const StepMetrics& m) { return report(m, progress); }};
-        const std::int64_t done = train(optimizer, s_.loop, callbacks);
-        progress.finish();
-        return finish(done);
+            .report =
+                [&](const StepMetrics& m) {
+                    trap.stepped(m.step);
+                    return report(m, progress);
+                }};
+        return trap.guard([&] {
+            const std::int64_t done = train(optimizer, s_.loop, callbacks);
+            progress.finish();
+            return finish(done);
+        });
     }
 
 private:
@@ -316,6 +325,9 @@ void add_train(CLI::App& app, Run& run) {
     add_threads(command, settings->threads);
     command.add_flag("--show-samples", settings->show_samples,
                      "Print what the model writes before and after");
+    command.add_flag("--trap-nan", settings->trap_nan,
+                     "If a step gives NaN or infinity, say where it came from and save the step in "
+                     "OUT/trap for `tapestry replay`");
     const CLI::Option* dropout = command.get_option("--dropout");
     command.callback([settings, dropout, &run] {
         settings->dropout_given = dropout->count() > 0;

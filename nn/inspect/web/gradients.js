@@ -1,21 +1,29 @@
-// The gradients tab: of every parameter the sizes of its values and of its gradient, as histograms
-// over the same powers of two, so that rows can be compared at a glance.
+// The gradients tab: the first NaN or infinity, dead units, and of every parameter the sizes of its
+// values and of its gradient, as histograms over the same powers of two, so that rows can be
+// compared at a glance. Read next: non_finite.js and units.js.
 import { h, number, percent, shapeText, svg } from './dom.js';
+import { nonFiniteView } from './non_finite.js';
+import { unitsView } from './units.js';
 
 const BINS = { width: 180, height: 30 };
 
 export function gradientsTab(panel, data) {
-  const range = binRange(data.parameters);
-  const rows = data.parameters.map((parameter) => parameterRow(parameter, range));
+  panel.append(...[nonFiniteView(data), unitsView(data), parametersView(data.parameters)]
+    .filter((view) => view));
+}
+
+function parametersView(parameters) {
+  const range = binRange(parameters);
+  const rows = parameters.map((parameter) => parameterRow(parameter, range));
   const filter = h('input', { type: 'search', placeholder: 'name',
     'aria-label': 'Show parameters whose name contains', 'data-control': 'parameters',
     oninput: () => rows.forEach((row, i) => {
-      row.hidden = !data.parameters[i].name.includes(filter.value);
+      row.hidden = !parameters[i].name.includes(filter.value);
     }) });
   const names = [' parameter', ' shape', 'value rms', 'gradient rms', 'gradient / value',
     'gradient zeros', 'NaN, inf'];
-  panel.append(
-    h('div', { class: 'row spread' }, h('h3', {}, `${data.parameters.length} parameters`), filter),
+  return h('section', {},
+    h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
       `size, from 2^${range.first} to 2^${range.last + 1}; zeros are in none.`),
     h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },

@@ -52,7 +52,7 @@ export function tapeTab(panel, data) {
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} entries`), filter),
     table.element);
   slider.id = 'walk-slider';
-  choose(0);
+  choose(data.nonFinite && data.nonFinite.entry >= 0 ? data.nonFinite.entry : 0);
   show();
 }
 
@@ -102,6 +102,8 @@ function entryDetail(data, number_) {
     h('p', { class: 'quiet' }, `${entry.module || 'no module'}; gives ` +
       `${entry.outputs.map((y) => `${y.dtype} ${shapeText(y.shape)}`).join(', ')}; keeps ` +
       `${bytesText(entry.saved)} for backward`),
+    data.nonFinite && data.nonFinite.entry === number_
+      ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
     entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
     h('div', { class: 'wide' }, h('table', { 'data-table': 'outputs' },
       head([' of its output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
@@ -130,6 +132,7 @@ const COLUMNS = ['#', ' op', ' module', ' shapes', 'min', 'max', 'mean', 'std', 
 
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
+  if (data.nonFinite && data.nonFinite.entry >= 0) markFinding(rows[data.nonFinite.entry], data);
   const element = h('div', { class: 'wide entries', tabindex: '0', role: 'region',
     'aria-label': 'All entries' }, h('table', { 'data-table': 'entries' },
     h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
@@ -145,6 +148,12 @@ function entryTable(data, choose) {
       row.hidden = !`${op} ${module}`.toLowerCase().includes(text.toLowerCase());
     }),
   };
+}
+
+function markFinding(row, { nonFinite }) {
+  row.classList.add('culprit');
+  row.setAttribute('title', nonFinite.headline);
+  row.children[1].append(h('b', { class: 'warn' }, ' first NaN or infinity'));
 }
 
 function entryRow(entry, i, choose) {
