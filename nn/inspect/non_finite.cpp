@@ -78,10 +78,10 @@ NonFinite forward_finding(const InspectedEntry& entry, int number) {
     NonFinite finding = finding_at(entry, number, NonFiniteOrigin::operation);
     std::string culprit;
     if (const InspectedInput* x = culprit_among(entry)) {
-        finding.origin =
-            x->kind == InputKind::parameter ? NonFiniteOrigin::parameter : NonFiniteOrigin::input;
-        finding.name = x->name;
+        const bool ours = x->kind == InputKind::parameter;
         culprit = input_tensor(entry, static_cast<std::size_t>(x - entry.inputs.data())).what;
+        finding.origin = ours ? NonFiniteOrigin::parameter : NonFiniteOrigin::input;
+        finding.name = ours ? x->name : culprit;
     }
     add_forward(finding.tensors, entry);
     const auto rank = [&](const NonFiniteTensor& t) {
@@ -103,7 +103,9 @@ std::string values_text(const NonFiniteTensor& t) {
     add(s.infinities - s.negative_infinities, "inf");
     add(s.negative_infinities, "-inf");
     const bool none_finite = s.nans + s.infinities == s.count;
-    const std::string range = none_finite ? "" : fmt::format("from {:.3g} to {:.3g}", s.min, s.max);
+    // -0 + 0 is 0
+    const std::string range =
+        none_finite ? "" : fmt::format("from {:.3g} to {:.3g}", s.min + 0.0, s.max + 0.0);
     if (s.count == 0) return std::string(is_floating(t.dtype) ? "empty" : name_of(t.dtype));
     if (bad.empty()) return range;
     return fmt::format("{} of {}{}{}", bad, s.count, range.empty() ? "" : ", the others ", range);

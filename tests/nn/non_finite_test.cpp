@@ -30,7 +30,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 class Weights : public Module {
 public:
     Tensor w;
-    explicit Weights(std::vector<float> numbers) : Module("Weights"), w(tensor<float>(numbers)) {
+    explicit Weights(const std::vector<float>& numbers)
+        : Module("Weights"), w(tensor(numbers, {static_cast<std::int64_t>(numbers.size())})) {
         register_parameter("w", w);
     }
 };
