@@ -21,11 +21,17 @@ Json sizes(const Shape& shape) {
 }
 
 Json to_json(const ValueStatistics& s) {
-    return Json{{"min", number(s.min)},   {"max", number(s.max)},
-                {"mean", number(s.mean)}, {"std", number(s.deviation)},
-                {"zeros", s.zeros},       {"nans", s.nans},
-                {"infs", s.infinities},   {"negInfs", s.negative_infinities},
-                {"count", s.count}};
+    Json json{{"zeros", s.zeros},
+              {"nans", s.nans},
+              {"infs", s.infinities},
+              {"negInfs", s.negative_infinities},
+              {"count", s.count}};
+    const bool any = s.count > s.nans + s.infinities;  // else these would be 0, and are not known
+    json["min"] = any ? number(s.min) : Json();
+    json["max"] = any ? number(s.max) : Json();
+    json["mean"] = any ? number(s.mean) : Json();
+    json["std"] = any ? number(s.deviation) : Json();
+    return json;
 }
 
 Json to_json(const std::optional<ValueStatistics>& s) { return s ? to_json(*s) : Json(); }

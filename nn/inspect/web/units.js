@@ -24,7 +24,7 @@ export function unitsView({ entries }) {
 }
 
 function unitsTable(idle) {
-  const names = [' entry', ' module', 'rows', 'units', 'dead', 'share', 'unreached', ' '];
+  const names = [' entry', ' module', 'rows', 'units', 'dead', 'share', ' ', 'unreached'];
   return h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Dead units' },
     h('table', { 'data-table': 'units' }, h('thead', {}, h('tr', {}, ...names.map((name) =>
       h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
@@ -35,9 +35,12 @@ function unitsRow({ i, op, module, units }) {
   const share = units.dead / units.count;
   const bar = h('span', { class: 'bar' });
   bar.style.width = `${(60 * share).toFixed(1)}px`;
-  return h('tr', { 'data-units': String(i) }, h('th', { class: 'word', scope: 'row' },
-    `#${i} ${op}`), h('td', { class: 'word quiet' }, module), h('td', {}, number(units.rows)),
-  h('td', {}, number(units.count)), h('td', { class: units.dead > 0 ? 'warn' : null },
-    number(units.dead)), h('td', {}, percent(share)), h('td', {}, number(units.unreached)),
-  h('td', { class: 'word' }, SATURATES.includes(op) && units.dead > 0 ? 'saturated ' : '', bar));
+  const saturated = SATURATES.includes(op) && units.dead > 0 ? ' saturated' : '';
+  return h('tr', { 'data-units': String(i) },
+    h('th', { class: 'word', scope: 'row' }, `#${i}\u00a0${op}`),
+    h('td', { class: 'word quiet' }, module), h('td', {}, number(units.rows)),
+    h('td', {}, number(units.count)),
+    h('td', { class: units.dead > 0 ? 'warn' : null }, number(units.dead)),
+    h('td', {}, percent(share)), h('td', { class: 'word' }, bar, saturated),
+    h('td', {}, number(units.unreached)));
 }
