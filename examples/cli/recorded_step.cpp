@@ -55,7 +55,8 @@ RecordedBatch batch_from(const Json& json, const GPTConfig& config) {
 
 RecordedStep step_from(const Json& json, const GPTConfig& config) {
     RecordedStep step{.step = json.at("step").get<std::int64_t>(),
-                      .updated = json.at("updated").get<bool>()};
+                      .updated = json.at("updated").get<bool>(),
+                      .began_finite = json.at("began_finite").get<bool>()};
     for (const Json& batch : json.at("batches")) step.batches.push_back(batch_from(batch, config));
     require(!step.batches.empty(), "no batches");
     return step;
@@ -94,8 +95,9 @@ std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
     if (finding->origin != NonFiniteOrigin::parameter) return text;
     // The step before read the same parameters, and all it computed was finite.
     const std::int64_t update = step.updated ? step.step : step.step - 1;
-    return text + (update > 0 ? fmt::format("; the update of step {} made it", update)
-                              : "; the training began with it");
+    return text + (update > 0 && step.began_finite
+                       ? fmt::format("; the update of step {} made it", update)
+                       : "; the training began with weights that are not finite");
 }
 
 RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken) {
@@ -116,6 +118,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
     const Json json{{"format", 1},
                     {"step", step.step},
                     {"updated", step.updated},
+                    {"began_finite", step.began_finite},
                     {"finding", outcome.finding},
                     {"loss_bits", outcome.loss_bits},
                     {"built", outcome.built},

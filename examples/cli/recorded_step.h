@@ -24,6 +24,7 @@ struct RecordedBatch {
 struct RecordedStep {
     std::int64_t step = 0;                    ///< 1 is the first
     bool updated = false;                     ///< the weights are those after the step's update
+    bool began_finite = true;                 ///< all weights were, before the first step
     std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
 };
 

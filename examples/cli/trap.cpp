@@ -1,7 +1,9 @@
 #include <tapestry/examples/cli/trap.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/loop.h>
+#include <tapestry/ops/update.h>
 
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -14,11 +16,17 @@ Trap::Trap(bool on, GPT& model, Generator& dropout, const Tokenizer& tokenizer, 
       model_(model),
       dropout_(dropout),
       tokenizer_(tokenizer),
-      directory_(std::move(directory)) {}
+      directory_(std::move(directory)) {
+    step_.began_finite = !on || std::isfinite(sum_of_squares(model.parameters()));
+}
 
 const Batch& Trap::note(const Batch& batch) {
     if (!on_) return batch;
-    if (step_.updated) step_ = {.step = step_.step + 1};
+    if (step_.updated) {
+        ++step_.step;
+        step_.updated = false;
+        step_.batches.clear();
+    }
     step_.batches.push_back({batch, dropout_.seed(), dropout_.offset()});
     return batch;
 }

@@ -17,8 +17,7 @@ bool is_finite_above(const ValueStatistics& s) {
 
 // Operations that put numbers in their places: -inf that a constant brings there is a mask's.
 bool places_masks(const std::string& op) {
-    static constexpr std::array<std::string_view, 5> kNames{"where", "add", "attention", "concat",
-                                                            "pad"};
+    static constexpr std::array<std::string_view, 4> kNames{"where", "add", "attention", "concat"};
     return std::find(kNames.begin(), kNames.end(), op) != kNames.end();
 }
 
@@ -116,6 +115,7 @@ std::string values_text(const NonFiniteTensor& t) {
 void NonFiniteFinder::recorded(const InspectedEntry& entry, int number) {
     if (found_) return;
     const bool masked =
+        entry.name == "pad" ||
         std::any_of(entry.inputs.begin(), entry.inputs.end(), [&](const InspectedInput& x) {
             return is_mask(entry, x) || (masked_.contains(x.slot) && x.values.infinities > 0);
         });

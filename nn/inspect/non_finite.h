@@ -3,11 +3,11 @@
 //
 // Where an infinity is no mistake. A mask puts -inf on scores so that softmax makes 0 of them:
 // masked_fill is a `where` with the constant -inf, an additive mask a constant that `add` or
-// `attention` reads, and `concat` and `pad` may set a border of it. So:
+// `attention` reads, `concat` may join a border of it, `pad` set one. So:
 //
-//   - -inf from a constant that one of these operations reads is there on purpose, and so is -inf
-//     in any output of an entry that reads such a one (scores that are masked, then moved, divided,
-//     shifted by their maximum);
+//   - -inf from a constant that one of the first four reads, or that `pad` set, is there on
+//     purpose, and so is -inf in any output of an entry that reads such a one (scores that are
+//     masked, then moved, divided, shifted by their maximum);
 //   - everything else is a finding: any NaN, any +inf, -inf out of finite numbers (log 0, a sum too
 //     large), a parameter that is not finite, and any infinity on the way back.
 //

@@ -89,7 +89,7 @@ TEST_CASE("cli trap: a parameter that was not finite from the start is named") {
           std::string::npos);
     CHECK(said.find("in blocks.0.feed_forward.up, forward; ") != std::string::npos);
     CHECK(said.find(": 1 NaN of 64") != std::string::npos);
-    CHECK(said.find("; the training began with it;") != std::string::npos);
+    CHECK(said.find("; the training began with weights that are not finite;") != std::string::npos);
 }
 
 TEST_CASE("cli trap: an overflow inside the model, forward, with dropout and accumulation") {
@@ -176,7 +176,7 @@ TEST_CASE("cli replay: what is no recorded step is refused") {
     const fs::path path = place / "start" / "step.json";
     spill(path, "{");
     refused("start/step.json: not a recorded step");
-    Json step{{"step", 1},      {"updated", false}, {"finding", ""},
+    Json step{{"step", 1},      {"updated", false}, {"began_finite", true},    {"finding", ""},
               {"loss_bits", 0}, {"built", "here"},  {"batches", Json::array()}};
     const auto with_batch = [&](const Json& inputs, const Json& targets) {
         step["batches"] = {{{"inputs", inputs}, {"targets", targets}, {"seed", 1}, {"offset", 0}}};
