@@ -131,18 +131,25 @@ void NonFiniteFinder::recorded(const InspectedEntry& entry, int number) {
 void NonFiniteFinder::walked(const InspectedEntry& entry, int number,
                              const std::vector<RuleGradient>& outgoing) {
     if (found_) return;
-    std::vector<NonFiniteTensor> arrived = arrived_at(entry);
-    const bool came = !arrived.empty() && !is_finite(arrived.front().values);
+    const auto came = std::find_if(
+        entry.outputs.begin(), entry.outputs.end(),
+        [](const InspectedOutput& y) { return y.gradient && !is_finite(*y.gradient); });
     const auto made = std::find_if(outgoing.begin(), outgoing.end(),
                                    [](const RuleGradient& g) { return !is_finite(g.values); });
-    if (!came && made == outgoing.end()) return;
-    found_ = finding_at(entry, number, came ? NonFiniteOrigin::sum : NonFiniteOrigin::rule);
-    found_->backward = true;
-    if (!came) {
+    if (came != entry.outputs.end()) {
+        const bool sum = parts_[came->slot] > 1;
+        found_ = finding_at(entry, number, sum ? NonFiniteOrigin::sum : NonFiniteOrigin::given);
+    } else if (made != outgoing.end()) {
         const InspectedInput& x = entry.inputs[made->input];
+        found_ = finding_at(entry, number, NonFiniteOrigin::rule);
         found_->name = fmt::format("input {} ({})", made->input, x.name);
         found_->tensors.push_back({"gradient for " + found_->name, x.shape, x.dtype, made->values});
+    } else {
+        for (const RuleGradient& g : outgoing) ++parts_[entry.inputs[g.input].slot];
+        return;
     }
+    found_->backward = true;
+    const std::vector<NonFiniteTensor> arrived = arrived_at(entry);
     found_->tensors.insert(found_->tensors.end(), arrived.begin(), arrived.end());
     add_forward(found_->tensors, entry);
 }
@@ -167,14 +174,16 @@ std::string headline(const NonFinite& f) {
         case NonFiniteOrigin::rule:
             return fmt::format("first {}: {}, backward, in the gradient for {}", what, where,
                                f.name);
+        case NonFiniteOrigin::given:
+            return fmt::format(
+                "first {}: the gradient that came to {}, backward: given as a cotangent or by a "
+                "hook",
+                what, where);
         case NonFiniteOrigin::sum: break;
     }
-    if (f.entry >= 0) {
-        return fmt::format("first {}: the gradient that came to {}, backward: a sum of finite ones",
-                           what, where);
-    }
-    return fmt::format("first {}: the gradient of parameter {}, backward: a sum of finite ones",
-                       what, f.name);
+    const std::string whose =
+        f.entry >= 0 ? "that came to " + where : fmt::format("of parameter {}", f.name);
+    return fmt::format("first {}: the gradient {}, backward: a sum of finite ones", what, whose);
 }
 
 std::string to_text(const NonFinite& finding) {

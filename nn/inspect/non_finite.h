@@ -19,6 +19,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -40,8 +41,8 @@ enum class NonFiniteOrigin {
     parameter,  ///< it was in a parameter before the step
     input,      ///< it was in a constant, or in a leaf that is no parameter
     rule,       ///< backward: a finite gradient came to the rule of an entry
-    sum         ///< backward: gradients from several places, each finite, added up; also a
-                ///< cotangent that was given so, or made so by a hook
+    sum,        ///< backward: gradients from several places, each finite, added up
+    given       ///< backward: a cotangent that was given so, or that a hook made so
 };
 
 struct NonFinite {
@@ -80,7 +81,8 @@ public:
     void summed(const std::string& parameter, const NonFiniteTensor& gradient);
 
 private:
-    std::unordered_set<int> masked_;  // slots that hold -inf on purpose
+    std::unordered_set<int> masked_;      // slots that hold -inf on purpose
+    std::unordered_map<int, int> parts_;  // by slot: how many gradients came, all of them finite
     std::optional<NonFinite> found_;
 };
 

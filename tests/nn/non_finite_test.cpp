@@ -144,6 +144,29 @@ TEST_CASE("non-finite: backward, a sum of finite gradients, at an entry and at a
              "gradient of w [1]: 1 inf of 1");
 }
 
+TEST_CASE("non-finite: backward, what was given as a cotangent or by a hook") {
+    const Weights model({1, 2});
+    Inspector inspector(model);
+    Tape tape;
+    const Tensor y = exp(model.w);
+    tape.backward(y, {.cotangent = tensor<float>({1, NAN})});
+    inspector.finish();
+    REQUIRE(inspector.non_finite().has_value());
+    CHECK(inspector.non_finite()->origin == NonFiniteOrigin::given);
+    CHECK(to_text(*inspector.non_finite())
+              .starts_with("first NaN: the gradient that came to exp (#0), backward: given as a "
+                           "cotangent or by a hook; gradient of output [2]: 1 NaN of 2, the "
+                           "others from 1 to 1; output [2]: "));
+    const auto hooked = found_in({1, 2}, [](const Tensor& w) {
+        const Tensor x = w * 2.0;
+        register_hook(x, [](const Tensor& g) { return g / 0.0; });
+        return exp(x);
+    });
+    REQUIRE(hooked.has_value());
+    CHECK(hooked->origin == NonFiniteOrigin::given);
+    CHECK_EQ(hooked->op, "mul");
+}
+
 TEST_CASE("non-finite: -inf of a mask is none, and what is made of it is") {
     const Tensor mask = tensor<float>({0, -INFINITY, 0});
     const Tensor masked = gt(tensor<float>({0, 1, 0}), 0);
