@@ -111,7 +111,30 @@ TEST_CASE("cli trap: a learning rate beyond all reason") {
     const TrapPlace place;
     const std::string said = place.trapped({"--lr", "1000"}, "taken again, first ");
     CHECK(said.find("[") != std::string::npos);
-    CHECK(samples(place, "start"));
+}
+
+TEST_CASE("cli trap: backward, and the loss is train's own, dropout as it fell then") {
+    // Values are 0, so that the forward pass is harmless; the gradient that comes to them is huge,
+    // and so is what the weights that made them are multiplied with.
+    const TrapPlace place;
+    place.plant("blocks.0.attention_norm.weight", 1e8F);
+    place.plant("blocks.0.attention.qkv.weight", 0);
+    place.plant("blocks.0.attention.qkv.bias", 0);
+    place.plant("blocks.0.attention.output.weight", 1e36F);
+    const std::string said = place.trapped({"--dropout", "0.2"}, "train: step 1: the loss is ");
+    CHECK(said.find("in blocks.0.attention.qkv, backward, in the gradient for input 1 "
+                    "(blocks.0.attention.qkv.weight); ") != std::string::npos);
+    const double loss = std::stod(between(said, "the loss is ", " and"));
+    CHECK_GT(loss, 1);
+    CHECK_LT(loss, 10);
+    // Dropped otherwise, it is another loss, and replay says so.
+    Json step = Json::parse(slurp(place / "m" / "trap" / "step.json"));
+    Json& offset = step["batches"][0]["offset"];
+    offset = offset.get<std::uint64_t>() + 1;
+    spill(place / "m" / "trap" / "step.json", step.dump());
+    const Outcome outcome = place.run({"replay", "m/trap"});
+    check_done(outcome);
+    CHECK(outcome.out.find(", then " + between(said, "the loss is ", " and")) != std::string::npos);
 }
 
 TEST_CASE("cli trap: what an update made is told apart from what the step made") {
