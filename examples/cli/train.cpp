@@ -104,11 +104,17 @@ public:
         data_.check_context(s_.model.context);
         check_memory(s_.model, s_.batch);
         make_model();
+        trap_.emplace(s_.trap_nan, *model_, weights_, *tokenizer_, fs::path(s_.out) / "trap");
         check_can_save(s_.out, *model_, *tokenizer_);  // a model that is there stays until a save
         metrics_ = std::make_unique<MetricsFile>(fs::path(s_.out) / "metrics.jsonl");
     }
 
     int run() {
+        return trap_->guard([this] { return finish(train_model()); });
+    }
+
+private:
+    std::int64_t train_model() {
         announce();
         AdamW optimizer(decay_groups(*model_, s_.weight_decay),
                         {.lr = s_.schedule.rate, .beta1 = 0.9, .beta2 = s_.beta2});
@@ -117,29 +123,25 @@ public:
         step_floor_ = step_flops(s_.model, s_.batch * s_.loop.accumulate) / measure_flops();
         Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate,
                           step_floor_);
-        Trap trap(s_.trap_nan, *model_, weights_, *tokenizer_, fs::path(s_.out) / "trap");
         catch_interrupts();
         const TrainCallbacks callbacks{
             .loss =
-                [&] {
-                    const Batch b = trap.note(
+                [this] {
+                    const Batch b = trap_->note(
                         data_.random_batch(Split::train, s_.batch, s_.model.context, batches_));
                     return model_->loss(b.inputs, b.targets);
                 },
             .evaluate = [this] { return evaluate_now(); },
             .report =
                 [&](const StepMetrics& m) {
-                    trap.stepped(m.step);
+                    trap_->stepped(m.step);
                     return report(m, progress);
                 }};
-        return trap.guard([&] {
-            const std::int64_t done = train(optimizer, s_.loop, callbacks);
-            progress.finish();
-            return finish(done);
-        });
+        const std::int64_t done = train(optimizer, s_.loop, callbacks);
+        progress.finish();
+        return done;
     }
 
-private:
     void choose_config() {
         if (!start_.model) {
             s_.model.vocab = tokenizer_->vocab_size();
@@ -263,6 +265,7 @@ private:
     Generator batches_;
     std::unique_ptr<GPT> model_;
     std::unique_ptr<MetricsFile> metrics_;
+    std::optional<Trap> trap_;
     bool saved_ = false;
     double step_floor_ = 0;    // seconds that the arithmetic of a step takes at least
     double step_seconds_ = 0;  // of all steps, evaluations excluded
