@@ -36,7 +36,7 @@ endif()
 
 # In the order in which they need one another.
 set(modules dom data heads libraries attention_lines attention_map attention_chain attention
-            graph tape_graph walk tape chart memory gradients main)
+            graph tape_graph walk tape chart memory non_finite units gradients main)
 
 # Our modules as one, without import and export: their top-level names are all different.
 function(join_modules file)

@@ -6,6 +6,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/progress.h>
 #include <tapestry/examples/cli/tokens.h>
+#include <tapestry/examples/cli/trap.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -44,6 +45,7 @@ struct TrainSettings {
     std::uint64_t seed = 1337;
     int threads = num_threads();
     bool show_samples = false;
+    bool trap_nan = false;
 };
 
 // One JSON object per line, flushed as it is written: what happened is on disk when the power
@@ -102,11 +104,17 @@ public:
         data_.check_context(s_.model.context);
         check_memory(s_.model, s_.batch);
         make_model();
+        trap_.emplace(s_.trap_nan, *model_, weights_, *tokenizer_, fs::path(s_.out) / "trap");
         check_can_save(s_.out, *model_, *tokenizer_);  // a model that is there stays until a save
         metrics_ = std::make_unique<MetricsFile>(fs::path(s_.out) / "metrics.jsonl");
     }
 
     int run() {
+        return trap_->guard([this] { return finish(train_model()); });
+    }
+
+private:
+    std::int64_t train_model() {
         announce();
         AdamW optimizer(decay_groups(*model_, s_.weight_decay),
                         {.lr = s_.schedule.rate, .beta1 = 0.9, .beta2 = s_.beta2});
@@ -119,18 +127,21 @@ public:
         const TrainCallbacks callbacks{
             .loss =
                 [this] {
-                    const Batch b =
-                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_);
+                    const Batch b = trap_->note(
+                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_));
                     return model_->loss(b.inputs, b.targets);
                 },
             .evaluate = [this] { return evaluate_now(); },
-            .report = [&](const StepMetrics& m) { return report(m, progress); }};
+            .report =
+                [&](const StepMetrics& m) {
+                    trap_->stepped(m.step);
+                    return report(m, progress);
+                }};
         const std::int64_t done = train(optimizer, s_.loop, callbacks);
         progress.finish();
-        return finish(done);
+        return done;
     }
 
-private:
     void choose_config() {
         if (!start_.model) {
             s_.model.vocab = tokenizer_->vocab_size();
@@ -254,6 +265,7 @@ private:
     Generator batches_;
     std::unique_ptr<GPT> model_;
     std::unique_ptr<MetricsFile> metrics_;
+    std::optional<Trap> trap_;
     bool saved_ = false;
     double step_floor_ = 0;    // seconds that the arithmetic of a step takes at least
     double step_seconds_ = 0;  // of all steps, evaluations excluded
@@ -316,6 +328,9 @@ void add_train(CLI::App& app, Run& run) {
     add_threads(command, settings->threads);
     command.add_flag("--show-samples", settings->show_samples,
                      "Print what the model writes before and after");
+    command.add_flag("--trap-nan", settings->trap_nan,
+                     "If a step gives NaN or infinity, say where it came from and save the step in "
+                     "OUT/trap for `tapestry replay`");
     const CLI::Option* dropout = command.get_option("--dropout");
     command.callback([settings, dropout, &run] {
         settings->dropout_given = dropout->count() > 0;

@@ -31,6 +31,30 @@ std::string Inspector::leaf_name(const Tensor& x) const {
     return found == leaf_names_.end() ? "a leaf" : found->second;
 }
 
+// What stands in a leaf does not change within a step: it is looked at once.
+void Inspector::describe(InspectedInput& input, const Tensor& x) {
+    const auto place = places_.find(input.slot);
+    if (input.slot < 0) {
+        input.name = "a constant";
+        if (is_floating(x.dtype())) input.values = statistics_of(x);
+    } else if (place == places_.end()) {  // the tape is older than the Inspector
+        input.name = "computed before";
+        input.values = statistics_of(x);
+    } else if (place->second.entry < 0) {
+        input.name = place->second.leaf;
+        input.kind = leaf_names_.contains(x.leaf().get()) ? InputKind::parameter : InputKind::leaf;
+        const auto [at, is_new] = leaf_values_.try_emplace(input.slot);
+        if (is_new) at->second = statistics_of(x);
+        input.values = at->second;
+    } else {
+        const auto entry = static_cast<std::size_t>(place->second.entry);
+        input.kind = InputKind::computed;
+        input.name = fmt::format("#{} {}", entry, entries_[entry].name);
+        input.values =
+            entries_[entry].outputs[static_cast<std::size_t>(place->second.output)].values;
+    }
+}
+
 InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) {
     InspectedInput input{operand.slot, operand.shape, operand.dtype, x.defined(), {}};
     if (!x.defined()) return input;
@@ -44,6 +68,7 @@ InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) 
     } else {
         input.dead_end = memory_.knows(x) ? "detached" : "constant: no gradient asked for";
     }
+    describe(input, x);
     return input;
 }
 
@@ -74,6 +99,7 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
     const Work work = forward_work(op, inputs, outputs);
     entry.forward = {1, seconds, work.flops, work.bytes,
                      ceiling_.floor_seconds(work.flops, work.bytes)};
+    non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
     see_attention(op, inputs, number);
     last_ = Clock::now();
@@ -116,6 +142,21 @@ void Inspector::walking(const Op& op) {
     last_ = Clock::now();
 }
 
+// What the page says of gradients beyond their statistics.
+void Inspector::see_gradients(const Op& op, int number, const Tensors& incoming,
+                              const Tensors& outgoing) {
+    InspectedEntry& entry = entries_[static_cast<std::size_t>(number)];
+    std::vector<NonFiniteFinder::RuleGradient> made;
+    for (std::size_t i = 0; i < outgoing.size() && !non_finite_.found(); ++i) {
+        if (!op.needs(i) || !outgoing[i].defined()) continue;
+        made.push_back({i, statistics_of(outgoing[i])});
+    }
+    non_finite_.walked(entry, number, made);
+    if (is_activation(op) && op.needs(0) && outgoing[0].defined()) {
+        entry.units = count_units(incoming[0], outgoing[0]);
+    }
+}
+
 void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     const double seconds = lap();
     const auto found = numbers_.find(&op);
@@ -143,6 +184,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     }
     for (const auto& [slot, bytes] : cotangents_) step.cotangent_bytes += bytes;
     walk_.push_back(std::move(step));
+    see_gradients(op, found->second, incoming, outgoing);
     const Work work = backward_work(op, incoming, outgoing);
     entry.backward = {1, seconds, work.flops, work.bytes,
                       ceiling_.floor_seconds(work.flops, work.bytes)};

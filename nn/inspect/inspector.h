@@ -10,12 +10,15 @@
 //     }
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
-// Read next: page.h, which makes the page; memory_trace.h and attention_trace.h, two of its parts.
+// Read next: page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h and
+// dead_units.h, its parts.
 #pragma once
 
 #include <tapestry/autograd/profiler.h>
 #include <tapestry/nn/inspect/attention_trace.h>
+#include <tapestry/nn/inspect/dead_units.h>
 #include <tapestry/nn/inspect/memory_trace.h>
+#include <tapestry/nn/inspect/non_finite.h>
 #include <tapestry/nn/inspect/statistics.h>
 #include <tapestry/nn/module.h>
 
@@ -24,6 +27,10 @@
 #include <unordered_map>
 
 namespace tapestry {
+
+/// What it was before an entry read it: the output of another, a leaf of the model, a leaf that the
+/// model does not know, or nothing a gradient could flow to.
+enum class InputKind { computed, parameter, leaf, constant };
 
 /// A tensor that an entry read.
 struct InspectedInput {
@@ -34,6 +41,9 @@ struct InspectedInput {
     /// Why no gradient flows to it: "integer input", "boolean input", "detached",
     /// "constant: no gradient asked for", or the entry's own reason; empty if one did.
     std::string dead_end;
+    InputKind kind = InputKind::constant;
+    std::string name = {};        ///< "#12 matmul", "blocks.0.norm.weight", "a leaf", "a constant"
+    ValueStatistics values = {};  ///< empty for integers and truth values
 };
 
 struct InspectedOutput {
@@ -53,7 +63,8 @@ struct InspectedEntry {
     std::size_t saved_bytes = 0;  ///< that it kept for its rule, the memory of others included
     ProfiledWork forward = {};    ///< counted as the profiler does
     ProfiledWork backward = {};
-    int step = -1;  ///< its place in the walk back; -1: was not walked
+    int step = -1;                         ///< its place in the walk back; -1: was not walked
+    std::optional<UnitCounts> units = {};  ///< of an activation function that was walked
     /// Why it was not walked: "no gradient: not on a path to the loss", or "... to nothing whose
     /// gradient was asked for"; empty if it was.
     std::string dead_end = {};
@@ -109,6 +120,8 @@ public:
     /// Time t < entries().size() is that of entry t, when it was recorded; then the walk's steps
     /// follow, if no entry was recorded in between.
     const MemoryTrace& memory() const { return memory_; }
+    /// The first NaN or infinity of the step, if there was one.
+    const std::optional<NonFinite>& non_finite() const { return non_finite_.found(); }
     const GradientPlace& place(int slot) const { return places_.at(slot); }
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override;
@@ -121,6 +134,8 @@ private:
     bool is_watched(const Tensors& outputs);
     double lap() const;
     InspectedInput input_of(const Op::Operand& operand, const Tensor& x);
+    void describe(InspectedInput& input, const Tensor& x);
+    void see_gradients(const Op& op, int entry, const Tensors& incoming, const Tensors& outgoing);
     std::string leaf_name(const Tensor& x) const;
     void see_attention(const Op& op, const Tensors& inputs, int entry);
     int source_of(int slot, const std::string& module) const;
@@ -135,13 +150,15 @@ private:
     Clock::time_point last_;
     std::unordered_map<const Leaf*, std::string> leaf_names_;
     std::unordered_map<const Op*, int> numbers_;
-    std::unordered_map<int, GradientPlace> places_;    // by slot
-    std::unordered_map<int, std::size_t> cotangents_;  // slots that have one, and its bytes
+    std::unordered_map<int, GradientPlace> places_;         // by slot
+    std::unordered_map<int, ValueStatistics> leaf_values_;  // by slot
+    std::unordered_map<int, std::size_t> cotangents_;       // slots that have one, and its bytes
     std::vector<InspectedEntry> entries_;
     std::vector<WalkStep> walk_;
     std::vector<AttentionTrace> attention_;
     std::vector<InspectedParameter> parameters_;
     MemoryTrace memory_;
+    NonFiniteFinder non_finite_;
 };
 
 }  // namespace tapestry

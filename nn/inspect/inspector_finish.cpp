@@ -40,6 +40,8 @@ void Inspector::look_at_parameters() {
                                 .value_histogram = log2_histogram(parameter)};
         if (const Tensor& gradient = parameter.grad(); gradient.defined()) {
             seen.gradient = statistics_of(gradient);
+            non_finite_.summed(
+                name, {"gradient of " + name, gradient.shape(), gradient.dtype(), *seen.gradient});
             seen.gradient_histogram = log2_histogram(gradient);
         } else {
             seen.dead_end = used.contains(name) ? "no gradient: not on a path to the loss"

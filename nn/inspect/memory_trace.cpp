@@ -7,12 +7,17 @@ namespace tapestry {
 void MemoryTrace::sweep() {
     for (auto each = alive_.begin(); each != alive_.end();) {
         if (each->second.storage.expired()) {
-            lives_[each->second.life].died = time();
+            end(each->second.life);
             each = alive_.erase(each);
         } else {
             ++each;
         }
     }
+}
+
+void MemoryTrace::end(std::size_t life) {
+    lives_[life].died = time();
+    freed_[time()] += lives_[life].bytes;
 }
 
 void MemoryTrace::advance() { bytes_.push_back(memory_statistics().current); }
@@ -23,7 +28,7 @@ void MemoryTrace::see(const Tensor& x, const std::string& name, MemoryKind kind,
     if (!x.defined() || life_of(x) != nullptr) return;
     // A dead block's address may have been handed out again before anybody swept.
     if (const auto dead = alive_.find(x.storage().get()); dead != alive_.end()) {
-        lives_[dead->second.life].died = time();
+        end(dead->second.life);
     }
     alive_.insert_or_assign(x.storage().get(), Watched{x.storage(), lives_.size()});
     lives_.push_back({name, kind, entry, x.storage()->bytes(), std::max(time(), 0), -1});
@@ -38,9 +43,8 @@ const MemoryLife* MemoryTrace::life_of(const Tensor& x) const {
 bool MemoryTrace::knows(const Tensor& x) const { return life_of(x) != nullptr; }
 
 std::size_t MemoryTrace::freed_at(int time) const {
-    std::size_t bytes = 0;
-    for (const MemoryLife& life : lives_) bytes += life.died == time ? life.bytes : 0;
-    return bytes;
+    const auto found = freed_.find(time);
+    return found == freed_.end() ? 0 : found->second;
 }
 
 int MemoryTrace::peak() const {

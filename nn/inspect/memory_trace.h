@@ -50,6 +50,7 @@ public:
 
 private:
     const MemoryLife* life_of(const Tensor& x) const;
+    void end(std::size_t life);
 
     struct Watched {
         std::weak_ptr<Storage> storage;
@@ -58,6 +59,7 @@ private:
     std::unordered_map<const Storage*, Watched> alive_;
     std::vector<MemoryLife> lives_;
     std::vector<std::size_t> bytes_;
+    std::unordered_map<int, std::size_t> freed_;  // by time: so that no step looks at every life
 };
 
 }  // namespace tapestry

@@ -27,7 +27,7 @@ struct PageOptions {
 /// and the page computes scores and weights from them.
 std::string to_html(const Inspector& inspector, const PageOptions& options);
 
-/// The page's data alone: one JSON object. docs/inspect.md says what is in it.
+/// The page's data alone: one JSON object. page_data.cpp says what is in it.
 std::string to_json(const Inspector& inspector, const PageOptions& options);
 
 }  // namespace tapestry

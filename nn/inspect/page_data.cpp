@@ -21,9 +21,17 @@ Json sizes(const Shape& shape) {
 }
 
 Json to_json(const ValueStatistics& s) {
-    return Json{{"min", number(s.min)},       {"max", number(s.max)}, {"mean", number(s.mean)},
-                {"std", number(s.deviation)}, {"zeros", s.zeros},     {"nans", s.nans},
-                {"infs", s.infinities},       {"count", s.count}};
+    Json json{{"zeros", s.zeros},
+              {"nans", s.nans},
+              {"infs", s.infinities},
+              {"negInfs", s.negative_infinities},
+              {"count", s.count}};
+    const bool any = s.count > s.nans + s.infinities;  // else these would be 0, and are not known
+    json["min"] = any ? number(s.min) : Json();
+    json["max"] = any ? number(s.max) : Json();
+    json["mean"] = any ? number(s.mean) : Json();
+    json["std"] = any ? number(s.deviation) : Json();
+    return json;
 }
 
 Json to_json(const std::optional<ValueStatistics>& s) { return s ? to_json(*s) : Json(); }
@@ -62,7 +70,25 @@ Json to_json(const InspectedEntry& e) {
               {"step", e.step}};
     if (e.step >= 0) json["backward"] = to_json(e.backward);
     if (!e.dead_end.empty()) json["dead"] = e.dead_end;
+    if (e.units) {
+        json["units"] = {{"rows", e.units->rows},
+                         {"count", e.units->units},
+                         {"dead", e.units->dead},
+                         {"unreached", e.units->unreached}};
+    }
     return json;
+}
+
+Json to_json(const std::optional<NonFinite>& finding) {
+    if (!finding) return {};
+    Json tensors = Json::array();
+    for (const NonFiniteTensor& t : finding->tensors) {
+        tensors.push_back({{"what", t.what},
+                           {"shape", sizes(t.shape)},
+                           {"dtype", name_of(t.dtype)},
+                           {"values", to_json(t.values)}});
+    }
+    return {{"headline", headline(*finding)}, {"entry", finding->entry}, {"tensors", tensors}};
 }
 
 Json places_of(const Inspector& inspector) {
@@ -164,10 +190,15 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
     for (const InspectedEntry& e : inspector.entries()) entries.push_back(to_json(e));
     for (const AttentionTrace& a : inspector.attention()) attention.push_back(to_json(a, options));
     for (const InspectedParameter& p : inspector.parameters()) parameters.push_back(to_json(p));
-    const Json all{{"title", options.title},     {"subtitle", options.subtitle},
-                   {"entries", entries},         {"places", places_of(inspector)},
-                   {"walk", walk_of(inspector)}, {"memory", memory_of(inspector.memory())},
-                   {"attention", attention},     {"parameters", parameters}};
+    const Json all{{"title", options.title},
+                   {"subtitle", options.subtitle},
+                   {"entries", entries},
+                   {"places", places_of(inspector)},
+                   {"walk", walk_of(inspector)},
+                   {"memory", memory_of(inspector.memory())},
+                   {"attention", attention},
+                   {"parameters", parameters},
+                   {"nonFinite", to_json(inspector.non_finite())}};
     // A token may be a part of a character: what is no UTF-8 becomes U+FFFD.
     return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -31,6 +31,7 @@ ValueStatistics statistics_of(const Tensor& x) {
         ++s.count;
         if (!std::isfinite(value)) {
             ++(std::isnan(value) ? s.nans : s.infinities);
+            s.negative_infinities += value < 0;
             return;
         }
         s.zeros += value == 0;

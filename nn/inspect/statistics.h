@@ -13,7 +13,8 @@ struct ValueStatistics {
     std::int64_t count = 0;
     std::int64_t zeros = 0;
     std::int64_t nans = 0;
-    std::int64_t infinities = 0;
+    std::int64_t infinities = 0;           ///< of both signs
+    std::int64_t negative_infinities = 0;  ///< those of them that are below
     double min = 0;
     double max = 0;
     double mean = 0;

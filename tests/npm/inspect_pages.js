@@ -13,7 +13,7 @@ const { chromium } = require('playwright-core');
 const tabs = require('./inspect_tabs.js');
 
 const [,, program, pages, plain, screenshots] = process.argv;
-const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'large', 'long'];
+const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
 
 // The page with the other script and style, named to its content security policy.
 function withPlain(file) {

@@ -20,6 +20,7 @@ async function until(page, f) {
 const SHAPES = { // attentions, heads, queries and keys of the last
   gpt: [2, 4, 16, 16], large: [6, 6, 256, 256], long: [4, 4, 512, 512],
   encoder_decoder: [6, 4, 7, 9], masked: [2, 2, 12, 12], vision: [2, 2, 17, 17],
+  dead: [2, 4, 16, 16], finding: [2, 4, 16, 16],
 };
 
 // Chooses head `head` of an attention, a query and a key.
@@ -145,11 +146,13 @@ async function checkPadding(page) {
 }
 
 // How many entries a model's tape has at least.
-const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40 };
+const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40,
+  dead: 40, finding: 40 };
 
 exports.tape = async (page, { model }) => {
   const rows = page.locator('[data-table=entries] tbody tr');
   const count = await rows.count();
+  await checkCulprit(page, model === 'finding');
   assert.ok(count >= LEAST_ENTRIES[model], `${count} entries`);
   await checkWalk(page, count);
   await checkGraph(page, count);
@@ -161,6 +164,18 @@ exports.tape = async (page, { model }) => {
   await page.fill('[data-control=filter]', '');
   if (model === 'gpt') await checkEntry(page);
 };
+
+// The entry that made the first infinity is marked, and shown before any is chosen.
+async function checkCulprit(page, isThere) {
+  const culprits = page.locator('[data-table=entries] tr.culprit');
+  assert.equal(await culprits.count(), isThere ? 1 : 0);
+  if (!isThere) return;
+  assert.match(await culprits.textContent(), /linear first NaN or infinity.*feed_forward\.down/);
+  assert.equal(await culprits.getAttribute('aria-selected'), 'true');
+  const number = await culprits.getAttribute('data-entry');
+  assert.equal(await page.textContent('[data-view=entry] h2'), `#${number} linear`);
+  assert.match(await page.textContent('[data-view=entry]'), /first infinity: linear \(#\d+\)/);
+}
 
 // The slider's ends, its keys and buttons: all is recorded, the loss is walked first, all walked.
 async function checkWalk(page, count) {
@@ -245,14 +260,55 @@ exports.memory = async (page) => {
   assert.ok(blocks.height > 4 * held);
 };
 
+// What is known of the page "finding"; no other has one.
+async function checkFinding(page, isThere) {
+  const finding = page.locator('[data-view=finding]');
+  assert.equal(await finding.count(), isThere ? 1 : 0);
+  if (!isThere) return;
+  assert.match(await finding.locator('h2').textContent(),
+    /^First infinity: linear \(#\d+\) in blocks\.1\.feed_forward\.down, forward$/);
+  const cells = await finding.locator('tbody tr').evaluateAll((all) =>
+    all.map((row) => Array.from(row.children, (cell) => cell.textContent)));
+  assert.equal(cells.length, 4); // output, what went in, weight, bias
+  assert.deepEqual(cells[0].slice(0, 7), ['output', 'f32 [1, 16, 32]', '512', '0', '16', '0',
+    cells[0][6]]);
+  assert.match(cells[1][0], /^input 0 \(#\d+ gelu\)$/);
+  assert.equal(cells[1][7], '3.00e+38');
+  assert.equal(cells[2][0], 'input 1 (blocks.1.feed_forward.down.weight)');
+}
+
+// Of the page "dead" it is known which units are. The encoder and decoder have relu and few rows, so
+// that some units have nothing to do; the others' activations are smooth.
+async function checkUnits(page, model) {
+  const text = await page.textContent('[data-readout=units]');
+  const rows = await page.$$eval('[data-table=units] tbody tr', (all) => all.map((row) =>
+    Array.from(row.children, (cell) => cell.textContent)));
+  if (model === 'dead') {
+    assert.equal(text, '5 dead and 2 unreached of 256 units in 2 activation functions.');
+    assert.equal(rows.length, 1);
+    assert.match(rows[0][0], /^#\d+\u00a0relu$/);
+    assert.deepEqual(rows[0].slice(1), ['blocks.1.feed_forward', '32', '128', '5', '3.9%', '', '2']);
+  } else if (model === 'encoder_decoder') {
+    assert.match(text, /^[1-9]\d? dead and 0 unreached of 512 units in 4 activation functions\.$/);
+    assert.ok(rows.length >= 1);
+  } else if (model !== 'finding') {
+    assert.match(text, /^0 dead and 0 unreached of \d+ units in \d+ activation functions\.$/);
+    assert.equal(rows.length, 0);
+  }
+}
+
 // Every parameter has its two histograms; rows can be found by name.
 exports.gradients = async (page, { model }) => {
+  await checkFinding(page, model === 'finding');
+  await checkUnits(page, model);
   const rows = page.locator('[data-parameter]');
   const count = await rows.count();
   assert.ok(count >= 20, `${count} parameters`);
   const bars = await rows.evaluateAll((all) => all.map((row) =>
     [row.querySelectorAll('rect.values').length, row.querySelectorAll('rect.gradients').length]));
-  assert.ok(bars.filter(([, gradients]) => gradients > 0).length >= 0.8 * count);
+  if (model !== 'finding') { // there gradients are NaN
+    assert.ok(bars.filter(([, gradients]) => gradients > 0).length >= 0.8 * count);
+  }
   await page.fill('[data-control=parameters]', 'norm');
   const shown = await rows.evaluateAll((all) => all.filter((row) => !row.hidden)
     .map((row) => row.dataset.parameter));

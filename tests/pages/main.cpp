@@ -74,6 +74,50 @@ void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::in
                [&] { return model.loss(ids, targets); });
 }
 
+Tensor parameter_of(const Module& model, const std::string& name) {
+    for (const auto& [each, parameter] : model.named_parameters()) {
+        if (each == name) return parameter;
+    }
+    fail("no parameter {}", name);
+}
+
+// Of the 128 hidden units of layer 1, five that no token brings above 0 and two that nothing
+// reads.
+void write_dead(const std::filesystem::path& to) {
+    Generator generator(11);
+    const GPT model({.vocab = 60,
+                     .context = 32,
+                     .layers = 2,
+                     .heads = 4,
+                     .dim = 32,
+                     .activation = Activation::relu,
+                     .deviation = 0.1},
+                    generator);
+    parameter_of(model, "blocks.0.feed_forward.up.bias").fill_(3);  // all are at work
+    Tensor bias = parameter_of(model, "blocks.1.feed_forward.up.bias").fill_(3);
+    for (const int unit : {2, 3, 50, 51, 127}) bias.mutable_data<float>()[unit] = -1e4F;
+    Tensor down = parameter_of(model, "blocks.1.feed_forward.down.weight");  // [32, 128]
+    for (const int unit : {0, 100}) {
+        for (int i = 0; i < 32; ++i) down.mutable_data<float>()[i * 128 + unit] = 0;
+    }
+    const Tensor ids = randint(0, 60, {2, 16}, generator);
+    write_page(to, model, {.title = "Dead units", .subtitle = model.settings()},
+               [&] { return model.loss(ids, ids); });
+}
+
+// One hidden unit of layer 1 is too large for the weight that comes after it.
+void write_finding(const std::filesystem::path& to) {
+    Generator generator(12);
+    const GPT model(
+        {.vocab = 60, .context = 32, .layers = 2, .heads = 4, .dim = 32, .deviation = 0.3},
+        generator);
+    parameter_of(model, "blocks.1.feed_forward.up.bias").mutable_data<float>()[3] = 3e38F;
+    parameter_of(model, "blocks.1.feed_forward.down.weight").mutable_data<float>()[3] = 2;
+    const Tensor ids = randint(0, 60, {1, 16}, generator);
+    write_page(to, model, {.title = "A step that overflows", .subtitle = model.settings()},
+               [&] { return model.loss(ids, ids); });
+}
+
 void write_transformer(const std::filesystem::path& to) {
     Generator generator(8);
     const Transformer model({.source_vocab = 20,
@@ -140,6 +184,8 @@ int main(int argc, char** argv) {
     write_gpt(directory / "long",
               {.vocab = 100, .context = 512, .layers = 4, .heads = 4, .dim = 128, .deviation = 0.2},
               512);
+    write_dead(directory / "dead");
+    write_finding(directory / "finding");
     write_transformer(directory / "encoder_decoder");
     write_masked(directory / "masked");
     write_vision(directory / "vision");

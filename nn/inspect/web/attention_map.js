@@ -12,17 +12,19 @@ export function shade(weight) {
   return Math.sqrt(weight);
 }
 
-// Weights [rows, columns] as an image of one pixel each.
+// Weights [rows, columns] as an image of one pixel each; NaN in the colour of a warning.
 export function weightImage(weights, rows, columns) {
   const canvas = document.createElement('canvas');
   canvas.width = columns;
   canvas.height = rows;
   const context = canvas.getContext('2d');
   const image = context.createImageData(columns, rows);
-  const [from, to] = [rgb('map-low'), rgb('map-high')];
+  const [from, to, warning] = [rgb('map-low'), rgb('map-high'), rgb('warn')];
   for (let i = 0; i < rows * columns; ++i) {
     const s = shade(weights[i]);
-    for (let c = 0; c < 3; ++c) image.data[4 * i + c] = from[c] + s * (to[c] - from[c]);
+    for (let c = 0; c < 3; ++c) {
+      image.data[4 * i + c] = Number.isNaN(s) ? warning[c] : from[c] + s * (to[c] - from[c]);
+    }
     image.data[4 * i + 3] = 255;
   }
   context.putImageData(image, 0, 0);
@@ -177,8 +179,10 @@ export class MapView {
       for (let j = Math.max(0, Math.floor(-x / cell)); j < attention.seen(i); ++j) {
         if (x + j * cell > width) break;
         const weight = weights[i * attention.keys + j];
-        context.fillStyle = colour(shade(weight) > 0.5 ? 'on-map-high' : 'on-map-low');
-        const text = weight >= 0.9995 ? '1.00' : weight.toFixed(3).slice(1);
+        const light = shade(weight) > 0.5 || Number.isNaN(weight);
+        context.fillStyle = colour(light ? 'on-map-high' : 'on-map-low');
+        const text = Number.isNaN(weight) ? 'NaN'
+          : weight >= 0.9995 ? '1.00' : weight.toFixed(3).slice(1);
         context.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4);
       }
     }

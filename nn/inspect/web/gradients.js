@@ -1,21 +1,29 @@
-// The gradients tab: of every parameter the sizes of its values and of its gradient, as histograms
-// over the same powers of two, so that rows can be compared at a glance.
+// The gradients tab: the first NaN or infinity, dead units, and of every parameter the sizes of its
+// values and of its gradient, as histograms over the same powers of two, so that rows can be
+// compared at a glance. Read next: non_finite.js and units.js.
 import { h, number, percent, shapeText, svg } from './dom.js';
+import { nonFiniteView } from './non_finite.js';
+import { unitsView } from './units.js';
 
 const BINS = { width: 180, height: 30 };
 
 export function gradientsTab(panel, data) {
-  const range = binRange(data.parameters);
-  const rows = data.parameters.map((parameter) => parameterRow(parameter, range));
+  panel.append(...[nonFiniteView(data), unitsView(data), parametersView(data.parameters)]
+    .filter((view) => view));
+}
+
+function parametersView(parameters) {
+  const range = binRange(parameters);
+  const rows = parameters.map((parameter) => parameterRow(parameter, range));
   const filter = h('input', { type: 'search', placeholder: 'name',
     'aria-label': 'Show parameters whose name contains', 'data-control': 'parameters',
     oninput: () => rows.forEach((row, i) => {
-      row.hidden = !data.parameters[i].name.includes(filter.value);
+      row.hidden = !parameters[i].name.includes(filter.value);
     }) });
   const names = [' parameter', ' shape', 'value rms', 'gradient rms', 'gradient / value',
     'gradient zeros', 'NaN, inf'];
-  panel.append(
-    h('div', { class: 'row spread' }, h('h3', {}, `${data.parameters.length} parameters`), filter),
+  return h('section', {},
+    h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
       `size, from 2^${range.first} to 2^${range.last + 1}; zeros are in none.`),
     h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },
@@ -27,24 +35,34 @@ export function gradientsTab(panel, data) {
       h('tbody', {}, ...rows))));
 }
 
-// The powers of two that any histogram has, at most 40 from the largest down.
+// The powers of two that any histogram has: at most 40 from the largest down, more only where half
+// of all numbers, which one that is far too large would drive out, need it.
 function binRange(parameters) {
   const bins = parameters.flatMap((p) => [p.valueBins, p.gradBins])
     .filter(({ counts }) => counts.length > 0);
   const last = Math.max(0, ...bins.map(({ first, counts }) => first + counts.length - 1));
   const first = Math.min(last - 8, ...bins.map((each) => each.first));
-  return { first: Math.max(first, last - 39), last };
+  return { first: Math.max(first, Math.min(last - 39, middle(bins) - 20)), last };
+}
+
+// The power of two that half of the numbers are below.
+function middle(bins) {
+  const counted = bins.flatMap(({ first, counts }) => counts.map((count, i) => [first + i, count]))
+    .sort(([a], [b]) => a - b);
+  const half = counted.reduce((sum, [, count]) => sum + count, 0) / 2;
+  let sum = 0;
+  return (counted.find(([, count]) => (sum += count) >= half) || [0])[0];
 }
 
 const binX = (power, { first, last }) => BINS.width * (power - first) / (last + 1 - first);
 
 function axis(range) {
   const ticks = [];
-  const every = 10;
+  const every = [10, 20, 50, 100].find((n) => binX(range.first + n, range) >= 40) || 100;
   for (let power = Math.ceil(range.first / every) * every; power <= range.last; power += every) {
-    ticks.push(svg('text', { class: 'tick', x: binX(power, range), y: 10,
-      'text-anchor': binX(power, range) < 14 ? 'start'
-        : binX(power, range) > BINS.width - 14 ? 'end' : 'middle' }, `2^${power}`));
+    const x = binX(power, range);
+    if (x < 14 || x > BINS.width - 14) continue; // would be cut, or run into its neighbour
+    ticks.push(svg('text', { class: 'tick', x, y: 10, 'text-anchor': 'middle' }, `2^${power}`));
   }
   return svg('svg', { width: BINS.width, height: 13, class: 'axis', 'aria-hidden': 'true' },
     ...ticks);
@@ -65,7 +83,7 @@ function histogram({ first, counts }, kind, range, label) {
       y2: BINS.height - 0.5 }), ...bars);
 }
 
-const rms = (s) => Math.hypot(s.mean, s.std);
+const rms = (s) => (s.mean === null ? NaN : Math.hypot(s.mean, s.std)); // none is finite: NaN
 
 function parameterRow(parameter, range) {
   const { name, values, grad } = parameter;

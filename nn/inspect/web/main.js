@@ -55,7 +55,7 @@ function start() {
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle)),
     h('div', { role: 'tablist', 'aria-label': 'Views' }, ...tabs.values()),
     ...panels.values());
-  open(data.attention.length > 0 ? 'attention' : 'tape');
+  open(data.nonFinite ? 'gradients' : data.attention.length > 0 ? 'attention' : 'tape');
 }
 
 document.addEventListener('DOMContentLoaded', start);

@@ -6,11 +6,7 @@ import { stateOf, WalkStates } from './walk.js';
 
 export function tapeTab(panel, data) {
   const states = new WalkStates(data);
-  const steps = data.walk.length;
-  let chosen = null;
-  const slider = h('input', { type: 'range', min: '0', max: String(steps), value: '0',
-    'data-control': 'walk', 'aria-label': 'Step of the walk back', oninput: () => show() });
-  const status = h('p', { 'data-readout': 'walk', 'aria-live': 'polite' });
+  const bar = walkBar(data.walk.length, show);
   const detail = h('div', { class: 'entry', 'data-view': 'entry' });
   const graph = new TapeGraph(data, choose);
   const table = entryTable(data, choose);
@@ -18,42 +14,53 @@ export function tapeTab(panel, data) {
     'aria-label': 'Show entries whose operation or module contains', 'data-control': 'filter',
     oninput: () => table.filter(filter.value) });
 
-  function step(by) {
-    slider.value = String(Math.max(0, Math.min(steps, Number(slider.value) + by)));
-    show();
-  }
-
   function choose(entry) {
-    chosen = entry;
     detail.replaceChildren(...entryDetail(data, entry));
     graph.mark(entry);
     table.mark(entry);
   }
 
-  function show() {
-    const at = Number(slider.value);
+  function show(at) {
     const state = states.at(at);
-    status.replaceChildren(...statusOf(data, at, state));
-    slider.setAttribute('aria-valuetext', status.textContent);
+    bar.say(statusOf(data, at, state));
     graph.show((entry) => stateOf(entry, state));
     table.show((entry) => stateOf(entry, state));
     if (at > 0) choose(data.walk[at - 1].entry);
   }
 
-  panel.append(
-    h('div', { class: 'walk' },
-      h('div', { class: 'row' }, h('label', { for: 'walk-slider' }, 'Backward, step by step'),
-        h('button', { class: 'step-button', 'data-control': 'back', 'aria-label': 'One step back',
-          onclick: () => step(-1) }, '\u2190'),
-        slider,
-        h('button', { class: 'step-button', 'data-control': 'next', 'aria-label': 'Next step',
-          onclick: () => step(1) }, '\u2192')), status),
-    h('div', { class: 'split tape' }, graph.element, detail),
+  panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} entries`), filter),
     table.element);
-  slider.id = 'walk-slider';
-  choose(0);
-  show();
+  choose(culpritOf(data) ?? 0);
+  show(0);
+}
+
+// The entry that the first NaN or infinity came from, if there was one and it was an entry.
+function culpritOf({ nonFinite }) {
+  return nonFinite && nonFinite.entry >= 0 ? nonFinite.entry : null;
+}
+
+// A slider and two buttons that go through the steps, and what is to be said of the one shown.
+function walkBar(steps, show) {
+  const slider = h('input', { type: 'range', min: '0', max: String(steps), value: '0',
+    'data-control': 'walk', 'aria-label': 'Step of the walk back', id: 'walk-slider',
+    oninput: () => show(Number(slider.value)) });
+  const status = h('p', { 'data-readout': 'walk', 'aria-live': 'polite' });
+  const button = (by, name, label, arrow) => h('button', { class: 'step-button',
+    'data-control': name, 'aria-label': label, onclick: () => {
+      slider.value = String(Math.max(0, Math.min(steps, Number(slider.value) + by)));
+      show(Number(slider.value));
+    } }, arrow);
+  return {
+    element: h('div', { class: 'walk' }, h('div', { class: 'row' },
+      h('label', { for: 'walk-slider' }, 'Backward, step by step'),
+      button(-1, 'back', 'One step back', '\u2190'), slider,
+      button(1, 'next', 'Next step', '\u2192')), status),
+    say: (words) => {
+      status.replaceChildren(...words);
+      slider.setAttribute('aria-valuetext', status.textContent);
+    },
+  };
 }
 
 function placeText(data, slot) {
@@ -102,6 +109,7 @@ function entryDetail(data, number_) {
     h('p', { class: 'quiet' }, `${entry.module || 'no module'}; gives ` +
       `${entry.outputs.map((y) => `${y.dtype} ${shapeText(y.shape)}`).join(', ')}; keeps ` +
       `${bytesText(entry.saved)} for backward`),
+    culpritOf(data) === number_ ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
     entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
     h('div', { class: 'wide' }, h('table', { 'data-table': 'outputs' },
       head([' of its output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
@@ -130,6 +138,7 @@ const COLUMNS = ['#', ' op', ' module', ' shapes', 'min', 'max', 'mean', 'std', 
 
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
+  if (culpritOf(data) !== null) markFinding(rows[culpritOf(data)], data);
   const element = h('div', { class: 'wide entries', tabindex: '0', role: 'region',
     'aria-label': 'All entries' }, h('table', { 'data-table': 'entries' },
     h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
@@ -145,6 +154,12 @@ function entryTable(data, choose) {
       row.hidden = !`${op} ${module}`.toLowerCase().includes(text.toLowerCase());
     }),
   };
+}
+
+function markFinding(row, { nonFinite }) {
+  row.classList.add('culprit');
+  row.setAttribute('title', nonFinite.headline);
+  row.children[1].append(h('b', { class: 'warn' }, ' first NaN or infinity'));
 }
 
 function entryRow(entry, i, choose) {

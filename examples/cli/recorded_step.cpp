@@ -1,0 +1,144 @@
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/examples/cli/recorded_step.h>
+#include <tapestry/nn/io/file.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/fusion.h>
+
+#include <nlohmann/json.hpp>
+
+#include <bit>
+
+namespace tapestry::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Json rows_of(const Tensor& ids) {
+    const auto all = ids.to_vector<std::int64_t>();
+    Json rows = Json::array();
+    for (auto at = all.begin(); at != all.end(); at += ids.size(1)) {
+        rows.push_back(std::vector<std::int64_t>(at, at + ids.size(1)));
+    }
+    return rows;
+}
+
+// i64 [B, T], every id of the vocabulary, as the model wants it.
+Tensor ids_from(const Json& json, const GPTConfig& config) {
+    const auto rows = json.get<std::vector<std::vector<std::int64_t>>>();
+    require(!rows.empty() && !rows[0].empty(), "a batch without tokens");
+    std::vector<std::int64_t> all;
+    for (const auto& row : rows) {
+        require(row.size() == rows[0].size(), "sequences of {} and {} tokens in a batch",
+                rows[0].size(), row.size());
+        all.insert(all.end(), row.begin(), row.end());
+    }
+    const auto length = static_cast<std::int64_t>(rows[0].size());
+    require(length <= config.context, "{} tokens in a sequence; the model looks at {}", length,
+            config.context);
+    for (const std::int64_t id : all) {
+        require(id >= 0 && id < config.vocab, "token {}; the vocabulary has {}", id, config.vocab);
+    }
+    return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
+}
+
+RecordedBatch batch_from(const Json& json, const GPTConfig& config) {
+    RecordedBatch b{
+        .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
+        .seed = json.at("seed").get<std::uint64_t>(),
+        .offset = json.at("offset").get<std::uint64_t>()};
+    require(b.batch.inputs.shape() == b.batch.targets.shape(), "inputs {}, but targets {}",
+            b.batch.inputs.shape(), b.batch.targets.shape());
+    return b;
+}
+
+RecordedStep step_from(const Json& json, const GPTConfig& config) {
+    RecordedStep step{.step = json.at("step").get<std::int64_t>(),
+                      .updated = json.at("updated").get<bool>(),
+                      .began_finite = json.at("began_finite").get<bool>()};
+    for (const Json& batch : json.at("batches")) step.batches.push_back(batch_from(batch, config));
+    require(!step.batches.empty(), "no batches");
+    return step;
+}
+
+}  // namespace
+
+RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
+                   const Ceiling& ceiling) {
+    const std::size_t count = step.batches.size();
+    RetakenStep retaken;
+    model.zero_grad();
+    for (std::size_t i = 0; i < count; ++i) {
+        const RecordedBatch& recorded = step.batches[i];
+        dropout.set_state(recorded.seed, recorded.offset);
+        retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, ceiling)};
+        Tape tape;
+        Tensor loss = model.loss(recorded.batch.inputs, recorded.batch.targets);
+        retaken.loss = loss.item();
+        if (count > 1) loss = loss * (1.0 / static_cast<double>(count));
+        tape.backward(loss);
+        retaken.inspector->finish();
+        if (retaken.inspector->non_finite()) break;
+    }
+    return retaken;
+}
+
+std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
+    const auto& finding = retaken.inspector->non_finite();
+    if (!finding) return "every number of its forward and backward pass is finite";
+    std::string text;
+    if (step.batches.size() > 1) {
+        text = fmt::format("batch {} of {}: ", retaken.batch + 1, step.batches.size());
+    }
+    text += to_text(*finding);
+    if (finding->origin != NonFiniteOrigin::parameter) return text;
+    // The step before read the same parameters, and all it computed was finite.
+    const std::int64_t update = step.updated ? step.step : step.step - 1;
+    return text + (update > 0 && step.began_finite
+                       ? fmt::format("; the update of step {} made it", update)
+                       : "; the training began with weights that are not finite");
+}
+
+RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken) {
+    return {finding_text(step, retaken), std::bit_cast<std::uint64_t>(retaken.loss),
+            fmt::format("{}, {} operations", name_of(current_isa()),
+                        fusion_enabled() ? "fused" : "elementary")};
+}
+
+void write_step(const fs::path& directory, const RecordedStep& step,
+                const RecordedOutcome& outcome) {
+    Json batches = Json::array();
+    for (const RecordedBatch& b : step.batches) {
+        batches.push_back({{"inputs", rows_of(b.batch.inputs)},
+                           {"targets", rows_of(b.batch.targets)},
+                           {"seed", b.seed},
+                           {"offset", b.offset}});
+    }
+    const Json json{{"format", 1},
+                    {"step", step.step},
+                    {"updated", step.updated},
+                    {"began_finite", step.began_finite},
+                    {"finding", outcome.finding},
+                    {"loss_bits", outcome.loss_bits},
+                    {"built", outcome.built},
+                    {"batches", batches}};
+    write_file_atomically(directory / kStepName, json.dump() + "\n");
+}
+
+RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
+                       RecordedOutcome& outcome) {
+    const fs::path path = directory / kStepName;
+    try {
+        const Json json = Json::parse(read_file(path));
+        outcome = {json.at("finding").get<std::string>(), json.at("loss_bits").get<std::uint64_t>(),
+                   json.at("built").get<std::string>()};
+        return step_from(json, config);
+    } catch (const Json::exception& error) {
+        fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", path.string(), error.what());
+    }
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,65 @@
+// A training step that can be taken again with the same bits: its batches and where the random
+// numbers of dropout stood before each of them; the weights lie beside it as a model. Nothing of
+// the optimiser is needed for that: a step's losses and gradients do not depend on it.
+// Read next: trap.h, which records steps, and replay.cpp, which takes them again.
+#pragma once
+
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/inspect/inspector.h>
+#include <tapestry/nn/models/gpt.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tapestry::cli {
+
+struct RecordedBatch {
+    Batch batch;
+    std::uint64_t seed = 0;    ///< of the generator that dropout draws from
+    std::uint64_t offset = 0;  ///< where it stood before the loss of this batch
+};
+
+struct RecordedStep {
+    std::int64_t step = 0;                    ///< 1 is the first
+    bool updated = false;                     ///< the weights are those after the step's update
+    bool began_finite = true;                 ///< all weights were, before the first step
+    std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
+};
+
+/// A step taken again under Inspectors, up to the batch in which NaN or infinity first appeared.
+struct RetakenStep {
+    std::size_t batch = 0;                      ///< that one, or the last
+    double loss = 0;                            ///< of that batch
+    std::unique_ptr<Inspector> inspector = {};  ///< of that batch, finished
+};
+
+/// Losses and gradients as train() computes them, to the last bit. `dropout` is the generator of
+/// the model's dropout; it ends where the step left it. The model's gradients are cleared before
+/// and hold the sum afterwards.
+RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
+                   const Ceiling& ceiling = {});
+
+/// What a finding means for a training: "batch 2 of 4: first NaN: parameter w ...; the update of
+/// step 7 made it".
+std::string finding_text(const RecordedStep& step, const RetakenStep& retaken);
+
+/// What stands in step.json besides the step: how it went when it was recorded.
+struct RecordedOutcome {
+    std::string finding;
+    std::uint64_t loss_bits = 0;  ///< of RetakenStep::loss, which may be NaN
+    std::string built;  ///< instruction set and form of the operations: with others, other bits
+};
+RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken);
+
+/// step.json in the model's directory. IoError.
+void write_step(const std::filesystem::path& directory, const RecordedStep& step,
+                const RecordedOutcome& outcome);
+/// Throws IoError, naming the file, for what is damaged or does not fit the model.
+RecordedStep read_step(const std::filesystem::path& directory, const GPTConfig& config,
+                       RecordedOutcome& outcome);
+
+inline constexpr const char* kStepName = "step.json";
+
+}  // namespace tapestry::cli

@@ -1,0 +1,42 @@
+// tapestry train --trap-nan: when a training diverges, its last step is taken again under an
+// Inspector, which names the operation or parameter where NaN or infinity first appeared, and is
+// saved for `tapestry replay`.
+//
+// Between steps it only holds on to the step's batches (the tensors, no copies) and notes where the
+// random numbers stood: a step takes as long with it as without. Read next: recorded_step.h.
+#pragma once
+
+#include <tapestry/examples/cli/recorded_step.h>
+#include <tapestry/nn/data/tokenizer.h>
+
+#include <functional>
+
+namespace tapestry::cli {
+
+class Trap {
+public:
+    /// Off: guard(f) is f(). The step goes to `directory`. All must outlive the trap.
+    Trap(bool on, GPT& model, Generator& dropout, const Tokenizer& tokenizer,
+         std::filesystem::path directory);
+
+    /// To be told of every batch before its loss is computed; returns it.
+    const Batch& note(const Batch& batch);
+    /// To be told of every step after its update.
+    void stepped(std::int64_t step);
+
+    /// f(). A DivergedError that it throws comes out with the finding added and the step saved.
+    int guard(const std::function<int()>& f);
+
+private:
+    std::string take_again();
+    void save(const RecordedOutcome& outcome) const;
+
+    bool on_;
+    GPT& model_;
+    Generator& dropout_;
+    const Tokenizer& tokenizer_;
+    std::filesystem::path directory_;
+    RecordedStep step_{.step = 1};
+};
+
+}  // namespace tapestry::cli
