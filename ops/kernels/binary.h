@@ -74,8 +74,7 @@ struct Minimum {
     }
 };
 
-// ---- gradients: g is that of the output y, x the input
-// --------------------------------------------
+// ---- gradients: g is that of the output y, x the input ------------------------------------------
 
 /// g where x > 0
 struct ReluGrad {
@@ -119,14 +118,16 @@ struct GeluErfGrad {
     }
 };
 
-/// g (s + x s (1 - s) d(2u)/dx), s = sigmoid(2u)
+/// g (s + x s (1 - s) d(2u)/dx), s = sigmoid(2u). Far out s is 0 or 1 and the rest 0, times x^3,
+/// which must not become 0 times infinity.
 struct GeluTanhGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
         const B s = GeluTanh::gate(x);
+        const B bent = select(abs(x) < constant<B>(100), x, constant<B>(0));
         const B slope = constant<B>(GeluTanh::kTwoRootTwoOverPi) *
-                        (constant<B>(1) + constant<B>(3 * GeluTanh::kCubic) * x * x);
-        return g * s * (constant<B>(1) + x * (constant<B>(1) - s) * slope);
+                        (constant<B>(1) + constant<B>(3 * GeluTanh::kCubic) * bent * bent);
+        return g * s * (constant<B>(1) + bent * (constant<B>(1) - s) * slope);
     }
 };
 

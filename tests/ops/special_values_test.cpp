@@ -1,10 +1,12 @@
 // Infinities, NaN and the ends of the range, on every instruction set: what random samples miss.
 #include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/reduction.h>
 
 #include <cmath>
 #include <limits>
@@ -67,6 +69,9 @@ TEST_CASE("special values: functions of one number") {
     check_everywhere(sin, kInf, kNan);
 }
 
+Tensor gelu_tanh(const Tensor& x) { return gelu(x, Gelu::tanh); }
+Tensor gelu_erf(const Tensor& x) { return gelu(x, Gelu::erf); }
+
 TEST_CASE("special values: activations") {
     check_everywhere(relu, kNan, kNan);
     check_everywhere(relu, kInf, kInf);
@@ -76,11 +81,28 @@ TEST_CASE("special values: activations") {
     check_everywhere(softplus, kNan, kNan);
     check_everywhere(silu, 1000, 1000);
     check_everywhere(silu, -1000, 0);
-    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::tanh); }, 1000, 1000);
-    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::tanh); }, -1000, 0);
-    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, 1000, 1000);
-    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, -1000, 0);
-    check_everywhere([](const Tensor& x) { return gelu(x, Gelu::erf); }, kNan, kNan);
+    check_everywhere(gelu_tanh, 1000, 1000);
+    check_everywhere(gelu_tanh, -1000, 0);
+    check_everywhere(gelu_erf, 1000, 1000);
+    check_everywhere(gelu_erf, -1000, 0);
+    check_everywhere(gelu_erf, kNan, kNan);
+}
+
+template <Tensor (*f)(const Tensor&)>
+Tensor gradient_of(const Tensor& x) {
+    const Tensor leaf = x.clone().set_requires_grad();
+    Tape tape;
+    return tape.gradient(sum(f(leaf)), {leaf})[0];
+}
+
+TEST_CASE("special values: gradients of activations far out") {
+    for (const auto gradient : {gradient_of<gelu_tanh>, gradient_of<gelu_erf>, gradient_of<silu>}) {
+        for (const double x : {1e3, 1e14, 1e20, 3e38}) {
+            check_everywhere(gradient, x, 1);
+            check_everywhere(gradient, -x, 0);
+        }
+        check_everywhere(gradient, kNan, kNan);
+    }
 }
 
 TEST_CASE("special values: maximum and minimum keep NaN on either side") {
