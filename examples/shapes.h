@@ -4,7 +4,7 @@
 // reads handwritten digits instead.
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/task_page.h>
 
 #include <cmath>
 
@@ -96,6 +96,17 @@ inline Score classify(const VisionTransformer& model, const LabelledImages& test
     return score;
 }
 
+/// The tokens of a Vision Transformer: the one for the class, and its patches by row and column.
+inline std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
+    std::vector<std::string> names{"[class]"};
+    for (std::int64_t row = 0; row < config.height / config.patch; ++row) {
+        for (std::int64_t column = 0; column < config.width / config.patch; ++column) {
+            names.push_back(fmt::format("r{}c{}", row, column));
+        }
+    }
+    return names;
+}
+
 inline Score learn_images(const VisionTransformerConfig& config, const DrawImages& draw,
                           const LabelledImages& test, const TaskOptions& options) {
     Generator generator(options.seed);
@@ -108,6 +119,9 @@ inline Score learn_images(const VisionTransformerConfig& config, const DrawImage
             return model.loss(b.images, b.labels);
         },
         [&] { return classify(model, some); });
+    const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
+    write_page(options, model, fmt::format("an image of class {}", label.item<std::int64_t>()),
+               {{.queries = patch_names(config)}}, [&] { return model.loss(image, label); });
     const Answering answering(model);
     return classify(model, test);
 }

@@ -24,6 +24,7 @@ void add_bench(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_experiment(CLI::App& app, Run& run);
 void add_inspect(CLI::App& app, Run& run);
+void add_curve(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 
 }  // namespace tapestry::cli

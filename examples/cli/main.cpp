@@ -65,6 +65,7 @@ int run_command(int argc, char** argv) {
     add_profile(app, run);
     add_experiment(app, run);
     add_inspect(app, run);
+    add_curve(app, run);
     add_info(app, run);
     try {
         app.parse(argc, argv);

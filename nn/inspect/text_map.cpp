@@ -45,7 +45,7 @@ public:
     std::string cell(float weight) const {
         if (std::isnan(weight)) return std::string(kCell, '?');
         std::size_t i = count() - 1;
-        while (i > 0 && static_cast<double>(weight) < from(i)) --i;
+        while (i > 0 && weight < static_cast<float>(from(i))) --i;
         return at(i) + at(i);
     }
 
@@ -79,6 +79,7 @@ std::string without_end(std::string line) {
 std::vector<std::string> stacked(const std::string& token) {
     std::vector<std::string> cells;
     for (const std::string& character : shown_characters(token)) {
+        if (cells.empty() && character == " ") continue;  // a word's; nothing to see
         if (columns_of(character) <= kCell) {
             cells.push_back(character);
         } else {  // an escape, which is ASCII

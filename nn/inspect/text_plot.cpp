@@ -134,7 +134,7 @@ std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOption
             "text_plot: {} columns have no room for curves beside numbers like {}", options.width,
             y.ticks.front().label);
     const std::size_t width = static_cast<std::size_t>(options.width) - indent - 1;
-    const Axis x = axis_around(drawn, &Point::x, false, std::max(2, static_cast<int>(width) / 12));
+    const Axis x = axis_around(drawn, &Point::x, false, std::max(3, static_cast<int>(width) / 12));
 
     Lines rows(static_cast<std::size_t>(options.height), std::string(width, ' '));
     for (std::size_t i = 0; i < drawn.size(); ++i) draw(drawn[i], x, y, kMarks[i], rows);

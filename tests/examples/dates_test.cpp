@@ -109,8 +109,9 @@ TEST_CASE("translate: a picture has a line per letter and a column per letter") 
     CHECK_EQ(map.shape(), Shape{5, 9});
     for (const double row : sum(map, {1}).to_vector<double>()) CHECK_EQ(row, doctest::Approx(1));
     const std::string text = picture(model, pair);
-    CHECK_EQ(std::count(text.begin(), text.end(), '\n'), 5);
-    CHECK(text.starts_with("    some date\n  2 "));
+    CHECK_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+    CHECK(text.starts_with("       s o m e   d a t e\n    2 |"));
+    CHECK(text.find("\n[end] |") != std::string::npos);
 }
 
 TEST_CASE("dates: numbers to numbers after 200 steps of the Transformer") {
