@@ -6,8 +6,10 @@ namespace tapestry::cli {
 namespace {
 
 std::string name_of(const AttentionTrace& a) {
-    const char* kind = a.cross ? "cross" : a.causal ? "masked" : "self";
-    return fmt::format("{}, {} attention, {} queries, {} keys",
+    const char* kind = a.cross    ? "cross-attention"
+                       : a.causal ? "causal self-attention"
+                                  : "self-attention";
+    return fmt::format("{}, {}, {} queries, {} keys",
                        a.module.empty() ? "the model itself" : a.module, kind, a.queries, a.keys);
 }
 
@@ -47,9 +49,13 @@ std::string text_of(const Inspector& inspector, const PageOptions& page,
                     const StepTextOptions& options) {
     std::string text = fmt::format("{}\n{}\n\n", page.title, page.subtitle);
     if (!options.layer) text += text_tape(inspector) + "\n";
-    if (inspector.attention().empty()) return text + "no attention on the tape as one operation\n";
-    text +=
-        options.layer ? one_head(inspector, page, options) : all_heads(inspector, options.width);
+    if (options.layer) {
+        text += one_head(inspector, page, options);
+    } else if (!inspector.attention().empty()) {
+        text += all_heads(inspector, options.width);
+    } else {
+        return text + "no attention on the tape as one operation\n";
+    }
     return text + fmt::format("\nweights from {}\n", shades_legend());
 }
 

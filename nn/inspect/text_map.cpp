@@ -137,10 +137,11 @@ std::string draw(const Map& map, const std::vector<std::string>& query_tokens,
     std::string text;
     for (std::size_t first = 0; first < map.columns; first += piece) {
         const std::size_t last = std::min(first + piece, map.columns);
-        text += (first > 0 ? "\n" : "") + header(keys, first, last, widest + 2);
+        if (first > 0) text += '\n';
+        text += header(keys, first, last, widest + 2);
         for (std::size_t row = 0; row < map.rows; ++row) {
-            text += padded(labels[row], widest, true) + " " +
-                    row_of(map, row, first, last, shades) + "\n";
+            text += fmt::format("{} {}\n", padded(labels[row], widest, true),
+                                row_of(map, row, first, last, shades));
         }
     }
     return text;

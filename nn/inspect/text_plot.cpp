@@ -44,19 +44,46 @@ Axis axis_around(const std::vector<Points>& curves, double Point::*coordinate, b
     return log ? log_axis(*low, *high, most) : linear_axis(*low, *high, most);
 }
 
-// Means of what falls in one column; row 0 is above.
-void draw(const Points& points, const Axis& x, const Axis& y, char mark, Lines& rows) {
-    const std::size_t width = rows.front().size();
+// The means of what falls in each of `width` columns; x is the column.
+Points column_means(const Points& points, const Axis& x, std::size_t width) {
     std::vector<double> sums(width), counts(width);
     for (const Point& point : points) {
         const std::size_t column = x.place(point.x, width);
         sums[column] += point.y;
         counts[column] += 1;
     }
+    Points means;
     for (std::size_t column = 0; column < width; ++column) {
         if (counts[column] == 0) continue;
-        const std::size_t up = y.place(sums[column] / counts[column], rows.size());
-        rows[rows.size() - 1 - up][column] = mark;
+        means.push_back({static_cast<double>(column), sums[column] / counts[column]});
+    }
+    return means;
+}
+
+// The curves as marks, and their axes.
+struct Drawing {
+    Axis x, y;
+    std::size_t indent = 2;  // columns before the y axis
+    std::size_t width = 0;   // columns beside it
+    std::vector<Points> means;
+};
+
+// How many columns there are depends on the numbers beside the y axis, these on the means that are
+// drawn, and these on how many columns there are: begun narrow, it ends when the numbers fit.
+Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& options) {
+    Drawing d;
+    for (std::size_t needed = d.indent;; d.indent = needed) {
+        d.width = static_cast<std::size_t>(options.width) - d.indent - 1;
+        d.x = axis_around(curves, &Point::x, false, std::max(3, static_cast<int>(d.width) / 12));
+        d.means.clear();
+        for (const Points& points : curves) d.means.push_back(column_means(points, d.x, d.width));
+        d.y = up_to_ticks(
+            axis_around(d.means, &Point::y, options.log_y, std::max(3, options.height / 2)));
+        for (const Tick& tick : d.y.ticks) needed = std::max(needed, tick.label.size() + 1);
+        require(needed + 12 <= static_cast<std::size_t>(options.width),
+                "text_plot: {} columns have no room for curves beside numbers like {}",
+                options.width, d.y.ticks.front().label);
+        if (needed == d.indent) return d;
     }
 }
 
@@ -126,19 +153,15 @@ std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOption
     std::vector<Points> drawn;
     for (const TextCurve& curve : curves) drawn.push_back(points_of(curve, options.log_y));
 
-    const Axis y =
-        up_to_ticks(axis_around(drawn, &Point::y, options.log_y, std::max(3, options.height / 2)));
-    std::size_t indent = 0;  // columns before the y axis
-    for (const Tick& tick : y.ticks) indent = std::max(indent, tick.label.size() + 1);
-    require(indent + 12 <= static_cast<std::size_t>(options.width),
-            "text_plot: {} columns have no room for curves beside numbers like {}", options.width,
-            y.ticks.front().label);
-    const std::size_t width = static_cast<std::size_t>(options.width) - indent - 1;
-    const Axis x = axis_around(drawn, &Point::x, false, std::max(3, static_cast<int>(width) / 12));
-
-    Lines rows(static_cast<std::size_t>(options.height), std::string(width, ' '));
-    for (std::size_t i = 0; i < drawn.size(); ++i) draw(drawn[i], x, y, kMarks[i], rows);
-    return beside(y, rows, indent) + below(x, width, indent) + legend(curves, options);
+    const Drawing d = lay_out(drawn, options);
+    Lines rows(static_cast<std::size_t>(options.height), std::string(d.width, ' '));
+    for (std::size_t i = 0; i < d.means.size(); ++i) {
+        for (const Point& mean : d.means[i]) {
+            const std::size_t up = d.y.place(mean.y, rows.size());
+            rows[rows.size() - 1 - up][static_cast<std::size_t>(mean.x)] = kMarks[i];
+        }
+    }
+    return beside(d.y, rows, d.indent) + below(d.x, d.width, d.indent) + legend(curves, options);
 }
 
 }  // namespace tapestry

@@ -74,7 +74,8 @@ std::string text_tape(const Inspector& inspector) {
     std::string text = totals(inspector);
     for (const Row& row : rows) {
         for (std::size_t c = 0; c < kColumns; ++c) {
-            text += (c > 0 ? "  " : "") + padded(row[c], widths[c], kRight[c]);
+            if (c > 0) text += "  ";
+            text += padded(row[c], widths[c], kRight[c]);
         }
         text += '\n';
     }
