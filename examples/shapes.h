@@ -7,6 +7,7 @@
 #include <tapestry/examples/task_page.h>
 
 #include <cmath>
+#include <span>
 
 namespace tapestry::examples {
 
@@ -107,8 +108,10 @@ inline std::vector<std::string> patch_names(const VisionTransformerConfig& confi
     return names;
 }
 
+/// `names` of the classes; without them their numbers serve.
 inline Score learn_images(const VisionTransformerConfig& config, const DrawImages& draw,
-                          const LabelledImages& test, const TaskOptions& options) {
+                          const LabelledImages& test, const TaskOptions& options,
+                          std::span<const std::string_view> names = {}) {
     Generator generator(options.seed);
     VisionTransformer model(config, generator);
     const LabelledImages some{slice(test.images, 0, 0, 200), slice(test.labels, 0, 0, 200)};
@@ -120,8 +123,11 @@ inline Score learn_images(const VisionTransformerConfig& config, const DrawImage
         },
         [&] { return classify(model, some); });
     const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
-    write_page(options, model, fmt::format("an image of class {}", label.item<std::int64_t>()),
-               {{.queries = patch_names(config)}}, [&] { return model.loss(image, label); });
+    const auto truth = label.item<std::int64_t>();
+    const std::string name(names.empty() ? std::to_string(truth)
+                                         : names[static_cast<std::size_t>(truth)]);
+    write_page(options, model, "an image: " + name, {{.queries = patch_names(config)}},
+               [&] { return model.loss(image, label); });
     const Answering answering(model);
     return classify(model, test);
 }
@@ -145,7 +151,7 @@ inline Score learn_shapes(const TaskOptions& options) {
                          .dim = 64,
                          .heads = 4,
                          .layers = 3},
-                        draw_shapes, test, options);
+                        draw_shapes, test, options, kShapeNames);
 }
 
 }  // namespace tapestry::examples

@@ -19,7 +19,7 @@ inline void write_page(const TaskOptions& options, Module& model, const std::str
                                 model.settings(), model.parameter_count(), step.loss()),
         .texts = texts};
     write_file_atomically(options.page, to_html(step.inspector(), page));
-    fmt::print("{}: one step on {}\n", options.page, what);
+    if (options.print) fmt::print("{}: one step on {}\n", options.page, what);
 }
 
 /// A text as its characters, a token each.

@@ -154,7 +154,10 @@ void add_inspect(CLI::App& app, Run& run) {
     CLI::App& command = *app.add_subcommand(
         "inspect",
         "Look into one training step: a page with its tape, attention, memory, gradients");
-    add_model_directory(command, s->model);
+    add_model_directory(command, s->model)
+        ->description(
+            "Directory that `tapestry train` or `dates --out` wrote, or a GPT-2 of Hugging "
+            "Face's");
     command.add_option("--prompt", s->prompt, "The text that the step is taken on")->required();
     command.add_option("--target", s->target,
                        "What an encoder-decoder is to write after reading it");
@@ -163,9 +166,10 @@ void add_inspect(CLI::App& app, Run& run) {
     CLI::Option* print = command.add_flag("--print", s->print,
                                           "No page: print the tape, and all heads as small maps");
     print->excludes(out);
-    CLI::Option* layer = command.add_option("--layer", s->text.layer,
-                                            "With --print and --head: nothing but one head, large");
-    CLI::Option* head = command.add_option("--head", s->text.head, "Of that layer, from 0");
+    CLI::Option* layer =
+        command.add_option("--layer", s->text.layer,
+                           "With --print: one head alone, large, of the layer of this number");
+    CLI::Option* head = command.add_option("--head", s->text.head, "Which of that layer's, from 0");
     layer->needs(print)->needs(head)->check(count_from(0));
     head->needs(print)->needs(layer)->check(count_from(0));
     add_width(command, s->text.width);

@@ -1,10 +1,10 @@
 // Weights of attention drawn with characters, for those who have a terminal and no browser:
 //
-//         O n c e
+//        O n c e
 //     O |@@      |
-//     n |++**    |
-//     c |--@@-:  |
-//     e |..  ##*+|
+//     n |**##    |
+//     c |--%%==  |
+//     e |..::##**|
 //
 // A row per query, a column per key, darker where a query looks harder. As on the page (page.h),
 // the shade follows the square root of a weight, for most weights of a long row are small: the same

@@ -1,13 +1,16 @@
 // Curves drawn with characters, for those who have a terminal and no browser:
 //
 //     4 +*
-//       |
 //       | *
-//     2 +  **
-//       |    **** o
-//       |        ********o*******o
-//     0 +--------+---------+-----
-//       0       100       200
+//       |  *
+//     3 +   *
+//       |    *
+//     2 +     **
+//       |       ***  o
+//       |          *******       o           o
+//     1 +                 ********************
+//       +------------+-----------+-----------+
+//                   100         200        300
 //     * loss  o validation loss  by step
 //
 // Read next: text_map.h, for attention.
