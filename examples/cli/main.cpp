@@ -57,6 +57,7 @@ int run_command(int argc, char** argv) {
     app.set_version_flag("--version", fmt::format("tapestry {}", tapestry::version()));
     Run run;
     add_train(app, run);
+    add_curve(app, run);
     add_sample(app, run);
     add_eval(app, run);
     add_export(app, run);
@@ -65,7 +66,6 @@ int run_command(int argc, char** argv) {
     add_profile(app, run);
     add_experiment(app, run);
     add_inspect(app, run);
-    add_curve(app, run);
     add_info(app, run);
     try {
         app.parse(argc, argv);
