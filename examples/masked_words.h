@@ -166,7 +166,7 @@ inline std::string show_guesses(const MaskedLanguageModel& model, const StoryWor
     return text;
 }
 
-constexpr TaskOptions kMaskedWordsOptions{.steps = 1500, .batch = 64, .rate = 5e-3};
+inline const TaskOptions kMaskedWordsOptions{.steps = 1500, .batch = 64, .rate = 5e-3};
 
 inline Guesses learn_masked_words(const TaskOptions& options, std::size_t bytes,
                                   std::int64_t layers = 2) {

@@ -132,7 +132,7 @@ inline Score learn_images(const VisionTransformerConfig& config, const DrawImage
     return classify(model, test);
 }
 
-constexpr TaskOptions kShapesOptions{.steps = 2000, .batch = 64, .rate = 2e-3};
+inline const TaskOptions kShapesOptions{.steps = 2000, .batch = 64, .rate = 2e-3};
 
 inline Score learn_shapes(const TaskOptions& options) {
     Generator another(~options.seed);
