@@ -44,9 +44,13 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
 #include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/inspect/text_map.h>
+#include <tapestry/nn/inspect/text_plot.h>
+#include <tapestry/nn/inspect/text_tape.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>

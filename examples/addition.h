@@ -24,7 +24,7 @@ inline DigitTask addition_task(std::int64_t digits = 3) {
             .every = 10};
 }
 
-constexpr TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+inline const TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
 
 inline Score learn_to_add(const TaskOptions& options) {
     return learn_digits(addition_task(), options, 2000);

@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
     command.app.add_option("--model", model, "transformer, lstm or lstm-attention (Bahdanau's)")
         ->capture_default_str()
         ->check(CLI::IsMember({"transformer", "lstm", "lstm-attention"}));
+    command.add_page();
+    command.add_out("Directory for the trained Transformer; `tapestry inspect` reads it");
     const Pair example{"Friday 20 november 2026", "2026-11-20"};
     return command.run(argc, argv, [&](const TaskOptions& options) {
         return learn_with(model, draw_date, options, &example);

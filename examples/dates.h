@@ -98,6 +98,6 @@ inline Pair draw_date(bool for_test, Generator& generator) {
     }
 }
 
-constexpr TaskOptions kDatesOptions{.steps = 1200, .batch = 64, .rate = 2e-3};
+inline const TaskOptions kDatesOptions{.steps = 1200, .batch = 64, .rate = 2e-3};
 
 }  // namespace tapestry::examples

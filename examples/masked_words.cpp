@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
     using namespace tapestry::examples;
     TaskCommand command("masked_words: a model of BERT's shape learns to guess hidden words",
                         kMaskedWordsOptions, 0.5);
+    command.add_page();
     std::size_t bytes = 1000000;
     command.app.add_option("--bytes", bytes, "Of stories to learn from")
         ->capture_default_str()

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/examples/stories.h>
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/task_page.h>
 
 #include <algorithm>
 #include <cctype>
@@ -138,11 +138,16 @@ inline Guesses guess(const MaskedLanguageModel& model, const StoryWords& data, s
     return guesses;
 }
 
-/// One held-out window with what the model says in the place of hidden words, and the truth where
+/// One held-out window with some words hidden; always the same.
+inline MaskedTokens question(const StoryWords& data) {
+    Generator generator(2);
+    return mask_tokens(slice(data.test, 0, 0, 1), masking(data), generator);
+}
+
+/// That window with what the model says in the place of hidden words, and the truth where
 /// that is wrong: "tom had a [red] ball and a <big, not small> dog".
 inline std::string show_guesses(const MaskedLanguageModel& model, const StoryWords& data) {
-    Generator generator(2);
-    const MaskedTokens hidden = mask_tokens(slice(data.test, 0, 0, 1), masking(data), generator);
+    const MaskedTokens hidden = question(data);
     const auto said = argmax(model(hidden.ids), -1).to_vector<std::int64_t>();
     const auto ids = hidden.ids.to_vector<std::int64_t>();
     const auto truth = hidden.targets.to_vector<std::int64_t>();
@@ -161,7 +166,7 @@ inline std::string show_guesses(const MaskedLanguageModel& model, const StoryWor
     return text;
 }
 
-constexpr TaskOptions kMaskedWordsOptions{.steps = 1500, .batch = 64, .rate = 5e-3};
+inline const TaskOptions kMaskedWordsOptions{.steps = 1500, .batch = 64, .rate = 5e-3};
 
 inline Guesses learn_masked_words(const TaskOptions& options, std::size_t bytes,
                                   std::int64_t layers = 2) {
@@ -189,6 +194,11 @@ inline Guesses learn_masked_words(const TaskOptions& options, std::size_t bytes,
             return model.loss(hidden.ids, hidden.targets);
         },
         [&] { return guess(model, data, 64).model; });
+    const MaskedTokens asked = question(data);
+    Words tokens;
+    for (const auto id : asked.ids.to_vector<std::int64_t>()) tokens.push_back(data.table.word(id));
+    write_page(options, model, "a story with hidden words", {{.queries = tokens}},
+               [&] { return model.loss(asked.ids, asked.targets); });
     const Answering answering(model);
     if (options.print) fmt::print("\n{}\n\n", show_guesses(model, data));
     return guess(model, data, data.test.size(0));

@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
     using namespace tapestry::examples;
     TaskCommand command("shapes: a Vision Transformer learns to tell shapes, or digits, apart",
                         kShapesOptions, 0.98);
+    command.add_page();
     std::string csv;
     command.app.add_option("--csv", csv,
                            "Digits of 8 x 8 pixels instead: 64 numbers and the digit per line");

@@ -4,9 +4,10 @@
 // reads handwritten digits instead.
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/task_page.h>
 
 #include <cmath>
+#include <span>
 
 namespace tapestry::examples {
 
@@ -96,8 +97,21 @@ inline Score classify(const VisionTransformer& model, const LabelledImages& test
     return score;
 }
 
+/// The tokens of a Vision Transformer: the one for the class, and its patches by row and column.
+inline std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
+    std::vector<std::string> names{"[class]"};
+    for (std::int64_t row = 0; row < config.height / config.patch; ++row) {
+        for (std::int64_t column = 0; column < config.width / config.patch; ++column) {
+            names.push_back(fmt::format("r{}c{}", row, column));
+        }
+    }
+    return names;
+}
+
+/// `names` of the classes; without them their numbers serve.
 inline Score learn_images(const VisionTransformerConfig& config, const DrawImages& draw,
-                          const LabelledImages& test, const TaskOptions& options) {
+                          const LabelledImages& test, const TaskOptions& options,
+                          std::span<const std::string_view> names = {}) {
     Generator generator(options.seed);
     VisionTransformer model(config, generator);
     const LabelledImages some{slice(test.images, 0, 0, 200), slice(test.labels, 0, 0, 200)};
@@ -108,11 +122,17 @@ inline Score learn_images(const VisionTransformerConfig& config, const DrawImage
             return model.loss(b.images, b.labels);
         },
         [&] { return classify(model, some); });
+    const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
+    const auto truth = label.item<std::int64_t>();
+    const std::string name(names.empty() ? std::to_string(truth)
+                                         : names[static_cast<std::size_t>(truth)]);
+    write_page(options, model, "an image: " + name, {{.queries = patch_names(config)}},
+               [&] { return model.loss(image, label); });
     const Answering answering(model);
     return classify(model, test);
 }
 
-constexpr TaskOptions kShapesOptions{.steps = 2000, .batch = 64, .rate = 2e-3};
+inline const TaskOptions kShapesOptions{.steps = 2000, .batch = 64, .rate = 2e-3};
 
 inline Score learn_shapes(const TaskOptions& options) {
     Generator another(~options.seed);
@@ -131,7 +151,7 @@ inline Score learn_shapes(const TaskOptions& options) {
                          .dim = 64,
                          .heads = 4,
                          .layers = 3},
-                        draw_shapes, test, options);
+                        draw_shapes, test, options, kShapeNames);
 }
 
 }  // namespace tapestry::examples

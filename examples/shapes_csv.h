@@ -132,7 +132,7 @@ inline Tensor distorted(const Tensor& images, Generator& generator) {
     return result;
 }
 
-constexpr TaskOptions kDigitFileOptions{.steps = 2000, .batch = 64, .rate = 1e-3};
+inline const TaskOptions kDigitFileOptions{.steps = 2000, .batch = 64, .rate = 1e-3};
 
 inline Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& options) {
     const DigitFile file = read_digits(path);

@@ -18,7 +18,7 @@ inline DigitTask sort_task() {
     return {.question_length = 6, .answer_length = 6, .answer = sorted, .every = 4};
 }
 
-constexpr TaskOptions kSortOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
+inline const TaskOptions kSortOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
 
 inline Score learn_to_sort(const TaskOptions& options) {
     return learn_digits(sort_task(), options, 1000);

@@ -20,7 +20,9 @@ struct TaskOptions {
     std::int64_t batch = 64;
     double rate = 1e-3;  ///< learning rate, after a warm-up; falls to a twentieth of it
     std::uint64_t seed = 1;
-    bool print = true;  ///< a line now and then
+    bool print = true;      ///< a line now and then
+    std::string page = {};  ///< file for a page of one step (task_page.h); empty: none
+    std::string out = {};   ///< directory for the trained model, where a task saves it; empty: none
 };
 
 /// How often a model was right.

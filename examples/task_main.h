@@ -1,9 +1,12 @@
-// The command line of the small tasks: --steps, --batch, --rate, --seed, --threads, --goal.
+// The command line of the small tasks: --steps, --batch, --rate, --seed, --threads, --goal; and for
+// those that have them --page and --out.
 #pragma once
 
 #include <tapestry/examples/task.h>
 
 #include <CLI/CLI.hpp>
+
+#include <filesystem>
 
 namespace tapestry::examples {
 
@@ -29,6 +32,25 @@ public:
         app.add_option("--goal", goal_, "Share of right answers below which the program fails")
             ->capture_default_str()
             ->check(CLI::Range(0.0, 1.0));
+    }
+
+    /// For tasks that call write_page (task_page.h). Its folder is looked for before any training.
+    void add_page() {
+        const auto check = [](const std::string& file) {
+            const auto folder = std::filesystem::absolute(file).parent_path();
+            std::error_code ignored;
+            return std::filesystem::is_directory(folder, ignored)
+                       ? std::string()
+                       : fmt::format("{}: no such directory", folder.string());
+        };
+        app.add_option("--page", options_.page,
+                       "After training: one step on a held-out question as an HTML page")
+            ->check(CLI::Validator(check, "FILE"));
+    }
+
+    /// For tasks that save their model. What it is saved as is said in `description`.
+    void add_out(const std::string& description) {
+        app.add_option("--out", options_.out, description);
     }
 
     /// Learns, prints how it went. The exit code: 0, 1 if the goal was missed or the

@@ -3,7 +3,7 @@
 // for what is translated.
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/task_page.h>
 #include <tapestry/nn/models/seq2seq.h>
 
 #include <algorithm>
@@ -19,6 +19,16 @@ using DrawPair = std::function<Pair(bool for_test, Generator& generator)>;
 // Ids: three marks, then the printable characters of ASCII.
 constexpr std::int64_t kPad = 0, kBegin = 1, kEnd = 2, kFirstCharacter = 3;
 constexpr std::int64_t kCharacters = kFirstCharacter + ('~' - ' ' + 1);
+
+/// The same for files: what a saved model's ids are.
+inline MarkedCharacters ascii_characters() {
+    std::string all;
+    for (char c = ' '; c <= '~'; ++c) all += c;
+    return {.characters = CharTokenizer::from_text(all),
+            .begin = kBegin,
+            .end = kEnd,
+            .first = kFirstCharacter};
+}
 
 struct PairBatch {
     Tensor source;   ///< i64 [B, S], short ones filled with kPad
@@ -127,21 +137,12 @@ Score examine(const Model& model, const DrawPair& draw, std::int64_t count) {
     return score;
 }
 
-/// The map of one pair as a picture: darker where the model looked harder.
+/// The map of one pair: a row per letter written, a column per letter read.
 template <class Model>
 std::string picture(const Model& model, const Pair& pair) {
-    const Tensor weights = attention_map(model, pack({pair}));  // [T, S]
-    constexpr std::string_view kShades = " .:-=+*#%@";
-    std::string text = fmt::format("    {}\n", pair.source);
-    for (std::size_t t = 0; t < pair.target.size(); ++t) {
-        text += fmt::format("  {} ", pair.target[t]);
-        for (std::size_t s = 0; s < pair.source.size(); ++s) {
-            const auto w = weights.at({static_cast<std::int64_t>(t), static_cast<std::int64_t>(s)});
-            text += kShades[std::min<std::size_t>(9, static_cast<std::size_t>(w * 10))];
-        }
-        text += '\n';
-    }
-    return text;
+    std::vector<std::string> written = characters_of(pair.target);
+    written.emplace_back("[end]");
+    return text_map(attention_map(model, pack({pair})), written, characters_of(pair.source));
 }
 
 /// Trains the model; the score is of 1000 held-out pairs. `example` is shown as a picture.
@@ -156,6 +157,13 @@ Score learn_pairs(Model& model, const DrawPair& draw, const TaskOptions& options
             return loss_of(model, pack(pairs));
         },
         [&] { return examine(model, draw, 200); });
+    Generator held_out_ones(1);
+    const Pair asked = draw(true, held_out_ones);
+    std::vector<std::string> written = characters_of(asked.target);
+    written.insert(written.begin(), "[begin]");
+    write_page(options, model, fmt::format("'{}' to '{}'", asked.source, asked.target),
+               texts_of_both(characters_of(asked.source), written),
+               [&] { return loss_of(model, pack({asked})); });
     const Answering answering(model);
     if (example != nullptr) {
         fmt::print("\nwhere it looks as it writes:\n\n{}\n", picture(model, *example));
@@ -164,7 +172,8 @@ Score learn_pairs(Model& model, const DrawPair& draw, const TaskOptions& options
 }
 
 /// With a model of this name: "transformer", "lstm" or "lstm-attention", Bahdanau's. The pictures
-/// are of the two that attend.
+/// are of the two that attend. Saves the Transformer in options.out; throws ValueError if another
+/// is to be saved, IoError if it cannot be.
 inline Score learn_with(const std::string& name, const DrawPair& draw, const TaskOptions& options,
                         const Pair* example = nullptr) {
     Generator generator(options.seed);
@@ -180,8 +189,12 @@ inline Score learn_with(const std::string& name, const DrawPair& draw, const Tas
                            .padding_id = kPad,
                            .label_smoothing = 0},
                           generator);
-        return learn_pairs(model, draw, options, example, generator);
+        if (!options.out.empty()) check_can_save(options.out, model, ascii_characters());
+        const Score score = learn_pairs(model, draw, options, example, generator);
+        if (!options.out.empty()) save_model(options.out, model, ascii_characters());
+        return score;
     }
+    require(options.out.empty(), "{} is not saved as a directory; the transformer is", name);
     const bool attends = name == "lstm-attention";
     Seq2Seq model({.source_vocab = kCharacters,
                    .target_vocab = kCharacters,

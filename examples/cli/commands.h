@@ -16,6 +16,7 @@ inline constexpr int kInterrupted = 130;
 /// Registers a subcommand; the chosen one's function is left in `run`.
 using Run = std::function<int()>;
 void add_train(CLI::App& app, Run& run);
+void add_curve(CLI::App& app, Run& run);
 void add_sample(CLI::App& app, Run& run);
 void add_eval(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);

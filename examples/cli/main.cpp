@@ -57,6 +57,7 @@ int run_command(int argc, char** argv) {
     app.set_version_flag("--version", fmt::format("tapestry {}", tapestry::version()));
     Run run;
     add_train(app, run);
+    add_curve(app, run);
     add_sample(app, run);
     add_eval(app, run);
     add_export(app, run);

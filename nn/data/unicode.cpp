@@ -16,16 +16,27 @@ constexpr Kind kind_of_ascii(char32_t code) {
     return code == U' ' || lies_in(code, U'\t', U'\r') ? Kind::space : Kind::other;
 }
 
+// The range that holds `code`, or nothing.
+template <class R>
+const R* find_range(std::span<const R> table, char32_t code) {
+    const auto after = std::upper_bound(table.begin(), table.end(), code,
+                                        [](char32_t c, const R& range) { return c < range.first; });
+    if (after == table.begin() || code > (after - 1)->last) return nullptr;
+    return &*(after - 1);
+}
+
 }  // namespace
 
 Kind kind_of(char32_t code) {
     if (code < 0x80) return kind_of_ascii(code);
-    const std::span<const Range> table = ranges();
-    const auto after =
-        std::upper_bound(table.begin(), table.end(), code,
-                         [](char32_t c, const Range& range) { return c < range.first; });
-    const Range& found = *(after - 1);  // the table begins within ASCII
-    return code <= found.last ? found.kind : Kind::other;
+    const Range* found = find_range(ranges(), code);
+    return found == nullptr ? Kind::other : found->kind;
+}
+
+int width_of(char32_t code) {
+    if (code < 0x80) return 1;
+    const WidthRange* found = find_range(width_ranges(), code);
+    return found == nullptr ? 1 : found->columns;
 }
 
 }  // namespace tapestry::unicode

@@ -23,6 +23,10 @@ struct PageOptions {
     std::vector<PageText> texts = {};  ///< positions are numbers where there is none
 };
 
+/// Of `texts`, the one of this attention: keys are its queries unless the attention is cross;
+/// either is empty where there is none, or not one text per position.
+PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& texts);
+
 /// UTF-8; titles and tokens may hold anything. Queries and keys are rounded to 11 bits of mantissa,
 /// and the page computes scores and weights from them.
 std::string to_html(const Inspector& inspector, const PageOptions& options);

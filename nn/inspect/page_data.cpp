@@ -133,13 +133,6 @@ Json memory_of(const MemoryTrace& memory) {
     return {{"lives", lives}, {"bytes", memory.bytes()}, {"peak", memory.peak()}};
 }
 
-const PageText* text_of(const PageOptions& options, const std::string& module) {
-    for (const PageText& text : options.texts) {
-        if (module.starts_with(text.module)) return &text;
-    }
-    return nullptr;
-}
-
 Json numbers(const std::vector<double>& values) {
     Json json = Json::array();
     for (const double x : values) json.push_back(number(x));
@@ -164,11 +157,9 @@ Json to_json(const AttentionTrace& a, const PageOptions& options) {
         json["mask"] = half_base64(a.mask);
         json["maskHeads"] = a.mask_heads;
     }
-    if (const PageText* text = text_of(options, a.module)) {
-        const auto& keys = a.cross ? text->keys : text->queries;
-        if (std::ssize(text->queries) == a.queries) json["queryTexts"] = text->queries;
-        if (std::ssize(keys) == a.keys) json["keyTexts"] = keys;
-    }
+    const PageText text = text_of(a, options.texts);
+    if (!text.queries.empty()) json["queryTexts"] = text.queries;
+    if (!text.keys.empty()) json["keyTexts"] = text.keys;
     return json;
 }
 
@@ -184,6 +175,18 @@ Json to_json(const InspectedParameter& p) {
 }
 
 }  // namespace
+
+PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& texts) {
+    for (const PageText& text : texts) {
+        if (!attention.module.starts_with(text.module)) continue;
+        PageText found = text;
+        if (!attention.cross) found.keys = found.queries;
+        if (std::ssize(found.queries) != attention.queries) found.queries.clear();
+        if (std::ssize(found.keys) != attention.keys) found.keys.clear();
+        return found;
+    }
+    return {};
+}
 
 std::string to_json(const Inspector& inspector, const PageOptions& options) {
     Json entries = Json::array(), attention = Json::array(), parameters = Json::array();

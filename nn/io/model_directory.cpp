@@ -2,51 +2,16 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/model_files.h>
-#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/setting_names.h>
 
 #include <nlohmann/json.hpp>
-
-#include <array>
-#include <utility>
 
 namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTokenizerName = "tokenizer.json";
-
-// How config.json calls the values of an enumeration.
-template <class E, std::size_t N>
-using Names = std::array<std::pair<E, const char*>, N>;
-
-constexpr Names<Activation, 5> kActivations{{{Activation::relu, "relu"},
-                                             {Activation::gelu_tanh, "gelu_tanh"},
-                                             {Activation::gelu_erf, "gelu_erf"},
-                                             {Activation::silu, "silu"},
-                                             {Activation::swiglu, "swiglu"}}};
-constexpr Names<Positions, 3> kPositions{{{Positions::learned, "learned"},
-                                          {Positions::sinusoidal, "sinusoidal"},
-                                          {Positions::rotary, "rotary"}}};
-
-template <class E, std::size_t N>
-std::string name_in(const Names<E, N>& names, E value) {
-    for (const auto& entry : names) {
-        if (entry.first == value) return entry.second;
-    }
-    fail("save_model: a value without a name");
-}
-
-template <class E, std::size_t N>
-E value_in(const Names<E, N>& names, const ConfigFile& file, const char* setting, E other) {
-    const auto name = file.get<std::string>(setting, name_in(names, other));
-    std::string known;
-    for (const auto& entry : names) {
-        if (entry.second == name) return entry.first;
-        known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", entry.second);
-    }
-    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, name, known);
-}
+constexpr const char* kFormat = "tapestry-gpt";
 
 std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
     const nlohmann::ordered_json json{{"format", 1},
@@ -59,8 +24,8 @@ std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
                                       {"dim", config.dim},
                                       {"hidden", config.hidden},
                                       {"dropout", config.dropout},
-                                      {"activation", name_in(kActivations, config.activation)},
-                                      {"positions", name_in(kPositions, config.positions)},
+                                      {"activation", name_in(kActivationNames, config.activation)},
+                                      {"positions", name_in(kPositionNames, config.positions)},
                                       {"norm_eps", config.norm_eps},
                                       {"bias", config.bias},
                                       {"tied_head", config.tied_head}};
@@ -69,9 +34,6 @@ std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
 
 // What came after the first version has a value for those who do not know of it.
 GPTConfig read_config(const ConfigFile& file) {
-    const auto model = file.get<std::string>("model");
-    require<IoError>(model == "gpt", "{}: \"model\" is \"{}\"; only \"gpt\" is known", file.path(),
-                     model);
     const GPTConfig usual;
     return {.vocab = file.get<std::int64_t>("vocab"),
             .context = file.get<std::int64_t>("context"),
@@ -80,8 +42,8 @@ GPTConfig read_config(const ConfigFile& file) {
             .dim = file.get<std::int64_t>("dim"),
             .hidden = file.get<std::int64_t>("hidden", usual.hidden),
             .dropout = file.get<double>("dropout"),
-            .activation = value_in(kActivations, file, "activation", usual.activation),
-            .positions = value_in(kPositions, file, "positions", usual.positions),
+            .activation = value_in(kActivationNames, file, "activation", usual.activation),
+            .positions = value_in(kPositionNames, file, "positions", usual.positions),
             .norm_eps = file.get<double>("norm_eps", usual.norm_eps),
             .bias = file.get<bool>("bias"),
             .tied_head = file.get<bool>("tied_head")};
@@ -98,24 +60,14 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path
     return tokenizer;
 }
 
-void load_weights(const fs::path& path, const GPT& model) {
-    const std::string file = path.string();
-    std::map<std::string, Tensor> stored;
-    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
-    std::vector<StoredParameter> parameters;
-    for (const auto& [name, parameter] : model.named_parameters()) {
-        parameters.push_back({name, parameter});
-    }
-    fill_parameters(file, stored, parameters);
-    check_all_used(file, stored);
-}
-
 LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
+    require<IoError>(kind_in(file) == ModelKind::gpt,
+                     "{}: the model is an encoder-decoder; a GPT is needed here", file.path());
     const GPTConfig config = read_config(file);
     LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
     check_vocabulary(*loaded.tokenizer, config, directory);
     loaded.model = make_model(config, directory);
-    load_weights(directory / kWeightsName, *loaded.model);
+    load_weights(directory, *loaded.model);
     loaded.model->eval();
     return loaded;
 }
@@ -123,18 +75,14 @@ LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
 std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
     std::vector<NewFile> files = tokenizer_files(tokenizer, kTokenizerName);
     files.push_back(text_file(kConfigName, config_json(model.config(), tokenizer)));
-    files.push_back(
-        {kWeightsName, [&model](const fs::path& path) {
-             write_safetensors(path, model.named_parameters(), {{"format", "tapestry-gpt"}});
-         }});
+    files.push_back(weights_file(model, kFormat));
     return files;
 }
 
 }  // namespace
 
 void save_weights(const fs::path& directory, const GPT& model) {
-    write_safetensors(directory / kWeightsName, model.named_parameters(),
-                      {{"format", "tapestry-gpt"}});
+    weights_file(model, kFormat).write(directory / kWeightsName);
 }
 
 void save_model(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {
@@ -143,6 +91,11 @@ void save_model(const fs::path& directory, const GPT& model, const Tokenizer& to
 
 void check_can_save(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {
     check_can_put(directory, files_of(model, tokenizer));
+}
+
+ModelKind model_kind(const fs::path& directory) {
+    check_directory(directory);
+    return kind_in(ConfigFile(directory / kConfigName));
 }
 
 LoadedModel load_model(const fs::path& directory) {

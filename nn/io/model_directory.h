@@ -1,7 +1,7 @@
 // A trained model as a directory, in our own format or in Hugging Face's (nn/io/hugging_face.h).
 // Ours is config.json, model.safetensors with the parameters under the modules' names, and the
 // tokenizer: tokenizer.json if its tokens are characters, GPT-2's vocab.json and merges.txt if they
-// are byte pairs.
+// are byte pairs. Read next: transformer_directory.h, for encoder-decoders.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
@@ -11,6 +11,12 @@
 #include <memory>
 
 namespace tapestry {
+
+enum class ModelKind { gpt, transformer };
+
+/// Which kind of model a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads
+/// config.json alone. Throws IoError.
+ModelKind model_kind(const std::filesystem::path& directory);
 
 struct LoadedModel {
     std::unique_ptr<GPT> model;            ///< in evaluation mode
@@ -30,9 +36,9 @@ void check_can_save(const std::filesystem::path& directory, const GPT& model,
 /// Only the weights: what changes while training.
 void save_weights(const std::filesystem::path& directory, const GPT& model);
 
-/// Reads either format; config.json says which it is. Throws IoError naming the file and what is
-/// wrong with it: missing, damaged, tensors missing, unknown, or of another shape than the
-/// configuration says.
+/// Reads a GPT in either format; config.json says which it is. Throws IoError naming the file and
+/// what is wrong with it: of another kind of model, missing, damaged, tensors missing, unknown, or
+/// of another shape than the configuration says.
 LoadedModel load_model(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -2,7 +2,9 @@
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/utf8.h>
 #include <tapestry/nn/io/file.h>
+#include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/safetensors.h>
 
 #include <array>
 #include <utility>
@@ -47,13 +49,39 @@ private:
 
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
 // weights says how large the model really is. Its numbers have 4 bytes, or 2.
-void check_size(const GPTConfig& config, const fs::path& directory) {
+void check_size(double parameters, const fs::path& directory) {
     const fs::path weights = directory / kWeightsName;
-    const double parameters = training_bytes(config, 0) / 16;  // 4 bytes, 4 times
     const auto bytes = static_cast<double>(InputFile(weights).size());
     require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
                      "{}: the configuration needs {:.0f} parameters, but {} has {:.0f} bytes",
                      (directory / kConfigName).string(), parameters, weights.string(), bytes);
+}
+
+// Of tables and matrices alone.
+double parameters_of(const TransformerConfig& c) {
+    const auto dim = static_cast<double>(c.dim);
+    const double hidden = c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden);
+    const double feed_forward = (c.activation == Activation::swiglu ? 3 : 2) * dim * hidden;
+    const double rows =
+        static_cast<double>(c.source_vocab) +
+        static_cast<double>(c.target_vocab) *
+            ((c.share_embeddings ? 0 : 1) + (c.tied_head ? 0 : 1)) +
+        (c.positions == Positions::learned ? 2 * static_cast<double>(c.max_length) : 0);
+    return rows * dim + static_cast<double>(c.layers) * (12 * dim * dim + 2 * feed_forward);
+}
+
+// Settings that no model can have are an error of the file they come from.
+template <class Model, class Config>
+std::unique_ptr<Model> make(const Config& config, double parameters, const fs::path& directory) {
+    const std::string file = (directory / kConfigName).string();
+    check_size(parameters, directory);
+    try {
+        return std::make_unique<Model>(config);
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", file, error.what());
+    } catch (const ShapeError& error) {
+        fail<IoError>("{}: {}", file, error.what());
+    }
 }
 
 }  // namespace
@@ -84,6 +112,21 @@ NewFile text_file(std::string name, std::string text) {
             [text = std::move(text)](const fs::path& path) { write_file_atomically(path, text); }};
 }
 
+NewFile weights_file(const Module& model, std::string format) {
+    return {kWeightsName, [&model, format = std::move(format)](const fs::path& path) {
+                write_safetensors(path, model.named_parameters(), {{"format", format}});
+            }};
+}
+
+ModelKind kind_in(const ConfigFile& file) {
+    if (is_hugging_face(file)) return ModelKind::gpt;
+    const auto model = file.get<std::string>("model");
+    if (model == "gpt") return ModelKind::gpt;
+    if (model == "transformer") return ModelKind::transformer;
+    fail<IoError>("{}: \"model\" is \"{}\"; known are \"gpt\" and \"transformer\"", file.path(),
+                  model);
+}
+
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {
     if (const auto* characters = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
         return {text_file(char_name, characters->to_json())};
@@ -94,7 +137,7 @@ std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::stri
             text_file("merges.txt", pairs->merges_text())};
 }
 
-std::unique_ptr<Tokenizer> read_char_tokenizer(const fs::path& file) {
+std::unique_ptr<CharTokenizer> read_char_tokenizer(const fs::path& file) {
     const std::string text = read_file(file, kMaxTokenizer);
     try {
         return std::make_unique<CharTokenizer>(CharTokenizer::from_json(text));
@@ -140,17 +183,26 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
 }
 
 std::unique_ptr<GPT> make_model(const GPTConfig& config, const fs::path& directory) {
-    const std::string file = (directory / kConfigName).string();
-    check_size(config, directory);
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon is {}; it must not be negative",
-                     file, config.norm_eps);
-    try {
-        return std::make_unique<GPT>(config);
-    } catch (const ValueError& error) {  // settings that no model can have
-        fail<IoError>("{}: {}", file, error.what());
-    } catch (const ShapeError& error) {
-        fail<IoError>("{}: {}", file, error.what());
+                     (directory / kConfigName).string(), config.norm_eps);
+    return make<GPT>(config, training_bytes(config, 0) / 16, directory);  // 4 bytes, 4 times
+}
+
+std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
+                                        const fs::path& directory) {
+    return make<Transformer>(config, parameters_of(config), directory);
+}
+
+void load_weights(const fs::path& directory, const Module& model) {
+    const fs::path path = directory / kWeightsName;
+    std::map<std::string, Tensor> stored;
+    for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
+    std::vector<StoredParameter> parameters;
+    for (const auto& [name, parameter] : model.named_parameters()) {
+        parameters.push_back({name, parameter});
     }
+    fill_parameters(path.string(), stored, parameters);
+    check_all_used(path.string(), stored);
 }
 
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,

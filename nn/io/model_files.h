@@ -1,9 +1,13 @@
-// What the two kinds of model directory, ours and Hugging Face's, have in common: files that take
-// their places together, tokenizers, weights found by name. Internal to nn/io.
+// What all kinds of model directory have in common, ours for GPTs and for encoder-decoders and
+// Hugging Face's: files that take their places together, tokenizers, weights found by name.
+// Internal to nn/io.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>
 #include <functional>
@@ -16,6 +20,7 @@ namespace tapestry {
 
 inline constexpr const char* kConfigName = "config.json";
 inline constexpr const char* kWeightsName = "model.safetensors";
+inline constexpr const char* kTokenizerName = "tokenizer.json";
 
 /// A file of a directory, not there yet.
 struct NewFile {
@@ -37,11 +42,17 @@ void check_directory(const std::filesystem::path& directory);
 /// A text, written through write_file_atomically.
 NewFile text_file(std::string name, std::string text);
 
+/// The parameters of `model`, which must live until they are written, with `format` beside them.
+NewFile weights_file(const Module& model, std::string format);
+
+/// What a config.json says it is of. Throws IoError for what we do not know.
+ModelKind kind_in(const ConfigFile& file);
+
 /// The tokenizer as files: characters in `char_name`, byte pairs in vocab.json and merges.txt.
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name);
 
 /// Reads them back. Throws IoError in the file's name.
-std::unique_ptr<Tokenizer> read_char_tokenizer(const std::filesystem::path& file);
+std::unique_ptr<CharTokenizer> read_char_tokenizer(const std::filesystem::path& file);
 /// vocab.json and merges.txt, or under OpenAI's names encoder.json and vocab.bpe; null if there is
 /// none of them. Throws IoError for one without the other.
 std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const std::filesystem::path& directory);
@@ -55,6 +66,12 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
 /// config.json for settings that no model can have and, before any memory is asked for, for a model
 /// that is far larger than the file with the weights.
 std::unique_ptr<GPT> make_model(const GPTConfig& config, const std::filesystem::path& directory);
+std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
+                                        const std::filesystem::path& directory);
+
+/// Reads model.safetensors, written by weights_file, into the parameters. Throws IoError as
+/// fill_parameters and check_all_used do.
+void load_weights(const std::filesystem::path& directory, const Module& model);
 
 /// Where a parameter's values lie in a file.
 struct StoredParameter {

@@ -1,6 +1,7 @@
 // Dates: the pairs, their packing, and that the models begin to learn them.
 #include <doctest/doctest.h>
 #include <tapestry/examples/dates.h>
+#include <tapestry/tests/nn/scratch.h>
 
 #include <set>
 
@@ -109,8 +110,9 @@ TEST_CASE("translate: a picture has a line per letter and a column per letter") 
     CHECK_EQ(map.shape(), Shape{5, 9});
     for (const double row : sum(map, {1}).to_vector<double>()) CHECK_EQ(row, doctest::Approx(1));
     const std::string text = picture(model, pair);
-    CHECK_EQ(std::count(text.begin(), text.end(), '\n'), 5);
-    CHECK(text.starts_with("    some date\n  2 "));
+    CHECK_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+    CHECK(text.starts_with("       s o m e _ d a t e\n    2 |"));
+    CHECK(text.find("\n[end] |") != std::string::npos);
 }
 
 TEST_CASE("dates: numbers to numbers after 200 steps of the Transformer") {
@@ -130,4 +132,27 @@ TEST_CASE("dates: numbers to numbers after 200 steps of the Transformer") {
     MESSAGE("dates: " << score.right << " of " << score.of);
     CHECK_EQ(score.of, 1000);
     CHECK(score.share() > 0.8);
+}
+
+TEST_CASE("dates: a page and a directory after 2 steps") {
+    const test::Scratch scratch;
+    const DrawPair one = [](bool, Generator&) { return Pair{"20/11/26", "26"}; };
+    const TaskOptions options{.steps = 2,
+                              .batch = 4,
+                              .print = false,
+                              .page = (scratch / "page.html").native(),
+                              .out = (scratch / "model").native()};
+    learn_with("transformer", one, options);
+    const std::string page = test::slurp(options.page);
+    CHECK(page.find("\"title\":\"'20/11/26' to '26'\"") != std::string::npos);
+    CHECK(page.find("\"queryTexts\":[\"[begin]\",\"2\",\"6\"]") != std::string::npos);
+    CHECK(page.find("\"keyTexts\":[\"2\",\"0\",\"/\",") != std::string::npos);
+    const LoadedTransformer loaded = load_transformer(options.out);
+    CHECK_EQ(loaded.vocabulary.encode("~ a"),
+             std::vector<std::int64_t>{kCharacters - 1, kFirstCharacter, kFirstCharacter + 65});
+    CHECK_EQ(loaded.vocabulary.size(), kCharacters);
+    CHECK_THROWS_AS(learn_with("lstm", one, options), ValueError);
+    TaskOptions nowhere = options;
+    nowhere.out = options.page;  // a file
+    CHECK_THROWS_AS(learn_with("transformer", one, nowhere), IoError);
 }

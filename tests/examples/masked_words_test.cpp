@@ -1,6 +1,7 @@
 // Masked words: from stories to windows of ids, and that the model begins to guess.
 #include <doctest/doctest.h>
 #include <tapestry/examples/masked_words.h>
+#include <tapestry/tests/nn/scratch.h>
 
 #include <set>
 
@@ -58,4 +59,15 @@ TEST_CASE("masked words: well above the commonest word after 350 steps of one la
     CHECK(guesses.model.of > 500);
     CHECK(guesses.commonest.share() > 0.05);
     CHECK(guesses.model.share() > 2 * guesses.commonest.share());
+}
+
+TEST_CASE("masked words: a page after 2 steps, with the words that were asked") {
+    const test::Scratch scratch;
+    const TaskOptions options{
+        .steps = 2, .batch = 4, .print = false, .page = (scratch / "page.html").native()};
+    learn_masked_words(options, 20000, 1);
+    const std::string page = test::slurp(options.page);
+    CHECK(page.find("\"title\":\"a story with hidden words\"") != std::string::npos);
+    CHECK(page.find("\"queryTexts\":[\"[CLS]\",\"") != std::string::npos);
+    CHECK(page.find("\"[MASK]\"") != std::string::npos);
 }

@@ -89,6 +89,17 @@ TEST_CASE("shapes: most are told apart after 200 steps") {
     CHECK(score.share() > 0.5);  // by chance 0.2
 }
 
+TEST_CASE("shapes: a page after 2 steps, patches by row and column") {
+    const test::Scratch scratch;
+    const TaskOptions options{
+        .steps = 2, .batch = 4, .print = false, .page = (scratch / "page.html").native()};
+    learn_shapes(options);
+    const std::string page = test::slurp(options.page);
+    CHECK(page.find("\"title\":\"an image: ") != std::string::npos);
+    CHECK(page.find("\"queryTexts\":[\"[class]\",\"r0c0\",\"r0c1\"") != std::string::npos);
+    CHECK(page.find("\"r3c3\"]") != std::string::npos);
+}
+
 TEST_CASE("digits of a file: read, scaled, split, with any line ends") {
     const test::Scratch scratch;
     const DigitFile file = read_digits(written(scratch, digit_lines(300)));

@@ -197,7 +197,8 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("layers", 2.5, "config.json: \"layers\" is 2.5");
     with("layers", nullptr, "config.json: \"layers\" is null");
     with("bias", 1, "config.json: \"bias\" is 1");
-    with("model", "mlp", "config.json: \"model\" is \"mlp\"; only \"gpt\" is known");
+    with("model", "mlp",
+         "config.json: \"model\" is \"mlp\"; known are \"gpt\" and \"transformer\"");
     with("model", 7, "config.json: \"model\" is 7");
     with("heads", 3, "config.json: GPT: 3 heads do not divide dim 8 (remainder 2)");
     with("layers", 0, "GPT: layers is 0; it must be positive");

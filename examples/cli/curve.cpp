@@ -1,0 +1,65 @@
+// tapestry curve: the losses of trainings as curves in the terminal, also while they run.
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/read_metrics.h>
+#include <tapestry/examples/cli/terminal.h>
+#include <tapestry/nn/inspect/text_label.h>
+#include <tapestry/nn/inspect/text_plot.h>
+
+#include <fmt/core.h>
+
+#include <memory>
+
+namespace tapestry::cli {
+namespace {
+
+struct CurveSettings {
+    std::vector<std::string> directories;
+    TextPlotOptions plot{.width = terminal_columns(), .x_label = "step"};
+};
+
+std::string summary(const std::string& name, const Metrics& m) {
+    std::string text =
+        fmt::format("{}: step {:.0f}, loss {:.4f}", name, m.steps.back(), m.losses.back());
+    if (!m.val_losses.empty()) {
+        text += fmt::format(", validation loss {:.4f} at step {:.0f}", m.val_losses.back(),
+                            m.eval_steps.back());
+    }
+    return text;
+}
+
+int run_curve(const CurveSettings& s) {
+    std::vector<TextCurve> curves;
+    for (const std::string& directory : s.directories) {
+        const Metrics m = read_metrics(std::filesystem::path(directory) / "metrics.jsonl");
+        const std::string name = label_of(directory, 60);
+        const std::string of = s.directories.size() > 1 ? name + ": " : "";
+        curves.push_back({of + "loss", m.steps, m.losses});
+        if (!m.val_losses.empty()) {
+            curves.push_back({of + "validation loss", m.eval_steps, m.val_losses});
+        }
+        fmt::print("{}\n", summary(name, m));
+    }
+    fmt::print("\n{}", text_plot(curves, s.plot));
+    return kSuccess;
+}
+
+}  // namespace
+
+void add_curve(CLI::App& app, Run& run) {
+    auto s = std::make_shared<CurveSettings>();
+    CLI::App& command = *app.add_subcommand(
+        "curve", "Draw loss and validation loss in the terminal, also while a training runs");
+    command
+        .add_option("directories", s->directories,
+                    "What `tapestry train` was given as --out; several are drawn together")
+        ->required();
+    command.add_flag("--log", s->plot.log_y, "Losses on a logarithmic axis");
+    add_width(command, s->plot.width);
+    command.add_option("--height", s->plot.height, "Rows of the curves")
+        ->capture_default_str()
+        ->check(CLI::Range(4, 1000));
+    command.callback([s, &run] { run = [s] { return run_curve(*s); }; });
+}
+
+}  // namespace tapestry::cli

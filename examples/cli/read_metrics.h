@@ -1,0 +1,21 @@
+// metrics.jsonl, which `tapestry train` writes beside the model, read back: also while it is being
+// written.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace tapestry::cli {
+
+/// One number per entry of the steps beside it; NaN where a number was not finite.
+struct Metrics {
+    std::vector<double> steps, losses;
+    std::vector<double> eval_steps, val_losses;
+};
+
+/// The lines with a step, in their order. A last line without its end is still being written, and
+/// left out if it is not whole. Throws IoError for a file that cannot be read or has no step yet;
+/// naming the line, for one that is no JSON object with "step" and "loss".
+Metrics read_metrics(const std::filesystem::path& file);
+
+}  // namespace tapestry::cli

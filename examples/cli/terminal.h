@@ -1,0 +1,14 @@
+// How wide what is printed may be.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace tapestry::cli {
+
+/// The terminal's columns, if standard output is one and says how many; 80 otherwise.
+int terminal_columns();
+
+/// --width, for what is drawn with characters.
+void add_width(CLI::App& command, int& width);
+
+}  // namespace tapestry::cli

@@ -1,0 +1,26 @@
+// Tokens as they can stand in a terminal's rows and columns: nothing invisible, nothing that
+// commands the terminal, and as wide as counted. Read next: text_map.h, which puts them beside
+// maps.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry {
+
+/// Columns of a terminal that a text in UTF-8 takes: unicode::width_of, summed up.
+int columns_of(std::string_view text);
+
+/// The characters of a token, each with the marks that join it, as they can be shown: "\n" for a
+/// line's end, "\xE9" for a byte that is no UTF-8, "_" for a blank among nothing but blanks, a
+/// dotted circle under marks that have nothing to join.
+std::vector<std::string> shown_characters(std::string_view token);
+
+/// The same in one piece. What takes more than `most` columns is cut, and ends with "..".
+std::string label_of(std::string_view token, int most);
+
+/// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
+std::string padded(std::string_view text, int columns, bool right = false);
+
+}  // namespace tapestry

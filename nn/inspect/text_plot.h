@@ -1,0 +1,43 @@
+// Curves drawn with characters, for those who have a terminal and no browser:
+//
+//     4 +*
+//       | *
+//       |  *
+//     3 +   *
+//       |    *
+//     2 +     **
+//       |       ***  o
+//       |          *******       o           o
+//     1 +                 ********************
+//       +------------+-----------+-----------+
+//                   100         200        300
+//     * loss  o validation loss  by step
+//
+// Read next: text_map.h, for attention.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tapestry {
+
+struct TextCurve {
+    std::string name;
+    std::vector<double> x = {}, y = {};  ///< as many of each; where y is not finite there is a gap
+};
+
+struct TextPlotOptions {
+    int width = 80;            ///< columns, of everything
+    int height = 16;           ///< rows, of the curves alone
+    bool log_y = false;        ///< then y <= 0 is a gap
+    std::string x_label = {};  ///< "step"
+};
+
+/// The curves over one another, the later ones in front, each with a mark of its own, in the order
+/// *o+x#@%& and then a to z. Where several points of a curve fall in one column, their mean is
+/// drawn (of the logarithms, with log_y). Both axes have ticks at round numbers, of which the
+/// outermost bound the y axis. Throws ValueError for an x that is not finite, as many x as y not,
+/// no point that can be drawn, more than 34 curves, a width below 24 or a height below 4.
+std::string text_plot(const std::vector<TextCurve>& curves, const TextPlotOptions& options = {});
+
+}  // namespace tapestry

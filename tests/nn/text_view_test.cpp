@@ -1,0 +1,290 @@
+// Curves, maps and tapes as text, word for word: columns that line up in any script.
+#include <tapestry/core/create.h>
+#include <tapestry/nn/data/unicode.h>
+#include <tapestry/nn/inspect/text_label.h>
+#include <tapestry/nn/inspect/text_map.h>
+#include <tapestry/nn/inspect/text_plot.h>
+#include <tapestry/nn/inspect/text_tape.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
+#include <tapestry/tests/nn/scratch.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+using namespace tapestry;
+using test::check_message;
+
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+// Heads of queries that look at one key each: targets[head][query].
+AttentionTrace looking_at(const std::vector<std::vector<int>>& targets, std::int64_t keys) {
+    AttentionTrace a;
+    a.module = "block.attention";
+    a.heads = std::ssize(targets);
+    a.queries = std::ssize(targets.front());
+    a.keys = keys;
+    for (const auto& head : targets) {
+        for (const int target : head) {
+            for (int key = 0; key < keys; ++key) a.weights.push_back(key == target ? 1.0f : 0.0f);
+        }
+    }
+    a.entropy.assign(targets.size(), 0.5);
+    return a;
+}
+
+class Weights : public Module {
+public:
+    Tensor w = tensor<float>({1, -2, 3});
+    Weights() : Module("Weights") { register_parameter("w", w); }
+};
+
+}  // namespace
+
+TEST_CASE("text view: how wide characters are") {
+    for (const char32_t one : U" a~\u00E9\u00AD\u0416\u05D0\u2500\uFF76") {
+        if (one != 0) CHECK_EQ(unicode::width_of(one), 1);
+    }
+    for (const char32_t two : U"\u732B\u3042\uD55C\uFF21\u3000\U0001F600\U00020000") {
+        if (two != 0) CHECK_EQ(unicode::width_of(two), 2);
+    }
+    // Marks, a joiner, a vowel and a final consonant of Hangul, a variation selector.
+    for (const char32_t none : U"\u0301\u0E31\u200D\u1161\u11A8\uFE0F") {
+        if (none != 0) CHECK_EQ(unicode::width_of(none), 0);
+    }
+    char32_t last = 0;
+    for (const unicode::WidthRange& range : unicode::width_ranges()) {
+        CHECK(range.first > last);
+        CHECK(range.last >= range.first);
+        CHECK((range.columns == 0 || range.columns == 2));
+        last = range.last;
+    }
+    CHECK_EQ(unicode::width_of(0x10FFFF), 1);
+    CHECK_EQ(columns_of("a\u732Be\u0301\xFF"), 5);
+}
+
+TEST_CASE("text view: tokens as labels") {
+    CHECK_EQ(label_of(" robot", 16), " robot");
+    CHECK_EQ(label_of(" ", 16), "_");
+    CHECK_EQ(label_of("", 16), "");
+    CHECK_EQ(label_of("a\n\xE7\x8C", 16), "a\\n\\xE7\\x8C");
+    CHECK_EQ(label_of("\u0301", 16), "\u25CC\u0301");
+    CHECK_EQ(label_of("e\u0301\u200B", 16), "e\u0301\\u{200B}");
+    CHECK_EQ(label_of("abcdef", 6), "abcdef");
+    CHECK_EQ(label_of("abcdefg", 6), "abcd..");
+    CHECK_EQ(label_of("\u732B\u732B\u732B\u732B", 7), "\u732B\u732B..");
+    CHECK_EQ(padded("\u732B", 4), "\u732B  ");
+    CHECK_EQ(padded("\u732B", 4, true), "  \u732B");
+    CHECK_EQ(padded("long", 2), "long");
+}
+
+TEST_CASE("text plot: a small one, word for word") {
+    const TextCurve loss{"loss", {0, 10, 20, 30, 40}, {4, 2, 1, 0.5, 0.5}};
+    const TextCurve validation{"validation loss", {20, 40}, {1.5, 1}};
+    CHECK_EQ(text_plot({loss, validation}, {.width = 30, .height = 9, .x_label = "step"}),
+             "4 +*\n"
+             "  |\n"
+             "3 +\n"
+             "  |\n"
+             "2 +       *\n"
+             "  |             o\n"
+             "1 +             *            o\n"
+             "  |                    *     *\n"
+             "0 +\n"
+             "  ++------------+------------+\n"
+             "   0           20           40\n"
+             "* loss  o validation loss\n"
+             "by step\n");
+}
+
+TEST_CASE("text plot: logarithms, gaps, and the mean of what falls in one column") {
+    const TextCurve gaps{"gaps", {0, 1, 2, 3, 4, 5}, {1, 100, kNan, 10, kInfinity, 0.1}};
+    CHECK_EQ(text_plot({gaps}, {.width = 28, .height = 7, .log_y = true}),
+             "100 +    *\n"
+             "    |\n"
+             " 10 +             *\n"
+             "    |\n"
+             "  1 +*\n"
+             "    |\n"
+             "0.1 +                      *\n"
+             "    ++--------+--------+----\n"
+             "     0        2        4\n"
+             "* gaps\n");
+    // Nothing is drawn of zeros and negative numbers, and all of it else.
+    const TextCurve mixed{"mixed", {0, 1, 2}, {-1, 0, 1}};
+    const auto count = [](const std::string& text) {
+        return std::count(text.begin(), text.end(), '*');
+    };
+    CHECK_EQ(count(text_plot({mixed}, {.log_y = true})), 2);  // the legend's is one
+    CHECK_EQ(count(text_plot({mixed})), 4);
+
+    TextCurve many{"many"};
+    for (int i = 0; i < 10000; ++i) {
+        many.x.push_back(i / 2);
+        many.y.push_back(i % 2 == 0 ? 0 : 2);
+    }
+    const auto lines = lines_of(text_plot({many}, {.width = 43, .height = 5}));
+    CHECK_EQ(lines[2], "1.0 +" + std::string(38, '*'));
+}
+
+TEST_CASE("text plot: axes of one point, of large, small and negative numbers") {
+    const auto labels = [](double from, double to, bool log = false) {
+        std::vector<std::string> found;
+        const TextCurve curve{"y", {0, 1}, {from, to}};
+        for (const auto& line : lines_of(text_plot({curve}, {.height = 8, .log_y = log}))) {
+            const auto end = line.find(" +");
+            if (end != std::string::npos && line.find("+-") == std::string::npos) {
+                found.push_back(
+                    line.substr(line.find_first_not_of(' '), end - line.find_first_not_of(' ')));
+            }
+        }
+        return found;
+    };
+    using Labels = std::vector<std::string>;
+    CHECK_EQ(labels(0, 1), Labels{"1.0", "0.5", "0.0"});
+    CHECK_EQ(labels(-0.002, 0.003), Labels{"0.004", "0.002", "0.000", "-0.002"});
+    CHECK_EQ(labels(3, 3), Labels{"3.4", "3.2", "3.0", "2.8", "2.6"});
+    CHECK_EQ(labels(0, 0), Labels{"1.0", "0.5", "0.0", "-0.5", "-1.0"});
+    CHECK_EQ(labels(0, 3e9), Labels{"3e+09", "2e+09", "1e+09", "0"});
+    CHECK_EQ(labels(1e7, 1.00001e7), Labels{"1.00001e+07", "1.000005e+07", "1e+07"});
+    CHECK_EQ(labels(0.57, 4.01, true), Labels{"5", "2", "1", "0.5"});
+    CHECK_EQ(labels(2e-5, 3, true), Labels{"100", "1", "0.01", "0.0001", "1e-06"});
+}
+
+TEST_CASE("text plot: what is refused") {
+    const TextCurve good{"good", {1, 2}, {1, 2}};
+    check_message<ValueError>([&] { text_plot({good}, {.width = 20}); },
+                              "text_plot: 20 columns and 16 rows; at least 24 and 4 are needed");
+    check_message<ValueError>([&] { text_plot({good}, {.height = 3}); }, "3 rows");
+    check_message<ValueError>([] { text_plot({{"odd", {1, 2}, {1}}}); }, "'odd' has 2 x and 1 y");
+    check_message<ValueError>([] { text_plot({{"x", {1, kNan}, {1, 2}}}); }, "x 1 of 'x' is nan");
+    check_message<ValueError>([] { text_plot({}); }, "no point that can be drawn");
+    check_message<ValueError>(
+        [] {
+            text_plot({{"none", {1, 2}, {kNan, kInfinity}}});
+        },
+        "no point that can be drawn");
+    check_message<ValueError>([&] { text_plot(std::vector<TextCurve>(35, good)); },
+                              "35 curves; there are marks for 34");
+    const TextCurve wide{"wide", {0, 1}, {1.23456789e-200, 1.23456799e-200}};
+    check_message<ValueError>([&] { text_plot({wide}, {.width = 24}); }, "no room for curves");
+    text_plot(std::vector<TextCurve>(34, good));
+}
+
+TEST_CASE("text map: words, ideographs and what cannot be seen, word for word") {
+    const Tensor weights = tensor<float>({{1, 0, 0, 0, 0},
+                                          {0.5f, 0.5f, 0, 0, 0},
+                                          {0.2f, 0.2f, 0.6f, 0, 0},
+                                          {0.05f, 0.85f, 0.05f, 0.05f, 0},
+                                          {0.2f, 0.2f, 0.2f, 0.2f, 0.2f}});
+    const std::vector<std::string> tokens{"\u732B", "\u5750", "e\u0301", "\n", " robot"};
+    CHECK_EQ(text_map(weights, tokens, tokens),
+             "                r\n"
+             "                o\n"
+             "                b\n"
+             "                o\n"
+             "        \u732B\u5750e\u0301 \\nt\n"
+             "    \u732B |@@        |\n"
+             "    \u5750 |####      |\n"
+             "     e\u0301 |====##    |\n"
+             "    \\n |::@@::::  |\n"
+             " robot |==========|\n");
+    CHECK_EQ(text_map(slice(weights, 0, 0, 2), {}, {}, {.shades = " \u2591\u2593"}),
+             "   0 1 2 3 4\n"
+             "0 |\u2593\u2593        |\n"
+             "1 |\u2593\u2593\u2593\u2593      |\n");
+}
+
+TEST_CASE("text map: NaN, wide maps in pieces, long tokens") {
+    const Tensor some = tensor<float>({{0.3f, std::nanf(""), 2, -1}});
+    CHECK_EQ(text_map(some, {"q"}), "   0 1 2 3\nq |++??@@  |\n");
+    const Tensor wide = full({1, 12}, 0.04);
+    CHECK_EQ(text_map(wide, {"a long query's name"}, {}, {.width = 30}),
+             "                 0 1 2 3 4 5\n"
+             "a long query'.. |::::::::::::|\n"
+             "\n"
+             "                         1 1\n"
+             "                 6 7 8 9 0 1\n"
+             "a long query'.. |::::::::::::|\n");
+    const auto lines = lines_of(text_map(full({1, 1}, 0.5), {"q"}, {"internationalisation"}));
+    CHECK_EQ(lines.size(), 9);
+    CHECK_EQ(lines[0], "   i");
+    CHECK_EQ(lines[7], "   ..");
+    CHECK_EQ(shades_legend({.shades = " .:@"}), ". 0.06  : 0.25  @ 0.56");
+}
+
+TEST_CASE("text map: all heads, small, side by side") {
+    AttentionTrace four = looking_at({{0, 0}, {0, 1}, {1, 0}, {1, 1}}, 2);
+    CHECK_EQ(text_heads(four, {.width = 50}),
+             "0: 0.50 nats  1: 0.50 nats  2: 0.50 nats\n"
+             "|@@  |        |@@  |        |  @@|\n"
+             "|@@  |        |  @@|        |@@  |\n"
+             "\n"
+             "3: 0.50 nats\n"
+             "|  @@|\n"
+             "|  @@|\n");
+    CHECK_EQ(text_map(four, 2), "   0 1\n0 |  @@|\n1 |@@  |\n");
+    // Twelve queries in six rows, twelve keys in six columns: the line of one key stays.
+    std::vector<int> before;
+    for (int i = 0; i < 12; ++i) before.push_back(std::max(0, i - 1));
+    CHECK_EQ(text_heads(looking_at({before}, 12), {.cells = 6}),
+             "0: 0.50 nats\n"
+             "|@@          |\n"
+             "|@@@@        |\n"
+             "|  @@@@      |\n"
+             "|    @@@@    |\n"
+             "|      @@@@  |\n"
+             "|        @@@@|\n");
+}
+
+TEST_CASE("text map: what is refused") {
+    const Tensor weights = ones({2, 3});
+    check_message<ShapeError>([] { text_map(ones({2})); }, "text_map: needs weights [T, S]");
+    check_message<ShapeError>([&] { text_map(weights, {"a"}); }, "1 tokens for 2 queries");
+    check_message<ShapeError>([&] { text_map(weights, {}, {"a", "b"}); }, "2 tokens for 3 keys");
+    check_message<ValueError>([&] { text_map(weights, {}, {}, {.width = 19}); }, "19 columns");
+    check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = "@"}); }, "shades '@'");
+    check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = " \u732B"}); }, "shades");
+    check_message<ValueError>([&] { text_map(weights, {}, {}, {.shades = " \xFF"}); }, "shades");
+    const AttentionTrace a = looking_at({{0, 0}, {0, 1}}, 2);
+    check_message<IndexError>([&] { text_map(a, 2); }, "head 2; block.attention has 2, 0 to 1");
+    check_message<IndexError>([&] { text_map(a, -1); }, "head -1");
+    check_message<ValueError>([&] { text_heads(a, {.cells = 0}); }, "maps of 0 cells");
+}
+
+TEST_CASE("text tape: what an Inspector saw, with times in ms") {
+    const Weights model;
+    Inspector inspector(model);
+    {
+        Tape tape;
+        const Tensor loss = sum(model.w * model.w);
+        const Tensor idle = model.w + 1.0;
+        tape.backward(loss);
+        inspector.finish();
+    }
+    const auto lines = lines_of(text_tape(inspector));
+    REQUIRE_EQ(lines.size(), 5);
+    CHECK(lines[0].starts_with("3 entries, 24 B kept for backward; "));
+    CHECK(lines[0].ends_with(" ms backward"));
+    CHECK_EQ(lines[1],
+             "#  op              module  inputs -> outputs             kept  forward  backward");
+    CHECK(lines[2].starts_with(
+        "0  mul                     leaf [3], leaf [3] -> [3]     24 B    0."));
+    CHECK(lines[3].starts_with(
+        "1  sum (axes=[0])          #0 [3] -> []                   0 B    0."));
+    CHECK(lines[4].starts_with(
+        "2  add                     leaf [3], constant [] -> [3]   0 B    0."));
+    CHECK(lines[4].ends_with("         -"));
+}
