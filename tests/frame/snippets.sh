@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles and runs every C++ program in README.md and docs/, and compares what it prints with the
-# block that follows it: what the documents show is what happens.
+# Compiles and runs every C++ program in README.md, README.zh.md and docs/, and compares what it
+# prints with the block that follows it: what the documents show is what happens.
 #
 # A block ```cpp that has a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared.
@@ -77,7 +77,7 @@ while IFS= read -r document; do
         fi
     done
     [[ $update == no ]] || rewrite "$document"
-done < <(find "$source/README.md" "$source/docs" -name '*.md' | sort)
+done < <(find "$source/README.md" "$source/README.zh.md" "$source/docs" -name '*.md' | sort)
 
 echo "$programs programs in the documents, $failures failed"
 [[ $programs -gt 0 && $failures -eq 0 ]]
