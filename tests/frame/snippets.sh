@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles and runs every C++ program in README.md, README.zh.md and docs/, and compares what it
-# prints with the block that follows it: what the documents show is what happens.
+# Compiles and runs every C++ program in README.md and docs/, and compares what it prints with the
+# block that follows it: what the documents show is what happens. Translations show the same
+# programs and outputs (translations.sh).
 #
 # A block ```cpp that has a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared.
@@ -68,7 +69,7 @@ while IFS= read -r document; do
         programs=$((programs + 1))
         name=${program%.cpp}
         if ! "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" \
-            "$program" -o "$name.exe" "$build/libtapestry.a" -lfmt || ! "$name.exe" >"$name.out"; then
+            "$program" -o "$name.exe" "$build/libtapestry.a" -lfmt || ! (cd "$work" && "$name.exe") >"$name.out"; then
             echo "FAILED: $document, program ${name##*.}"
             failures=$((failures + 1))
         elif [[ $update == no && -e $name.txt ]] && ! diff "$name.txt" "$name.out"; then
@@ -77,7 +78,7 @@ while IFS= read -r document; do
         fi
     done
     [[ $update == no ]] || rewrite "$document"
-done < <(find "$source/README.md" "$source/README.zh.md" "$source/docs" -name '*.md' | sort)
+done < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
 
 echo "$programs programs in the documents, $failures failed"
 [[ $programs -gt 0 && $failures -eq 0 ]]
