@@ -3,9 +3,11 @@
 #include <tapestry/examples/cli/bench_flops.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
+#include <tapestry/examples/cli/metrics_file.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/progress.h>
 #include <tapestry/examples/cli/tokens.h>
+#include <tapestry/examples/cli/train_report.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -17,10 +19,9 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -44,30 +45,8 @@ struct TrainSettings {
     std::uint64_t seed = 1337;
     int threads = num_threads();
     bool show_samples = false;
-};
-
-// One JSON object per line, flushed as it is written: what happened is on disk when the power
-// fails.
-class MetricsFile {
-public:
-    explicit MetricsFile(const fs::path& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-        require<IoError>(file_ != nullptr, "{}: cannot be written: {}", path.string(),
-                         std::strerror(errno));
-    }
-    ~MetricsFile() { std::fclose(file_); }
-    MetricsFile(const MetricsFile&) = delete;
-    MetricsFile& operator=(const MetricsFile&) = delete;
-
-    void write(const nlohmann::ordered_json& json) {
-        const std::string line = json.dump() + "\n";
-        const bool written = std::fputs(line.c_str(), file_) >= 0 && std::fflush(file_) == 0;
-        require<IoError>(written, "{}: cannot be written: {}", path_.string(),
-                         std::strerror(errno));
-    }
-
-private:
-    fs::path path_;
-    std::FILE* file_;
+    bool no_report = false;
+    TrainingRecipe recipe;  ///< the command line, for the report
 };
 
 // The same seed for weights, batches, evaluation and samples would tie them together: each has a
@@ -107,30 +86,85 @@ public:
     }
 
     int run() {
+        try {
+            const std::int64_t done = train_model();
+            return finish(done);
+        } catch (const DivergedError& error) {
+            if (page_) page_->end(TrainingState::diverged, error.what());
+            throw;
+        } catch (const std::exception& error) {
+            if (page_) page_->end(TrainingState::failed, error.what());
+            throw;
+        }
+    }
+
+private:
+    std::int64_t train_model() {
         announce();
         AdamW optimizer(decay_groups(*model_, s_.weight_decay),
                         {.lr = s_.schedule.rate, .beta1 = 0.9, .beta2 = s_.beta2});
         s_.schedule.steps = s_.loop.steps;
         s_.loop.schedule = warmup_cosine_schedule(s_.schedule);
         step_floor_ = step_flops(s_.model, s_.batch * s_.loop.accumulate) / measure_flops();
-        Progress progress(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate,
+        progress_.emplace(s_.loop.steps, s_.batch * s_.model.context * s_.loop.accumulate,
                           step_floor_);
+        if (!s_.no_report) make_page();
         catch_interrupts();
-        const TrainCallbacks callbacks{
-            .loss =
-                [this] {
-                    const Batch b =
-                        data_.random_batch(Split::train, s_.batch, s_.model.context, batches_);
-                    return model_->loss(b.inputs, b.targets);
-                },
-            .evaluate = [this] { return evaluate_now(); },
-            .report = [&](const StepMetrics& m) { return report(m, progress); }};
-        const std::int64_t done = train(optimizer, s_.loop, callbacks);
-        progress.finish();
-        return finish(done);
+        TrainCallbacks callbacks{.loss =
+                                     [this] {
+                                         const Batch b = data_.random_batch(
+                                             Split::train, s_.batch, s_.model.context, batches_);
+                                         return model_->loss(b.inputs, b.targets);
+                                     },
+                                 .evaluate = [this] { return evaluate_now(); },
+                                 .report = [this](const StepMetrics& m) { return report(m); }};
+        if (page_) {
+            callbacks.before_update = [this](std::int64_t step) {
+                if (s_.loop.evaluates_after(step)) {
+                    page_->before_evaluated_update(step == s_.loop.steps);
+                }
+            };
+        }
+        return train(optimizer, s_.loop, callbacks);
     }
 
-private:
+    void make_page() {
+        page_.emplace(
+            fs::path(s_.out) / "report.html", *model_,
+            TrainReport::Hooks{
+                .recipe = [this] { return recipe(); },
+                // As many tokens as are written with the cache.
+                .sample =
+                    [this] { return sample_text(std::min<std::int64_t>(120, s_.model.context)); },
+                .warn =
+                    [this](const std::string& message) {
+                        progress_->finish();
+                        fmt::print(stderr, "tapestry: the report: {}\n", message);
+                    }});
+    }
+
+    TrainingRecipe recipe() const {
+        TrainingRecipe r = s_.recipe;
+        r.title = "Training on " + s_.text;
+        r.subtitle = fmt::format(
+            "GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} "
+            "threads",
+            model_->settings(), model_->parameter_count(), data_.ids(Split::train).size(),
+            unit_of(*tokenizer_), data_.ids(Split::validation).size(), num_threads());
+        r.expected = expected_losses(data_, *tokenizer_);
+        r.steps = s_.loop.steps;
+        r.tokens_per_step = s_.batch * s_.model.context * s_.loop.accumulate;
+        r.step_floor = step_floor_;
+        r.clip = s_.loop.clip;
+        // A model to go on from brings its own.
+        set_option(r, "--layers", std::to_string(s_.model.layers));
+        set_option(r, "--heads", std::to_string(s_.model.heads));
+        set_option(r, "--dim", std::to_string(s_.model.dim));
+        set_option(r, "--context", std::to_string(s_.model.context));
+        set_option(r, "--dropout", fmt::format("{}", s_.model.dropout));
+        return r;
+    }
+
     void choose_config() {
         if (!start_.model) {
             s_.model.vocab = tokenizer_->vocab_size();
@@ -161,7 +195,7 @@ private:
                    model_->parameter_count(), num_threads());
         if (s_.show_samples) {
             fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
-                       evaluate_now(), sample_text());
+                       evaluate_now(), sample_text(300));
         }
         std::fflush(stdout);
     }
@@ -172,20 +206,21 @@ private:
                         {.batches = s_.eval_batches, .batch = s_.batch}, generator);
     }
 
-    bool report(const StepMetrics& m, Progress& progress) {
-        progress.show(m);
+    bool report(const StepMetrics& m) {
+        progress_->show(m);
         step_seconds_ += m.step_seconds;
         nlohmann::ordered_json json{{"step", m.step},
                                     {"loss", m.loss},
                                     {"lr", m.lr},
                                     {"grad_norm", m.grad_norm},
-                                    {"tokens_per_s", progress.tokens_per_second()},
+                                    {"tokens_per_s", progress_->tokens_per_second()},
                                     {"seconds", m.seconds}};
         if (m.val_loss) {
             json["val_loss"] = *m.val_loss;
             save(m);
         }
-        metrics_->write(json);
+        metrics_->write(json.dump());
+        if (page_) page_->add(m);
         last_ = m;
         if (m.val_loss) last_val_loss_ = *m.val_loss;
         return !interrupted();
@@ -205,6 +240,7 @@ private:
     }
 
     int finish(std::int64_t done) {
+        progress_->finish();
         save(last_);
         const double tokens = static_cast<double>(done * s_.batch * s_.model.context) *
                               static_cast<double>(s_.loop.accumulate);
@@ -217,9 +253,13 @@ private:
                                    {"share", share},
                                    {"interrupted", interrupted()}};
         if (last_val_loss_) end["val_loss"] = *last_val_loss_;
-        metrics_->write(end);
+        if (page_) {
+            page_->end(interrupted() ? TrainingState::interrupted : TrainingState::finished);
+            end["report_seconds"] = page_->seconds();
+        }
+        metrics_->write(end.dump());
         if (s_.show_samples && !interrupted()) {
-            fmt::print("\nafter training: it writes\n{}\n\n", sample_text());
+            fmt::print("\nafter training: it writes\n{}\n\n", sample_text(300));
         }
         const std::string val =
             last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
@@ -228,15 +268,16 @@ private:
         fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", done,
                    clock_text(last_.seconds), speed, last_.loss, val);
         fmt::print("saved in {}\n", s_.out);
+        if (page_) fmt::print("{}", page_->summary());
         return interrupted() ? kInterrupted : kSuccess;
     }
 
-    std::string sample_text() {
+    std::string sample_text(std::int64_t tokens) {
         model_->eval();
         Generator generator = generator_for(s_.seed, Stream::samples);
         const auto prompt = data_.ids(Split::all).subspan(0, 1);
         const auto ids =
-            sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = 300}, generator);
+            sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens}, generator);
         model_->train();
         std::string text;
         DrawnText drawn(*tokenizer_);
@@ -257,6 +298,8 @@ private:
     bool saved_ = false;
     double step_floor_ = 0;    // seconds that the arithmetic of a step takes at least
     double step_seconds_ = 0;  // of all steps, evaluations excluded
+    std::optional<Progress> progress_;
+    std::optional<TrainReport> page_;
     StepMetrics last_;
     std::optional<double> last_val_loss_;
 };
@@ -316,8 +359,11 @@ void add_train(CLI::App& app, Run& run) {
     add_threads(command, settings->threads);
     command.add_flag("--show-samples", settings->show_samples,
                      "Print what the model writes before and after");
+    command.add_flag("--no-report", settings->no_report,
+                     "Do not write report.html, the page that shows the training");
     const CLI::Option* dropout = command.get_option("--dropout");
-    command.callback([settings, dropout, &run] {
+    command.callback([settings, dropout, &command, &run] {
+        settings->recipe = recipe_of(command);
         settings->dropout_given = dropout->count() > 0;
         run = [settings] {
             set_num_threads(settings->threads);
