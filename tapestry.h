@@ -44,6 +44,7 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
 #include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/inspect/report.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -67,6 +68,7 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/train/counting.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/transformer/decoder.h>

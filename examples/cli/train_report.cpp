@@ -13,7 +13,7 @@ namespace tapestry::cli {
 namespace {
 
 constexpr double kShare = 0.01;    // of the training's time
-constexpr double kLeastGap = 2.0;  // seconds between pages
+constexpr double kLeastGap = 4.0;  // seconds between pages
 
 double now_since_1970() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -82,8 +82,8 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
     if (losses.bigram) {
         expected.push_back(
             {"counting pairs", *losses.bigram,
-             fmt::format("Knows how often each {} follows the one before it. Only a model that "
-                         "looks further back can do better.",
+             fmt::format("Knows how often each {} follows the one before it. To do better, a "
+                         "model has to look further back.",
                          unit)});
     }
     return expected;

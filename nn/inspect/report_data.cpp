@@ -20,13 +20,13 @@ const char* name_of(TrainingState state) {
 }
 
 // Columns. As long as every point is one step, which it is and not how they spread says it all.
-Json to_json(const Curve& curve) {
+Json to_json(const TrainingCurve& curve) {
     const auto points = curve.points();
-    const bool single =
-        std::all_of(points.begin(), points.end(), [](const CurvePoint& p) { return p.count == 1; });
+    const bool single = std::all_of(points.begin(), points.end(),
+                                    [](const TrainingPoint& p) { return p.count == 1; });
     Json last = Json::array(), mean = Json::array();
     Json first = Json::array(), low = Json::array(), high = Json::array();
-    for (const CurvePoint& p : points) {
+    for (const TrainingPoint& p : points) {
         last.push_back(p.last);
         mean.push_back(number(p.mean));
         if (single) continue;

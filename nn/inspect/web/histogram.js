@@ -19,7 +19,8 @@ const acrossPowers = (power, { first, last }) =>
 
 export function powersAxis(powers) {
   const labels = [];
-  for (let power = Math.ceil(powers.first / 10) * 10; power <= powers.last; power += 10) {
+  const every = powers.last - powers.first > 24 ? 20 : 10; // so that labels stay apart
+  for (let power = Math.ceil(powers.first / every) * every; power <= powers.last; power += every) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
       'text-anchor': x < 14 ? 'start' : x > HISTOGRAM.width - 14 ? 'end' : 'middle' },

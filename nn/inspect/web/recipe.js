@@ -17,7 +17,7 @@ export function recipeTab(panel, data) {
       'validation text. The perplexity e^loss is the number of tokens among which a guess would do ' +
       'as well.'),
     table('expected', ['', 'loss', 'perplexity', 'what that is'], losses),
-    h('h3', {}, 'Every option'), table('options', ['', '', ''], h('tbody', {}, ...rows)),
+    h('h3', {}, 'Every option'), table('options', ['option', 'value', 'meaning'], h('tbody', {}, ...rows)),
     h('h3', {}, 'What this report costs'), cost);
   const renew = (newer) => {
     const { val } = newer.curves;

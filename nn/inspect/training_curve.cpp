@@ -1,5 +1,5 @@
 #include <tapestry/core/error.h>
-#include <tapestry/nn/inspect/curve.h>
+#include <tapestry/nn/inspect/training_curve.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace tapestry {
 namespace {
 
-void merge(CurvePoint& into, const CurvePoint& next) {
+void merge(TrainingPoint& into, const TrainingPoint& next) {
     const auto count = static_cast<double>(into.count + next.count);
     into.mean += (next.mean - into.mean) * (static_cast<double>(next.count) / count);
     into.last = next.last;
@@ -18,20 +18,20 @@ void merge(CurvePoint& into, const CurvePoint& next) {
 
 }  // namespace
 
-Curve::Curve(std::size_t most) : most_(most) {
-    require(most >= 2 && most % 2 == 0, "Curve: {} points; an even number is needed", most);
+TrainingCurve::TrainingCurve(std::size_t most) : most_(most) {
+    require(most >= 2 && most % 2 == 0, "TrainingCurve: {} points; an even number is needed", most);
 }
 
-void Curve::add(std::int64_t step, double value) {
+void TrainingCurve::add(std::int64_t step, double value) {
     if (!std::isfinite(value)) return;
-    const CurvePoint point{
+    const TrainingPoint point{
         .first = step, .last = step, .count = 1, .mean = value, .low = value, .high = value};
     if (!points_.empty() && points_.back().count < width_) return merge(points_.back(), point);
     if (points_.size() == most_) halve();
     points_.push_back(point);
 }
 
-void Curve::halve() {
+void TrainingCurve::halve() {
     for (std::size_t i = 0; i < most_ / 2; ++i) {
         points_[i] = points_[2 * i];
         merge(points_[i], points_[2 * i + 1]);
