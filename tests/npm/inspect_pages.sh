@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: the pages of nn/inspect in Debian's chromium, steered by npm's playwright-core, which is
-# installed under the build tree and goes nowhere else. Tried are the pages as built and, once more,
-# with the script that a build without npm would have. Skipped, with a message, where there is no
-# chromium, no npm or no network.
+# A ctest: the pages of nn/inspect, reports among them, in Debian's chromium, steered by npm's
+# playwright-core, which is installed under the build tree and goes nowhere else. Tried are the pages
+# as built and, once more, with the script that a build without npm would have. Skipped, with a
+# message, where there is no chromium, no npm or no network.
 #
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -24,5 +24,7 @@ if [[ ! -d $directory/node_modules/playwright-core ]]; then
         skip "npm could not install $package: $(tail -n 1 "$directory/install.log")"
 fi
 "$build/tests/inspect_pages" "$directory/pages"
-NODE_PATH=$directory/node_modules node "$source/tests/npm/inspect_pages.js" "$chromium" \
-    "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
+for script in inspect_pages report_pages; do
+    NODE_PATH=$directory/node_modules node "$source/tests/npm/$script.js" "$chromium" \
+        "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
+done

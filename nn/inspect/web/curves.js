@@ -36,8 +36,9 @@ function spreadText(curve, i, text) {
   return `${text(curve.mean[i])} (${text(curve.low[i])} to ${text(curve.high[i])})`;
 }
 
+// With points where there are few of them.
 const lineOf = (curve, colour, points) => ({ steps: curve.last, values: curve.mean,
-  low: curve.low, high: curve.high, colour, points });
+  low: curve.low, high: curve.high, colour, points: points && curve.last.length <= 60 });
 
 // Tokens per second: the tokens of a step by its seconds. The slowest step is the lowest speed.
 function speedOf({ curves, recipe }) {
@@ -46,7 +47,8 @@ function speedOf({ curves, recipe }) {
   return { first, last, mean: speed(mean), low: speed(high), high: speed(low) };
 }
 
-const four = (x) => number(x, 4);
+// 2.000 as 2.001, for the numbers of a curve stand one after the other.
+const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
 
 // ---- what each chart shows ----------------------------------------------------------------------
 

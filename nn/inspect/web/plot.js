@@ -6,7 +6,7 @@ import { libraries } from './libraries.js';
 const LEFT = 56;
 const BOTTOM = 26;
 const TOP = 8;
-const RIGHT = 10;
+const RIGHT = 24; // half of the last label
 
 // Draws into `element`, which is emptied:
 // { width, height, x: [from, to], y: [from, to], format, lines } where a line is
