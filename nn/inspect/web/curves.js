@@ -1,7 +1,7 @@
 // The curves tab: loss, learning rate, norm of the gradient and speed over the steps. All charts
 // show the same steps and are pointed at together.
 import { h, number, percent } from './dom.js';
-import { linesChart } from './lines_chart.js';
+import { LinesChart } from './lines_chart.js';
 
 const inRange = (curve, [from, to]) => curve.mean.filter((value, i) => value !== null &&
   curve.last[i] >= from && curve.last[i] <= to);
@@ -47,7 +47,7 @@ function speedOf({ curves, recipe }) {
   return { first, last, mean: speed(mean), low: speed(high), high: speed(low) };
 }
 
-// 2.000 as 2.001, for the numbers of a curve stand one after the other.
+// 2 as 2.000: the numbers of a curve stand one after the other.
 const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
 
 // ---- what each chart shows ----------------------------------------------------------------------
@@ -59,7 +59,7 @@ function lossOf({ curves, recipe }, range, step) {
   const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
   if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);
   return { lines: [lineOf(loss, 'activation'), lineOf(val, 'gradient', true)],
-    levels: recipe.expected.map(({ name, loss: at, meaning }) => ({ at, meaning,
+    levels: recipe.expected.map(({ name, loss: at }) => ({ at,
       text: `${name}: ${four(at)}` })),
     y: axisOf([...inRange(loss, range), ...inRange(val, range)]), format: axisText,
     text: texts.join('; ') };
@@ -76,8 +76,7 @@ function normOf({ curves, recipe }, range, step) {
   const i = indexAt(curves.norm, step);
   const clipped = recipe.clip > 0 && (curves.norm.high ?? curves.norm.mean)[i] > recipe.clip;
   return { lines: [lineOf(curves.norm, 'activation')],
-    levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}`,
-      meaning: 'A longer gradient is shortened to this before the update' }] : [],
+    levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}` }] : [],
     y: axisOf(inRange(curves.norm, range), 0), format: axisText,
     text: `${stepsText(curves.norm, i)}: ${spreadText(curves.norm, i, four)}` +
       `${clipped ? ', clipped' : ''}` };
@@ -105,59 +104,64 @@ const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No 
 
 // ---- the tab ------------------------------------------------------------------------------------
 
+// What all charts share: which steps are shown, and which is pointed at. steps(): the first and the
+// last that there are.
+class StepsView {
+  constructor(steps, draw, mark) {
+    const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
+      'data-control': name, onchange: draw });
+    Object.assign(this, { steps, draw, mark, pointed: null });
+    this.from = field('First step shown', 'from');
+    this.to = field('Last step shown', 'to');
+    this.element = h('div', { class: 'row' }, h('label', {}, 'Steps ', this.from),
+      h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
+        'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'));
+  }
+
+  range() {
+    const [first, last] = this.steps();
+    const { from: { value: from }, to: { value: to } } = this;
+    const low = from === '' ? first : Math.min(Math.max(Number(from), first), last - 1);
+    const high = to === '' ? last : Math.min(Number(to), last);
+    return [low, Math.max(high, low + 1)];
+  }
+
+  point(step) {
+    this.pointed = step;
+    this.mark();
+  }
+
+  zoom(from, to) {
+    this.from.value = from ?? '';
+    this.to.value = to ?? '';
+    this.draw();
+  }
+}
+
 // Fills `panel`; returns a function that takes newer data.
 export function curvesTab(panel, data) {
-  const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
-    'data-control': name, onchange: () => all.draw() });
-  const from = field('First step shown', 'from');
-  const to = field('Last step shown', 'to');
-  const ends = () => {
-    const { last } = data.curves.loss;
-    return [1, Math.max(2, last[last.length - 1] ?? 2)];
-  };
-  const view = {
-    pointed: null,
-    range() {
-      const [first, last] = ends();
-      const low = from.value === '' ? first : Math.min(Math.max(Number(from.value), first), last - 1);
-      const high = to.value === '' ? last : Math.min(Number(to.value), last);
-      return [low, Math.max(high, low + 1)];
-    },
-    point(step) {
-      view.pointed = step;
-      all.mark();
-    },
-    zoom(low, high) {
-      from.value = low ?? '';
-      to.value = high ?? '';
-      all.draw();
-    },
-  };
-  const chart = (name, title, height, describe) =>
-    linesChart(name, title, height, (step) => (data.curves.loss.last.length === 0 ? NOTHING
-      : describe(data, view.range(), step)), view);
-  const loss = chart('loss', 'Loss', 320, lossOf);
-  const others = [chart('lr', 'Learning rate', 170, rateOf),
-    chart('norm', 'Norm of the gradient', 170, normOf)];
-  if (data.recipe.tokens > 0) others.push(chart('speed', 'Speed', 170, rapidityOf));
-  const each = [loss, ...others];
-  const all = {
-    draw: () => each.forEach(({ draw }) => draw()),
-    mark: () => each.forEach(({ mark }) => mark()),
-  };
+  const charts = [];
+  const draw = () => charts.forEach((each) => each.draw());
+  const view = new StepsView(() => [1, Math.max(2, data.curves.loss.last.slice(-1)[0] ?? 2)], draw,
+    () => charts.forEach((each) => each.mark()));
+  const add = (name, title, height, describe) => charts.push(new LinesChart(name, title, height,
+    (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step)),
+    view));
+  add('loss', 'Loss', 320, lossOf);
+  add('lr', 'Learning rate', 170, rateOf);
+  add('norm', 'Norm of the gradient', 170, normOf);
+  if (data.recipe.tokens > 0) add('speed', 'Speed', 170, rapidityOf);
+  const [loss, ...others] = charts.map(({ element }) => element);
   panel.append(
     h('div', { class: 'row spread' },
       h('p', { class: 'quiet legend' }, h('span', { class: 'key activation' }), 'training  ',
         h('span', { class: 'key gradient' }), 'validation. Where a point stands for several ' +
         'steps, the line is their mean and the band reaches from the least to the greatest. ' +
-        'Drag over a chart to see these steps alone, double-click to see all.'),
-      h('div', { class: 'row' }, h('label', {}, 'Steps ', from), h('label', {}, 'to ', to),
-        h('button', { class: 'step-button', 'data-control': 'all-steps',
-          onclick: () => view.zoom(null, null) }, 'All'))),
-    loss.element, h('div', { class: 'three' }, ...others.map(({ element }) => element)));
-  panel.addEventListener('shown', all.draw);
+        'Drag over a chart to see these steps alone, double-click to see all.'), view.element),
+    loss, h('div', { class: 'three' }, ...others));
+  panel.addEventListener('shown', draw);
   return (newer) => {
     data = newer;
-    all.draw();
+    draw();
   };
 }

@@ -6,10 +6,12 @@
 const EVERY = 2000; // milliseconds
 const PATIENCE = 10000; // for a frame that does not answer: the file may be gone for a moment
 
-// In such a frame: the data are handed over, and true comes back.
+// In such a frame: the data are handed over, and true comes back. Files of a disk have no origin that
+// could be named; a server's page answers no other's.
 export function answersPage() {
   if (window.parent === window || !location.search.startsWith('?follow=')) return false;
-  window.parent.postMessage(document.getElementById('data').textContent, '*');
+  window.parent.postMessage(document.getElementById('data').textContent,
+    location.protocol === 'file:' ? '*' : location.origin);
   return true;
 }
 

@@ -19,7 +19,8 @@ const acrossPowers = (power, { first, last }) =>
 
 export function powersAxis(powers) {
   const labels = [];
-  const every = powers.last - powers.first > 24 ? 20 : 10; // so that labels stay apart
+  const range = powers.last - powers.first;
+  const every = range > 24 ? 20 : range > 12 ? 10 : 5; // so that labels stay apart
   for (let power = Math.ceil(powers.first / every) * every; power <= powers.last; power += every) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
