@@ -32,8 +32,9 @@ const stepsText = (curve, i) => {
 };
 
 function spreadText(curve, i, text) {
-  if (!curve.low || curve.low[i] === curve.high[i]) return text(curve.mean[i]);
-  return `${text(curve.mean[i])} (${text(curve.low[i])} to ${text(curve.high[i])})`;
+  const mean = text(curve.mean[i]);
+  const [low, high] = curve.low ? [text(curve.low[i]), text(curve.high[i])] : [mean, mean];
+  return low === high ? mean : `${mean} (${low} to ${high})`;
 }
 
 // With points where there are few of them.

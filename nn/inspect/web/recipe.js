@@ -1,5 +1,5 @@
 // The recipe tab: how to do this training again, and which loss to expect of it.
-import { h, number, percent, secondsText } from './dom.js';
+import { h, number, secondsText } from './dom.js';
 
 // Fills `panel`; returns a function that takes newer data.
 export function recipeTab(panel, data) {
@@ -38,5 +38,5 @@ export function recipeTab(panel, data) {
 // Of the training's time: "0.4%"
 export function costShare({ status }) {
   return status.seconds > 0 ? `${(100 * status.cost / status.seconds).toFixed(1)}%`
-    : percent(0);
+    : '0%';
 }

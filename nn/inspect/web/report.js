@@ -48,8 +48,9 @@ function standingText({ status, recipe, curves }) {
   const losses = [];
   if (curves.loss.mean.length > 0) losses.push(` Loss ${number(last(curves.loss))}`);
   if (curves.val.mean.length > 0) losses.push(`validation ${number(last(curves.val))}`);
-  return texts[state] + (losses.length > 0 ? `${losses.join(', ')}.` : '') +
-    ` The report took ${costShare({ status })} of the time.`;
+  const cost = state === 'running' && seconds < 5 ? '' // the first page's share says nothing yet
+    : ` The report took ${costShare({ status })} of the time.`;
+  return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}${cost}`;
 }
 
 // The header's part that changes; returns a function that takes newer data.
