@@ -109,15 +109,22 @@ TEST_CASE("cli train: with the report and without, the same bits") {
 }
 
 TEST_CASE("cli train: a report that cannot be written is said once, and nothing else happens") {
-    const ReportPlace place;
-    fs::create_directories(place / "m" / "report.html");
-    const Outcome outcome = place.run(tiny_training({"--steps", "20", "--eval-every", "5"}));
-    CHECK_EQ(outcome.code, 0);
-    const auto lines = lines_of(outcome.err);
-    REQUIRE_EQ(lines.size(), 1);
-    CHECK(lines[0].starts_with("tapestry: the report: cannot write "));
-    CHECK_EQ(outcome.out.find("report in"), std::string::npos);
-    CHECK(samples(place, "m"));
+    const Arguments training = tiny_training({"--steps", "20", "--eval-every", "5"});
+    const auto check_said = [](const Place& place, const Outcome& outcome, const char* reason) {
+        CHECK_EQ(outcome.code, 0);
+        const auto lines = lines_of(outcome.err);
+        REQUIRE_EQ(lines.size(), 1);
+        CHECK(lines[0].starts_with("tapestry: the report: cannot write "));
+        CHECK(lines[0].ends_with(reason));
+        CHECK_EQ(outcome.out.find("report in"), std::string::npos);
+        CHECK(samples(place, "m"));
+    };
+    const ReportPlace directory;
+    fs::create_directories(directory / "m" / "report.html");
+    check_said(directory, directory.run(training), "it is a directory, not a file");
+    const ReportPlace limited;  // the model is smaller than a page
+    check_said(limited, limited.run(training, {.file_size_limit = 40000}), "File too large");
+    CHECK_FALSE(fs::exists(limited / "m" / "report.html"));
 }
 
 TEST_CASE("cli train: the report is renewed while the training runs, and says how it ended") {
