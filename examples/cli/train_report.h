@@ -24,8 +24,8 @@ void set_option(TrainingRecipe& recipe, const std::string& name, const std::stri
 std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
 
 /// Keeps a TrainingReport and its file. The page is written after the first step; then at
-/// evaluations, and every four seconds at the most, as long as all that the report takes (looking at
-/// parameters, samples, pages) stays within 1% of the training's time; and at the end, with what
+/// evaluations, and every four seconds at the most, as long as all that the report takes (looking
+/// at parameters, samples, pages) stays within 1% of the training's time; and at the end, with what
 /// the last evaluation brought, whatever it takes. What the report cannot do never ends a training.
 class TrainReport {
 public:
