@@ -44,6 +44,7 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
 #include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/inspect/report.h>
 #include <tapestry/nn/inspect/text_map.h>
 #include <tapestry/nn/inspect/text_plot.h>
 #include <tapestry/nn/inspect/text_tape.h>
@@ -71,6 +72,7 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/train/counting.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/transformer/decoder.h>

@@ -1,5 +1,5 @@
-# The script and style of the pages that nn/inspect writes, as a C++ source. With npm at hand they
-# are bundled by esbuild with the libraries that nn/inspect/web/package.json names, which are
+# The scripts and styles of the pages that nn/inspect writes, as a C++ source: one pair for `tapestry
+# inspect`, one for the report of `tapestry train`. With npm at hand they are bundled by esbuild with the libraries that nn/inspect/web/package.json names, which are
 # installed under the build tree; without npm, or without a network, our own sources are joined as
 # they are and draw their charts themselves. TAPESTRY_NPM=OFF asks for the latter.
 #
@@ -34,20 +34,30 @@ endif()
 
 # ---- as a script --------------------------------------------------------------------------------
 
-# In the order in which they need one another.
-set(modules dom data heads libraries attention_lines attention_map attention_chain attention
-            graph tape_graph walk tape chart memory non_finite units gradients main)
+# What each page is joined of, in the order in which the modules need one another.
+set(page_modules dom data heads libraries attention_lines attention_map attention_chain attention
+                 graph tape_graph walk tape chart memory non_finite units gradients tabs main)
+set(page_styles page)
+set(report_modules dom data libraries plot lines_chart curves samples histogram flow recipe follow
+                   tabs report)
+set(report_styles page report)
 
 # Our modules as one, without import and export: their top-level names are all different.
-function(join_modules file)
+function(join_page page)
   set(joined "'use strict';\n(() => {\n")
-  foreach(module IN LISTS modules)
+  foreach(module IN LISTS ${page}_modules)
     file(READ ${WEB}/${module}.js text)
     string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
     string(APPEND joined "${text}")
   endforeach()
-  file(WRITE ${file} "${joined}})();\n")
+  file(WRITE ${OUT}/plain/${page}.js "${joined}})();\n")
+  set(joined "")
+  foreach(style IN LISTS ${page}_styles)
+    file(READ ${WEB}/${style}.css text)
+    string(APPEND joined "${text}")
+  endforeach()
+  file(WRITE ${OUT}/plain/${page}.css "${joined}")
 endfunction()
 
 # npm's libraries and esbuild in OUT, once per lock file; empty `failed` if all went well.
@@ -73,8 +83,8 @@ function(bundle failed)
   endif()
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env NODE_PATH=${OUT}/node_modules
-            ${OUT}/node_modules/.bin/esbuild ${WEB}/main_npm.js ${WEB}/page_npm.css --bundle
-            --minify --charset=ascii --format=iife --legal-comments=inline --log-level=warning
+            ${OUT}/node_modules/.bin/esbuild ${WEB}/page_npm.js ${WEB}/page_npm.css
+            ${WEB}/report_npm.js ${WEB}/report_npm.css --bundle --minify --charset=ascii --format=iife --legal-comments=inline --log-level=warning
             --outdir=${OUT}/bundle
     WORKING_DIRECTORY ${OUT} RESULT_VARIABLE result ERROR_VARIABLE said TIMEOUT 60)
   if(NOT result EQUAL 0)
@@ -113,41 +123,48 @@ function(literal text variable)
   set(${variable} "${pieces}" PARENT_SCOPE)
 endfunction()
 
+# The C++ text of a PageAssets.
+function(assets_of page variable)
+  file(READ ${from}/${page}${suffix}.js script)
+  file(READ ${from}/${page}${suffix}.css style)
+  string(FIND "${script}" "</script" end_of_script)
+  string(FIND "${style}" "</style" end_of_style)
+  if(NOT end_of_script EQUAL -1 OR NOT end_of_style EQUAL -1)
+    message(FATAL_ERROR "The script or style of ${page} would end its element early")
+  endif()
+  policy_hash("${script}" script_hash)
+  policy_hash("${style}" style_hash)
+  literal("${script}" script)
+  literal("${style}" style)
+  set(${variable} "{\n    .script =${script},\n    .style =${style},
+    .script_hash = \"${script_hash}\",\n    .style_hash = \"${style_hash}\"}" PARENT_SCOPE)
+endfunction()
+
 file(MAKE_DIRECTORY ${OUT}/plain)
-join_modules(${OUT}/plain/page.js)
-file(COPY_FILE ${WEB}/page.css ${OUT}/plain/page.css)
+join_page(page)
+join_page(report)
 set(failed "npm is not installed, or not asked for")
 if(NPM)
   bundle(failed)
 endif()
 if(failed)
   message("The pages' script: ${failed}; built without uplot and dagre")
-  set(script ${OUT}/plain/page.js)
-  set(style ${OUT}/plain/page.css)
+  set(from ${OUT}/plain)
+  set(suffix "")
 else()
-  set(script ${OUT}/bundle/main_npm.js)
-  set(style ${OUT}/bundle/page_npm.css)
+  set(from ${OUT}/bundle)
+  set(suffix _npm)
 endif()
-file(READ ${script} script)
-file(READ ${style} style)
-string(FIND "${script}" "</script" end_of_script)
-string(FIND "${style}" "</style" end_of_style)
-if(NOT end_of_script EQUAL -1 OR NOT end_of_style EQUAL -1)
-  message(FATAL_ERROR "The pages' script or style would end its element early")
-endif()
-policy_hash("${script}" script_hash)
-policy_hash("${style}" style_hash)
-literal("${script}" script)
-literal("${style}" style)
+assets_of(page page)
+assets_of(report report)
 file(WRITE ${OUT}/page_assets.cpp "// Made by cmake/web.cmake from nn/inspect/web.
 #include <tapestry/nn/inspect/page_assets.h>
 
 namespace tapestry::page_assets {
 
-const std::string_view kScript =${script};
-const std::string_view kStyle =${style};
-const std::string_view kScriptHash = \"${script_hash}\";
-const std::string_view kStyleHash = \"${style_hash}\";
+const PageAssets kInspect = ${page};
+
+const PageAssets kReport = ${report};
 
 }  // namespace tapestry::page_assets
 ")

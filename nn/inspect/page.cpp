@@ -1,44 +1,11 @@
-// The file around the data.
+#include <tapestry/nn/inspect/html.h>
 #include <tapestry/nn/inspect/page.h>
 #include <tapestry/nn/inspect/page_assets.h>
 
 namespace tapestry {
-namespace {
-
-// Inside <script> only "<" can end it or open a comment, and in JSON it stands in strings alone.
-std::string inside_script(const std::string& json) {
-    std::string text;
-    text.reserve(json.size());
-    for (const char c : json) {
-        if (c == '<') {
-            text += "\\u003c";
-        } else {
-            text += c;
-        }
-    }
-    return text;
-}
-
-}  // namespace
 
 std::string to_html(const Inspector& inspector, const PageOptions& options) {
-    using namespace page_assets;
-    std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-    page += fmt::format(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-        "'{}'; style-src '{}'; base-uri 'none'; form-action 'none'\">\n",
-        kScriptHash, kStyleHash);
-    page +=
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Tapestry</title>\n";
-    page += fmt::format("<style>{}</style>\n</head>\n<body>\n", kStyle);
-    page +=
-        "<main id=\"page\"><noscript>This page draws itself with a script, which is switched "
-        "off.</noscript></main>\n<script type=\"application/json\" id=\"data\">";
-    page += inside_script(to_json(inspector, options));
-    page += "</script>\n";
-    page += fmt::format("<script>{}</script>\n</body>\n</html>\n", kScript);
-    return page;
+    return html_page(page_assets::kInspect, to_json(inspector, options));
 }
 
 }  // namespace tapestry

@@ -1,15 +1,22 @@
-// The page's script and style. Defined in a source that the build makes from web/
+// The pages' scripts and styles. Defined in a source that the build makes from web/
 // (cmake/web.cmake), with npm's libraries where npm is at hand and without them elsewhere.
 #pragma once
 
 #include <string_view>
 
-namespace tapestry::page_assets {
+namespace tapestry {
 
-extern const std::string_view kScript;
-extern const std::string_view kStyle;
-/// "sha256-...", as a content security policy names a script: what may run, and nothing else.
-extern const std::string_view kScriptHash;
-extern const std::string_view kStyleHash;
+struct PageAssets {
+    std::string_view script;
+    std::string_view style;
+    /// "sha256-...", as a content security policy names a script: what may run, and nothing else.
+    std::string_view script_hash;
+    std::string_view style_hash;
+};
 
-}  // namespace tapestry::page_assets
+namespace page_assets {
+extern const PageAssets kInspect;  ///< tapestry inspect's
+extern const PageAssets kReport;   ///< tapestry train's
+}  // namespace page_assets
+
+}  // namespace tapestry

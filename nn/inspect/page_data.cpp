@@ -1,20 +1,18 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
 #include <tapestry/nn/inspect/encoding.h>
+#include <tapestry/nn/inspect/html.h>
 #include <tapestry/nn/inspect/page.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <cstdlib>
 
 namespace tapestry {
 namespace {
 
 using Json = nlohmann::json;
 
-Json number(double x) {
-    return std::isfinite(x) ? Json(std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr)) : Json();
-}
+Json number(double x) { return std::isfinite(x) ? Json(six_digits(x)) : Json(); }
 
 Json sizes(const Shape& shape) {
     return Json(std::vector<std::int64_t>(shape.begin(), shape.end()));

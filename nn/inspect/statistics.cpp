@@ -2,8 +2,9 @@
 #include <tapestry/nn/inspect/statistics.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <map>
+#include <cstdint>
 
 namespace tapestry {
 namespace {
@@ -50,19 +51,22 @@ ValueStatistics statistics_of(const Tensor& x) {
     return s;
 }
 
+// A training report looks at every parameter in the time of a step, so the power of two is read
+// from the bits: the exponent of a double stands above its 52 bits of mantissa.
 Log2Histogram log2_histogram(const Tensor& x) {
-    std::map<int, std::int64_t> bins;
+    constexpr int kLowest = -1074, kHighest = 1023;
+    std::vector<std::int64_t> bins(kHighest - kLowest + 1);
     each(x, [&bins](double value) {
-        if (value != 0 && std::isfinite(value)) ++bins[std::ilogb(value)];
+        const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7FFU);
+        if (exponent == 0x7FF || value == 0) return;
+        const int power = exponent > 0 ? exponent - 1023 : std::ilogb(value);  // subnormals
+        ++bins[static_cast<std::size_t>(power - kLowest)];
     });
-    Log2Histogram histogram;
-    if (bins.empty()) return histogram;
-    histogram.first = bins.begin()->first;
-    for (int e = histogram.first; e <= bins.rbegin()->first; ++e) {
-        const auto found = bins.find(e);
-        histogram.counts.push_back(found == bins.end() ? 0 : found->second);
-    }
-    return histogram;
+    const auto filled = [](std::int64_t count) { return count > 0; };
+    const auto first = std::find_if(bins.begin(), bins.end(), filled);
+    const auto end = std::find_if(bins.rbegin(), bins.rend(), filled).base();
+    if (first == bins.end()) return {};
+    return {.first = kLowest + static_cast<int>(first - bins.begin()), .counts = {first, end}};
 }
 
 }  // namespace tapestry

@@ -53,14 +53,20 @@ std::int64_t take_steps(Optimizer& optimizer, const TrainOptions& options,
                                "train: step {}: the loss is {} and the gradient's norm {}; a lower "
                                "learning rate or stronger clipping may help",
                                step + 1, metrics.loss, metrics.grad_norm);
+        double before_update = 0;
+        if (callbacks.before_update) {
+            const auto callback_start = Clock::now();
+            callbacks.before_update(step + 1);
+            before_update = seconds_since(callback_start);
+        }
         const bool clipped = options.clip > 0 && metrics.grad_norm > options.clip;
         optimizer.set_lr(metrics.lr);
         optimizer.step(clipped ? options.clip / metrics.grad_norm : 1);
-        metrics.step_seconds = seconds_since(step_start);
+        metrics.step_seconds = seconds_since(step_start) - before_update;
 
-        const bool last = step + 1 == options.steps;
-        const bool due = options.eval_every > 0 && ((step + 1) % options.eval_every == 0 || last);
-        if (due && callbacks.evaluate) metrics.val_loss = callbacks.evaluate();
+        if (options.evaluates_after(step + 1) && callbacks.evaluate) {
+            metrics.val_loss = callbacks.evaluate();
+        }
         metrics.seconds = seconds_since(start);
         if (callbacks.report && !callbacks.report(metrics)) return step + 1;
     }

@@ -18,7 +18,7 @@ struct StepMetrics {
     double lr = 0;
     double grad_norm = 0;     ///< before clipping
     double seconds = 0;       ///< since the loop began, evaluations included
-    double step_seconds = 0;  ///< of this step, evaluation excluded
+    double step_seconds = 0;  ///< of this step, evaluation and other callbacks excluded
 };
 
 struct TrainOptions {
@@ -27,6 +27,11 @@ struct TrainOptions {
     double clip = 1;              ///< largest global norm of the gradient; 0 for none
     Schedule schedule = constant_schedule(1e-3);
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
+
+    /// Is there an evaluation after this step, the first being 1?
+    bool evaluates_after(std::int64_t step) const {
+        return eval_every > 0 && (step % eval_every == 0 || step == steps);
+    }
 };
 
 struct TrainCallbacks {
@@ -34,7 +39,11 @@ struct TrainCallbacks {
     std::function<Tensor()> loss;
     /// The loss on held-out data; called without a tape. May be empty.
     std::function<double()> evaluate;
-    /// Called after each step; returning false ends the training. May be empty.
+    /// Called with the number of the step when its gradients are in place, before clipping and
+    /// before the update; the step's seconds go without it. May be empty.
+    std::function<void(std::int64_t)> before_update = {};
+    /// Called after each step, with its gradients still in place; returning false ends the
+    /// training. May be empty.
     std::function<bool(const StepMetrics&)> report;
 };
 

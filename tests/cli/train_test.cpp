@@ -33,7 +33,7 @@ struct TrainingPlace : Place {
 
 }  // namespace
 
-TEST_CASE("cli train: four files, and a line of metrics for every step") {
+TEST_CASE("cli train: five files, and a line of metrics for every step") {
     const TrainingPlace place;
     const Outcome outcome =
         place.run(tiny_training({"--steps", "25", "--eval-every", "10", "--lr", "1e-2"}));
@@ -44,7 +44,7 @@ TEST_CASE("cli train: four files, and a line of metrics for every step") {
     }
     std::sort(names.begin(), names.end());
     CHECK_EQ(names, std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
-                                             "tokenizer.json"});
+                                             "report.html", "tokenizer.json"});
 
     const std::vector<Json> rows = place.metrics();
     REQUIRE_EQ(rows.size(), 26);

@@ -5,31 +5,15 @@
 //
 // PLAIN holds page.js and page.css of a build without npm: the pages are tried with these, too.
 const assert = require('node:assert');
-const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
+const { watch, withPlain } = require('./browser.js');
 const tabs = require('./inspect_tabs.js');
 
 const [,, program, pages, plain, screenshots] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
-
-// The page with the other script and style, named to its content security policy.
-function withPlain(file) {
-  const script = fs.readFileSync(path.join(plain, 'page.js'), 'utf8');
-  const style = fs.readFileSync(path.join(plain, 'page.css'), 'utf8');
-  const hash = (text) => `sha256-${crypto.createHash('sha256').update(text).digest('base64')}`;
-  const page = fs.readFileSync(file, 'utf8');
-  const start = page.lastIndexOf('<script>') + '<script>'.length;
-  const replaced = page.slice(0, start) + script + page.slice(page.lastIndexOf('</script>'));
-  const to = file.replace('.html', '_plain.html');
-  fs.writeFileSync(to, replaced
-    .replace(/<style>[^]*?<\/style>/, () => `<style>${style}</style>`)
-    .replace(/script-src '[^']*'; style-src '[^']*'/,
-      `script-src '${hash(script)}'; style-src '${hash(style)}'`));
-  return to;
-}
 
 // Milliseconds that it takes; once more if a busy machine may be to blame.
 async function openPage(page, file) {
@@ -45,16 +29,7 @@ async function openPage(page, file) {
 async function checkPage(browser, file, width, scheme) {
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
   page.setDefaultTimeout(120000); // machines that are shared stand still now and then
-  const wrong = [];
-  page.on('console', (message) => wrong.push(`console: ${message.text()}`));
-  page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`));
-  page.on('request', (request) => {
-    if (request.url() !== `file://${file}`) wrong.push(`request: ${request.url()}`);
-  });
-  page.on('dialog', (dialog) => {
-    wrong.push(`dialog: ${dialog.message()}`);
-    dialog.dismiss();
-  });
+  const wrong = watch(page, (url) => url === `file://${file}`);
   const opened = await openPage(page, file);
   const model = path.basename(file, '.html').replace('_plain', '');
   const weights = fs.readFileSync(path.join(pages, `${model}.txt`), 'utf8').trim().split('\n')
@@ -96,7 +71,7 @@ async function checkTabKeys(page) {
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   for (const model of MODELS) {
     const file = path.join(pages, `${model}.html`);
-    for (const each of [file, withPlain(file)]) {
+    for (const each of [file, withPlain(file, path.join(plain, 'page'))]) {
       for (const [width, scheme] of [[1280, 'light'], [390, 'dark']]) {
         const opened = await checkPage(browser, each, width, scheme);
         console.log(`${path.basename(each)} at ${width}: ${fs.statSync(each).size} bytes, ` +

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A ctest: the pages of nn/inspect in Debian's chromium, steered by npm's playwright-core, which is
-# installed under the build tree and goes nowhere else. Tried are the pages as built and, once more,
-# with the script that a build without npm would have. Skipped, with a message, where there is no
-# chromium, no npm or no network.
+# A ctest: the pages of nn/inspect, reports among them, in Debian's chromium, steered by npm's
+# playwright-core, which is installed under the build tree and goes nowhere else. Tried are the pages
+# as built and, once more, with the script that a build without npm would have. Skipped, with a
+# message, where there is no chromium, no npm or no network.
 #
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -14,5 +14,7 @@ directory=$build/npm_pages
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1
 "$build/tests/inspect_pages" "$directory/pages"
-NODE_PATH=$directory/node_modules node "$source/tests/npm/inspect_pages.js" "$chromium" \
-    "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
+for script in inspect_pages report_pages; do
+    NODE_PATH=$directory/node_modules node "$source/tests/npm/$script.js" "$chromium" \
+        "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
+done

@@ -1,5 +1,5 @@
 // Writes pages of every kind of model, small and untrained, into a folder, and beside each
-// NAME.html what the Inspector saw as NAME.json, for the browser test to compare with (tests/npm).
+// NAME.html what the Inspector saw as NAME.txt, for the browser test to compare with (tests/npm).
 // Their weights are random and large, so that heads look at something.
 //
 //     inspect_pages DIRECTORY
@@ -10,6 +10,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/ops/ceiling.h>
+#include <tapestry/tests/pages/report.h>
 
 #include <fmt/core.h>
 
@@ -189,5 +190,6 @@ int main(int argc, char** argv) {
     write_transformer(directory / "encoder_decoder");
     write_masked(directory / "masked");
     write_vision(directory / "vision");
+    write_reports(directory);
     return 0;
 }

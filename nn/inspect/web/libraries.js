@@ -1,4 +1,4 @@
-// What npm's bundle brings (main_npm.js) and a build without npm does not: each user has a way of
-// its own to go without.
+// What npm's bundles bring (page_npm.js, report_npm.js) and a build without npm does not: each user
+// has a way of its own to go without.
 
 export const libraries = { uPlot: null, dagre: null };

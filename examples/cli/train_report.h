@@ -1,0 +1,76 @@
+// report.html of `tapestry train`: when it is written, how little it may cost, and what the command
+// line adds to it. Read next: nn/inspect/report.h, the page itself.
+#pragma once
+
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/inspect/report.h>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <filesystem>
+
+namespace tapestry::cli {
+
+/// Every option of the command that has a value, and the command line with those that were given.
+TrainingRecipe recipe_of(const CLI::App& command);
+
+/// Replaces the value of an option, where something else than the command line decided it.
+void set_option(TrainingRecipe& recipe, const std::string& name, const std::string& value);
+
+/// What needs no model: guessing, counting tokens, counting pairs of them. Measured on the
+/// validation part.
+std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
+
+/// Keeps a TrainingReport and its file. The page is written after the first step; then at
+/// evaluations, and every four seconds at the most, as long as all that the report takes (looking
+/// at parameters, samples, pages) stays within 1% of the training's time; and at the end, with what
+/// the last evaluation brought, whatever it takes. What the report cannot do never ends a training.
+class TrainReport {
+public:
+    struct Hooks {
+        std::function<TrainingRecipe()> recipe;        ///< its time counts as the report's
+        std::function<std::string()> sample;           ///< what the model writes now
+        std::function<void(const std::string&)> warn;  ///< called once, if something goes wrong
+    };
+
+    /// The model is that of the hooks, and lives as long as this.
+    TrainReport(std::filesystem::path path, const Module& model, Hooks hooks);
+
+    /// Gradients are in place, the update is not; an evaluation will follow it. `last`: no other.
+    void before_evaluated_update(bool last);
+    void add(const StepMetrics& metrics);
+    void end(TrainingState state, const std::string& message = {});
+
+    /// That all this has taken so far.
+    double seconds() const { return spent_; }
+    /// A line, "report in m/report.html; it took 0.4% of the time"; empty if it could not be
+    /// written.
+    std::string summary() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    template <class F>
+    double timed(const F& f);
+    bool affords(double seconds) const;
+    void evaluate(const StepMetrics& metrics);
+    void write(TrainingState state, const std::string& message = {});
+
+    std::filesystem::path path_;
+    Hooks hooks_;
+    GradientFlow flow_;
+    TrainingReport report_{TrainingRecipe{}};
+    double started_;                                          // since 1970
+    double spent_ = 0;                                        // seconds
+    double elapsed_ = 0;                                      // of the training, when last told
+    double last_written_ = 0;                                 // then
+    double flow_cost_ = 0, sample_cost_ = 0, page_cost_ = 0;  // of the latest
+    bool last_evaluation_ = false;
+    bool watches_update_ = false;
+    bool warned_ = false;
+    bool is_written_ = false;
+};
+
+}  // namespace tapestry::cli

@@ -1,0 +1,168 @@
+// The curves tab: loss, learning rate, norm of the gradient and speed over the steps. All charts
+// show the same steps and are pointed at together.
+import { h, number, percent } from './dom.js';
+import { LinesChart } from './lines_chart.js';
+
+const inRange = (curve, [from, to]) => curve.mean.filter((value, i) => value !== null &&
+  curve.last[i] >= from && curve.last[i] <= to);
+
+// The axis from `least`, or the smallest value, to the largest.
+function axisOf(values, least) {
+  if (values.length === 0) return [0, 1];
+  const low = least ?? Math.min(...values);
+  const high = Math.max(...values);
+  const margin = 0.05 * (high - low) || 0.05 * Math.abs(high) || 1;
+  return [least ?? low - margin, high + margin];
+}
+
+// Its place in the curve of the point that step belongs to, or of the one nearest to it.
+function indexAt(curve, step) {
+  if (curve.last.length === 0) return -1;
+  if (step === null) return curve.last.length - 1;
+  const next = curve.last.findIndex((last) => last >= step);
+  if (next < 0) return curve.last.length - 1;
+  const first = curve.first ? curve.first[next] : curve.last[next];
+  if (next === 0 || step >= first) return next;
+  return step - curve.last[next - 1] < first - step ? next - 1 : next;
+}
+
+const stepsText = (curve, i) => {
+  const first = curve.first ? curve.first[i] : curve.last[i];
+  return first === curve.last[i] ? `step ${first}` : `steps ${first} to ${curve.last[i]}`;
+};
+
+function spreadText(curve, i, text) {
+  const mean = text(curve.mean[i]);
+  const [low, high] = curve.low ? [text(curve.low[i]), text(curve.high[i])] : [mean, mean];
+  return low === high ? mean : `${mean} (${low} to ${high})`;
+}
+
+// With points where there are few of them.
+const lineOf = (curve, colour, points) => ({ steps: curve.last, values: curve.mean,
+  low: curve.low, high: curve.high, colour, points: points && curve.last.length <= 60 });
+
+// Tokens per second: the tokens of a step by its seconds. The slowest step is the lowest speed.
+function speedOf({ curves, recipe }) {
+  const speed = (all) => all && all.map((seconds) => recipe.tokens / seconds);
+  const { first, last, mean, low, high } = curves.seconds;
+  return { first, last, mean: speed(mean), low: speed(high), high: speed(low) };
+}
+
+// 2 as 2.000: the numbers of a curve stand one after the other.
+const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
+
+// ---- what each chart shows ----------------------------------------------------------------------
+
+function lossOf({ curves, recipe }, range, step) {
+  const { loss, val } = curves;
+  const i = indexAt(loss, step);
+  const j = indexAt(val, step);
+  const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
+  if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);
+  return { lines: [lineOf(loss, 'activation'), lineOf(val, 'gradient', true)],
+    levels: recipe.expected.map(({ name, loss: at }) => ({ at,
+      text: `${name}: ${four(at)}` })),
+    y: axisOf([...inRange(loss, range), ...inRange(val, range)]), format: axisText,
+    text: texts.join('; ') };
+}
+
+function rateOf({ curves }, range, step) {
+  const i = indexAt(curves.lr, step);
+  return { lines: [{ ...lineOf(curves.lr, 'activation'), low: undefined }], levels: [],
+    y: axisOf(inRange(curves.lr, range), 0), format: axisText,
+    text: `${stepsText(curves.lr, i)}: ${spreadText(curves.lr, i, four)}` };
+}
+
+function normOf({ curves, recipe }, range, step) {
+  const i = indexAt(curves.norm, step);
+  const clipped = recipe.clip > 0 && (curves.norm.high ?? curves.norm.mean)[i] > recipe.clip;
+  return { lines: [lineOf(curves.norm, 'activation')],
+    levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}` }] : [],
+    y: axisOf(inRange(curves.norm, range), 0), format: axisText,
+    text: `${stepsText(curves.norm, i)}: ${spreadText(curves.norm, i, four)}` +
+      `${clipped ? ', clipped' : ''}` };
+}
+
+function rapidityOf(data, range, step) {
+  const speed = speedOf(data);
+  const i = indexAt(speed, step);
+  const { floor } = data.recipe;
+  const share = floor > 0 ? `, ${percent(floor / data.curves.seconds.mean[i])} of the ceiling` : '';
+  return { lines: [lineOf(speed, 'activation')], levels: [], y: axisOf(inRange(speed, range), 0),
+    format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
+      share };
+}
+
+const rounded = (x) => number(Number(x.toPrecision(4)));
+
+// 12000 -> 12k. Ticks are round, but 3 times 0.1 is not.
+function axisText(x) {
+  const short = (value) => String(Number(value.toPrecision(6))).replace('-', '\u2212');
+  return Math.abs(x) >= 1e4 ? `${short(x / 1000)}k` : short(x);
+}
+
+const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No step yet.' };
+
+// ---- the tab ------------------------------------------------------------------------------------
+
+// What all charts share: which steps are shown, and which is pointed at. steps(): the first and the
+// last that there are.
+class StepsView {
+  constructor(steps, draw, mark) {
+    const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
+      'data-control': name, onchange: draw });
+    Object.assign(this, { steps, draw, mark, pointed: null });
+    this.from = field('First step shown', 'from');
+    this.to = field('Last step shown', 'to');
+    this.element = h('div', { class: 'row' }, h('label', {}, 'Steps ', this.from),
+      h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
+        'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'));
+  }
+
+  range() {
+    const [first, last] = this.steps();
+    const { from: { value: from }, to: { value: to } } = this;
+    const low = from === '' ? first : Math.min(Math.max(Number(from), first), last - 1);
+    const high = to === '' ? last : Math.min(Number(to), last);
+    return [low, Math.max(high, low + 1)];
+  }
+
+  point(step) {
+    this.pointed = step;
+    this.mark();
+  }
+
+  zoom(from, to) {
+    this.from.value = from ?? '';
+    this.to.value = to ?? '';
+    this.draw();
+  }
+}
+
+// Fills `panel`; returns a function that takes newer data.
+export function curvesTab(panel, data) {
+  const charts = [];
+  const draw = () => charts.forEach((each) => each.draw());
+  const view = new StepsView(() => [1, Math.max(2, data.curves.loss.last.slice(-1)[0] ?? 2)], draw,
+    () => charts.forEach((each) => each.mark()));
+  const add = (name, title, height, describe) => charts.push(new LinesChart(name, title, height,
+    (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step)),
+    view));
+  add('loss', 'Loss', 320, lossOf);
+  add('lr', 'Learning rate', 170, rateOf);
+  add('norm', 'Norm of the gradient', 170, normOf);
+  if (data.recipe.tokens > 0) add('speed', 'Speed', 170, rapidityOf);
+  const [loss, ...others] = charts.map(({ element }) => element);
+  panel.append(
+    h('div', { class: 'row spread' },
+      h('p', { class: 'quiet legend' }, h('span', { class: 'key activation' }), 'training  ',
+        h('span', { class: 'key gradient' }), 'validation. Where a point stands for several ' +
+        'steps, the line is their mean and the band reaches from the least to the greatest. ' +
+        'Drag over a chart to see these steps alone, double-click to see all.'), view.element),
+    loss, h('div', { class: 'three' }, ...others));
+  panel.addEventListener('shown', draw);
+  return (newer) => {
+    data = newer;
+    draw();
+  };
+}

@@ -1,0 +1,129 @@
+// The gradient flow tab: what each step that was looked at did to every parameter. Read next:
+// nn/inspect/gradient_flow.h, where the numbers come from.
+import { h, number, percent, shapeText, svg } from './dom.js';
+import { powersAxis, powersHistogram, powersOf } from './histogram.js';
+
+const TREND = { width: 110, height: 30 };
+const FLOW_KINDS = ['values', 'gradients', 'updates'];
+
+// Fills `panel`; returns a function that takes newer data.
+export function flowTab(panel, data) {
+  const table = new FlowTable(panel);
+  panel.addEventListener('shown', () => table.draw());
+  table.renew(data);
+  return (newer) => table.renew(newer);
+}
+
+// The latest evaluation is shown, and the next one that arrives, until another is chosen.
+class FlowTable {
+  constructor(panel) {
+    this.rows = new Map(); // by the parameter's name: the row, and its cells that change
+    this.steps = []; // the evaluations at which parameters were looked at
+    this.chosen = null; // one of their steps; null: the latest
+    this.slider = h('input', { type: 'range', min: 0, max: 0, value: 0,
+      'data-control': 'evaluation', 'aria-label': 'Evaluation', oninput: () => this.choose() });
+    this.readout = h('span', { 'data-readout': 'evaluation', 'aria-live': 'polite' });
+    this.filter = h('input', { type: 'search', placeholder: 'name', 'data-control': 'parameters',
+      'aria-label': 'Show parameters whose name contains', oninput: () => {
+        for (const [name, { row }] of this.rows) row.hidden = !name.includes(this.filter.value);
+      } });
+    this.axes = FLOW_KINDS.map(() => h('span', {}));
+    this.legend = h('p', { class: 'quiet legend' });
+    this.body = h('tbody', {});
+    this.none = h('p', { class: 'quiet' }, 'Nothing yet: parameters are looked at when the model ' +
+      'is evaluated.');
+    this.all = h('div', {}, h('div', { class: 'row spread' }, h('div', { class: 'row' },
+      h('label', {}, 'Evaluation ', this.slider), this.readout), this.filter), this.legend,
+    h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },
+      h('table', { 'data-table': 'flow' }, this.head(), this.body)));
+    panel.append(this.none, this.all);
+  }
+
+  head() {
+    const word = (text, ...more) => h('th', { scope: 'col', class: 'word' }, text, ...more);
+    return h('thead', {}, h('tr', {}, word('parameter'), word('shape'),
+      ...['value rms', 'gradient rms', 'update / value', 'gradient zeros']
+        .map((name) => h('th', { scope: 'col' }, name)),
+      word('update / value over the evaluations'),
+      ...FLOW_KINDS.map((kind, i) => word(`sizes of ${kind}`, this.axes[i]))));
+  }
+
+  choose() {
+    const at = Number(this.slider.value);
+    this.chosen = at === this.steps.length - 1 ? null : this.steps[at].step;
+    this.draw();
+  }
+
+  renew({ evaluations, parameters }) {
+    this.steps = evaluations.filter(({ flow }) => flow.length > 0);
+    this.parameters = parameters;
+    for (const { name, shape } of parameters) {
+      if (this.rows.has(name)) continue;
+      const changing = Array.from({ length: 5 + FLOW_KINDS.length }, () => h('td', {}));
+      const row = h('tr', { 'data-parameter': name, hidden: !name.includes(this.filter.value) },
+        h('td', { class: 'word' }, name), h('td', { class: 'word quiet' }, shapeText(shape)),
+        ...changing);
+      this.rows.set(name, { row, changing });
+      this.body.append(row);
+    }
+    this.draw();
+  }
+
+  draw() {
+    const { steps } = this;
+    this.none.hidden = steps.length > 0;
+    this.all.hidden = steps.length === 0;
+    if (steps.length === 0) return;
+    const found = steps.findIndex(({ step }) => step === this.chosen);
+    const at = found < 0 ? steps.length - 1 : found;
+    this.slider.max = steps.length - 1;
+    this.slider.value = at;
+    this.readout.textContent = `step ${steps[at].step}`;
+    // One axis for all evaluations and kinds: histograms can be compared down, across, and in time.
+    const powers = powersOf(steps.flatMap(({ flow }) => flow.flatMap((each) =>
+      FLOW_KINDS.map((kind) => each[kind]))));
+    this.axes.forEach((axis) => axis.replaceChildren(powersAxis(powers)));
+    const sizes = logRange(steps.flatMap(({ flow }) => flow.map(({ ratio }) => ratio)));
+    this.legend.textContent = 'An update of some thousandth of the value is usual. rms: root of ' +
+      'the mean square. Histograms count elements by the power of two of their size, from ' +
+      `2^${powers.first} to 2^${powers.last + 1}; zeros are in none. The curves of update / value ` +
+      `are logarithmic, from ${number(sizes[0], 2)} to ${number(sizes[1], 2)}.`;
+    this.parameters.forEach((parameter, i) =>
+      fillRow(this.rows.get(parameter.name), parameter, i, { steps, at, powers, sizes }));
+  }
+}
+
+function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes }) {
+  const now = steps[at].flow[i];
+  const count = shape.reduce((a, b) => a * b, 1);
+  const nonzero = now.gradients.counts.reduce((a, b) => a + b, 0);
+  const contents = [number(now.value, 3), number(now.gradient, 3), number(now.ratio, 3),
+    percent((count - nonzero) / count),
+    trend(steps.map(({ flow }) => flow[i].ratio), at, sizes, `update / value of ${name}`),
+    ...FLOW_KINDS.map((kind) =>
+      powersHistogram(now[kind], kind, powers, `sizes of the ${kind} of ${name}`))];
+  changing.forEach((cell, j) => cell.replaceChildren(contents[j]));
+}
+
+// From the least to the greatest that a logarithm can show.
+function logRange(values) {
+  const shown = values.filter((value) => value > 0);
+  if (shown.length === 0) return [1e-4, 1e-2];
+  const [low, high] = [Math.min(...shown), Math.max(...shown)];
+  return low < high ? [low, high] : [low / 2, high * 2];
+}
+
+// The ratios as a curve; the evaluation that is looked at as a point. One that was 0 is left out.
+function trend(ratios, at, [low, high], label) {
+  const { width, height } = TREND;
+  const points = ratios.flatMap((ratio, i) => (ratio > 0 ? [{ i,
+    x: (4 + (width - 8) * (ratios.length > 1 ? i / (ratios.length - 1) : 0.5)).toFixed(1),
+    y: (height - 4 - (height - 8) * Math.log(ratio / low) / Math.log(high / low)).toFixed(1) }]
+    : []));
+  const now = points.find(({ i }) => i === at);
+  return svg('svg', { width, height, role: 'img', 'aria-label': label },
+    svg('line', { class: 'grid', x1: 0, x2: width, y1: height - 0.5, y2: height - 0.5 }),
+    points.length > 1 ? svg('path', { class: 'line activation',
+      d: `M${points.map(({ x, y }) => `${x} ${y}`).join('L')}` }) : null,
+    now ? svg('circle', { class: 'point activation', cx: now.x, cy: now.y, r: 3 }) : null);
+}

@@ -1,0 +1,129 @@
+// A chart of lines over steps that can be pointed at and zoomed into, by pointer or keyboard. Read
+// next: plot.js, which draws the lines; curves.js, whose charts these are.
+import { h, onTheme, perFrame } from './dom.js';
+import { plotLines } from './plot.js';
+
+// name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } is
+// what is to be seen when this step is pointed at. `view` is shared by all charts of a page:
+// { range(): [from, to], pointed, point(step or null), zoom(from, to) }.
+export class LinesChart {
+  constructor(name, title, height, describe, view) {
+    Object.assign(this, { height, describe, view, room: null, dragged: null });
+    this.plot = h('div', {});
+    this.overlay = h('div', { class: 'overlay' });
+    this.area = h('div', { class: 'chart lines-chart', 'data-chart': name, tabindex: '0',
+      role: 'application', 'aria-label': `${title}: arrow keys go from point to point`,
+      onpointerdown: (event) => this.grasp(event), onpointermove: (event) => this.follow(event),
+      onpointerup: () => this.release(), onpointercancel: () => this.drop(),
+      onpointerleave: () => this.dragged || view.point(null),
+      ondblclick: () => view.zoom(null, null), onkeydown: (event) => this.step(event) },
+    this.plot, this.overlay);
+    this.readout = h('p', { class: 'readout', 'data-readout': name, 'aria-live': 'polite' });
+    this.element = h('section', { class: 'curve-of' }, h('h3', {}, title), this.area, this.readout);
+    const draw = () => this.draw();
+    new ResizeObserver(perFrame(draw)).observe(this.area);
+    onTheme(draw);
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------
+
+  draw() {
+    const width = this.area.clientWidth;
+    if (width === 0) return;
+    const { lines, y, format } = this.describe(this.view.pointed);
+    this.room = plotLines(this.plot,
+      { width, height: this.height, x: this.view.range(), y, format, lines });
+    this.mark();
+  }
+
+  // What changes with the pointer alone.
+  mark() {
+    const { levels, y, text } = this.describe(this.view.pointed);
+    this.readout.textContent = text;
+    if (this.room === null) return;
+    const { top, left, width, height } = this.room;
+    const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map((level) => {
+      const line = h('div', { class: 'level' }, h('span', {}, level.text));
+      line.style.top = `${top + height * (y[1] - level.at) / (y[1] - y[0])}px`;
+      line.style.left = `${left}px`;
+      line.style.width = `${width}px`;
+      return line;
+    });
+    const [from, to] = this.view.range();
+    const { pointed } = this.view;
+    if (pointed !== null && pointed >= from && pointed <= to) {
+      shown.push(this.bar('pointed', this.across(pointed), 1));
+    }
+    if (this.dragged) {
+      const ends = this.dragged.map((step) => this.across(step)).sort((a, b) => a - b);
+      shown.push(this.bar('dragged', ends[0], ends[1] - ends[0]));
+    }
+    this.overlay.replaceChildren(...shown);
+  }
+
+  bar(kind, left, width) {
+    const bar = h('div', { class: kind });
+    Object.assign(bar.style, { left: `${left}px`, width: `${width}px`,
+      top: `${this.room.top}px`, height: `${this.room.height}px` });
+    return bar;
+  }
+
+  // ---- steps and pixels -------------------------------------------------------------------------
+
+  across(step) {
+    const [from, to] = this.view.range();
+    return this.room.left + this.room.width * (step - from) / (to - from);
+  }
+
+  stepAt(event) {
+    const [from, to] = this.view.range();
+    const pixels = event.clientX - this.area.getBoundingClientRect().left - this.room.left;
+    return from + Math.min(Math.max(pixels / this.room.width, 0), 1) * (to - from);
+  }
+
+  // ---- pointer and keyboard ---------------------------------------------------------------------
+
+  grasp(event) {
+    if (this.room === null || event.button !== 0) return;
+    this.dragged = [this.stepAt(event), this.stepAt(event)];
+    this.area.setPointerCapture(event.pointerId);
+  }
+
+  follow(event) {
+    if (this.room === null) return;
+    if (this.dragged) this.dragged[1] = this.stepAt(event);
+    this.view.point(this.stepAt(event));
+  }
+
+  release() {
+    if (!this.dragged) return;
+    const [from, to] = this.dragged.sort((a, b) => a - b);
+    const wide = this.across(to) - this.across(from) > 8; // less was a click
+    this.drop();
+    if (wide) this.view.zoom(Math.ceil(from), Math.floor(to));
+  }
+
+  drop() {
+    this.dragged = null;
+    this.mark();
+  }
+
+  // To the next point of the first line on this side of where we are.
+  step(event) {
+    const [from, to] = this.view.range();
+    const at = this.view.pointed ?? to;
+    const steps = (this.describe(null).lines[0]?.steps ?? [])
+      .filter((step) => step >= from && step <= to);
+    const next = {
+      ArrowLeft: () => steps.filter((step) => step < at).pop(),
+      ArrowRight: () => steps.find((step) => step > at),
+      Home: () => steps[0],
+      End: () => steps[steps.length - 1],
+      Escape: () => null,
+    }[event.key];
+    if (!next) return;
+    event.preventDefault();
+    const step = next();
+    if (step !== undefined) this.view.point(step);
+  }
+}

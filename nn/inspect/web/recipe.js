@@ -1,0 +1,42 @@
+// The recipe tab: how to do this training again, and which loss to expect of it.
+import { h, number, secondsText } from './dom.js';
+
+// Fills `panel`; returns a function that takes newer data.
+export function recipeTab(panel, data) {
+  const losses = h('tbody', {});
+  const cost = h('p', { 'data-readout': 'cost' });
+  const { command, options } = data.recipe;
+  const table = (name, heads, body) => h('div', { class: 'wide', tabindex: '0', role: 'region',
+    'aria-label': name }, h('table', { class: 'words', 'data-table': name }, h('thead', {},
+    h('tr', {}, ...heads.map((head) => h('th', { scope: 'col', class: 'word' }, head)))), body));
+  const rows = options.map(({ name, value, meaning }) => h('tr', { 'data-option': name },
+    h('th', { class: 'word', scope: 'row' }, name), h('td', { class: 'word value' }, value),
+    h('td', { class: 'word quiet' }, meaning)));
+  panel.append(h('h3', {}, 'The command'), h('pre', { 'data-view': 'command' }, command),
+    h('h3', {}, 'Losses to expect'), h('p', { class: 'quiet legend' }, 'In nats per token, on the ' +
+      'validation text. The perplexity e^loss is the number of tokens among which a guess would do ' +
+      'as well.'),
+    table('expected', ['', 'loss', 'perplexity', 'what that is'], losses),
+    h('h3', {}, 'Every option'), table('options', ['option', 'value', 'meaning'], h('tbody', {}, ...rows)),
+    h('h3', {}, 'What this report costs'), cost);
+  const renew = (newer) => {
+    const { val } = newer.curves;
+    const own = val.last.map((step, i) => ({ name: `this training, step ${step}`,
+      loss: val.mean[i], meaning: 'Its latest validation loss.' })).slice(-1);
+    losses.replaceChildren(...[...newer.recipe.expected, ...own].map(({ name, loss, meaning }) =>
+      h('tr', { 'data-loss': name }, h('th', { class: 'word', scope: 'row' }, name),
+        h('td', {}, number(loss)), h('td', {}, number(Math.exp(loss))),
+        h('td', { class: 'word quiet' }, meaning))));
+    const { cost: seconds, seconds: spent } = newer.status;
+    cost.textContent = `${secondsText(seconds)} of ${secondsText(spent)} (${costShare(newer)}), ` +
+      'before this page was written: looking at parameters, writing samples and pages.';
+  };
+  renew(data);
+  return renew;
+}
+
+// Of the training's time: "0.4%"
+export function costShare({ status }) {
+  return status.seconds > 0 ? `${(100 * status.cost / status.seconds).toFixed(1)}%`
+    : '0%';
+}

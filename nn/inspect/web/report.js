@@ -1,0 +1,106 @@
+// The page of `tapestry train`: how the training stands, and tabs. It follows the training as long
+// as that runs. Read next: follow.js, curves.js.
+import { curvesTab } from './curves.js';
+import { readData } from './data.js';
+import { h, number } from './dom.js';
+import { flowTab } from './flow.js';
+import { answersPage, follow } from './follow.js';
+import { costShare, recipeTab } from './recipe.js';
+import { samplesTab } from './samples.js';
+import { tabbed } from './tabs.js';
+
+const VIEWS = [
+  ['curves', 'Curves', curvesTab],
+  ['samples', 'Samples', samplesTab],
+  ['flow', 'Gradient flow', flowTab],
+  ['recipe', 'Recipe', recipeTab],
+];
+
+// 1:05, 2:03:00
+function clockText(seconds) {
+  const whole = Math.max(0, Math.round(seconds));
+  const two = (x) => String(x).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+// "12 seconds", "3 minutes"
+function agoText(seconds) {
+  for (const [unit, name] of [[86400, 'day'], [3600, 'hour'], [60, 'minute']]) {
+    const count = Math.floor(seconds / unit);
+    if (count >= 1) return `${count} ${name}${count > 1 ? 's' : ''}`;
+  }
+  return `${Math.round(seconds)} s`;
+}
+
+function standingText({ status, recipe, curves }) {
+  const { state, step, seconds, message } = status;
+  const of = `step ${step} of ${recipe.steps}`;
+  const left = step > 0 ? (recipe.steps - step) * seconds / step : 0;
+  const texts = {
+    running: `Running: ${of}, ${clockText(seconds)} so far, about ${clockText(left)} left.`,
+    finished: `Finished: ${step} steps in ${clockText(seconds)}.`,
+    interrupted: `Interrupted after ${of}, ${clockText(seconds)}.`,
+    diverged: `Diverged after ${of}: ${message}`,
+    failed: `Ended by an error after ${of}: ${message}`,
+  };
+  const last = ({ mean }) => mean[mean.length - 1];
+  const losses = [];
+  if (curves.loss.mean.length > 0) losses.push(` Loss ${number(last(curves.loss))}`);
+  if (curves.val.mean.length > 0) losses.push(`validation ${number(last(curves.val))}`);
+  const cost = state === 'running' && seconds < 5 ? '' // the first page's share says nothing yet
+    : ` The report took ${costShare({ status })} of the time.`;
+  return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}${cost}`;
+}
+
+// The header's part that changes; returns a function that takes newer data.
+function standing(element, data) {
+  const text = h('span', { 'data-readout': 'status', role: 'status' });
+  const age = h('span', { class: 'quiet', 'data-readout': 'age' });
+  const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
+  element.append(bar, h('p', {}, text, ' ', age));
+  const tick = () => {
+    const { state, written, seconds, step } = data.status;
+    const old = Math.max(0, Date.now() / 1000 - written);
+    const late = old > 60 + 5 * seconds / Math.max(1, step);
+    age.textContent = state !== 'running' ? '' : late
+      ? `Not renewed for ${agoText(old)}: it stands still, or was ended from outside.`
+      : `Renewed ${agoText(old)} ago.`;
+    age.className = state === 'running' && late ? 'warn' : 'quiet';
+    if (state !== 'running') clearInterval(timer);
+  };
+  const timer = setInterval(tick, 1000);
+  const renew = (newer) => {
+    data = newer;
+    const { state, step } = data.status;
+    element.dataset.state = state;
+    element.dataset.step = step;
+    bar.value = step / Math.max(1, data.recipe.steps);
+    text.textContent = standingText(data);
+    text.className = state === 'diverged' || state === 'failed' ? 'warn' : '';
+    tick();
+  };
+  renew(data);
+  return renew;
+}
+
+function showReport() {
+  if (answersPage()) return;
+  let data = readData();
+  document.title = `${data.title} \u2013 Tapestry`;
+  const renewals = [];
+  const state = h('div', { class: 'standing' });
+  const tabs = tabbed(VIEWS.map(([name, label, fill]) =>
+    [name, label, (panel) => renewals.push(fill(panel, data))]));
+  document.getElementById('page').replaceChildren(
+    h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), state),
+    ...tabs.elements);
+  renewals.push(standing(state, data));
+  tabs.open('curves');
+  follow(data, (newer) => {
+    data = newer;
+    renewals.forEach((renew) => renew(newer));
+  });
+}
+
+document.addEventListener('DOMContentLoaded', showReport);

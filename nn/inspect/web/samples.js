@@ -1,0 +1,37 @@
+// The samples tab: what the model wrote at the evaluations, from the first to the latest.
+import { h, number } from './dom.js';
+
+// Fills `panel`; returns a function that takes newer data. What stays is not touched, so that a
+// text keeps its selection while later ones arrive below it.
+export function samplesTab(panel, data) {
+  const shown = new Map(); // by step
+  const list = h('div', { 'data-view': 'samples' });
+  const none = h('p', { class: 'quiet' });
+  const renew = (newer) => {
+    const written = newer.evaluations.filter(({ sample }) => sample !== '');
+    const steps = new Set(written.map(({ step }) => step));
+    for (const [step, element] of shown) {
+      if (steps.has(step)) continue;
+      element.remove();
+      shown.delete(step);
+    }
+    for (const evaluation of written) {
+      if (shown.has(evaluation.step)) continue;
+      shown.set(evaluation.step, sampleOf(evaluation));
+      list.append(shown.get(evaluation.step)); // the latest is the last
+    }
+    none.hidden = written.length > 0;
+    none.textContent = newer.status.state === 'running' ? 'Nothing yet: samples are written at ' +
+      'evaluations.' : 'There are none: samples are written at evaluations.';
+  };
+  panel.append(h('p', { class: 'quiet legend' }, 'Every sample begins with the text\'s first ' +
+    'token and is drawn with the same random numbers: what differs is the model.'), none, list);
+  renew(data);
+  return renew;
+}
+
+function sampleOf({ step, val, sample }) {
+  const loss = val === null ? '' : `, validation loss ${number(val)}`;
+  return h('section', { class: 'sample', 'data-sample': step },
+    h('h3', {}, `After step ${step}${loss}`), h('pre', {}, sample));
+}

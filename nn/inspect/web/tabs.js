@@ -1,0 +1,45 @@
+// Tabs: a list to choose from, by mouse or keyboard, and the panel of the one that is open. Panels
+// are filled when they are first opened.
+import { h } from './dom.js';
+
+// tabs: [[name, label, fill(panel)]]. `shown`, called with the name, follows every opening.
+export function tabbed(tabs, shown = () => {}) {
+  const buttons = new Map();
+  const panels = new Map();
+  const filled = new Set();
+
+  function open(name) {
+    for (const [other, button] of buttons) {
+      button.setAttribute('aria-selected', String(other === name));
+      button.tabIndex = other === name ? 0 : -1;
+      panels.get(other).hidden = other !== name;
+    }
+    if (!filled.has(name)) {
+      filled.add(name);
+      tabs.find(([other]) => other === name)[2](panels.get(name));
+    }
+    shown(name);
+    panels.get(name).dispatchEvent(new Event('shown'));
+  }
+
+  function move(event) {
+    const names = tabs.map(([name]) => name);
+    const at = names.indexOf(event.currentTarget.dataset.tab);
+    const last = names.length - 1;
+    const to = { ArrowLeft: Math.max(at - 1, 0), ArrowRight: Math.min(at + 1, last), Home: 0,
+      End: last }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    open(names[to]);
+    buttons.get(names[to]).focus();
+  }
+
+  for (const [name, label] of tabs) {
+    buttons.set(name, h('button', { role: 'tab', id: `tab-${name}`, 'data-tab': name,
+      'aria-controls': `panel-${name}`, onclick: () => open(name), onkeydown: move }, label));
+    panels.set(name, h('section', { role: 'tabpanel', id: `panel-${name}`,
+      'aria-labelledby': `tab-${name}` }));
+  }
+  const list = h('div', { role: 'tablist', 'aria-label': 'Views' }, ...buttons.values());
+  return { elements: [list, ...panels.values()], open };
+}

@@ -1,0 +1,161 @@
+// report.html of `tapestry train`: written, renewed, right, and without influence on the training.
+#include <tapestry/tests/cli/command.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <csignal>
+
+using namespace tapestry::test;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ReportPlace : Place {
+    ReportPlace() { spill(*this / "t.txt", simple_text()); }
+
+    /// What the page holds.
+    Json report() const {
+        const std::string page = slurp(*this / "m" / "report.html");
+        const std::string begin = "id=\"data\">";
+        const std::size_t from = page.find(begin);
+        REQUIRE_NE(from, std::string::npos);
+        const std::size_t start = from + begin.size();
+        return Json::parse(page.substr(start, page.find("</script>", start) - start));
+    }
+    std::vector<Json> metrics() const {
+        std::vector<Json> rows;
+        for (const std::string& line : lines_of(slurp(*this / "m" / "metrics.jsonl"))) {
+            rows.push_back(Json::parse(line));
+        }
+        return rows;
+    }
+};
+
+// Rounded to six digits in the page.
+void check_close(const Json& shown, double exact) {
+    CHECK_EQ(shown.get<double>(), doctest::Approx(exact).epsilon(1e-5));
+}
+
+}  // namespace
+
+TEST_CASE("cli train: the report has the numbers of the metrics, samples, and the recipe") {
+    const ReportPlace place;
+    const Outcome outcome = place.run(
+        tiny_training({"--steps", "25", "--eval-every", "10", "--lr", "1e-2", "--clip", "0.5"}));
+    check_done(outcome);
+    CHECK_NE(outcome.out.find("report in m/report.html; it took "), std::string::npos);
+    const Json report = place.report();
+    const std::vector<Json> rows = place.metrics();
+    CHECK_EQ(report.at("title"), "Training on t.txt");
+    CHECK_EQ(report.at("status").at("state"), "finished");
+    CHECK_EQ(report.at("status").at("step"), 25);
+    CHECK_GT(report.at("status").at("cost").get<double>(), 0);
+    CHECK_GT(rows.back().at("report_seconds").get<double>(), 0);
+    const Json& curves = report.at("curves");
+    REQUIRE_EQ(curves.at("loss").at("mean").size(), 25);
+    for (std::size_t i = 0; i < 25; ++i) {
+        check_close(curves.at("loss").at("mean")[i], rows[i].at("loss"));
+        check_close(curves.at("lr").at("mean")[i], rows[i].at("lr"));
+        check_close(curves.at("norm").at("mean")[i], rows[i].at("grad_norm"));
+    }
+    CHECK_EQ(curves.at("val").at("last"), Json({10, 20, 25}));
+    check_close(curves.at("val").at("mean")[2], rows[24].at("val_loss"));
+    // The last evaluation is always looked at; the others as far as time allows.
+    const Json& last = report.at("evaluations").back();
+    CHECK_EQ(last.at("step"), 25);
+    CHECK_FALSE(last.at("sample").get<std::string>().empty());
+    REQUIRE_EQ(last.at("flow").size(), report.at("parameters").size());
+    for (const Json& flow : last.at("flow")) CHECK_GT(flow.at("update").get<double>(), 0);
+    const Json& recipe = report.at("recipe");
+    CHECK_NE(recipe.at("command").get<std::string>().find("--clip 0.5"), std::string::npos);
+    CHECK_EQ(recipe.at("clip"), 0.5);
+    std::map<std::string, std::string> options;
+    for (const Json& line : recipe.at("options")) options[line.at("name")] = line.at("value");
+    CHECK_EQ(options.at("--lr"), "1e-2");
+    CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
+    CHECK_EQ(options.at("--seed"), "1337");
+    REQUIRE_EQ(recipe.at("expected").size(), 3);
+    const Json config = Json::parse(slurp(place / "m" / "config.json"));
+    check_close(recipe.at("expected")[0].at("loss"), std::log(config.at("vocab").get<double>()));
+    CHECK_LT(recipe.at("expected")[1].at("loss"), recipe.at("expected")[0].at("loss"));
+    CHECK_LT(recipe.at("expected")[2].at("loss"), recipe.at("expected")[1].at("loss"));
+}
+
+TEST_CASE("cli train: with the report and without, the same bits") {
+    const ReportPlace place;
+    const Arguments training =
+        tiny_training({"--steps", "30", "--eval-every", "3", "--dropout", "0.1"});
+    const auto losses = [&] {
+        std::vector<double> all;
+        for (const Json& row : place.metrics()) {
+            all.push_back(row.at("loss"));
+            if (row.contains("val_loss")) all.push_back(row.at("val_loss"));
+        }
+        return all;
+    };
+    const Outcome without = place.run(training + Arguments{"--no-report"});
+    check_done(without);
+    CHECK_EQ(without.out.find("report"), std::string::npos);
+    CHECK_FALSE(fs::exists(place / "m" / "report.html"));
+    CHECK_FALSE(place.metrics().back().contains("report_seconds"));
+    const std::string weights = slurp(place / "m" / "model.safetensors");
+    const std::vector<double> before = losses();
+    check_done(place.run(training));
+    CHECK(fs::exists(place / "m" / "report.html"));
+    CHECK(weights == slurp(place / "m" / "model.safetensors"));
+    CHECK(before == losses());
+}
+
+TEST_CASE("cli train: a report that cannot be written is said once, and nothing else happens") {
+    const Arguments training = tiny_training({"--steps", "20", "--eval-every", "5"});
+    const auto check_said = [](const Place& place, const Outcome& outcome, const char* reason) {
+        CHECK_EQ(outcome.code, 0);
+        const auto lines = lines_of(outcome.err);
+        REQUIRE_EQ(lines.size(), 1);
+        CHECK(lines[0].starts_with("tapestry: the report: cannot write "));
+        CHECK(lines[0].ends_with(reason));
+        CHECK_EQ(outcome.out.find("report in"), std::string::npos);
+        CHECK(samples(place, "m"));
+    };
+    const ReportPlace directory;
+    fs::create_directories(directory / "m" / "report.html");
+    check_said(directory, directory.run(training), "it is a directory, not a file");
+    const ReportPlace limited;  // the model is smaller than a page
+    check_said(limited, limited.run(training, {.file_size_limit = 40000}), "File too large");
+    CHECK_FALSE(fs::exists(limited / "m" / "report.html"));
+}
+
+TEST_CASE("cli train: the report is renewed while the training runs, and says how it ended") {
+    const ReportPlace place;
+    Process process(tiny_training({"--steps", "100000000", "--eval-every", "200"}), place.path());
+    CHECK(wait_until([&] { return fs::exists(place / "m" / "report.html"); }));
+    const Json first = place.report();
+    CHECK_EQ(first.at("status").at("state"), "running");
+    // The next page comes when all that the report has done fits into 1% of the time: in a few
+    // seconds, or later where others keep the machine busy.
+    bool renewed = false;
+    for (int patience = 0; patience < 3 && !renewed; ++patience) {
+        renewed = wait_until(
+            [&] { return place.report().at("status").at("step") > first.at("status").at("step"); });
+    }
+    CHECK(renewed);
+    process.send(SIGINT);
+    CHECK_EQ(process.wait().code, 130);
+    const Json last = place.report();
+    CHECK_EQ(last.at("status").at("state"), "interrupted");
+    CHECK_EQ(last.at("status").at("started"), first.at("status").at("started"));
+    CHECK_EQ(last.at("status").at("step"), place.metrics().back().at("step"));
+}
+
+TEST_CASE("cli train: a training that diverges says so in its report") {
+    const ReportPlace place;
+    const Outcome outcome = place.run(
+        tiny_training({"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "0"}));
+    check_refused(outcome, "a lower learning rate", 1);
+    const Json status = place.report().at("status");
+    CHECK_EQ(status.at("state"), "diverged");
+    CHECK_NE(outcome.err.find(status.at("message").get<std::string>()), std::string::npos);
+    CHECK(place.report().at("evaluations").empty());
+}

@@ -1,0 +1,256 @@
+// The reports that tests/pages wrote, in a browser: every tab and control at two widths, numbers
+// against those they were made of (tests/pages/report.cpp), and following: the file is replaced while
+// the page is open. No error on the console, no request but for the page's own file.
+//
+//     node report_pages.js CHROMIUM PAGES PLAIN [SCREENSHOTS]
+const assert = require('node:assert');
+const fs = require('node:fs');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const { watch, withPlain } = require('./browser.js');
+
+const [,, program, pages, plain, screenshots] = process.argv;
+const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
+const near = (got, wanted, what) =>
+  assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
+
+async function until(page, f, argument) {
+  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
+    assert.ok(tries < 600, `never true: ${f}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+// A page at `width`, the requests for its own file, and what went wrong.
+async function opened(browser, file, width, scheme) {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+  page.setDefaultTimeout(120000);
+  const own = [];
+  const wrong = watch(page, (url) => {
+    own.push(url);
+    return url === `file://${file}` || url.replace(/\?follow=\d+$/, '') === `file://${file}`;
+  });
+  await page.goto(`file://${file}`);
+  return { page, own, wrong };
+}
+
+const openTab = (page, name) => page.click(`#tab-${name}`);
+const readout = (page, name) => page.textContent(`[data-readout=${name}]`);
+
+// The number of a readout that says "step N: ...", compared with f(N); N.
+async function checkReadout(page, name, pattern, f) {
+  const text = await readout(page, name);
+  const [, step, value] = pattern.exec(text) ?? assert.fail(`${name}: ${text}`);
+  near(Number(value.replace('\u2212', '-')), f(Number(step)), text);
+  return Number(step);
+}
+
+const checkLoss = (page) =>
+  checkReadout(page, 'loss', /^step (\d+): loss ([\d.]+)/, lossAt);
+
+async function checkCurves(page) {
+  assert.equal(await checkLoss(page), 300);
+  assert.match(await readout(page, 'loss'), /; validation 2\.503 after step 300$/);
+  await checkReadout(page, 'lr', /^step (\d+): (\S+)$/, (step) => 1e-6 * step);
+  await checkReadout(page, 'norm', /^step (\d+): ([\d.]+), clipped$/, (step) => 2 - step / 2000);
+  assert.equal(await readout(page, 'speed'), 'step 300: 7680 tokens/s, 50% of the ceiling');
+  const levels = await page.$$eval('[data-chart=loss] .level', (all) =>
+    all.map((each) => each.textContent));
+  assert.deepEqual(levels, ['counting characters: 3.300', 'counting pairs: 2.400']);
+  const chart = page.locator('[data-chart=loss]');
+  const drawn = await chart.locator(':is(canvas, svg)').first().boundingBox();
+  assert.ok(drawn.width > 200 && drawn.height > 200);
+  // By pointer: all charts show the step that one is pointed at.
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 100);
+  const pointed = await checkLoss(page);
+  assert.ok(pointed > 90 && pointed < 220, `step ${pointed} in the middle`);
+  assert.match(await readout(page, 'norm'), new RegExp(`^step ${pointed}:`));
+  assert.equal(await page.locator('.pointed').count(), 4);
+  // By keyboard.
+  await page.mouse.move(2, 2);
+  assert.equal(await checkLoss(page), 300);
+  await chart.focus();
+  await page.keyboard.press('Home');
+  assert.equal(await checkLoss(page), 1);
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await checkLoss(page), 2);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('.pointed').count(), 0);
+  await checkZoom(page, chart);
+}
+
+async function checkZoom(page, chart) {
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 120, { steps: 4 });
+  assert.equal(await page.locator('[data-chart=loss] .dragged').count(), 1);
+  await page.mouse.up();
+  const [from, to] = [Number(await page.inputValue('[data-control=from]')),
+    Number(await page.inputValue('[data-control=to]'))];
+  assert.ok(from > 50 && from < to && to < 250, `${from} to ${to}`);
+  await page.mouse.move(2, 2);
+  assert.equal(await checkLoss(page), 300);
+  await chart.focus();
+  await page.keyboard.press('Home');
+  assert.equal(await checkLoss(page), from);
+  await page.keyboard.press('Escape');
+  await page.click('[data-control=all-steps]');
+  assert.equal(await page.inputValue('[data-control=from]'), '');
+}
+
+async function checkSamples(page) {
+  const samples = await page.$$eval('[data-sample]', (all) => all.map((each) =>
+    [each.dataset.sample, each.querySelector('h3').textContent, each.querySelector('pre').textContent]));
+  assert.equal(samples.length, 3);
+  assert.deepEqual(samples[1], ['200', 'After step 200, validation loss 2.505',
+    '\u732b\u5750\u5728\u57ab\u5b50\u4e0a </script> 200\n\n  the cat sat']);
+}
+
+async function checkFlow(page) {
+  const row = page.locator('[data-parameter="blocks.0.norm.weight"]');
+  const cells = async () => (await row.locator('td').allTextContents()).slice(0, 6);
+  assert.deepEqual(await cells(),
+    ['blocks.0.norm.weight', '[4, 8]', '0.500', '0.00200', '6.7e\u22124', '50%']);
+  const bars = await row.evaluate((element) => ['values', 'gradients', 'updates'].map((kind) =>
+    [...element.querySelectorAll(`rect.${kind}`)].map((bar) => Number(bar.getAttribute('height')))));
+  assert.deepEqual(bars.map((heights) => heights.length), [5, 3, 3]);
+  near(bars[0][1] / bars[0][2], 6 / 16, 'the second bar of the values');
+  await page.focus('[data-control=evaluation]');
+  await page.keyboard.press('Home');
+  assert.equal(await readout(page, 'evaluation'), 'step 100');
+  assert.equal((await cells())[4], '0.00200');
+  const trend = await row.locator('path.line').getAttribute('d');
+  const heights = trend.slice(1).split('L').map((point) => Number(point.split(' ')[1]));
+  assert.ok(heights.length === 3 && heights[0] < heights[1] && heights[1] < heights[2], trend);
+  await page.fill('[data-control=parameters]', 'norm');
+  assert.equal(await page.locator('[data-parameter]:visible').count(), 1);
+  await page.fill('[data-control=parameters]', '');
+  await page.focus('[data-control=evaluation]');
+  await page.keyboard.press('End');
+}
+
+async function checkRecipe(page) {
+  assert.equal(await page.textContent('[data-view=command]'),
+    "tapestry train --text '\u732b</script>.txt' --out m");
+  assert.equal(await page.textContent('[data-option="--seed"] .value'), '1337');
+  const losses = await page.$$eval('[data-loss]', (all) => all.map((row) =>
+    [row.dataset.loss, ...[...row.querySelectorAll('td')].slice(0, 2).map((td) => td.textContent)]));
+  assert.deepEqual(losses, [['guessing', '4.174', '65.00'], ['counting characters', '3.300', '27.11'],
+    ['counting pairs', '2.400', '11.02'], ['this training, step 300', '2.503', '12.22']]);
+  assert.match(await readout(page, 'cost'), /^100.ms of 30\.0.s \(0\.3%\)/);
+}
+
+async function checkTabs(browser, file, width, scheme) {
+  const { page, wrong } = await opened(browser, file, width, scheme);
+  assert.equal(await page.textContent('h1'), 'Training on \u732b</script>.txt');
+  assert.match(await readout(page, 'status'),
+    /^Running: step 300 of 2000, 0:30 so far, about 2:50 left\. Loss 2\.100, validation 2\.503\./);
+  const checks = { curves: checkCurves, samples: checkSamples, flow: checkFlow,
+    recipe: checkRecipe };
+  for (const [name, check] of Object.entries(checks)) {
+    await openTab(page, name);
+    await check(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+    if (screenshots) {
+      const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
+      await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });
+    }
+  }
+  assert.deepEqual(wrong, []);
+  await page.close();
+}
+
+// The file is replaced as the library does it: at once. The page goes on, and keeps its place.
+async function checkFollowing(browser, { running, newer, finished }) {
+  const file = running.replace('.html', '_open.html');
+  const replace = (by) => {
+    fs.copyFileSync(by, `${file}.new`);
+    fs.renameSync(`${file}.new`, file);
+  };
+  replace(running);
+  const { page, own, wrong } = await opened(browser, file, 1280, 'light');
+  await page.fill('[data-control=from]', '50');
+  await page.press('[data-control=from]', 'Enter');
+  await page.focus('[data-chart=loss]');
+  await page.keyboard.press('Home');
+  assert.equal(await checkLoss(page), 50);
+  await openTab(page, 'samples');
+  await page.setViewportSize({ width: 1280, height: 300 });
+  await page.evaluate(() => window.scrollTo(0, 150));
+  replace(newer);
+  await until(page, () => document.querySelector('.standing').dataset.step === '400');
+  assert.match(await readout(page, 'status'), /^Running: step 400 of 2000/);
+  assert.equal(await page.getAttribute('#tab-samples', 'aria-selected'), 'true');
+  assert.equal(await page.evaluate(() => window.scrollY), 150);
+  assert.equal(await page.locator('[data-sample]').count(), 4);
+  await openTab(page, 'curves');
+  assert.equal(await page.inputValue('[data-control=from]'), '50');
+  assert.equal(await checkLoss(page), 50); // is still pointed at
+  await page.focus('[data-chart=loss]');
+  await page.keyboard.press('End');
+  assert.equal(await checkLoss(page), 400);
+  fs.unlinkSync(file); // gone for a moment: it does not mind
+  await page.waitForTimeout(2500);
+  wrong.splice(0, wrong.length, ...wrong.filter((each) => !/ERR_FILE_NOT_FOUND/.test(each)));
+  replace(finished);
+  await until(page, () => document.querySelector('.standing').dataset.state === 'finished');
+  assert.match(await readout(page, 'status'), /^Finished: 2000 steps in 3:20\./);
+  assert.equal(await page.locator('iframe').count(), 0);
+  const asked = own.length;
+  assert.ok(asked >= 3);
+  await page.waitForTimeout(3000);
+  assert.equal(own.length, asked, 'a finished training is still followed');
+  assert.deepEqual(wrong, []);
+  await page.close();
+}
+
+async function checkOthers(browser, { diverged, old, long }) {
+  const other = await opened(browser, diverged, 390, 'light');
+  assert.match(await readout(other.page, 'status'), /^Diverged after step 0 of 2000: the loss is nan/);
+  assert.equal(await readout(other.page, 'loss'), 'No step yet.');
+  for (const tab of ['samples', 'flow', 'recipe']) await openTab(other.page, tab);
+  assert.deepEqual(other.wrong, []);
+  await other.page.close();
+  const late = await opened(browser, old, 1280, 'dark');
+  assert.match(await readout(late.page, 'age'), /^Not renewed for 2 hours:/);
+  assert.deepEqual(late.wrong, []);
+  await late.page.close();
+  const { page, wrong } = await opened(browser, long, 1280, 'light');
+  const text = await readout(page, 'loss');
+  assert.match(text, /^steps \d+ to 100000: loss 2\.?\d*; validation 2\.500 after step 100000$/);
+  await openTab(page, 'flow');
+  assert.equal(await page.locator('[data-parameter]').count(), 3);
+  assert.deepEqual(wrong, []);
+  if (screenshots) {
+    await openTab(page, 'curves');
+    await page.screenshot({ path: path.join(screenshots, `${path.basename(long)}.png`) });
+  }
+  await page.close();
+  console.log(`${path.basename(long)}: ${fs.statSync(long).size} bytes`);
+  assert.ok(fs.statSync(long).size < 1e6);
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  for (const variant of ['npm', 'plain']) {
+    const file = (name) => {
+      const written = path.join(pages, `report_${name}.html`);
+      return variant === 'npm' ? written : withPlain(written, path.join(plain, 'report'));
+    };
+    const running = file('running');
+    await checkTabs(browser, running, 1280, 'light');
+    await checkTabs(browser, running, 390, 'dark');
+    await checkFollowing(browser, { running, newer: file('newer'), finished: file('finished') });
+    await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long') });
+    console.log(`reports, ${variant}: done`);
+  }
+  await browser.close();
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

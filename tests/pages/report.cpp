@@ -1,0 +1,91 @@
+#include <tapestry/nn/inspect/report.h>
+#include <tapestry/nn/io/file.h>
+#include <tapestry/tests/pages/report.h>
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+constexpr double kStarted = 1000;
+
+TrainingRecipe recipe(std::int64_t steps) {
+    return {.title = "Training on \u732b</script>.txt",
+            .subtitle = "a model that never was",
+            .command = "tapestry train --text '\u732b</script>.txt' --out m",
+            .options = {{"--steps", std::to_string(steps), "Optimiser steps"},
+                        {"--seed", "1337", "Of all random numbers"}},
+            .expected = {{"guessing", std::log(65.0), "Every character is as likely: ln(65)"},
+                         {"counting characters", 3.3, "Knows how often each occurs"},
+                         {"counting pairs", 2.4, "Knows which came before"}},
+            .steps = steps,
+            .tokens_per_step = 768,
+            .step_floor = 0.05,
+            .clip = 1};
+}
+
+// Values spread around 2^-5, gradients around 2^-9; the update is a part of the value that shrinks.
+std::vector<ParameterFlow> flow_at(std::int64_t step) {
+    std::vector<ParameterFlow> flow;
+    for (const char* name : {"embedding.weight", "blocks.0.norm.weight", "head.bias"}) {
+        flow.push_back({.name = name,
+                        .shape = {4, 8},
+                        .value_rms = 0.5,
+                        .gradient_rms = 0.002,
+                        .update_rms = 0.1 / static_cast<double>(step),
+                        .values = {.first = -7, .counts = {2, 6, 16, 6, 2}},
+                        .gradients = {.first = -11, .counts = {4, 8, 4}},
+                        .updates = {.first = -14, .counts = {8, 16, 8}}});
+    }
+    return flow;
+}
+
+// Step s: loss 2 + 2 e^(-s / 100), rate s / 10^6, norm 2 - s / steps, 0.1 seconds.
+TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t eval_every) {
+    TrainingReport report(recipe(planned));
+    for (std::int64_t step = 1; step <= steps; ++step) {
+        const auto s = static_cast<double>(step);
+        StepMetrics m{.step = step,
+                      .loss = 2 + 2 * std::exp(-s / 100),
+                      .lr = 1e-6 * s,
+                      .grad_norm = 2 - s / static_cast<double>(planned),
+                      .seconds = 0.1 * s,
+                      .step_seconds = 0.1};
+        if (step % eval_every == 0) m.val_loss = 2.5 + 1 / s;
+        report.add(m);
+        if (!m.val_loss) continue;
+        report.add({.step = step,
+                    .val_loss = m.val_loss,
+                    .sample = fmt::format("\u732b\u5750\u5728\u57ab\u5b50\u4e0a </script> {}\n\n"
+                                          "  the cat sat",
+                                          step),
+                    .flow = flow_at(step)});
+    }
+    return report;
+}
+
+}  // namespace
+
+void write_reports(const std::filesystem::path& directory) {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    const double now = std::chrono::duration<double>(since).count();
+    const auto write = [&](const char* name, const TrainingReport& report, ReportStatus status) {
+        status.started = kStarted;
+        status.cost_seconds = 0.1;
+        write_file_atomically(directory / name, to_html(report, status));
+    };
+    write("report_running.html", training(300, 2000, 100), {.written = now});
+    write("report_newer.html", training(400, 2000, 100), {.written = now + 1});
+    write("report_finished.html", training(2000, 2000, 100),
+          {.state = TrainingState::finished, .written = now + 2});
+    write("report_diverged.html", training(0, 2000, 100),
+          {.state = TrainingState::diverged, .message = "the loss is nan", .written = now});
+    write("report_old.html", training(300, 2000, 100), {.written = now - 7200});
+    write("report_long.html", training(100000, 100000, 250),
+          {.state = TrainingState::finished, .written = now});
+}
+
+}  // namespace tapestry
