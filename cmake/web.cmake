@@ -36,7 +36,8 @@ endif()
 
 # What each page is joined of, in the order in which the modules need one another.
 set(page_modules dom data heads libraries attention_lines attention_map attention_chain attention
-                 graph tape_graph walk tape chart memory non_finite units gradients tabs main)
+                 graph tape_graph walk tape chart memory histogram non_finite units gradients
+                 tabs main)
 set(page_styles page)
 set(report_modules dom data libraries plot lines_chart curves samples histogram flow recipe follow
                    tabs report)

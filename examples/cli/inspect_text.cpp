@@ -48,6 +48,7 @@ std::string all_heads(const Inspector& inspector, int width) {
 std::string text_of(const Inspector& inspector, const PageOptions& page,
                     const StepTextOptions& options) {
     std::string text = fmt::format("{}\n{}\n\n", page.title, page.subtitle);
+    if (const auto& found = inspector.non_finite()) text += to_text(*found) + "\n\n";
     if (!options.layer) text += text_tape(inspector) + "\n";
     if (options.layer) {
         text += one_head(inspector, page, options);

@@ -1,17 +1,29 @@
 // Histograms over powers of two, small enough for a row of a table, on an axis that rows share.
 import { svg } from './dom.js';
 
-export const HISTOGRAM = { width: 140, height: 30 };
+const HISTOGRAM = { width: 150, height: 30 };
 const MOST_POWERS = 40;
 
-// The powers of two that any of the histograms { first, counts } has, MOST_POWERS from the largest
-// down.
+// The powers of two that any of the histograms { first, counts } has: at most MOST_POWERS from the
+// largest down, more only where half of all numbers, which one that is far too large would drive
+// out, need it.
 export function powersOf(histograms) {
   const filled = histograms.filter(({ counts }) => counts.length > 0);
   if (filled.length === 0) return { first: -8, last: 0 };
   const last = Math.max(...filled.map(({ first, counts }) => first + counts.length - 1));
   const first = Math.min(last - 8, ...filled.map((each) => each.first));
-  return { first: Math.max(first, last + 1 - MOST_POWERS), last };
+  const least = Math.min(last + 1 - MOST_POWERS, middle(filled) - MOST_POWERS / 2);
+  return { first: Math.max(first, least), last };
+}
+
+// The power of two that half of the numbers are below.
+function middle(histograms) {
+  const counted = histograms
+    .flatMap(({ first, counts }) => counts.map((count, i) => [first + i, count]))
+    .sort(([a], [b]) => a - b);
+  const half = counted.reduce((sum, [, count]) => sum + count, 0) / 2;
+  let sum = 0;
+  return counted.find(([, count]) => (sum += count) >= half)[0];
 }
 
 const acrossPowers = (power, { first, last }) =>
@@ -19,8 +31,8 @@ const acrossPowers = (power, { first, last }) =>
 
 export function powersAxis(powers) {
   const labels = [];
-  const range = powers.last - powers.first;
-  const every = range > 24 ? 20 : range > 12 ? 10 : 5; // so that labels stay apart
+  const room = (every) => acrossPowers(powers.first + every, powers);
+  const every = [5, 10, 20, 50, 100].find((n) => room(n) >= 34) || 100; // so that labels stay apart
   for (let power = Math.ceil(powers.first / every) * every; power <= powers.last; power += every) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
@@ -31,14 +43,18 @@ export function powersAxis(powers) {
     ...labels);
 }
 
-// `kind` is a class of page.css, which colours the bars.
+// What is smaller than the axis reaches is counted in its first power. `kind` is a class of page.css,
+// which colours the bars.
 export function powersHistogram({ first, counts }, kind, powers, label) {
   const { width, height } = HISTOGRAM;
+  const within = new Map();
+  counts.forEach((count, i) => {
+    const power = Math.max(first + i, powers.first);
+    within.set(power, (within.get(power) || 0) + count);
+  });
   const wide = width / (powers.last + 1 - powers.first);
-  const within = counts.map((count, i) => [first + i, count])
-    .filter(([power]) => power >= powers.first);
-  const most = Math.max(1, ...within.map(([, count]) => count));
-  const bars = within.map(([power, count]) => svg('rect', { class: kind,
+  const most = Math.max(1, ...within.values());
+  const bars = Array.from(within, ([power, count]) => svg('rect', { class: kind,
     x: acrossPowers(power, powers).toFixed(1), width: Math.max(1, wide - 1).toFixed(1),
     y: (height - (height - 2) * count / most).toFixed(1),
     height: ((height - 2) * count / most).toFixed(1) }));
