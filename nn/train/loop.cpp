@@ -52,7 +52,7 @@ std::int64_t take_steps(Optimizer& optimizer, const TrainOptions& options,
         require<DivergedError>(std::isfinite(metrics.loss) && std::isfinite(metrics.grad_norm),
                                "train: step {}: the loss is {} and the gradient's norm {}; a lower "
                                "learning rate or stronger clipping may help",
-                               step + 1, metrics.loss, metrics.grad_norm);
+                               step + 1, metrics.loss, std::abs(metrics.grad_norm));  // no "-nan"
         double before_update = 0;
         if (callbacks.before_update) {
             const auto callback_start = Clock::now();

@@ -32,7 +32,7 @@ const acrossPowers = (power, { first, last }) =>
 export function powersAxis(powers) {
   const labels = [];
   const room = (every) => acrossPowers(powers.first + every, powers);
-  const every = [5, 10, 20, 50, 100].find((n) => room(n) >= 34) || 100; // so that labels stay apart
+  const every = [5, 10, 20, 50, 100].find((n) => room(n) >= 46) || 100; // so that labels stay apart
   for (let power = Math.ceil(powers.first / every) * every; power <= powers.last; power += every) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
