@@ -1,6 +1,8 @@
 // Everything, in one include. Each room's headers can be included alone as well.
 #pragma once
 
+#include <tapestry/core/cxx20.h>  // before all others
+
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/plain.h>

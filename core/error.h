@@ -4,6 +4,8 @@
 // it never prints, aborts or exits.
 #pragma once
 
+#include <tapestry/core/cxx20.h>
+
 #include <fmt/format.h>
 
 #include <stdexcept>

@@ -28,11 +28,32 @@
 
 namespace tapestry {
 
-class Module {
+namespace detail {
+template <class M>
+constexpr auto refuse_copy() {
+    static_assert(!sizeof(M),
+                  "a module is neither copied nor moved, for its members are registered by "
+                  "address: pass a reference, keep it in a std::unique_ptr or a std::deque");
+    return 0;
+}
+
+/// Copying M does not compile, and says why. (A deleted constructor would say that it is deleted,
+/// and std::vector forty lines more.) The default argument and the deduced type are what makes
+/// compilers name the line that copies.
+template <class M>
+class NotCopied {
+protected:
+    NotCopied() = default;
+    NotCopied(const NotCopied&, int = refuse_copy<M>()) {}
+    auto operator=(const NotCopied&) { refuse_copy<M>(); }
+};
+}  // namespace detail
+
+class Module : detail::NotCopied<Module> {
 public:
     virtual ~Module() = default;
-    Module(const Module&) = delete;
-    Module& operator=(const Module&) = delete;
+    Module(const Module&) = default;
+    Module& operator=(const Module&) = default;
 
     /// What kind of module it is: "Linear".
     const std::string& kind() const { return kind_; }

@@ -1,6 +1,5 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/team.h>
 #include <tapestry/examples/cli/bench_report.h>
 
 #include <fmt/format.h>
@@ -35,14 +34,12 @@ double seconds_of(const std::function<void()>& f) {
 Times repeated(double budget, const std::function<double()>& f) {
     constexpr std::size_t kLeast = 5;
     std::vector<double> seconds;
-    Team::run([&] {  // as in training
-        f();
-        const auto start = std::chrono::steady_clock::now();
-        const auto spent = [start] {
-            return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        };
-        while (seconds.size() < kLeast || spent() < budget) seconds.push_back(f());
-    });
+    f();
+    const auto start = std::chrono::steady_clock::now();
+    const auto spent = [start] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    while (seconds.size() < kLeast || spent() < budget) seconds.push_back(f());
     return times_of(std::move(seconds));
 }
 

@@ -4,7 +4,6 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/core/team.h>
 #include <tapestry/core/views.h>
 #include <tapestry/examples/cli/bench_report.h>
 #include <tapestry/examples/cli/commands.h>
@@ -107,19 +106,17 @@ int run_profile(const ProfileSettings& s) {
     Profiler profiler(report.ceiling);
     constexpr std::int64_t kWarmUp = 3;
     double fastest = 0;
-    Team::run([&] {  // as train() does
-        for (std::int64_t step = 0; step < kWarmUp; ++step) take_step(subject, optimizer, profiler);
-        reset_peak_memory();
-        for (std::int64_t step = 0; step < s.steps; ++step) {
-            profiler.restart();
-            const double seconds = seconds_of([&] { take_step(subject, optimizer, profiler); });
-            report.step_seconds.push_back(seconds);
-            if (step > 0 && seconds >= fastest) continue;
-            fastest = seconds;
-            report.rows = profiler.rows();
-            report.outside = profiler.outside();
-        }
-    });
+    for (std::int64_t step = 0; step < kWarmUp; ++step) take_step(subject, optimizer, profiler);
+    reset_peak_memory();
+    for (std::int64_t step = 0; step < s.steps; ++step) {
+        profiler.restart();
+        const double seconds = seconds_of([&] { take_step(subject, optimizer, profiler); });
+        report.step_seconds.push_back(seconds);
+        if (step > 0 && seconds >= fastest) continue;
+        fastest = seconds;
+        report.rows = profiler.rows();
+        report.outside = profiler.outside();
+    }
     report.peak_bytes = memory_statistics().peak;
     fmt::print("{}\n", s.json ? to_json(report) : to_string(report));
     return kSuccess;

@@ -1,5 +1,4 @@
 #include <tapestry/autograd/tape.h>
-#include <tapestry/core/team.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
@@ -78,9 +77,7 @@ std::int64_t take_steps(Optimizer& optimizer, const TrainOptions& options,
 std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
                    const TrainCallbacks& callbacks) {
     check(options, callbacks);
-    std::int64_t steps = 0;
-    Team::run([&] { steps = take_steps(optimizer, options, callbacks); });
-    return steps;
+    return take_steps(optimizer, options, callbacks);
 }
 
 }  // namespace tapestry
