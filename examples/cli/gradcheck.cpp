@@ -2,10 +2,10 @@
 // real text.
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/precision.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/file.h>
 #include <tapestry/tests/modules/checked_modules.h>
 #include <tapestry/tests/ops/bound_case.h>
 

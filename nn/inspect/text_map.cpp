@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
-#include <tapestry/nn/data/unicode.h>
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/unicode.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/inspect/text_label.h>
 #include <tapestry/nn/inspect/text_map.h>
 

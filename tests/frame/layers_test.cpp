@@ -150,7 +150,7 @@ TEST_CASE("an include against the layers is found") {
         {"ops/kernels/norm.cpp", "<tapestry/ops/norm.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/autograd/tape.h>"},
         {"nn/linear.cpp", "<tapestry/ops/kernels/table.h>"},
-        {"nn/io/file.cpp", "<tapestry/examples/stories.h>"},
+        {"core/file.cpp", "<tapestry/examples/stories.h>"},
         {"nn/linear.cpp", "<tapestry/tests/ops/op_case.h>"},
         {"examples/xor.cpp", "<tapestry/ops/kernels/table.h>"},
         {"examples/xor.cpp", "<tapestry/tests/ops/op_case.h>"},

@@ -1,7 +1,7 @@
 // POSIX calls and what each of them may answer. Everything of one save happens relative to one open
 // directory, so that neither chdir nor a renamed parent can split it over two places.
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/io/file.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // The decoder reads one character at a time and says why it cannot; the rest is built on it.
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/utf8.h>
 
 #include <algorithm>
 #include <array>

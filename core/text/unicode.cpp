@@ -1,4 +1,4 @@
-#include <tapestry/nn/data/unicode.h>
+#include <tapestry/core/text/unicode.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Written by make_unicode_widths.py from Unicode 15.0.0: do not edit.
-#include <tapestry/nn/data/unicode.h>
+#include <tapestry/core/text/unicode.h>
 
 namespace tapestry::unicode {
 namespace {

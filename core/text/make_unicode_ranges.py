@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes unicode_ranges.cpp, the table that nn/data/unicode.h looks characters up in.
+"""Writes unicode_ranges.cpp, the table that core/text/unicode.h looks characters up in.
 
 Run by hand when Unicode grows: Debian's package unicode-data has the two files it reads.
 
-    nn/data/make_unicode_ranges.py [/usr/share/unicode] > nn/data/unicode_ranges.cpp
+    core/text/make_unicode_ranges.py [/usr/share/unicode] > core/text/unicode_ranges.cpp
 """
 import re
 import sys
@@ -56,7 +56,7 @@ def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
     entries = [f"{{0x{a:X}, 0x{b:X}, {kind[0].upper()}}}," for a, b, kind in ranges(kinds(folder))]
     print(f"// Written by make_unicode_ranges.py from Unicode {version(folder)}: do not edit.")
-    print("#include <tapestry/nn/data/unicode.h>")
+    print("#include <tapestry/core/text/unicode.h>")
     print()
     print("namespace tapestry::unicode {")
     print("namespace {")

@@ -1,5 +1,5 @@
 // Files, with every return code looked at: a whole file in, and a whole file out, either complete
-// or not at all. Read next: nn/io/safetensors.h, the format on top.
+// or not at all. Read next: nn/io/safetensors.h, a format on top.
 //
 // The order of the writer (temporary in the same directory, write, fsync, rename, fsync of the
 // directory) is the one that survives a crash at any point: rename replaces a name atomically, and

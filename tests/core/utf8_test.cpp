@@ -1,7 +1,7 @@
 // The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
 #include <doctest/doctest.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;
 using test::check_message;

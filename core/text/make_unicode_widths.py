@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes unicode_widths.cpp, the table behind width_of in nn/data/unicode.h.
+"""Writes unicode_widths.cpp, the table behind width_of in core/text/unicode.h.
 
 Run by hand when Unicode grows: Debian's package unicode-data has the two files it reads.
 
-    nn/data/make_unicode_widths.py [/usr/share/unicode] > nn/data/unicode_widths.cpp
+    core/text/make_unicode_widths.py [/usr/share/unicode] > core/text/unicode_widths.cpp
 
 East Asian Width W and F: two columns. Categories Mn, Me and Cf, and the vowels and final consonants
 of Hangul that join a leading one: none. The soft hyphen, which terminals show, is as wide as any.
@@ -51,7 +51,7 @@ def ranges(found):
 def main():
     found, version = columns(sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode")
     print(f"// Written by make_unicode_widths.py from Unicode {version}: do not edit.")
-    print("#include <tapestry/nn/data/unicode.h>")
+    print("#include <tapestry/core/text/unicode.h>")
     print()
     print("namespace tapestry::unicode {")
     print("namespace {")

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <tapestry/nn/io/file.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/core/file.h>
+#include <tapestry/tests/core/scratch.h>
 #include <unistd.h>
 
 #include <csignal>
