@@ -10,8 +10,8 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
-#include <tapestry/autograd/profiler.h>
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>

@@ -14,7 +14,7 @@
 // dead_units.h, its parts.
 #pragma once
 
-#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/inspect/attention_trace.h>
 #include <tapestry/nn/inspect/dead_units.h>
 #include <tapestry/nn/inspect/memory_trace.h>

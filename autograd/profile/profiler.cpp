@@ -1,5 +1,5 @@
-#include <tapestry/autograd/profiler.h>
-#include <tapestry/autograd/work.h>
+#include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/autograd/profile/work.h>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include <tapestry/autograd/work.h>
+#include <tapestry/autograd/profile/work.h>
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include <tapestry/autograd/observer.h>
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/roofline.h>
 
 #include <chrono>
 #include <functional>
@@ -58,8 +58,8 @@ struct ProfileRow {
 /// a rule its gradients are added to others and what it saved is let go: this is the row
 /// "accumulate" of the operation's module. The profiler's own time counts nowhere.
 ///
-/// FLOPs and bytes are counted as autograd/work.h says; what a rule computes again to save memory
-/// shows as time and not as work.
+/// FLOPs and bytes are counted as autograd/profile/work.h says; what a rule computes again to save
+/// memory shows as time and not as work.
 class Profiler final : public TapeObserver {
 public:
     explicit Profiler(Ceiling ceiling);
