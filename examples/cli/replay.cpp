@@ -6,7 +6,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/recorded_step.h>
-#include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/ceiling.h>
 
 #include <fmt/core.h>

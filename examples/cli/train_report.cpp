@@ -4,7 +4,7 @@
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/train_report.h>
-#include <tapestry/nn/train/counting.h>
+#include <tapestry/nn/data/ngram_baseline.h>
 
 #include <algorithm>
 #include <cmath>

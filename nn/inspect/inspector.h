@@ -10,8 +10,8 @@
 //     }
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
-// Read next: page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h and
-// dead_units.h, its parts.
+// Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h
+// and dead_units.h, its parts.
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>

@@ -2,9 +2,9 @@
 // none is, none is found, masks included.
 #include <tapestry/core/create.h>
 #include <tapestry/nn/catalog/checked_modules.h>
-#include <tapestry/nn/inspect/page.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/comparison.h>

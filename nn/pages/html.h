@@ -3,7 +3,7 @@
 // the pages.
 #pragma once
 
-#include <tapestry/nn/inspect/page_assets.h>
+#include <tapestry/nn/pages/page_assets.h>
 
 #include <string>
 

@@ -1,5 +1,5 @@
 #include <tapestry/core/error.h>
-#include <tapestry/nn/inspect/text_axis.h>
+#include <tapestry/nn/terminal/text_axis.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include <tapestry/core/create.h>
-#include <tapestry/nn/data/masking.h>
+#include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/models/check.h>
 
 #include <algorithm>

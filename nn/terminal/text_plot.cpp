@@ -1,7 +1,7 @@
 #include <tapestry/core/error.h>
-#include <tapestry/nn/inspect/text_axis.h>
-#include <tapestry/nn/inspect/text_label.h>
-#include <tapestry/nn/inspect/text_plot.h>
+#include <tapestry/nn/terminal/text_axis.h>
+#include <tapestry/nn/terminal/text_label.h>
+#include <tapestry/nn/terminal/text_plot.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <tapestry/autograd/print.h>
-#include <tapestry/nn/inspect/text_label.h>
-#include <tapestry/nn/inspect/text_tape.h>
+#include <tapestry/nn/terminal/text_label.h>
+#include <tapestry/nn/terminal/text_tape.h>
 
 #include <algorithm>
 #include <array>

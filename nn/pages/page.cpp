@@ -1,6 +1,6 @@
-#include <tapestry/nn/inspect/html.h>
-#include <tapestry/nn/inspect/page.h>
-#include <tapestry/nn/inspect/page_assets.h>
+#include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/pages/page_assets.h>
 
 namespace tapestry {
 

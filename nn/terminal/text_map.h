@@ -6,9 +6,9 @@
 //     c |--%%==  |
 //     e |..::##**|
 //
-// A row per query, a column per key, darker where a query looks harder. As on the page (page.h),
-// the shade follows the square root of a weight, for most weights of a long row are small: the same
-// shade means the same weight everywhere. Read next: text_plot.h, for curves.
+// A row per query, a column per key, darker where a query looks harder. As on the page
+// (nn/pages/page.h), the shade follows the square root of a weight, for most weights of a long row
+// are small: the same shade means the same weight everywhere. Read next: text_plot.h, for curves.
 #pragma once
 
 #include <tapestry/nn/inspect/attention_trace.h>

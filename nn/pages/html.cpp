@@ -1,4 +1,4 @@
-#include <tapestry/nn/inspect/html.h>
+#include <tapestry/nn/pages/html.h>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #include <tapestry/core/error.h>
-#include <tapestry/nn/train/counting.h>
+#include <tapestry/nn/data/ngram_baseline.h>
 
 #include <cmath>
 #include <cstddef>

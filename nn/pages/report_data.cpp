@@ -1,6 +1,6 @@
 // The report's data, as web/report.js reads it.
-#include <tapestry/nn/inspect/html.h>
-#include <tapestry/nn/inspect/report.h>
+#include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/report.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/inspect/text_label.h>
+#include <tapestry/nn/terminal/text_label.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // An axis of a drawing made of characters: which numbers stand beside it, and in which row or
-// column a value lies. Internal to nn/inspect. Read next: text_plot.cpp.
+// column a value lies. Internal to nn/terminal. Read next: text_plot.cpp.
 #pragma once
 
 #include <cstddef>

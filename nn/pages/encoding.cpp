@@ -1,4 +1,4 @@
-#include <tapestry/nn/inspect/encoding.h>
+#include <tapestry/nn/pages/encoding.h>
 
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
-#include <tapestry/nn/inspect/encoding.h>
-#include <tapestry/nn/inspect/html.h>
-#include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/pages/encoding.h>
+#include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/page.h>
 
 #include <nlohmann/json.hpp>
 
