@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
+#include <tapestry/nn/check_ids.h>
 #include <tapestry/nn/data/mask_tokens.h>
-#include <tapestry/nn/models/check.h>
 
 #include <algorithm>
 #include <cmath>

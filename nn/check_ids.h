@@ -1,4 +1,4 @@
-// What every model asks of the ids it is given.
+// What everything that is given ids asks of them: the models, and what prepares data for them.
 #pragma once
 
 #include <tapestry/core/tensor.h>
