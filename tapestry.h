@@ -1,7 +1,7 @@
 // Everything, in one include. Each room's headers can be included alone as well.
 #pragma once
 
-#include <tapestry/core/cxx20.h>  // before all others
+#include <tapestry/core/error.h>  // first: it says so when this is compiled as C++17
 
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/gradcheck.h>

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
+#include <string>
 #include <utility>
 
 namespace tapestry {
@@ -14,6 +16,29 @@ namespace {
 std::uint64_t next_tape_number() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
+}
+
+// What stands in place of a tape's number in a constant that depends on a leaf all the same. It
+// changes nothing but the words of an error.
+constexpr std::uint64_t kUnrecorded = std::numeric_limits<std::uint64_t>::max();  // without a tape
+constexpr std::uint64_t kFromConstant = kUnrecorded - 1;  // on a tape, from one that is lost to it
+
+// Why no gradient flows through x on a tape that has no slot for it.
+std::string why_constant(const Tensor& x) {
+    const std::uint64_t tape = x.tape_ref().tape;
+    if (tape == 0) {
+        return "depends on nothing that requires a gradient; ask for one with set_requires_grad() "
+               "before computing";
+    }
+    if (tape == kUnrecorded) {
+        return "was computed while no tape was recording; make the Tape before computing";
+    }
+    if (tape == kFromConstant) {
+        return "depends on a leaf only through a tensor that this tape did not record; make the "
+               "Tape before computing, and change a leaf in place, as in w.copy_(w - lr * g), for "
+               "w = w - lr * g makes another tensor";
+    }
+    return "was recorded by another tape; only that one walks back from it, while it lives";
 }
 
 }  // namespace
@@ -52,6 +77,17 @@ Tape* Tape::following(const Tensors& inputs) {
 void Tape::place_output(Tensor& y) {
     y.set_tape_ref({number_, static_cast<int>(slots_.size())});
     slots_.push_back({y.shape(), y.dtype(), nullptr, y.storage()->version(), false, nullptr});
+}
+
+// Nothing can be said here yet: a state carried over, a copy of the weights averaged over steps and
+// an example moved along its gradient are constants that are meant, and are computed in the same
+// way as a weight that was replaced by mistake. Only asking for a gradient tells them apart.
+void Tape::note_loss(const Tensors& inputs, Tensor& y) {
+    for (const Tensor& x : inputs) {
+        if (!x.requires_grad() && x.tape_ref().tape == 0) continue;
+        y.set_tape_ref({is_recording() ? kFromConstant : kUnrecorded, -1});
+        return;
+    }
 }
 
 int Tape::known_slot(const Tensor& x) const {
@@ -212,11 +248,7 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                                const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
-    require<AutogradError>(
-        start >= 0,
-        "backward: this tape did not record the tensor {} to start from: it "
-        "depends on nothing that requires a gradient, or stems from another tape",
-        y.shape());
+    if (start < 0) fail<AutogradError>("backward: the tensor {} {}", y.shape(), why_constant(y));
     Tensor seed = options.cotangent;
     if (!seed.defined()) {
         require<ShapeError>(y.numel() == 1,
@@ -272,10 +304,7 @@ Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions
     std::vector<int> slots;
     for (const Tensor& x : xs) {
         slots.push_back(slot_of(x));
-        require<AutogradError>(slots.back() >= 0,
-                               "gradient: x {} is a constant to this tape: it neither requires a "
-                               "gradient nor was computed from something that does",
-                               x.shape());
+        if (slots.back() < 0) fail<AutogradError>("gradient: x {} {}", x.shape(), why_constant(x));
     }
     std::vector<bool> wanted(slots_.size(), false);
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;

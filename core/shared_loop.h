@@ -1,5 +1,5 @@
-// SharedLoop: a loop, and who does what of it. Not for users; thread_pool.h hands it to its
-// threads.
+// SharedLoop: a loop, and who does what of it. Internal to core. Read
+// next: thread_pool.h, whose threads it is handed to.
 #pragma once
 
 #include <tapestry/core/parallel.h>

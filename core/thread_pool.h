@@ -1,5 +1,4 @@
-// ThreadPool: the threads that one thread shares its parallel loops with. Not for users; parallel.h
-// is.
+// ThreadPool: the threads that one thread shares its parallel loops with. Internal to core.
 //
 // A step of a small model is a hundred loops of a few microseconds each. So the threads stay: they
 // are started at the first loop, look for the next one for a while, then sleep. Handing a loop over
