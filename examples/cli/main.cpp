@@ -9,11 +9,11 @@
 
 #include <csignal>
 
-int main(int argc, char** argv) {
-    using namespace tapestry::cli;
-    // Writing past a limit on the size of files then fails as on a full disk does, with a message.
-    std::signal(SIGXFSZ, SIG_IGN);
-    Options app("tapestry", "Tapestry: autograd on the CPU, from scratch");
+namespace {
+
+using namespace tapestry::cli;
+
+void declare(Options& app) {
     app.version(fmt::format("tapestry {}", tapestry::version()));
     add_train(app);
     add_curve(app);
@@ -27,5 +27,13 @@ int main(int argc, char** argv) {
     add_inspect(app);
     add_replay(app);
     add_info(app);
-    return app.main(argc, argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // Writing past a limit on the size of files then fails as on a full disk does, with a message.
+    std::signal(SIGXFSZ, SIG_IGN);
+    return Options("tapestry", "Tapestry: autograd on the CPU, from scratch")
+        .main(argc, argv, declare);
 }

@@ -249,8 +249,9 @@ int Options::parse_and_run(int argc, char** argv) {
     return code;
 }
 
-int Options::main(int argc, char** argv) {
+int Options::main(int argc, char** argv, const std::function<void(Options&)>& declare) {
     try {
+        declare(*this);  // here, for defaults may come from a wrong environment
         return parse_and_run(argc, argv);
     } catch (const DivergedError& error) {
         return complain(name_, kFailure, error.what());
