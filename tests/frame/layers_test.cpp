@@ -211,7 +211,7 @@ Names violations_of(const std::string& file, const std::string& include) {
 }  // namespace
 
 TEST_CASE("includes follow the layers") {
-    for (const std::string& violation : violations(test::source_dir())) FAIL_CHECK(violation);
+    for (const std::string& violation : violations(tapestry::test::source_dir())) FAIL_CHECK(violation);
 }
 
 TEST_CASE("each room sees some of those before it") {
@@ -312,7 +312,7 @@ TEST_CASE("internal headers are seen by their own room and by no public header")
 }
 
 TEST_CASE("the tape can be read in one sitting") {
-    std::ifstream file(test::source_dir() / "autograd/tape.cpp");
+    std::ifstream file(tapestry::test::source_dir() / "autograd/tape.cpp");
     int lines = 0;
     for (std::string line; std::getline(file, line);) ++lines;
     CHECK(lines > 0);
