@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/report.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
