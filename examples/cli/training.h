@@ -2,8 +2,9 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/inspect/report.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/loop.h>
 
 #include <string>
 

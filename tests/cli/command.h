@@ -4,7 +4,7 @@
 // Read next: usage_test.cpp, the plainest of the rooms.
 #pragma once
 
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <sys/types.h>
 
@@ -34,6 +34,9 @@ struct Surroundings {
     std::string stdout_to = {};  ///< a path
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
 };
+
+/// Can Surroundings::terminal be had? Not in a container without /dev/pts.
+bool has_terminals();
 
 /// A command that is running. Killed after two minutes: nothing may hang.
 class Process {

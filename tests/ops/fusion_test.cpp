@@ -5,13 +5,15 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/tests/core/child.h>
-#include <tapestry/tests/ops/op_case.h>
+#include <tapestry/tests/ops/check_case.h>
+#include <tapestry/tests/skip.h>
 
 #include <algorithm>
 #include <set>
 
 using namespace tapestry;
 using namespace tapestry::test;
+using catalog::all_cases, catalog::make_inputs, catalog::OpCase;
 
 namespace {
 
@@ -84,7 +86,7 @@ TEST_CASE("fusion: TAPESTRY_FUSE, and the guard") {
     const auto ask = [](const std::string& value) {
         return ask_child("fusion: child process", "TAPESTRY_FUSE", value);
     };
-    if (!ask("1")) return;  // no child processes here
+    if (!ask("1")) return test::skip("no child processes here");
     CHECK_EQ(ask("1").value(), "true");
     CHECK_EQ(ask("0").value(), "false");
     for (const char* wrong : {"", "2", "no", "0 "}) {

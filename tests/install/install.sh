@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# A ctest: installs a build tree under a temporary prefix and lets a project outside of the tree use
+# it, by CMake's find_package, by pkg-config, and as a subdirectory.
+#
+#     install.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
+#
+# The library itself is not built again: of the subdirectory variant only the consumer is compiled.
+set -euo pipefail
+build=$1 source=$2 cxx=$3 flags=$4
+# shellcheck source=tests/skip.sh
+. "$source/tests/skip.sh"
+
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+cp -r "$source/tests/install/consumer" "$temporary/consumer"
+prefix=$temporary/prefix
+
+configure() {  # DIR -DOPTION...
+    cmake -S "$temporary/consumer" -B "$temporary/$1" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$flags" "${@:2}" >/dev/null
+}
+
+echo "---- find_package"
+cmake --install "$build" --prefix "$prefix" >/dev/null
+headers=$prefix/include/tapestry
+for unwanted in tests examples ops/kernels ops/catalog nn/catalog; do
+    if [[ -e $headers/$unwanted ]]; then
+        echo "$unwanted should not be installed" >&2
+        exit 1
+    fi
+done
+if grep -rl '^//.*Internal to ' "$headers"; then
+    echo "these are internal and should not be installed" >&2
+    exit 1
+fi
+# Nobody may see the build or source tree from here.
+if grep -rIl -e "$build" -e "$source" "$prefix"; then
+    echo "these installed files name the tree they were built in" >&2
+    exit 1
+fi
+configure found -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build "$temporary/found" --parallel "$(nproc)"
+"$temporary/found/consumer"
+
+echo "---- every installed header compiles on its own"
+find "$prefix/include" -name '*.h' -print0 |
+    xargs -0 -P "$(nproc)" -I '{}' "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
+        -I "$prefix/include" -include '{}' -x c++ /dev/null
+
+echo "---- pkg-config"
+if command -v pkg-config >/dev/null; then
+    pc=$(dirname "$(find "$prefix" -name tapestry.pc)")
+    # Words, not one argument, is what flags are.
+    # shellcheck disable=SC2046,SC2086
+    "$cxx" -std=c++20 $flags "$temporary/consumer/main.cpp" -o "$temporary/by_pkg_config" \
+        $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tapestry)
+    "$temporary/by_pkg_config"
+else
+    skip_part "pkg-config is not installed (Debian: pkgconf)"
+fi
+
+echo "---- add_subdirectory"
+configure inside -DTAPESTRY_SOURCE_TREE="$source"
+# By its command alone: ninja would first build what the library's generated source stands beside.
+compile=$(ninja -C "$temporary/inside" -t commands CMakeFiles/consumer.dir/main.cpp.o | tail -n 1)
+[[ $compile == *consumer* ]]
+(cd "$temporary/inside" && bash -c "$compile")
