@@ -1,15 +1,19 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
 
-#include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
+// There where the program uses OpenMP, else null: Tapestry itself needs none.
+extern "C" [[gnu::weak]] int omp_in_parallel();
+
 namespace tapestry::detail {
 namespace {
+
+bool in_openmp_region() { return omp_in_parallel != nullptr && omp_in_parallel() != 0; }
 
 thread_local ThreadPool* ours = nullptr;  // this thread's
 thread_local bool alone = false;          // it runs a chunk, or is ending: its loops are its own
@@ -38,7 +42,7 @@ void forget_pool() { ours = nullptr; }
 }  // namespace
 
 ThreadPool* ThreadPool::of_this_thread() {
-    if (alone || omp_in_parallel() != 0) return nullptr;
+    if (alone || in_openmp_region()) return nullptr;
     if (ours == nullptr) {
         thread_local const Owner owner;
         ours = new ThreadPool;

@@ -245,6 +245,26 @@ TEST_CASE("thread pool: when the system has no more threads") {
 }
 #endif
 
+#if defined(_OPENMP)
+TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") {
+    const ThreadsGuard guard(2);
+    std::atomic<int> here_run{0}, elsewhere{0}, members{0};
+    const auto run = [&] {
+        const auto here = std::this_thread::get_id();
+        ++members;
+        parallel_for_chunks(20, [&](std::int64_t) {
+            ++(std::this_thread::get_id() == here ? here_run : elsewhere);
+        });
+    };
+#pragma omp parallel num_threads(3)
+    run();
+    CHECK(members == 3);
+    CHECK(here_run == members * 20);
+    CHECK(elsewhere == 0);
+    CHECK(share_a_loop(2));
+}
+#endif
+
 TEST_CASE("thread pool: Team is a name for nothing") {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
