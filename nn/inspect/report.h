@@ -11,8 +11,8 @@
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
-#include <tapestry/nn/train/loop.h>
 
 #include <string>
 #include <vector>
