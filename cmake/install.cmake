@@ -5,6 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
 
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   core/*.h autograd/*.h ops/*.h nn/*.h tapestry.h)
+list(FILTER headers EXCLUDE REGEX "/catalog/")
 foreach(header IN LISTS headers)
   # The insides of the kernels need xsimd and the flags of one ISA: of no use outside.
   file(STRINGS ${header} per_isa REGEX TAPESTRY_ISA_NAME LIMIT_COUNT 1)

@@ -1,4 +1,5 @@
-// What one training step did, in numbers: what a training reports and its pages show.
+// What is known of a training step when it is over: what a loop reports, and what a report shows.
+// Read next: nn/train/loop.h, which fills it in; nn/pages/report.h, which draws it.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 
 namespace tapestry {
 
+/// What one step did.
 struct StepMetrics {
     std::int64_t step = 0;                ///< 1 after the first
     double loss = 0;                      ///< mean over the step's batches, before the update
