@@ -1,4 +1,5 @@
 // What everything that is given ids asks of them: the models, and what prepares data for them.
+// Internal to nn.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,3 +1,4 @@
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/embedding.h>
@@ -13,7 +14,6 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/rnn.h>
 #include <tapestry/ops/activation.h>
-#include <tapestry/ops/cast.h>
 
 #include <fmt/ranges.h>
 

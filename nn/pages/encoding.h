@@ -1,4 +1,4 @@
-// Many numbers in few characters, for the page's data.
+// Many numbers in few characters, for the page's data. Internal to nn/pages.
 #pragma once
 
 #include <cstddef>

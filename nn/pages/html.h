@@ -1,6 +1,6 @@
 // The file around a page's data: its script and style stand in it, and its content security policy
-// names these two by their hashes and forbids all else. Inside the library; page.h and report.h are
-// the pages.
+// names these two by their hashes and forbids all else. Internal to nn/pages; page.h and report.h
+// are the pages.
 #pragma once
 
 #include <tapestry/nn/pages/page_assets.h>

@@ -1,5 +1,6 @@
 // The pages' scripts and styles. Defined in a source that the build makes from web/
 // (cmake/web.cmake), with npm's libraries where npm is at hand and without them elsewhere.
+// Internal to nn/pages.
 #pragma once
 
 #include <string_view>

@@ -7,6 +7,7 @@
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
