@@ -2,12 +2,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/cli/recorded_step.h>
-<<<<<<< HEAD
-#include <tapestry/nn/io/file.h>
 #include <tapestry/nn/train/train_step.h>
-=======
-#include <tapestry/ops/arithmetic.h>
->>>>>>> rooms
 #include <tapestry/ops/fusion.h>
 
 #include <nlohmann/json.hpp>
