@@ -2,7 +2,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/nn/data/token_file.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
@@ -55,7 +55,7 @@ void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
 // All of a sequence, window after window.
 void eval_tokens(const EvalSettings& s, const LoadedModel& loaded) {
     GPT& model = *loaded.model;
-    const WindowLoss result = evaluate_windows(model, read_tokens(s.tokens, model.config().vocab));
+    const WindowLoss result = evaluate_windows(model, read_token_file(s.tokens, model.config().vocab));
     check_finite(result.loss);
     if (s.json) {
         const nlohmann::ordered_json json{{"loss", result.loss}, {"tokens", result.tokens}};

@@ -3,6 +3,7 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/check_memory.h>
 
 #include <CLI/CLI.hpp>
 
@@ -90,9 +91,5 @@ inline void add_model_options(CLI::App& command, GPTConfig& config, std::int64_t
         ->capture_default_str()
         ->check(count_from(1));
 }
-
-/// Throws ValueError when training would need more memory than the system has to give, saying how
-/// much it would need.
-void check_memory(const GPTConfig& config, std::int64_t batch);
 
 }  // namespace tapestry::cli
