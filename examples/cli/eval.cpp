@@ -33,7 +33,7 @@ void check_finite(double loss) {
 
 // Random pieces of a text.
 void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
-    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
     const std::string text = read_text(s.text);
     const TextData data(tokenizer.encode(text, s.text), {.name = s.text});
     Generator generator(s.seed);
@@ -46,7 +46,7 @@ void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
             {"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", tokens}};
         fmt::print("{}\n", json.dump());
     } else {
-        const char* unit = unit_of(tokenizer);
+        const std::string_view unit = tokenizer.unit();
         fmt::print("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}\n", loss, unit,
                    std::exp(loss), tokens, unit, s.text);
     }
@@ -55,7 +55,8 @@ void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
 // All of a sequence, window after window.
 void eval_tokens(const EvalSettings& s, const LoadedModel& loaded) {
     GPT& model = *loaded.model;
-    const WindowLoss result = evaluate_windows(model, read_token_file(s.tokens, model.config().vocab));
+    const WindowLoss result =
+        evaluate_windows(model, read_token_file(s.tokens, model.config().vocab));
     check_finite(result.loss);
     if (s.json) {
         const nlohmann::ordered_json json{{"loss", result.loss}, {"tokens", result.tokens}};
@@ -75,27 +76,22 @@ int run_eval(const EvalSettings& s) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Run& run) {
+void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
-    CLI::App& command = *app.add_subcommand("eval", "Measure a trained model's loss on a text");
-    add_model_directory(command, s->model);
-    CLI::Option* text = command.add_option("--text", s->text, "UTF-8 text");
-    CLI::Option* tokens = command.add_option(
+    Options& o = app.subcommand("eval", "Measure a trained model's loss on a text");
+    add_model_directory(o, s->model);
+    const Option text = o.text("--text", s->text, "UTF-8 text");
+    Option tokens = o.text(
         "--tokens", s->tokens,
         "Instead of a text: a file of token ids, all of it, in windows of the model's context");
-    CLI::Option* batches =
-        command
-            .add_option("--batches", s->options.batches, "Random batches of 12 pieces of the text")
-            ->capture_default_str()
-            ->check(count_from(1));
-    tokens->excludes(text)->excludes(batches);
-    add_seed(command, s->seed, "Of the choice of pieces");
-    add_threads(command, s->threads);
-    command.add_flag("--json", s->json, "Print one JSON object");
-    command.callback([s, text, tokens, &run] {
-        if (text->count() == 0 && tokens->count() == 0) throw CLI::RequiredError("--text");
-        run = [s] { return run_eval(*s); };
-    });
+    const Option batches =
+        o.count("--batches", s->options.batches, "Random batches of 12 pieces of the text");
+    tokens.excludes(text).excludes(batches);
+    o.require_any({"--text", "--tokens"});
+    o.seed(s->seed, "Of the choice of pieces");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] { return run_eval(*s); });
 }
 
 }  // namespace tapestry::cli

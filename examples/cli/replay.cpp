@@ -5,8 +5,8 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/recorded_step.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/ops/ceiling.h>
 
 #include <fmt/core.h>
@@ -49,7 +49,7 @@ void write_page(const ReplaySettings& s, const LoadedModel& loaded, const Record
                         s.directory, loaded.model->settings(), loaded.model->parameter_count(),
                         step.updated ? " as the step's update left them" : "", retaken.batch + 1,
                         step.batches.size(), ids.size(0), ids.size(1), retaken.loss),
-        .texts = {{.queries = first_sequence(ids, tokenizer_of(loaded, s.directory))}}};
+        .texts = {{.queries = first_sequence(ids, require_tokenizer(loaded, s.directory))}}};
     const std::string page = to_html(*retaken.inspector, options);
     write_file_atomically(s.out, page);
     fmt::print("{}: {} entries, {}\n", utf8::quoted(s.out, 300),
@@ -74,14 +74,14 @@ int run_replay(const ReplaySettings& s) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Run& run) {
+void add_replay(Options& app) {
     auto s = std::make_shared<ReplaySettings>();
-    CLI::App& command = *app.add_subcommand(
+    Options& o = app.subcommand(
         "replay", "Take a step again that `train --trap-nan` has saved, and write its page");
-    command.add_option("directory", s->directory, "OUT/trap of a training")->required();
-    command.add_option("--out", s->out, "The page, one HTML file")->capture_default_str();
-    add_threads(command, s->threads);
-    command.callback([s, &run] { run = [s] { return run_replay(*s); }; });
+    o.text("directory", s->directory, "OUT/trap of a training").required();
+    o.text("--out", s->out, "The page, one HTML file");
+    o.threads(s->threads);
+    o.run([s] { return run_replay(*s); });
 }
 
 }  // namespace tapestry::cli

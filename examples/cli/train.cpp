@@ -44,8 +44,7 @@ void announce(Session& session, bool show_samples) {
 }
 
 void conclude(const TrainingResult& result, const std::string& out) {
-    const std::string val =
-        result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
+    const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
     const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the ceiling",
                                           result.tokens_per_second, 100 * result.share);
     fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
@@ -57,10 +56,8 @@ int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
     set_num_threads(s.threads);
     Session session(s.config);
     Progress progress(s.config.steps);
-    TrainingRunOptions options{.out = s.out,
-                               .report = !s.no_report,
-                               .trap_nan = s.trap_nan,
-                               .recipe = recipe};
+    TrainingRunOptions options{
+        .out = s.out, .report = !s.no_report, .trap_nan = s.trap_nan, .recipe = recipe};
     options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
         progress.show(metrics, speed);
         return !interrupted();

@@ -1,5 +1,5 @@
-// Whether a training would fit into memory: asked before it begins, for what the system then does to
-// a program that takes too much is to kill it.
+// Whether a training would fit into memory: asked before it begins, for what the system then does
+// to a program that takes too much is to kill it.
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>

@@ -18,8 +18,8 @@ struct Metrics {
 /// naming the line, for one that is no JSON object with "step" and "loss".
 Metrics read_metrics(const std::filesystem::path& file);
 
-/// The file of metrics in a training's directory: those of the training that has not saved its model
-/// yet, if there are any.
+/// The file of metrics in a training's directory: those of the training that has not saved its
+/// model yet, if there are any.
 std::filesystem::path latest_metrics(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -42,11 +42,10 @@ std::string frozen_text(const GPT& model) {
 
 std::string subtitle_of(const Session& session) {
     const TextData& data = session.data();
-    return fmt::format(
-        "GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} threads",
-        session.model().settings(), session.model().parameter_count(),
-        data.ids(Split::train).size(), session.tokenizer().unit(),
-        data.ids(Split::validation).size(), num_threads());
+    return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} threads",
+                       session.model().settings(), session.model().parameter_count(),
+                       data.ids(Split::train).size(), session.tokenizer().unit(),
+                       data.ids(Split::validation).size(), num_threads());
 }
 
 }  // namespace

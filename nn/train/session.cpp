@@ -28,8 +28,7 @@ TokenizedText read_tokens(const std::string& path, std::unique_ptr<Tokenizer> to
 
 }  // namespace
 
-Session::Session(const TrainingConfig& config)
-    : Session(config, load_start(config.start)) {}
+Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start)) {}
 
 Session::Session(TrainingConfig config, LoadedModel start)
     : config_(std::move(config)),
@@ -87,8 +86,8 @@ std::string Session::sample(std::int64_t tokens) {
     Generator generator = stream(config_.seed, Stream::samples);
     const auto prompt = data().ids(Split::all).subspan(0, 1);
     model_->eval();
-    const auto ids = tapestry::sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens},
-                                      generator);
+    const auto ids =
+        tapestry::sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens}, generator);
     model_->train();
     DrawnText drawn(tokenizer());
     std::string text;

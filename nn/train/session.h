@@ -1,5 +1,5 @@
-// A training as a value: a GPT on a text, with everything that it is made of, which can be asked for
-// its step, taken on step by step, and left at any time.
+// A training as a value: a GPT on a text, with everything that it is made of, which can be asked
+// for its step, taken on step by step, and left at any time.
 //
 //     Session session({.text = "input.txt", .model = {.layers = 2}, .steps = 500});
 //     while (!session.is_finished()) {
@@ -39,8 +39,8 @@ struct SessionWatchers {
 class Session {
 public:
     /// Reads the text and the model to begin with. Throws IoError and ValueError for files that
-    /// cannot be read, a text that is too short or cannot be said in the model's tokens, settings out
-    /// of range, and more memory than there is.
+    /// cannot be read, a text that is too short or cannot be said in the model's tokens, settings
+    /// out of range, and more memory than there is.
     explicit Session(const TrainingConfig& config);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -65,7 +65,8 @@ public:
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
     StepMetrics take_step() { return loop_->next(); }
 
-    /// The mean loss over config().eval_batches batches of the validation part, the same every time.
+    /// The mean loss over config().eval_batches batches of the validation part, the same every
+    /// time.
     double evaluate();
 
     /// What the model writes after the text's first token: that one and `tokens` more. The same

@@ -1,5 +1,5 @@
-// The random numbers of a training, in streams with names. What is drawn from one does not depend on
-// what is drawn from another: evaluating more often changes no weight, and the same seed for
+// The random numbers of a training, in streams with names. What is drawn from one does not depend
+// on what is drawn from another: evaluating more often changes no weight, and the same seed for
 // everything ties nothing together.
 #pragma once
 

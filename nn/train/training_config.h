@@ -1,6 +1,6 @@
-// All that decides what a training learns: with the same configuration, files, build and instruction
-// set it is the same to the last bit. The command line fills it in, the report prints it, a
-// checkpoint keeps it. Read next: session.h, a training made from it.
+// All that decides what a training learns: with the same configuration, files, build and
+// instruction set it is the same to the last bit. The command line fills it in, the report prints
+// it, a checkpoint keeps it. Read next: session.h, a training made from it.
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>

@@ -23,10 +23,10 @@
 namespace tapestry {
 
 struct TrainingRunOptions {
-    std::filesystem::path out;     ///< for model, tokenizer, metrics.jsonl and report.html
-    bool report = true;            ///< write report.html
-    bool trap_nan = false;         ///< record a step that diverges in out/trap
-    TrainingRecipe recipe = {};    ///< what the report says of how to do it again
+    std::filesystem::path out;   ///< for model, tokenizer, metrics.jsonl and report.html
+    bool report = true;          ///< write report.html
+    bool trap_nan = false;       ///< record a step that diverges in out/trap
+    TrainingRecipe recipe = {};  ///< what the report says of how to do it again
     /// Called after each step; false ends the training, which is then saved. May be empty.
     std::function<bool(const StepMetrics&, const Speed&)> stepped = {};
     /// Told, once, if the report cannot be written; the training goes on. May be empty.
@@ -34,12 +34,12 @@ struct TrainingRunOptions {
 };
 
 struct TrainingResult {
-    StepMetrics last;                 ///< step
-    std::optional<double> val_loss;   ///< the latest that was taken
-    double tokens_per_second = 0;     ///< evaluations included
-    double share = 0;                 ///< of the machine's peak, evaluations excluded
-    bool interrupted = false;         ///< `stepped` ended it
-    std::string report = {};          ///< where the report is and what it took; empty: none
+    StepMetrics last;                ///< step
+    std::optional<double> val_loss;  ///< the latest that was taken
+    double tokens_per_second = 0;    ///< evaluations included
+    double share = 0;                ///< of the machine's peak, evaluations excluded
+    bool interrupted = false;        ///< `stepped` ended it
+    std::string report = {};         ///< where the report is and what it took; empty: none
 };
 
 class TrainingRun {

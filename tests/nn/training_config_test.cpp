@@ -42,17 +42,16 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
         "c");
     CHECK_EQ(usual.steps, 5);
     CHECK_EQ(usual.lr, 1e-3);
-    check_throws<IoError>([] { training_config_from_json("{}", "c"); },
-                          "c: \"model\" is missing");
+    check_throws<IoError>([] { training_config_from_json("{}", "c"); }, "c: \"model\" is missing");
     check_throws<IoError>([] { training_config_from_json(R"({"steps": "many"})", "c"); },
                           "c: \"steps\" is \"many\", which is not what belongs there");
 }
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
     const TrainingConfig config;
-    [[maybe_unused]] const auto& [text, start, model, start_dropout, train_only, batch, accumulate, steps, lr,
-                 min_lr, warmup, weight_decay, beta2, clip, eval_every, eval_batches, seed] =
-        config;
+    [[maybe_unused]] const auto& [text, start, model, start_dropout, train_only, batch, accumulate,
+                                  steps, lr, min_lr, warmup, weight_decay, beta2, clip, eval_every,
+                                  eval_batches, seed] = config;
     static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 17 - 2);
 }
 

@@ -105,9 +105,9 @@ TEST_CASE("training run: one that is ended early is saved as far as it came") {
     const RunPlace place;
     Session session(place.config());
     const TrainingResult result =
-        TrainingRun(session, {.out = place.out, .stepped = [](const StepMetrics& m, const Speed&) {
-                                  return m.step < 3;
-                              }})
+        TrainingRun(session,
+                    {.out = place.out,
+                     .stepped = [](const StepMetrics& m, const Speed&) { return m.step < 3; }})
             .to_the_end();
     CHECK(result.interrupted);
     CHECK_EQ(result.last.step, 3);
@@ -174,12 +174,11 @@ TEST_CASE("recipe: the configuration as it became, and the caller's lines beside
     TrainingConfig config = place.config();
     config.min_lr = 0.25;
     const Session session(config);
-    const TrainingRecipe recipe = recipe_of(
-        session, {.command = "c", .options = {{"--min-lr", "1/4"}, {"--out", "m"}}}, 0.5);
+    const TrainingRecipe recipe =
+        recipe_of(session, {.command = "c", .options = {{"--min-lr", "1/4"}, {"--out", "m"}}}, 0.5);
     const auto value = [&](const std::string& name) {
-        const auto found =
-            std::find_if(recipe.options.begin(), recipe.options.end(),
-                         [&](const RecipeLine& line) { return line.name == name; });
+        const auto found = std::find_if(recipe.options.begin(), recipe.options.end(),
+                                        [&](const RecipeLine& line) { return line.name == name; });
         return found == recipe.options.end() ? "nothing" : found->value;
     };
     CHECK_EQ(recipe.command, "c");
