@@ -168,6 +168,8 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
     const TrainingPlace place;
     put_model(place / "m");
     const std::string before = place.weights();
+    const std::string metrics_before = "{\"step\":1,\"loss\":4}\n";
+    spill(place / "m" / "metrics.jsonl", metrics_before);
     // Diverges before the first evaluation.
     check_refused(place.run(tiny_training(
                       {"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "0"})),
@@ -177,10 +179,13 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
     // Killed in the middle.
     {
         Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
-        const auto metrics = place / "m" / "metrics.jsonl";
+        const auto metrics = place / "m" / "metrics.new.jsonl";
         CHECK(wait_until([&] { return slurp(metrics).find("\"step\":9,") != std::string::npos; }));
+        // It can be looked at while it runs.
+        CHECK(place.run({"curve", "m"}).out.find("m: step ") != std::string::npos);
     }
     CHECK(place.weights() == before);
+    CHECK(slurp(place / "m" / "metrics.jsonl") == metrics_before);
     CHECK(samples(place, "m"));
 }
 
