@@ -10,8 +10,8 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
-#include <tapestry/autograd/profiler.h>
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -34,7 +34,8 @@
 #include <tapestry/nn/attention/sliding_window.h>
 #include <tapestry/nn/attention/strided.h>
 #include <tapestry/nn/data/bpe.h>
-#include <tapestry/nn/data/masking.h>
+#include <tapestry/nn/data/mask_tokens.h>
+#include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/dropout.h>
@@ -43,11 +44,6 @@
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
-#include <tapestry/nn/inspect/page.h>
-#include <tapestry/nn/inspect/report.h>
-#include <tapestry/nn/inspect/text_map.h>
-#include <tapestry/nn/inspect/text_plot.h>
-#include <tapestry/nn/inspect/text_tape.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -64,6 +60,8 @@
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/pages/report.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/nn/recurrent/additive_attention.h>
 #include <tapestry/nn/recurrent/dot_attention.h>
@@ -72,7 +70,9 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
-#include <tapestry/nn/train/counting.h>
+#include <tapestry/nn/terminal/text_map.h>
+#include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/transformer/decoder.h>

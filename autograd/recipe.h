@@ -3,7 +3,7 @@
 // gelu and the norms read what the tape keeps anyway, and take less time than memory does to bring
 // a large output back from where it went since. So those who save such an output save its recipe,
 // and what they get when they ask for it are the same bits. Small outputs, which a cache still
-// holds, are kept.
+// holds, are kept. Internal to autograd.
 #pragma once
 
 #include <tapestry/autograd/op.h>

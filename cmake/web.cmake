@@ -1,5 +1,5 @@
-# The scripts and styles of the pages that nn/inspect writes, as a C++ source: one pair for `tapestry
-# inspect`, one for the report of `tapestry train`. With npm at hand they are bundled by esbuild with the libraries that nn/inspect/web/package.json names, which are
+# The scripts and styles of the pages that nn/pages writes, as a C++ source: one pair for `tapestry
+# inspect`, one for the report of `tapestry train`. With npm at hand they are bundled by esbuild with the libraries that nn/pages/web/package.json names, which are
 # installed under the build tree; without npm, or without a network, our own sources are joined as
 # they are and draw their charts themselves. TAPESTRY_NPM=OFF asks for the latter.
 #
@@ -18,10 +18,10 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     endif()
   endif()
   set(TAPESTRY_WEB_DIR ${PROJECT_BINARY_DIR}/web)
-  file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/nn/inspect/web/*)
+  file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/nn/pages/web/*)
   add_custom_command(
     OUTPUT ${TAPESTRY_WEB_DIR}/page_assets.cpp
-    COMMAND ${CMAKE_COMMAND} -DWEB=${PROJECT_SOURCE_DIR}/nn/inspect/web -DOUT=${TAPESTRY_WEB_DIR}
+    COMMAND ${CMAKE_COMMAND} -DWEB=${PROJECT_SOURCE_DIR}/nn/pages/web -DOUT=${TAPESTRY_WEB_DIR}
             -DNPM=${TAPESTRY_NPM_PROGRAM} -P ${CMAKE_CURRENT_LIST_FILE}
     DEPENDS ${web_sources} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "The pages' script" VERBATIM)
@@ -158,8 +158,8 @@ else()
 endif()
 assets_of(page page)
 assets_of(report report)
-file(WRITE ${OUT}/page_assets.cpp "// Made by cmake/web.cmake from nn/inspect/web.
-#include <tapestry/nn/inspect/page_assets.h>
+file(WRITE ${OUT}/page_assets.cpp "// Made by cmake/web.cmake from nn/pages/web.
+#include <tapestry/nn/pages/page_assets.h>
 
 namespace tapestry::page_assets {
 

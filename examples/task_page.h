@@ -1,9 +1,9 @@
 // --page of the tasks: after training, one step on a held-out question as a page (docs/inspect.md).
 #pragma once
 
+#include <tapestry/core/file.h>
 #include <tapestry/examples/task.h>
 #include <tapestry/examples/watched_step.h>
-#include <tapestry/nn/io/file.h>
 
 namespace tapestry::examples {
 

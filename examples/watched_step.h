@@ -2,7 +2,7 @@
 // the tasks with --page.
 #pragma once
 
-#include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/ceiling.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Attention head by head: the fused forward and backward passes behind ops/attention.cpp, on raw
-// numbers, with no idea of a tape.
+// numbers, with no idea of a tape. Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,4 +1,5 @@
 // Batches of matrices: all axes but the last two. For ops that call a kernel once per matrix.
+// Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>

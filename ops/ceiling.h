@@ -3,7 +3,7 @@
 // or from yesterday, would not do.
 #pragma once
 
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/core/dtype.h>
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // The forward pass of elementwise ops, for those who write ops: raw numbers in, a constant out.
 // F is a functor of ops/kernels/unary.h or binary.h, found in the kernel table by its position.
+// Internal to ops.
 #pragma once
 
 #include <tapestry/core/copy.h>

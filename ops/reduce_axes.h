@@ -1,4 +1,4 @@
-// Reductions of whole tensors, forward only: for op authors.
+// Reductions of whole tensors, forward only: for op authors. Internal to ops.
 //
 // Axes that lie side by side are one axis to a reduction, so every case becomes a few steps from
 // [outer, reduced, inner] to [outer, inner]: rows when inner is 1, columns otherwise; nothing is

@@ -1,4 +1,5 @@
 // The claims of one leaf against differences of the subject: entry by entry or along directions.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/report.h>

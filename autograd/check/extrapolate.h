@@ -1,5 +1,5 @@
 // Three difference quotients into one slope with an error: Richardson's extrapolation, the noise
-// carried along. Read next: difference.cpp, which decides what to make of it.
+// carried along. Internal to autograd/check. Read next: difference.cpp, which decides what to make of it.
 #pragma once
 
 #include <tapestry/autograd/check/difference.h>

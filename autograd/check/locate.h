@@ -1,7 +1,7 @@
 // Which entry of the tape is to blame? Every entry is checked by itself: its own forward pass at
 // the inputs it really had, moved a little, against its own rule for the gradient that really came
 // and for a random one. A wrong gradient that an entry was handed is not its fault, so that one bug
-// does not spoil the name of what lies before it.
+// does not spoil the name of what lies before it. Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>

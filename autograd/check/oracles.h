@@ -1,5 +1,6 @@
 // What others than the differences say of a gradient: dual numbers through a definition, and the
 // transpose identity <v, J u> = <J^T v, u>. Both are exact but for rounding.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>

@@ -1,4 +1,4 @@
-// What must hold before a gradient can be checked at all.
+// What must hold before a gradient can be checked at all. Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/subject.h>

@@ -1,4 +1,5 @@
 // Arithmetic on gradients as plain vectors, and on what their shapes mean.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/core/shape.h>

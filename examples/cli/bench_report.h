@@ -2,7 +2,7 @@
 // report that holds each time against the machine's ceiling (docs/profiling.md).
 #pragma once
 
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/core/dtype.h>
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/read_metrics.h>
 #include <tapestry/examples/cli/terminal.h>
-#include <tapestry/nn/inspect/text_label.h>
-#include <tapestry/nn/inspect/text_plot.h>
+#include <tapestry/nn/terminal/text_label.h>
+#include <tapestry/nn/terminal/text_plot.h>
 
 #include <fmt/core.h>
 

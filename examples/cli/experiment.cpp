@@ -1,11 +1,11 @@
 // tapestry experiment: what is said of attention and of training, put to the test.
+#include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/experiments/registry.h>
 #include <tapestry/examples/experiments/render.h>
-#include <tapestry/nn/io/file.h>
 
 #include <fmt/core.h>
 

@@ -2,12 +2,12 @@
 // real text.
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/precision.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/file.h>
-#include <tapestry/tests/modules/checked_modules.h>
-#include <tapestry/tests/ops/bound_case.h>
+#include <tapestry/ops/catalog/bound_case.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -58,10 +58,10 @@ GradcheckOptions options_of(const GradcheckSettings& s) {
 
 bool wants(const GradcheckSettings& s, int order) { return s.order == 0 || s.order == order; }
 
-void check_op(const GradcheckSettings& s, const test::OpCase& row, std::vector<Row>& rows) {
+void check_op(const GradcheckSettings& s, const catalog::OpCase& row, std::vector<Row>& rows) {
     for (std::size_t i = 0; i < row.samples.size(); ++i) {
-        const Tensors inputs = test::make_inputs(row.samples[i], DType::f64, 17 + i);
-        const test::BoundCase bound = test::bind_case(row, inputs);
+        const Tensors inputs = catalog::make_inputs(row.samples[i], DType::f64, 17 + i);
+        const catalog::BoundCase bound = catalog::bind_case(row, inputs);
         const std::string what = fmt::format("{}, sample {}", row.title(), i);
         if (s.dtype == "f32") {
             rows.push_back(row_of(what, compare_precisions(bound.f, bound.inputs, s.seed)));
@@ -79,7 +79,7 @@ void check_op(const GradcheckSettings& s, const test::OpCase& row, std::vector<R
 
 void check_ops(const GradcheckSettings& s, std::vector<Row>& rows) {
     bool known = false;
-    for (const test::OpCase& row : test::all_cases()) {
+    for (const catalog::OpCase& row : catalog::all_cases()) {
         if (!s.op.empty() && row.name != s.op) continue;
         known = true;
         if (row.differentiable) check_op(s, row, rows);
@@ -88,7 +88,7 @@ void check_ops(const GradcheckSettings& s, std::vector<Row>& rows) {
 }
 
 void check_module(const GradcheckSettings& s, const std::string& name, std::vector<Row>& rows) {
-    const test::CheckedModule checked = test::checked_module(name);
+    const catalog::CheckedModule checked = catalog::checked_module(name);
     if (s.dtype == "f32") {
         const TwoPrecisions both{checked.leaves, checked.value};
         rows.push_back(row_of(name, compare_precisions(both, s.seed)));
@@ -158,13 +158,13 @@ std::vector<ErrorCurve> curves(const GradcheckSettings& s) {
         const ModelOnText on = model_on_text(s);
         add(on.loss, on.loaded.model->named_parameters());
     } else if (!s.module.empty()) {
-        const test::CheckedModule checked = test::checked_module(s.module);
+        const catalog::CheckedModule checked = catalog::checked_module(s.module);
         add(checked.value, checked.leaves(DType::f64));
     } else {
-        for (const test::OpCase& row : test::all_cases()) {
+        for (const catalog::OpCase& row : catalog::all_cases()) {
             if (row.name != s.op || !row.differentiable) continue;
             const auto bound =
-                test::bind_case(row, test::make_inputs(row.samples[0], DType::f64, 17));
+                catalog::bind_case(row, catalog::make_inputs(row.samples[0], DType::f64, 17));
             NamedTensors leaves;
             Tensors x;
             for (const Tensor& input : bound.inputs) {
@@ -223,7 +223,7 @@ int run_gradcheck(const GradcheckSettings& s) {
     } else {
         check_ops(s, rows);
         if (s.op.empty()) {
-            for (const std::string& name : test::checked_module_names()) {
+            for (const std::string& name : catalog::checked_module_names()) {
                 check_module(s, name, rows);
             }
         }

@@ -2,14 +2,14 @@
 // --print, in the terminal (inspect_text.h).
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/inspect_text.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/io/file.h>
 #include <tapestry/nn/io/transformer_directory.h>
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 #include <tapestry/examples/cli/inspect_text.h>
-#include <tapestry/nn/inspect/text_map.h>
-#include <tapestry/nn/inspect/text_tape.h>
+#include <tapestry/nn/terminal/text_map.h>
+#include <tapestry/nn/terminal/text_tape.h>
 
 namespace tapestry::cli {
 namespace {

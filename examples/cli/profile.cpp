@@ -1,6 +1,6 @@
 // tapestry profile: where the time of a training step goes, and how much of it the machine would
 // need at least. Of a GPT of any shape on random tokens, or of a trained one on a text.
-#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>

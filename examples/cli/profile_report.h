@@ -2,7 +2,7 @@
 // which was disturbed least: a mean over steps would add up whatever else the machine had to do.
 #pragma once
 
-#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/models/gpt.h>
 
 #include <string>

@@ -1,6 +1,6 @@
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/read_metrics.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/io/file.h>
 
 #include <nlohmann/json.hpp>
 

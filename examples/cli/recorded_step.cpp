@@ -1,7 +1,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/cli/recorded_step.h>
-#include <tapestry/nn/io/file.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/fusion.h>
 

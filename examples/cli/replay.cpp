@@ -1,12 +1,12 @@
 // tapestry replay: a step that `tapestry train --trap-nan` has saved, taken once more with the same
 // bits, and its page.
 #include <tapestry/autograd/print.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/recorded_step.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/inspect/page.h>
-#include <tapestry/nn/io/file.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/ceiling.h>
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
+#include <tapestry/core/file.h>
 #include <tapestry/examples/cli/tokens.h>
-#include <tapestry/nn/io/file.h>
 
 #include <algorithm>
 #include <charconv>

@@ -2,8 +2,8 @@
 // those that a model draws.
 #pragma once
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/data/utf8.h>
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/train_report.h>
-#include <tapestry/nn/io/file.h>
-#include <tapestry/nn/train/counting.h>
+#include <tapestry/nn/data/ngram_baseline.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // report.html of `tapestry train`: when it is written, how little it may cost, and what the command
-// line adds to it. Read next: nn/inspect/report.h, the page itself.
+// line adds to it. Read next: nn/pages/report.h, the page itself.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/inspect/report.h>
+#include <tapestry/nn/pages/report.h>
 
 #include <CLI/CLI.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/inspect/report.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/pages/report.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Reports as text and as Markdown. Read render.h first.
 #include <tapestry/core/error.h>
+#include <tapestry/core/file.h>
 #include <tapestry/examples/experiments/render.h>
-#include <tapestry/nn/io/file.h>
 
 #include <sstream>
 

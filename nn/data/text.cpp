@@ -1,7 +1,7 @@
 // From a file to batches: read, refuse what is not text, split, cut out pieces.
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/io/file.h>
 
 #include <algorithm>
 #include <utility>

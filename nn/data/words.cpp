@@ -1,5 +1,5 @@
-#include <tapestry/nn/data/unicode.h>
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/unicode.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/words.h>
 
 namespace tapestry {

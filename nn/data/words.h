@@ -4,7 +4,7 @@
 //
 // The first of these alternatives that matches, as far as it reaches. std::regex knows neither
 // \p{L} nor UTF-8; a scanner of our own is shorter than what a library would need around it.
-// Source: Radford et al. 2019 (GPT-2), section 2.2. Read next: nn/data/bpe.h.
+// Source: Radford et al. 2019 (GPT-2), section 2.2. Internal to nn/data. Read next: nn/data/bpe.h.
 #pragma once
 
 #include <cstddef>

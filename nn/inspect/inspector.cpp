@@ -1,5 +1,5 @@
 // What is written down while a step runs; what is made of it afterwards is in inspector_finish.cpp.
-#include <tapestry/autograd/work.h>
+#include <tapestry/autograd/profile/work.h>
 #include <tapestry/nn/inspect/inspector.h>
 
 #include <utility>

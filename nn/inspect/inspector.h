@@ -10,11 +10,11 @@
 //     }
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
-// Read next: page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h and
-// dead_units.h, its parts.
+// Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h
+// and dead_units.h, its parts.
 #pragma once
 
-#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/inspect/attention_trace.h>
 #include <tapestry/nn/inspect/dead_units.h>
 #include <tapestry/nn/inspect/memory_trace.h>

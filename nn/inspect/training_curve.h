@@ -1,6 +1,6 @@
 // TrainingCurve: a number per training step, kept in bounded room. A training of a hundred thousand
 // steps is seen on a screen of a thousand pixels, so neighbouring steps share a point, which knows
-// their mean and how far they spread. Read next: report.h, whose curves these are.
+// their mean and how far they spread. Read next: nn/pages/report.h, whose curves these are.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
+#include <tapestry/core/file.h>
 #include <tapestry/nn/io/config_file.h>
-#include <tapestry/nn/io/file.h>
 
 #include <nlohmann/json.hpp>
 

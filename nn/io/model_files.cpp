@@ -1,7 +1,7 @@
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
-#include <tapestry/nn/data/utf8.h>
-#include <tapestry/nn/io/file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>

@@ -1,7 +1,7 @@
 // Two passes. The parser (a SAX handler: no tree is built, and it sees keys that come twice and
 // numbers as they were written) accepts exactly the one structure there is. The layout pass checks
 // sizes and offsets, with every product and sum of numbers from the file checked for overflow.
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
 #include <nlohmann/json.hpp>

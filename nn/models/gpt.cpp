@@ -1,4 +1,4 @@
-#include <tapestry/nn/models/check.h>
+#include <tapestry/nn/check_ids.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/ops/loss.h>
 

@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/models/check.h>
+#include <tapestry/nn/check_ids.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>

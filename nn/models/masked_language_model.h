@@ -1,5 +1,5 @@
 // An encoder that reads a text in both directions and is trained to guess the words that were
-// hidden from it: BERT's shape. nn/data/masking.h hides them.
+// hidden from it: BERT's shape. nn/data/mask_tokens.h hides them.
 #pragma once
 
 #include <tapestry/nn/embedding.h>

@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/models/check.h>
+#include <tapestry/nn/check_ids.h>
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/recurrent/lengths.h>
 #include <tapestry/ops/arithmetic.h>

@@ -2,6 +2,7 @@
 // and then a look at data it does not train on.
 #pragma once
 
+#include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/optim/schedule.h>
 
@@ -9,17 +10,6 @@
 #include <optional>
 
 namespace tapestry {
-
-/// What one step did.
-struct StepMetrics {
-    std::int64_t step = 0;                ///< 1 after the first
-    double loss = 0;                      ///< mean over the step's batches, before the update
-    std::optional<double> val_loss = {};  ///< after the update, where evaluated
-    double lr = 0;
-    double grad_norm = 0;     ///< before clipping
-    double seconds = 0;       ///< since the loop began, evaluations included
-    double step_seconds = 0;  ///< of this step, evaluation and other callbacks excluded
-};
 
 struct TrainOptions {
     std::int64_t steps = 2000;

@@ -1,4 +1,5 @@
 // Caches and records of a stack of layers: a vector with one for each.
+// Internal to nn/transformer.
 #pragma once
 
 #include <tapestry/core/error.h>

@@ -2,7 +2,7 @@
 // spent.
 #include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/module_path.h>
-#include <tapestry/autograd/profiler.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/core/random.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/indexing.h>

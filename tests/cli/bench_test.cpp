@@ -1,6 +1,6 @@
 // bench: every part runs small, its JSON has its fields, its shares are shares; and train tells its
 // share, too.
-#include <tapestry/autograd/roofline.h>
+#include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 // Read next: usage_test.cpp, the plainest of the rooms.
 #pragma once
 
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 // tapestry experiment: listing, running one, the Markdown file and its pictures, what is refused.
-#include <tapestry/nn/io/file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <doctest/doctest.h>

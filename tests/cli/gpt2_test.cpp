@@ -1,5 +1,5 @@
 // GPT-2's own format at the command line: evaluated, continued, exported; and what it refuses.
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // What a trained model writes, and how its loss is told.
-#include <tapestry/nn/data/utf8.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <nlohmann/json.hpp>

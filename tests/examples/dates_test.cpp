@@ -1,7 +1,7 @@
 // Dates: the pairs, their packing, and that the models begin to learn them.
 #include <doctest/doctest.h>
 #include <tapestry/examples/dates.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <set>
 

@@ -2,7 +2,7 @@
 // tell them apart.
 #include <doctest/doctest.h>
 #include <tapestry/examples/shapes_csv.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;
 using namespace tapestry::examples;

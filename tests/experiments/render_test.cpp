@@ -1,8 +1,8 @@
 // Tables and reports as text and as Markdown.
 #include <tapestry/core/error.h>
-#include <tapestry/nn/io/file.h>
+#include <tapestry/core/file.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/experiments/support.h>
-#include <tapestry/tests/nn/scratch.h>
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// Who may include whom: core <- autograd <- ops <- nn <- examples, and the kernels apart.
+// Who may include whom: core <- autograd <- ops <- nn <- examples, and which rooms within these.
 //
 // The checker runs over the tree, where it must find nothing, and over planted files, where it must
 // find exactly what was planted: a checker that never complains would pass the first test too.
@@ -16,33 +16,64 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 
+Names operator+(Names a, const Names& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
 struct Room {
-    std::string folder;  ///< and those below it, as far as they are no room of their own
-    Names may_include;   ///< rooms of this tree
+    std::string folder;  ///< and those below it, as far as they are no room of their own; or a file
+    Names sees;          ///< rooms of this tree whose files it may include, besides its own
 };
 
+/// From the bottom to the top: each room sees some of those before it, so that no two of them can
+/// include one another, however indirectly.
 const std::vector<Room>& rooms() {
+    static const Names core{"core/error.h", "core/text", "core"};
+    static const Names autograd = core + Names{"autograd", "autograd/profile", "autograd/check"};
+    static const Names ops = autograd + Names{"ops"};
+    static const Names layers = ops + Names{"nn", "nn/attention", "nn/recurrent", "nn/transformer"};
+    static const Names nn =
+        layers + Names{"nn/models",  "nn/optim", "nn/data",     "nn/io",   "nn/generate",
+                       "nn/inspect", "nn/pages", "nn/terminal", "nn/train"};
+    static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
-        {"core", {"core"}},
-        {"autograd", {"core", "autograd"}},
-        {"ops/kernels", {"core", "ops/kernels"}},
-        {"ops", {"core", "autograd", "ops", "ops/kernels"}},
-        {"nn", {"core", "autograd", "ops", "nn"}},
-        // The command checks gradients over the tests' rows of ops and small modules.
-        {"examples/cli",
-         {"core", "autograd", "ops", "nn", "examples", "examples/cli", "tests/ops", "tests/modules",
-          "tapestry.h"}},
-        {"examples", {"core", "autograd", "ops", "nn", "examples", "tapestry.h"}},
-        {"tests/ops", {}},
-        {"tests/modules", {}},
-        {"tapestry.h", {"core", "autograd", "ops", "nn"}},
+        {"core/error.h", {}},
+        {"core/text", {"core/error.h"}},
+        {"core", {"core/error.h", "core/text"}},
+        {"autograd", core},
+        {"autograd/profile", core + Names{"autograd"}},
+        {"autograd/check", core + Names{"autograd"}},
+        {"ops/kernels", core},
+        {"ops", autograd + Names{"ops/kernels"}},
+        {"ops/catalog/reference", core + Names{"autograd/check"}},
+        {"ops/catalog", ops + Names{"ops/catalog/reference"}},
+        {"nn", ops},
+        {"nn/attention", ops + Names{"nn"}},
+        {"nn/recurrent", ops + Names{"nn", "nn/attention"}},
+        {"nn/transformer", ops + Names{"nn", "nn/attention"}},
+        {"nn/models", layers},
+        {"nn/optim", ops + Names{"nn"}},
+        {"nn/data", ops + Names{"nn"}},
+        {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data"}},
+        {"nn/generate", layers + Names{"nn/models", "nn/data"}},
+        {"nn/inspect", ops + Names{"nn", "nn/attention"}},
+        {"nn/pages", ops + Names{"nn", "nn/inspect"}},
+        {"nn/terminal", ops + Names{"nn", "nn/inspect"}},
+        {"nn/train", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate",
+                                    "nn/inspect", "nn/pages"}},
+        {"nn/bench", nn},
+        {"nn/catalog", layers + Names{"nn/models"}},
+        {"tapestry.h", nn + Names{"nn/bench"}},
+        {"examples", nn + Names{"nn/bench", "tapestry.h"}},
+        {"examples/cli", nn + catalogs + Names{"nn/bench", "tapestry.h", "examples"}},
     };
     return all;
 }
 
 struct Library {
     std::string header;  ///< or the folder its headers lie in, with a slash
-    Names rooms;         ///< that may include it
+    Names folders;       ///< whose files may include it
     bool in_headers;     ///< there too, and not in .cpp files alone?
 };
 
@@ -53,8 +84,8 @@ const std::vector<Library>& libraries() {
         {"immintrin.h", {"ops/kernels"}, true},
         {"arm_neon.h", {"ops/kernels"}, true},
         {"omp.h", {"core"}, false},
-        {"nlohmann/", {"autograd", "nn", "examples", "examples/cli"}, false},
-        {"CLI/", {"examples", "examples/cli"}, true},
+        {"nlohmann/", {"autograd", "nn", "examples"}, false},
+        {"CLI/", {"examples"}, true},
         {"doctest/", {}, false},
     };
     return all;
@@ -68,25 +99,53 @@ bool lies_in(const std::string& path, const std::string& folder) {
     return path == folder || path.starts_with(folder + "/");
 }
 
-/// The room of a path, or null: the first that matches, for rooms() has inner ones before outer.
+/// The innermost room of a path, or null.
 const Room* room_of(const std::string& path) {
-    const auto found = std::find_if(rooms().begin(), rooms().end(),
-                                    [&](const Room& room) { return lies_in(path, room.folder); });
-    return found == rooms().end() ? nullptr : &*found;
+    const Room* found = nullptr;
+    for (const Room& room : rooms()) {
+        if (!lies_in(path, room.folder)) continue;
+        if (found == nullptr || room.folder.size() > found->folder.size()) found = &room;
+    }
+    return found;
+}
+
+/// "nn/io" of a header that says "Internal to nn/io." in its opening comment; empty if it does not.
+/// cmake/install.cmake leaves out those that do.
+std::string internal_to(const fs::path& header) {
+    static const std::regex says("//.*Internal to ([a-z/_]+).*");
+    std::ifstream text(header);
+    std::smatch match;
+    for (std::string line; std::getline(text, line) && line.starts_with("//");) {
+        if (std::regex_match(line, match, says)) return match[1];
+    }
+    return "";
+}
+
+/// What is wrong with `#include <tapestry/header>` in `file` of the tree at `root`.
+std::string wrong_within(const fs::path& root, const std::string& file, const std::string& header) {
+    const Room& room = *room_of(file);
+    const Room* other = room_of(header);
+    if (other == nullptr) return "is in no room";
+    if (other != &room && !contains(room.sees, other->folder)) return "runs against the layers";
+    const std::string owner = internal_to(root / header);
+    if (owner.empty() || file.ends_with(".cpp")) {
+        return owner.empty() || lies_in(file, owner) ? "" : "is internal to " + owner;
+    }
+    return internal_to(root / file).empty() ? "is internal, and this header is not" : "";
 }
 
 /// What is wrong with `#include <header>` (or "header") in `file`; empty if nothing.
-std::string wrong_with(const std::string& file, const std::string& header, bool quoted) {
+std::string wrong_with(const fs::path& root, const std::string& file, const std::string& header,
+                       bool quoted) {
+    static const std::string ours = "tapestry/";
     if (quoted) return "is not written <tapestry/ROOM/FILE.h>";
-    const Room& room = *room_of(file);
-    if (header.starts_with("tapestry/")) {
-        const Room* other = room_of(header.substr(std::string("tapestry/").size()));
-        if (other == nullptr) return "is in no room";
-        return contains(room.may_include, other->folder) ? "" : "runs against the layers";
-    }
+    if (header.starts_with(ours)) return wrong_within(root, file, header.substr(ours.size()));
     for (const Library& library : libraries()) {
         if (!header.starts_with(library.header)) continue;
-        if (!contains(library.rooms, room.folder)) return "is not for this room";
+        const bool allowed =
+            std::any_of(library.folders.begin(), library.folders.end(),
+                        [&](const std::string& folder) { return lies_in(file, folder); });
+        if (!allowed) return "is not for this room";
         if (!library.in_headers && file.ends_with(".h")) return "is for .cpp files alone";
     }
     return "";
@@ -112,7 +171,7 @@ Names violations(const fs::path& root) {
             for (std::string line; std::getline(text, line); ++number) {
                 std::smatch match;
                 if (!std::regex_match(line, match, include)) continue;
-                const std::string complaint = wrong_with(file, match[2], match[1] == "\"");
+                const std::string complaint = wrong_with(root, file, match[2], match[1] == "\"");
                 if (complaint.empty()) continue;
                 found.push_back(file + ":" + std::to_string(number) + ": <" + match[2].str() +
                                 "> " + complaint);
@@ -122,15 +181,30 @@ Names violations(const fs::path& root) {
     return found;
 }
 
+/// A tree of its own, gone at the end.
+struct Planted {
+    Planted() {
+        std::string name = (fs::temp_directory_path() / "tapestry-layers-XXXXXX").string();
+        root = mkdtemp(name.data());
+    }
+    ~Planted() { fs::remove_all(root); }
+    Planted(const Planted&) = delete;
+    Planted& operator=(const Planted&) = delete;
+
+    void file(const std::string& path, const std::string& comment, const std::string& include) {
+        fs::create_directories((root / path).parent_path());
+        std::ofstream(root / path)
+            << "// " << comment << "\n#pragma once\n#include " << include << "\n";
+    }
+
+    fs::path root;
+};
+
 /// The violations of a tree of one file with one include.
 Names violations_of(const std::string& file, const std::string& include) {
-    std::string name = (fs::temp_directory_path() / "tapestry-layers-XXXXXX").string();
-    const fs::path root = mkdtemp(name.data());
-    fs::create_directories((root / file).parent_path());
-    std::ofstream(root / file) << "// A planted file.\n#pragma once\n#include " << include << "\n";
-    Names found = violations(root);
-    fs::remove_all(root);
-    return found;
+    Planted tree;
+    tree.file(file, "A planted file.", include);
+    return violations(tree.root);
 }
 
 }  // namespace
@@ -139,21 +213,46 @@ TEST_CASE("includes follow the layers") {
     for (const std::string& violation : violations(TAPESTRY_SOURCE_DIR)) FAIL_CHECK(violation);
 }
 
+TEST_CASE("each room sees some of those before it") {
+    Names before;
+    for (const Room& room : rooms()) {
+        for (const std::string& seen : room.sees) {
+            CHECK_MESSAGE(contains(before, seen), room.folder << " sees " << seen);
+        }
+        CHECK_MESSAGE(!contains(before, room.folder), room.folder << " is there twice");
+        before.push_back(room.folder);
+    }
+}
+
 TEST_CASE("an include against the layers is found") {
     CHECK(violations_of("core/a.h", "<tapestry/autograd/tape.h>") ==
           Names{"core/a.h:3: <tapestry/autograd/tape.h> runs against the layers"});
     const std::vector<std::pair<std::string, std::string>> planted{
+        {"core/text/utf8.cpp", "<tapestry/core/tensor.h>"},
+        {"core/error.h", "<tapestry/core/text/utf8.h>"},
         {"core/tensor.cpp", "<tapestry/ops/arithmetic.h>"},
+        {"autograd/tape.cpp", "<tapestry/autograd/profile/profiler.h>"},
+        {"autograd/check/gradcheck.cpp", "<tapestry/autograd/profile/work.h>"},
         {"autograd/tape.cpp", "<tapestry/ops/arithmetic.h>"},
         {"autograd/tape.cpp", "<tapestry/nn/module.h>"},
         {"ops/norm.cpp", "<tapestry/nn/module.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/ops/norm.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/autograd/tape.h>"},
         {"nn/linear.cpp", "<tapestry/ops/kernels/table.h>"},
-        {"nn/io/file.cpp", "<tapestry/examples/stories.h>"},
-        {"nn/linear.cpp", "<tapestry/tests/ops/op_case.h>"},
+        {"nn/linear.cpp", "<tapestry/nn/attention/masks.h>"},
+        {"nn/attention/masks.cpp", "<tapestry/nn/transformer/encoder.h>"},
+        {"nn/transformer/encoder.cpp", "<tapestry/nn/models/gpt.h>"},
+        {"nn/models/gpt.cpp", "<tapestry/nn/io/model_directory.h>"},
+        {"nn/data/text.cpp", "<tapestry/nn/io/safetensors.h>"},
+        {"nn/optim/adam.cpp", "<tapestry/nn/train/loop.h>"},
+        {"nn/inspect/inspector.cpp", "<tapestry/nn/pages/page.h>"},
+        {"nn/pages/page.cpp", "<tapestry/nn/terminal/text_map.h>"},
+        {"nn/pages/report.cpp", "<tapestry/nn/train/loop.h>"},
+        {"nn/io/safetensors.cpp", "<tapestry/examples/stories.h>"},
+        {"ops/softmax.cpp", "<tapestry/ops/catalog/op_case.h>"},
+        {"nn/linear.cpp", "<tapestry/nn/catalog/checked_modules.h>"},
         {"examples/xor.cpp", "<tapestry/ops/kernels/table.h>"},
-        {"examples/xor.cpp", "<tapestry/tests/ops/op_case.h>"},
+        {"examples/xor.cpp", "<tapestry/ops/catalog/op_case.h>"},
         {"core/tensor.cpp", "<tapestry/tapestry.h>"},
         {"core/tensor.cpp", "<tapestry/nowhere/file.h>"},
         {"core/tensor.cpp", "\"tensor.h\""},
@@ -179,8 +278,12 @@ TEST_CASE("an include along the layers is not") {
         {"ops/kernels/simd.h", "<xsimd/xsimd.hpp>"},
         {"ops/kernels/gemm.h", "<tapestry/core/parallel.h>"},
         {"nn/io/safetensors.cpp", "<nlohmann/json.hpp>"},
+        {"core/file.cpp", "<tapestry/core/text/utf8.h>"},
+        {"core/text/utf8.h", "<tapestry/core/error.h>"},
+        {"nn/io/model_directory.h", "<tapestry/nn/data/tokenizer.h>"},
+        {"nn/pages/page.h", "<tapestry/nn/inspect/inspector.h>"},
         {"core/parallel.cpp", "<omp.h>"},
-        {"examples/cli/gradcheck.cpp", "<tapestry/tests/ops/op_case.h>"},
+        {"examples/cli/gradcheck.cpp", "<tapestry/ops/catalog/op_case.h>"},
         {"examples/train_gpt.cpp", "<tapestry/tapestry.h>"},
         {"tests/core/tensor_test.cpp", "<tapestry/nn/module.h>"},
         {"core/tensor.h", "<vector>"},
@@ -189,6 +292,22 @@ TEST_CASE("an include along the layers is not") {
         CHECK_MESSAGE(violations_of(plant.first, plant.second).empty(),
                       plant.first << " includes " << plant.second);
     }
+}
+
+TEST_CASE("internal headers are seen by their own room and by no public header") {
+    Planted tree;
+    tree.file("nn/io/inner.h", "Words. Internal to nn/io. More words.", "<vector>");
+    tree.file("nn/io/inner.cpp", "The source.", "<tapestry/nn/io/inner.h>");
+    tree.file("nn/io/deeper.h", "Internal to nn/io, too.", "<tapestry/nn/io/inner.h>");
+    CHECK(violations(tree.root) == Names{});
+
+    tree.file("nn/io/public.h", "For everybody.", "<tapestry/nn/io/inner.h>");
+    tree.file("nn/train/loop.cpp", "Of another room.", "<tapestry/nn/io/inner.h>");
+    Names found = violations(tree.root);
+    std::sort(found.begin(), found.end());
+    CHECK(found == Names{"nn/io/public.h:3: <tapestry/nn/io/inner.h> is internal, and this header "
+                         "is not",
+                         "nn/train/loop.cpp:3: <tapestry/nn/io/inner.h> is internal to nn/io"});
 }
 
 TEST_CASE("the tape can be read in one sitting") {

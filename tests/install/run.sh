@@ -20,12 +20,17 @@ configure() {  # DIR -DOPTION...
 
 echo "---- find_package"
 cmake --install "$build" --prefix "$prefix" >/dev/null
-for unwanted in tests examples ops/kernels/simd.h; do
-    if [[ -e $prefix/include/tapestry/$unwanted ]]; then
+headers=$prefix/include/tapestry
+for unwanted in tests examples ops/kernels ops/catalog nn/catalog; do
+    if [[ -e $headers/$unwanted ]]; then
         echo "$unwanted should not be installed" >&2
         exit 1
     fi
 done
+if grep -rl '^//.*Internal to ' "$headers"; then
+    echo "these are internal and should not be installed" >&2
+    exit 1
+fi
 # Nobody may see the build or source tree from here.
 if grep -rIl -e "$build" -e "$source" "$prefix"; then
     echo "these installed files name the tree they were built in" >&2

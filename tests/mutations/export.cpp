@@ -11,6 +11,8 @@
 namespace tapestry::test {
 namespace {
 
+using catalog::BoundCase, catalog::bind_case, catalog::OpCase;
+
 using Json = nlohmann::ordered_json;
 
 Json as_json(const Tensor& x) {

@@ -2,7 +2,7 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
-#include <tapestry/tests/modules/checked_modules.h>
+#include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/tests/mutations/suite.h>
 
 #include <algorithm>
@@ -11,6 +11,9 @@
 
 namespace tapestry::test {
 namespace {
+
+using catalog::all_cases, catalog::bind_case, catalog::BoundCase, catalog::checked_module,
+    catalog::CheckedModule, catalog::make_inputs, catalog::OpCase;
 
 using Values = std::vector<double>;
 

@@ -1,8 +1,8 @@
 // Mutants planted everywhere, one at a time: does the checker see them, and say what and where?
 #pragma once
 
+#include <tapestry/ops/catalog/bound_case.h>
 #include <tapestry/tests/mutations/mutant.h>
-#include <tapestry/tests/ops/bound_case.h>
 
 #include <functional>
 #include <map>
@@ -30,11 +30,11 @@ struct SuiteOptions {
 
 /// A sample of a row, as mutants are tried on it.
 struct MutationCase {
-    const OpCase* row;
+    const catalog::OpCase* row;
     std::string title;
     Tensors inputs;     ///< of the row
     bool tied = false;  ///< the second input is the first
-    BoundCase bound;
+    catalog::BoundCase bound;
 };
 
 /// What mutants in f64 are to fail.
@@ -65,7 +65,7 @@ FalseAlarms false_alarms(int cases, DType dtype, std::uint64_t seed, const Told&
 /// leaves the domain in which the row's function is finite, the powers are drawn again, nearer
 /// to 1.
 struct ScaledCase {
-    const OpCase* row;
+    const catalog::OpCase* row;
     std::size_t sample;
     Tensors inputs;
     std::string title;

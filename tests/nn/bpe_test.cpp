@@ -2,11 +2,11 @@
 // against a plain definition on random vocabularies, and every way in which its files can be wrong.
 #include <doctest/doctest.h>
 #include <tapestry/core/random.h>
+#include <tapestry/core/text/unicode.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
-#include <tapestry/nn/data/unicode.h>
-#include <tapestry/nn/data/utf8.h>
 #include <tapestry/nn/data/words.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <nlohmann/json.hpp>
 

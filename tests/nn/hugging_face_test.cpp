@@ -8,7 +8,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <nlohmann/json.hpp>
 

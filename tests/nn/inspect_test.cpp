@@ -1,10 +1,10 @@
 // The Inspector: what it writes down of small tapes is what can be worked out by hand.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/inspect/encoding.h>
-#include <tapestry/nn/inspect/page.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/pages/encoding.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/indexing.h>

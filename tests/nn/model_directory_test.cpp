@@ -2,7 +2,7 @@
 #include <sys/resource.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <csignal>

@@ -1,9 +1,10 @@
 // The first NaN or infinity of a step: planted in every place it can come from, it is named; where
 // none is, none is found, masks included.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/inspect/page.h>
+#include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/comparison.h>
@@ -14,7 +15,6 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/modules/checked_modules.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>
@@ -252,8 +252,8 @@ TEST_CASE("non-finite: none in models that are well, masked, checkpointed, dropp
 TEST_CASE("non-finite: none in any module") {
     for (const bool fused : {true, false}) {
         const FusionGuard guard(fused);
-        for (const std::string& name : test::checked_module_names()) {
-            const test::CheckedModule checked = test::checked_module(name);
+        for (const std::string& name : catalog::checked_module_names()) {
+            const catalog::CheckedModule checked = catalog::checked_module(name);
             const auto f = found_in(*checked.module, [&] { return sum(checked.value()); });
             CHECK_MESSAGE(!f.has_value(), name << ": " << (f ? to_text(*f) : ""));
         }

@@ -1,13 +1,13 @@
-// The layers of nn/ once more, in plain loops over the scalar definitions of tests/reference: what
-// the modules' values are held against.
+// The layers of nn/ once more, in plain loops over the scalar definitions of ops/catalog/reference:
+// what the modules' values are held against.
 #pragma once
 
 #include <tapestry/nn/models/gpt.h>
-#include <tapestry/tests/reference/attention.h>
-#include <tapestry/tests/reference/elementwise.h>
-#include <tapestry/tests/reference/loss.h>
-#include <tapestry/tests/reference/matmul.h>
-#include <tapestry/tests/reference/norm.h>
+#include <tapestry/ops/catalog/reference/attention.h>
+#include <tapestry/ops/catalog/reference/elementwise.h>
+#include <tapestry/ops/catalog/reference/loss.h>
+#include <tapestry/ops/catalog/reference/matmul.h>
+#include <tapestry/ops/catalog/reference/norm.h>
 
 #include <array>
 #include <cmath>
@@ -76,8 +76,7 @@ inline Numbers attention(const Numbers& x, const MultiHeadAttention& layer, std:
     return linear(merged, layer.output);
 }
 
-inline Numbers block(const Numbers& x, const EncoderLayer& layer, std::int64_t heads,
-                     bool causal) {
+inline Numbers block(const Numbers& x, const EncoderLayer& layer, std::int64_t heads, bool causal) {
     const Numbers normed = layer_norm(x, layer.attention_norm);
     const Numbers h = add(x, attention(normed, layer.attention, heads, causal));
     return add(h, feed_forward(layer_norm(h, layer.feed_forward_norm), layer.feed_forward));

@@ -2,11 +2,12 @@
 // that its room is bounded; and what stands in the page.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/inspect/html.h>
-#include <tapestry/nn/inspect/page.h>
-#include <tapestry/nn/inspect/report.h>
+#include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/nn/train/counting.h>
+#include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>

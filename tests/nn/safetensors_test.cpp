@@ -6,7 +6,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 #include <unistd.h>
 
 #include <cmath>

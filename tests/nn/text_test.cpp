@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <cmath>
 #include <numeric>

@@ -1,14 +1,14 @@
 // Curves, maps and tapes as text, word for word: columns that line up in any script.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/data/unicode.h>
-#include <tapestry/nn/inspect/text_label.h>
-#include <tapestry/nn/inspect/text_map.h>
-#include <tapestry/nn/inspect/text_plot.h>
-#include <tapestry/nn/inspect/text_tape.h>
+#include <tapestry/core/text/unicode.h>
+#include <tapestry/nn/terminal/text_label.h>
+#include <tapestry/nn/terminal/text_map.h>
+#include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <cmath>
 #include <limits>

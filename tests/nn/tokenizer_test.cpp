@@ -2,7 +2,7 @@
 // to input it cannot take.
 #include <doctest/doctest.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 
 #include <numeric>
 

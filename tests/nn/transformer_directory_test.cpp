@@ -3,7 +3,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
-#include <tapestry/tests/nn/scratch.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>

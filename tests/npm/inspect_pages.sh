@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A ctest: the pages of nn/inspect, reports among them, in Debian's chromium, steered by npm's
+# A ctest: the pages of nn/pages, reports among them, in Debian's chromium, steered by npm's
 # playwright-core, which is installed under the build tree and goes nowhere else. Tried are the pages
 # as built and, once more, with the script that a build without npm would have. Skipped, with a
 # message, where there is no chromium, no npm or no network.

@@ -4,7 +4,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
-#include <tapestry/tests/ops/bound_case.h>
+#include <tapestry/ops/catalog/bound_case.h>
+#include <tapestry/tests/ops/check_case.h>
 #include <tapestry/tests/settings.h>
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 namespace tapestry::test {
 namespace {
 
+using catalog::BoundCase, catalog::bind_case, catalog::ErrorCase, catalog::Input,
+    catalog::make_inputs, catalog::OpCase, catalog::Sample;
 using reference::Array;
 using reference::Arrays;
 
@@ -364,22 +367,6 @@ private:
 };
 
 }  // namespace
-
-Tensors make_inputs(const Sample& sample, DType dtype, std::uint64_t seed) {
-    Generator generator(seed);
-    Tensors inputs;
-    for (const Input& input : sample) {
-        // Drawn in f64 and rounded to f32, so that both types see the same case.
-        const Tensor drawn = uniform(input.shape, input.low, input.high, generator, DType::f64);
-        if (input.kind == Kind::real) {
-            inputs.push_back(cast(drawn, dtype));
-        } else {
-            const Tensor whole = cast(drawn, DType::i64);  // [low, high) for low >= 0
-            inputs.push_back(input.kind == Kind::index ? whole : cast(whole, DType::boolean));
-        }
-    }
-    return inputs;
-}
 
 std::vector<std::string> check_case(const OpCase& row) { return Checker(row).run(); }
 

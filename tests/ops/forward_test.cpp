@@ -8,6 +8,7 @@
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
+#include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>
@@ -16,13 +17,14 @@
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/ops/op_case.h>
 
 #include <cstring>
 #include <optional>
 
 namespace tapestry::test {
 namespace {
+
+using catalog::all_cases, catalog::make_inputs, catalog::OpCase;
 
 struct Entry {
     const Op* op;

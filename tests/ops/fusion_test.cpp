@@ -5,13 +5,14 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/tests/core/child.h>
-#include <tapestry/tests/ops/op_case.h>
+#include <tapestry/tests/ops/check_case.h>
 
 #include <algorithm>
 #include <set>
 
 using namespace tapestry;
 using namespace tapestry::test;
+using catalog::all_cases, catalog::make_inputs, catalog::OpCase;
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Every row of every op, and that every public op has a row.
 #include <doctest/doctest.h>
-#include <tapestry/tests/ops/op_case.h>
+#include <tapestry/tests/ops/check_case.h>
 
 #include <algorithm>
 #include <cctype>
@@ -11,6 +11,8 @@
 
 namespace tapestry::test {
 namespace {
+
+using catalog::all_cases, catalog::OpCase;
 
 // "exp" from "Tensor exp(const Tensor& x);"; nothing from other lines, nor from operators.
 std::string declared_in(const std::string& line) {

@@ -3,12 +3,12 @@
 // Their weights are random and large, so that heads look at something.
 //
 //     inspect_pages DIRECTORY
-#include <tapestry/nn/inspect/page.h>
-#include <tapestry/nn/io/file.h>
+#include <tapestry/core/file.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
+#include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/ceiling.h>
 #include <tapestry/tests/pages/report.h>
 

@@ -1,5 +1,5 @@
-#include <tapestry/nn/inspect/report.h>
-#include <tapestry/nn/io/file.h>
+#include <tapestry/core/file.h>
+#include <tapestry/nn/pages/report.h>
 #include <tapestry/tests/pages/report.h>
 
 #include <fmt/core.h>

@@ -1,0 +1,213 @@
+// POSIX calls and what each of them may answer. Everything of one save happens relative to one open
+// directory, so that neither chdir nor a renamed parent can split it over two places.
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Linux moves at most 2^31 - 4096 bytes in one call; less is no slower.
+constexpr std::size_t kMaxCall = std::size_t{1} << 30;
+
+std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+// "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
+// being overwritten while the rest of the message is made.
+[[noreturn]] void fail_to(const char* verb, const std::string& target, int error) {
+    fail<IoError>("cannot {} {}: {}", verb, target, reason(error));
+}
+
+// Calls `call` again as long as a signal interrupts it.
+template <class F>
+auto uninterrupted(F&& call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) result = call();
+    return result;
+}
+
+std::string_view kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a directory";
+    if (S_ISFIFO(mode)) return "a pipe";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return "no regular file";
+}
+
+/// The unfinished file: removed when it goes out of scope, unless it was renamed before.
+class Temporary {
+public:
+    /// is_open() is false if it could not be created; errno says why.
+    Temporary(int directory, mode_t mode)
+        : directory_(directory), file_(create(mode)), exists_(file_.is_open()) {}
+    ~Temporary() {
+        // Nobody is left to be told if this fails; the name says what the file is.
+        if (exists_) ::unlinkat(directory_, name_.c_str(), 0);
+    }
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+
+    bool is_open() const { return file_.is_open(); }
+    int number() const { return file_.number(); }
+    int close() { return file_.close(); }
+    int rename_to(const std::string& name) {
+        if (::renameat(directory_, name_.c_str(), directory_, name.c_str()) != 0) return errno;
+        exists_ = false;
+        return 0;
+    }
+
+private:
+    // The name does not contain the final one, which may be as long as names can be. It is taken
+    // only where a save was killed, or another machine writes to the same disk.
+    int create(mode_t mode) {
+        static std::atomic<unsigned> counter{0};
+        int result = -1;
+        for (int attempt = 0; attempt < 100; ++attempt) {
+            name_ = fmt::format(".tapestry-{}-{}.tmp", ::getpid(), counter++);
+            result = uninterrupted([&] {
+                return ::openat(directory_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                mode);
+            });
+            if (result >= 0 || errno != EEXIST) break;
+        }
+        return result;
+    }
+
+    int directory_;
+    std::string name_;
+    FileDescriptor file_;
+    bool exists_;
+};
+
+/// The permissions to create the file with; refuses to replace what is no regular file.
+mode_t mode_for(int directory, const std::string& name, const std::string& target) {
+    struct stat status {};
+    if (::fstatat(directory, name.c_str(), &status, 0) != 0) {
+        if (errno == ENOENT || errno == ELOOP) return 0666;  // ELOOP: rename replaces the link
+        fail_to("write", target, errno);
+    }
+    require<IoError>(S_ISREG(status.st_mode), "cannot write {}: it is {}, not a file", target,
+                     kind_of(status.st_mode));
+    if (::faccessat(directory, name.c_str(), W_OK, AT_EACCESS) != 0) {
+        fail_to("write", target, errno);
+    }
+    return status.st_mode & 0777;
+}
+
+void sync(int descriptor, const std::string& target) {
+    const int result = uninterrupted([&] { return ::fsync(descriptor); });
+    // EINVAL: a file system that cannot sync this kind of file; there is nothing more to be done.
+    if (result != 0 && errno != EINVAL) fail_to("write", target, errno);
+}
+
+}  // namespace
+
+FileDescriptor::~FileDescriptor() {
+    if (is_open()) ::close(number_);
+}
+
+int FileDescriptor::close() {
+    const int result = ::close(std::exchange(number_, -1));
+    return result == 0 || errno == EINTR ? 0 : errno;  // EINTR: Linux has closed it all the same
+}
+
+// O_NONBLOCK: opening a pipe must not wait for a writer. Regular files ignore it.
+InputFile::InputFile(const fs::path& path)
+    : path_(path), file_(uninterrupted([&] {
+          return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+      })) {
+    struct stat status {};
+    if (!file_.is_open() || ::fstat(file_.number(), &status) != 0) {
+        const int error = errno;
+        fail_to("read", shown(path), error);
+    }
+    require<IoError>(S_ISREG(status.st_mode), "cannot read {}: it is {}, not a file", shown(path),
+                     kind_of(status.st_mode));
+    size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void InputFile::read(std::span<std::byte> to) {
+    while (!to.empty()) {
+        const std::size_t wanted = std::min(to.size(), kMaxCall);
+        const auto got = uninterrupted([&] { return ::read(file_.number(), to.data(), wanted); });
+        if (got < 0) {
+            const int error = errno;
+            fail_to("read", shown(path_), error);
+        }
+        if (got == 0) {
+            fail<IoError>("cannot read {}: it ends {} bytes too early (changed meanwhile?)",
+                          shown(path_), to.size());
+        }
+        to = to.subspan(static_cast<std::size_t>(got));
+    }
+}
+
+void InputFile::skip(std::uint64_t bytes) {
+    if (::lseek(file_.number(), static_cast<off_t>(bytes), SEEK_CUR) < 0) {
+        const int error = errno;
+        fail_to("read", shown(path_), error);
+    }
+}
+
+std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
+    InputFile file(path);
+    require<IoError>(file.size() <= max_bytes, "cannot read {}: {} bytes, more than the {} allowed",
+                     shown(path), file.size(), max_bytes);
+    std::string contents(static_cast<std::size_t>(file.size()), '\0');
+    file.read(std::as_writable_bytes(std::span(contents)));
+    return contents;
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const std::size_t wanted = std::min(bytes.size(), kMaxCall);
+        const auto done = uninterrupted([&] { return ::write(descriptor_, bytes.data(), wanted); });
+        if (done < 0) fail_to("write", target_, errno);
+        if (done == 0) fail_to("write", target_, ENOSPC);  // no progress and no reason: not again
+        bytes = bytes.subspan(static_cast<std::size_t>(done));
+    }
+}
+
+void write_file_atomically(const fs::path& path, const std::function<void(OutputFile&)>& write) {
+    const std::string target = shown(path);
+    const std::string name = path.filename().native();
+    require<IoError>(!name.empty() && name != "." && name != "..",
+                     "cannot write {}: the path names no file", target);
+    const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    const auto check_directory = [&](bool good) {
+        const int error = errno;
+        if (!good) fail_to("write", fmt::format("{}: directory {}", target, shown(parent)), error);
+    };
+    const FileDescriptor directory(
+        uninterrupted([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    check_directory(directory.is_open());
+    const mode_t mode = mode_for(directory.number(), name, target);
+    Temporary temporary(directory.number(), mode);
+    check_directory(temporary.is_open());
+
+    OutputFile output(target, temporary.number());
+    write(output);
+    sync(temporary.number(), target);
+    if (const int error = temporary.close()) fail_to("write", target, error);
+    if (const int error = temporary.rename_to(name)) fail_to("write", target, error);
+    sync(directory.number(), target);
+}
+
+void write_file_atomically(const fs::path& path, std::string_view contents) {
+    write_file_atomically(path, [contents](OutputFile& file) { file.write(contents); });
+}
+
+}  // namespace tapestry

@@ -1,0 +1,96 @@
+// Files, with every return code looked at: a whole file in, and a whole file out, either complete
+// or not at all. Read next: nn/io/safetensors.h, a format on top.
+//
+// The order of the writer (temporary in the same directory, write, fsync, rename, fsync of the
+// directory) is the one that survives a crash at any point: rename replaces a name atomically, and
+// only what was synced before it is sure to be behind the new name.
+#pragma once
+
+#include <tapestry/core/error.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tapestry {
+
+/// An open file of the operating system, closed at the end of its scope.
+class FileDescriptor {
+public:
+    explicit FileDescriptor(int number = -1) : number_(number) {}
+    ~FileDescriptor();
+    FileDescriptor(const FileDescriptor&) = delete;
+    FileDescriptor& operator=(const FileDescriptor&) = delete;
+
+    int number() const { return number_; }
+    bool is_open() const { return number_ >= 0; }
+
+    /// 0, or the errno of close(): some file systems report a failed write only then.
+    int close();
+
+private:
+    int number_;
+};
+
+/// A regular file, read from the start. Every failure is an IoError with path and reason.
+class InputFile {
+public:
+    /// Throws when the file is missing, unreadable, or no regular file (a directory, a pipe).
+    explicit InputFile(const std::filesystem::path& path);
+
+    const std::filesystem::path& path() const { return path_; }
+    std::uint64_t size() const { return size_; }  ///< in bytes, when it was opened
+
+    /// Fills `to` with the bytes that follow. Throws when the file ends before that.
+    void read(std::span<std::byte> to);
+
+    /// Leaves out the bytes that follow.
+    void skip(std::uint64_t bytes);
+
+private:
+    std::filesystem::path path_;
+    FileDescriptor file_;
+    std::uint64_t size_ = 0;
+};
+
+inline constexpr std::uint64_t kMaxWholeFile = std::uint64_t{1} << 31;
+
+/// The bytes of a regular file. Throws IoError as InputFile does, and when it is larger than
+/// `max_bytes`: asked before any memory is.
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxWholeFile);
+
+/// What the function passed to write_file_atomically writes to.
+class OutputFile {
+public:
+    /// For write_file_atomically: `target` is how messages show the path.
+    OutputFile(const std::string& target, int descriptor)
+        : target_(target), descriptor_(descriptor) {}
+
+    /// Appends. Throws IoError when the bytes cannot all be written (disk full, size limit).
+    void write(std::span<const std::byte> bytes);
+    void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+
+private:
+    const std::string& target_;
+    int descriptor_;
+};
+
+/// Writes what `write` writes to a temporary file beside `path`, then renames it to `path`. After
+/// any failure, `write`'s own exceptions included, the temporary is gone and a previous file at
+/// `path` is what it was; only the last step, the sync of the directory, fails with the new file
+/// already in place. Throws IoError saying which step failed and why; also when `path` is a
+/// directory, a device or a pipe, or a file that may not be written: rename alone would not ask.
+/// A symbolic link to a file is replaced by the file. The permissions of a previous file are kept,
+/// within the umask.
+///
+/// A process beyond its file size limit (RLIMIT_FSIZE) is killed by SIGXFSZ unless it ignores that
+/// signal; then this is an error as any other.
+void write_file_atomically(const std::filesystem::path& path,
+                           const std::function<void(OutputFile&)>& write);
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace tapestry

@@ -1,0 +1,42 @@
+#include <tapestry/core/text/unicode.h>
+
+#include <algorithm>
+
+namespace tapestry::unicode {
+namespace {
+
+constexpr bool lies_in(char32_t code, char32_t first, char32_t last) {
+    return code >= first && code <= last;
+}
+
+// Most text is ASCII and need not be looked up.
+constexpr Kind kind_of_ascii(char32_t code) {
+    if (lies_in(code, U'a', U'z') || lies_in(code, U'A', U'Z')) return Kind::letter;
+    if (lies_in(code, U'0', U'9')) return Kind::number;
+    return code == U' ' || lies_in(code, U'\t', U'\r') ? Kind::space : Kind::other;
+}
+
+// The range that holds `code`, or nothing.
+template <class R>
+const R* find_range(std::span<const R> table, char32_t code) {
+    const auto after = std::upper_bound(table.begin(), table.end(), code,
+                                        [](char32_t c, const R& range) { return c < range.first; });
+    if (after == table.begin() || code > (after - 1)->last) return nullptr;
+    return &*(after - 1);
+}
+
+}  // namespace
+
+Kind kind_of(char32_t code) {
+    if (code < 0x80) return kind_of_ascii(code);
+    const Range* found = find_range(ranges(), code);
+    return found == nullptr ? Kind::other : found->kind;
+}
+
+int width_of(char32_t code) {
+    if (code < 0x80) return 1;
+    const WidthRange* found = find_range(width_ranges(), code);
+    return found == nullptr ? 1 : found->columns;
+}
+
+}  // namespace tapestry::unicode

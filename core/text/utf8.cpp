@@ -1,0 +1,182 @@
+// The decoder reads one character at a time and says why it cannot; the rest is built on it.
+#include <tapestry/core/text/utf8.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace tapestry::utf8 {
+namespace {
+
+constexpr char32_t kLast = 0x10FFFF;
+
+unsigned byte_at(std::string_view text, std::size_t at) {
+    return static_cast<unsigned char>(text[at]);
+}
+
+// Bytes that a first byte announces; 0 for one that begins no character.
+std::size_t announced(unsigned first) {
+    if (first < 0x80) return 1;
+    if (first >= 0xC0 && first < 0xE0) return 2;
+    if (first >= 0xE0 && first < 0xF0) return 3;
+    if (first >= 0xF0 && first < 0xF8) return 4;
+    return 0;
+}
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+// Whether bytes that follow could make `text` from `at` on a character.
+bool is_unfinished(std::string_view text, std::size_t at) {
+    const Step here = step(text, at);
+    return here.flaw != nullptr && at + here.bytes == text.size() &&
+           here.bytes < announced(byte_at(text, at));
+}
+
+bool is_surrogate(char32_t code) { return code >= 0xD800 && code <= 0xDFFF; }
+
+// Ranges (first, last) of characters that show nothing, move the text around, or have no meaning
+// outside private agreement: Unicode's Cc, Cf (the common ones), Zl, Zp, Co, and the odd spaces.
+constexpr std::array<std::array<char32_t, 2>, 16> kUnprintable{{{0x00, 0x1F},
+                                                                {0x7F, 0xA0},
+                                                                {0xAD, 0xAD},
+                                                                {0x061C, 0x061C},
+                                                                {0x180E, 0x180E},
+                                                                {0x2000, 0x200F},
+                                                                {0x2028, 0x202F},
+                                                                {0x205F, 0x206F},
+                                                                {0x3000, 0x3000},
+                                                                {0xE000, 0xF8FF},
+                                                                {0xFDD0, 0xFDEF},
+                                                                {0xFE00, 0xFE0F},
+                                                                {0xFEFF, 0xFEFF},
+                                                                {0xFFF0, 0xFFFB},
+                                                                {0xFFFE, 0xFFFF},
+                                                                {0xE0000, kLast}}};
+
+bool is_printable(char32_t code) {
+    return std::none_of(kUnprintable.begin(), kUnprintable.end(),
+                        [code](const auto& range) { return code >= range[0] && code <= range[1]; });
+}
+
+}  // namespace
+
+Step step(std::string_view text, std::size_t at) {
+    const unsigned first = byte_at(text, at);
+    if (first < 0x80) return {first, 1, nullptr};
+    if (first < 0xC0) return {0, 1, "is a continuation byte that continues nothing"};
+    const std::size_t length = announced(first);
+    if (length == 0) return {0, 1, "begins no character"};
+    char32_t code = first & (0xFFu >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        if (at + i == text.size()) return {0, i, "begins a character that the text's end cuts off"};
+        const unsigned next = byte_at(text, at + i);
+        if ((next & 0xC0u) != 0x80u) return {0, i, "lacks its continuation bytes"};
+        code = (code << 6) | (next & 0x3Fu);
+    }
+    constexpr std::array<char32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
+    if (code < kSmallest[length]) return {0, length, "begins an overlong form"};
+    if (is_surrogate(code)) return {0, length, "begins a surrogate, which is no character"};
+    if (code > kLast) return {0, length, "begins a number beyond U+10FFFF"};
+    return {code, length, nullptr};
+}
+
+std::optional<Flaw> find_flaw(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const Step here = step(text, at);
+        if (here.flaw != nullptr) {
+            return Flaw{at, fmt::format("byte 0x{:02X} {}", byte_at(text, at), here.flaw)};
+        }
+        at += here.bytes;
+    }
+    return std::nullopt;
+}
+
+std::u32string decode(std::string_view what, std::string_view text) {
+    if (const auto flaw = find_flaw(text)) {
+        fail("{}: not UTF-8 at byte {}: {}", what, flaw->byte, flaw->what);
+    }
+    std::u32string characters;
+    for (std::size_t at = 0; at < text.size();) {
+        const Step here = step(text, at);
+        characters.push_back(here.code);
+        at += here.bytes;
+    }
+    return characters;
+}
+
+void append(std::string& text, char32_t code) {
+    require(code <= kLast && !is_surrogate(code), "utf8: U+{:04X} is no character",
+            static_cast<unsigned>(code));
+    if (code < 0x80) {
+        text.push_back(static_cast<char>(code));
+        return;
+    }
+    const unsigned length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    const unsigned mark = (0xFF00u >> length) & 0xFFu;  // as many ones as there are bytes
+    text.push_back(static_cast<char>(mark | (code >> (6 * (length - 1)))));
+    for (unsigned i = length - 1; i-- > 0;) {
+        text.push_back(static_cast<char>(0x80u | ((code >> (6 * i)) & 0x3Fu)));
+    }
+}
+
+std::string encode(char32_t code) {
+    std::string text;
+    append(text, code);
+    return text;
+}
+
+std::string printable(char32_t code) {
+    switch (code) {
+        case U'\n': return "\\n";
+        case U'\r': return "\\r";
+        case U'\t': return "\\t";
+        case U' ': return " ";
+        default: break;
+    }
+    if (code > kLast || is_surrogate(code) || !is_printable(code)) {
+        return fmt::format("\\u{{{:X}}}", static_cast<unsigned>(code));
+    }
+    return encode(code);
+}
+
+std::string quoted(std::string_view text, std::size_t limit) {
+    std::string result = "'";
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < text.size(); ++count) {
+        if (count == limit) {
+            result += "...";
+            break;
+        }
+        const Step here = step(text, at);
+        if (here.flaw == nullptr) {
+            result += printable(here.code);
+            at += here.bytes;
+        } else {
+            fmt::format_to(std::back_inserter(result), "\\x{:02X}", byte_at(text, at));
+            ++at;
+        }
+    }
+    return result + "'";
+}
+
+std::string Stream::push(std::string_view bytes) {
+    waiting_ += bytes;
+    std::string whole;
+    std::size_t at = 0;
+    while (at < waiting_.size() && !is_unfinished(waiting_, at)) {
+        const Step here = step(waiting_, at);
+        whole +=
+            here.flaw == nullptr ? std::string_view(waiting_).substr(at, here.bytes) : kReplacement;
+        at += here.bytes;
+    }
+    waiting_.erase(0, at);
+    return whole;
+}
+
+std::string Stream::finish() {
+    const bool nothing = waiting_.empty();
+    waiting_.clear();
+    return std::string(nothing ? "" : kReplacement);
+}
+
+}  // namespace tapestry::utf8

@@ -1,0 +1,21 @@
+// What everything that is given ids asks of them: the models, and what prepares data for them.
+// Internal to nn.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// Throws in the name of `model` unless `ids` is i64 [B, T] with at least one sequence of at least
+/// one token (ShapeError, DTypeError).
+inline void check_ids(const char* model, const char* what, const Tensor& ids) {
+    require<ShapeError>(ids.defined() && ids.rank() == 2, "{}: needs {} [B, T], got {}", model,
+                        what, ids.shape());
+    require<DTypeError>(ids.dtype() == DType::i64, "{}: needs {} of type i64, got {}", model, what,
+                        ids.dtype());
+    require<ShapeError>(ids.size(0) > 0, "{}: {} {} are a batch of no sequences", model, what,
+                        ids.shape());
+    require<ShapeError>(ids.size(1) > 0, "{}: {} {} are empty sequences", model, what, ids.shape());
+}
+
+}  // namespace tapestry

@@ -1,0 +1,87 @@
+#include <tapestry/core/error.h>
+#include <tapestry/nn/data/ngram_baseline.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace tapestry {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+using Ids = std::span<const std::int64_t>;
+
+Counts count_ids(Ids ids, std::int64_t vocab) {
+    Counts counts(static_cast<std::size_t>(vocab));
+    for (const std::int64_t id : ids) {
+        require<IndexError>(id >= 0 && id < vocab,
+                            "counting_losses: id {} is outside the vocabulary of {}", id, vocab);
+        ++counts[static_cast<std::size_t>(id)];
+    }
+    return counts;
+}
+
+// counts[a vocab + b]: how often b follows a
+Counts count_pairs(Ids ids, std::int64_t vocab) {
+    Counts counts(static_cast<std::size_t>(vocab * vocab));
+    for (std::size_t i = 1; i < ids.size(); ++i) {
+        ++counts[static_cast<std::size_t>(ids[i - 1] * vocab + ids[i])];
+    }
+    return counts;
+}
+
+// [vocab]: Laplace's rule
+std::vector<double> frequencies(const Counts& counts, std::size_t ids) {
+    const auto all = static_cast<double>(ids + counts.size());
+    std::vector<double> p;
+    p.reserve(counts.size());
+    for (const std::int64_t count : counts) p.push_back(static_cast<double>(count + 1) / all);
+    return p;
+}
+
+// -sum over pairs of ln p(b | a), every pair as often as it is held out
+double pair_loss(const Counts& seen, const Counts& held_out, const std::vector<double>& p) {
+    const std::size_t vocab = p.size();
+    double loss = 0;
+    for (std::size_t a = 0; a < vocab; ++a) {
+        double total = 0, different = 0;  // n(a), t(a)
+        for (std::size_t b = 0; b < vocab; ++b) {
+            const auto count = static_cast<double>(seen[a * vocab + b]);
+            total += count;
+            different += count > 0 ? 1 : 0;
+        }
+        for (std::size_t b = 0; b < vocab; ++b) {
+            const auto times = static_cast<double>(held_out[a * vocab + b]);
+            if (times == 0) continue;
+            const auto count = static_cast<double>(seen[a * vocab + b]);
+            const double given =
+                total > 0 ? (count + different * p[b]) / (total + different) : p[b];
+            loss -= times * std::log(given);
+        }
+    }
+    return loss;
+}
+
+}  // namespace
+
+CountingLosses counting_losses(Ids training, Ids held_out, std::int64_t vocab) {
+    require(!training.empty() && held_out.size() >= 2,
+            "counting_losses: {} ids to count and {} held out; 1 and 2 are needed", training.size(),
+            held_out.size());
+    const auto predicted = static_cast<double>(held_out.size() - 1);
+    const Counts counts = count_ids(training, vocab);
+    const std::vector<double> p = frequencies(counts, training.size());
+    CountingLosses losses{.uniform = std::log(static_cast<double>(vocab))};
+    count_ids(held_out.first(1), vocab);  // is in the vocabulary
+    const Counts targets = count_ids(held_out.subspan(1), vocab);
+    for (std::size_t b = 0; b < p.size(); ++b) {
+        losses.unigram -= static_cast<double>(targets[b]) * std::log(p[b]) / predicted;
+    }
+    if (vocab <= CountingLosses::kMostForPairs) {
+        losses.bigram =
+            pair_loss(count_pairs(training, vocab), count_pairs(held_out, vocab), p) / predicted;
+    }
+    return losses;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,57 @@
+#include <tapestry/nn/pages/html.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace tapestry {
+namespace {
+
+// Inside <script> only "<" can end it or open a comment, and in JSON it stands in strings alone.
+std::string inside_script(const std::string& json) {
+    std::string text;
+    text.reserve(json.size());
+    for (const char c : json) {
+        if (c == '<') {
+            text += "\\u003c";
+        } else {
+            text += c;
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string html_page(const PageAssets& assets, const std::string& json,
+                      const std::string& policy) {
+    std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+    page += fmt::format(
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+        "'{}'; style-src '{}'; base-uri 'none'; form-action 'none'{}{}\">\n",
+        assets.script_hash, assets.style_hash, policy.empty() ? "" : "; ", policy);
+    page +=
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Tapestry</title>\n";
+    page += fmt::format("<style>{}</style>\n</head>\n<body>\n", assets.style);
+    page +=
+        "<main id=\"page\"><noscript>This page draws itself with a script, which is switched "
+        "off.</noscript></main>\n<script type=\"application/json\" id=\"data\">";
+    page += inside_script(json);
+    page += "</script>\n";
+    page += fmt::format("<script>{}</script>\n</body>\n</html>\n", assets.script);
+    return page;
+}
+
+// A quotient of two numbers that doubles hold exactly, 10^22 being the largest such power, is what
+// reading the decimal number would give; and a page of curves takes a third of the time this way.
+double six_digits(double x) {
+    if (x == 0 || !std::isfinite(x)) return x;
+    const int places = 5 - static_cast<int>(std::floor(std::log10(std::abs(x))));
+    if (places < 0 || places > 22) return std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr);
+    const double power = std::pow(10.0, places);
+    return std::nearbyint(x * power) / power;
+}
+
+}  // namespace tapestry

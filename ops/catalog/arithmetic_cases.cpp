@@ -1,0 +1,139 @@
+#include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/catalog/op_case.h>
+
+namespace tapestry::catalog {
+namespace {
+
+// The ops on tensors, and the definitions on doubles; on dual numbers found by their arguments.
+using std::pow, std::sqrt;
+using tapestry::pow;
+
+// Every way two shapes can broadcast, with values in [low, high].
+std::vector<Sample> pairs(double low, double high) {
+    const auto in = [&](const Shape& a, const Shape& b) {
+        return Sample{{a, low, high}, {b, low, high}};
+    };
+    return {in({3, 5}, {3, 5}), in({2, 3, 19}, {19}),    in({4, 1}, {1, 5}), in({2, 1, 3}, {5, 1}),
+            in({}, {2, 3}),     in({2, 17}, {}),         in({1}, {1}),       in({0, 3}, {3}),
+            in({3, 1}, {1, 0}), in({2, 3, 4}, {2, 3, 4})};
+}
+
+template <class Op, class F>
+OpCase binary_row(const char* name, double low, double high, Op op, F f) {
+    OpCase row = op_case(
+        name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
+        [f](const auto& x) { return reference::map(x[0], x[1], f); }, pairs(low, high));
+    row.large = {{{70, 1000}, low, high}, {{1000}, low, high}};
+    const std::string prefix = std::string(name) + ": ";
+    row.errors = {{[op] {
+                       op(ones({2, 3}), ones({4}));
+                   },
+                   prefix + "shapes do not broadcast: [2, 3] and [4] (axis -1: 3 against 4)"},
+                  {[op] { op(ones({2}), ones({2}, DType::f64)); },
+                   prefix + "element types differ: f32 and f64; convert with to()"},
+                  {[op] { op(arange(3), arange(3)); }, prefix + "needs f32 or f64, got i64"},
+                  {[op] { op(ones({2}), Tensor()); }, prefix + "got an undefined tensor"}};
+    return row;
+}
+
+// A tensor and a number.
+template <class Op, class F>
+OpCase number_row(const char* name, const char* variant, double low, double high, Op op, F f) {
+    OpCase row = unary_case(name, variant, op, f, low, high);
+    row.errors = {{[op] { op(arange(3)); }, std::string(name) + ": needs f32 or f64, got i64"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> arithmetic_cases() {
+    using T = const Tensor&;
+    std::vector<OpCase> rows;
+    rows.push_back(binary_row(
+        "add", -3, 3, [](T a, T b) { return a + b; }, [](auto a, auto b) { return a + b; }));
+    rows.push_back(binary_row(
+        "sub", -3, 3, [](T a, T b) { return a - b; }, [](auto a, auto b) { return a - b; }));
+    rows.push_back(binary_row(
+        "mul", -3, 3, [](T a, T b) { return a * b; }, [](auto a, auto b) { return a * b; }));
+    rows.push_back(binary_row(
+        "div", 0.5, 3, [](T a, T b) { return a / b; }, [](auto a, auto b) { return a / b; }));
+    rows.push_back(binary_row(
+        "pow", 0.3, 3, [](T a, T b) { return pow(a, b); },
+        [](auto a, auto b) { return pow(a, b); }));
+    rows.push_back(binary_row(
+        "maximum", -3, 3, [](T a, T b) { return maximum(a, b); },
+        [](auto a, auto b) { return a >= b ? a : b; }));
+    rows.push_back(binary_row(
+        "minimum", -3, 3, [](T a, T b) { return minimum(a, b); },
+        [](auto a, auto b) { return a <= b ? a : b; }));
+
+    rows.push_back(number_row(
+        "add", "number", -3, 3, [](T x) { return 1.5 + (x + 0.25); },
+        [](auto x) { return x + 1.75; }));
+    rows.push_back(number_row(
+        "sub", "number", -3, 3, [](T x) { return 1.5 - (x - 0.25); },
+        [](auto x) { return 1.75 - x; }));
+    rows.push_back(number_row(
+        "mul", "number", -3, 3, [](T x) { return 2.0 * (x * 1.5); },
+        [](auto x) { return 3.0 * x; }));
+    rows.push_back(number_row(
+        "div", "number", 0.5, 3, [](T x) { return 2.0 / (x / 1.5); },
+        [](auto x) { return decltype(x)(3.0) / x; }));
+    rows.push_back(number_row(
+        "pow", "square", -3, 3, [](T x) { return pow(x, 2); }, [](auto x) { return x * x; }));
+    rows.push_back(number_row(
+        "pow", "cube", -2, 2, [](T x) { return pow(x, 3); }, [](auto x) { return x * x * x; }));
+    rows.push_back(number_row(
+        "pow", "fourth", -2, 2, [](T x) { return pow(x, 4); },
+        [](auto x) { return x * x * x * x; }));
+    rows.push_back(number_row(
+        "pow", "roots and inverses", 0.3, 3,
+        [](T x) { return pow(x, 0.5) + pow(x, -0.5) + pow(x, -1) + pow(x, 1); },
+        [](auto x) {
+            const decltype(x) one(1.0);
+            return sqrt(x) + one / sqrt(x) + one / x + x;
+        }));
+    rows.push_back(number_row(
+        "pow", "zeroth", -2, 2, [](T x) { return pow(x, 0); },
+        [](auto x) { return decltype(x)(1.0); }));
+
+    OpCase choice = op_case(
+        "where", "", [](const Tensors& x) { return where(x[0], x[1], x[2]); },
+        [](const auto& x) {
+            using A = std::decay_t<decltype(x[0])>;
+            A y(broadcast_shapes("", x[0].shape, broadcast_shapes("", x[1].shape, x[2].shape)));
+            for (std::int64_t i = 0; i < y.size(); ++i) {
+                const Shape index = reference::unravel(y.shape, i);
+                const auto& from =
+                    x[0][reference::ravel_broadcast(x[0].shape, index)] != 0.0 ? x[1] : x[2];
+                y[i] = from[reference::ravel_broadcast(from.shape, index)];
+            }
+            return y;
+        },
+        {{mask({3, 5}), {{3, 5}}, {{3, 5}}},
+         {mask({4, 1}), {{5}}, {{4, 5}}},
+         {mask({5}), {{3, 5}}, {{}}},
+         {mask({1}), {{1}}, {{1}}},
+         {mask({0}), {{1}}, {{0}}}});
+    choice.large = {mask({70, 1000}), {{1000}}, {{70, 1000}}};
+    choice.errors = {{[] { where(ones({2}), ones({2}), ones({2})); }, "where: needs bool, got f32"},
+                     {[] { where(ones({2}, DType::boolean), ones({2}), ones({2}, DType::f64)); },
+                      "where: element types differ: f32 and f64"},
+                     {[] { where(ones({2}, DType::boolean), ones({3}), ones({3})); },
+                      "where: shapes do not broadcast: [2] and [3]"}};
+    rows.push_back(choice);
+
+    OpCase clamped = unary_case(
+        "clamp", "", [](T x) { return clamp(x, -1, 1.5); },
+        [](auto x) { return x < -1.0  ? decltype(x)(-1.0)
+                            : x > 1.5 ? decltype(x)(1.5)
+                                      : x; }, -3,
+        3);
+    clamped.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
+                      {[] { clamp(arange(2), 0, 1); }, "clamp: needs f32 or f64, got i64"}};
+    rows.push_back(clamped);
+    return rows;
+}
+
+}  // namespace tapestry::catalog

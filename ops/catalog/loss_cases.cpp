@@ -1,0 +1,105 @@
+#include <tapestry/core/create.h>
+#include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/loss.h>
+#include <tapestry/ops/loss.h>
+
+namespace tapestry::catalog {
+namespace {
+
+reference::Reduction same(Reduction reduction) {
+    return static_cast<reference::Reduction>(reduction);
+}
+
+// Class 1 is the ignored one in rows that ignore.
+OpCase cross_entropy_row(const char* variant, const CrossEntropyOptions& options) {
+    OpCase row = op_case(
+        "cross_entropy", variant,
+        [=](const Tensors& x) { return cross_entropy(x[0], x[1], options); },
+        [=](const auto& x) {
+            return reference::cross_entropy(x[0], x[1], options.ignore_index,
+                                            options.label_smoothing, same(options.reduction));
+        },
+        {{{{6, 5}}, indices({6}, 5)},
+         {{{2, 3, 65}, -5, 5}, indices({2, 3}, 65)},
+         {{{7}}, indices({}, 1)},
+         {{{1, 1}}, indices({1}, 1)},
+         {{{2, 1100}}, indices({2}, 1100)}});
+    if (options.reduction != Reduction::mean) row.samples.push_back({{{0, 3}}, indices({0}, 3)});
+    if (options.reduction == Reduction::mean)
+        row.no_empty = "NaN; see tests/ops/reduction_test.cpp";
+    row.large = {{{700, 65}}, indices({700}, 65)};
+    return row;
+}
+
+std::vector<ErrorCase> cross_entropy_errors() {
+    const auto targets = [](std::int64_t second) { return tensor<std::int64_t>({0, second}); };
+    return {
+        {[=] {
+             cross_entropy(ones({2, 3}), targets(3));
+         },
+         "cross_entropy: target 3 at position 1 is outside the 3 classes (0 to 2; -100 is "
+         "ignored)"},
+        {[=] {
+             cross_entropy(ones({2, 3}), targets(-1));
+         },
+         "cross_entropy: target -1 at position 1"},
+        {[=] {
+             cross_entropy(ones({3, 3}), targets(0));
+         },
+         "cross_entropy: targets are [2], but logits [3, 3] ask for [3]"},
+        {[=] {
+             cross_entropy(ones({2, 3}), ones({2}));
+         },
+         "cross_entropy: needs i64, got f32"},
+        {[=] { cross_entropy(ones({}), targets(0)); }, "cross_entropy: logits are a scalar"},
+        {[=] { cross_entropy(arange(3), targets(0)); }, "cross_entropy: needs f32 or f64, got i64"},
+        {[=] { cross_entropy(Tensor(), targets(0)); }, "cross_entropy: got an undefined tensor"},
+        {[=] {
+             cross_entropy(ones({2, 3}), Tensor());
+         },
+         "cross_entropy: got an undefined tensor"},
+        {[=] {
+             cross_entropy(ones({2, 3}), targets(0), {.label_smoothing = 1.5});
+         },
+         "cross_entropy: label_smoothing 1.5 is not from 0 to 1"}};
+}
+
+OpCase mse_row(const char* variant, Reduction reduction) {
+    OpCase row = op_case(
+        "mse_loss", variant, [=](const Tensors& x) { return mse_loss(x[0], x[1], reduction); },
+        [=](const auto& x) { return reference::mse(x[0], x[1], same(reduction)); },
+        {{{{3, 5}}, {{3, 5}}}, {{{2, 3, 19}}, {{2, 3, 19}}}, {{{1}}, {{1}}}, {{{}}, {{}}}});
+    if (reduction == Reduction::mean) {
+        row.no_empty = "NaN; see tests/ops/reduction_test.cpp";
+    } else {
+        row.samples.push_back({{{0, 3}}, {{0, 3}}});
+    }
+    row.large = {{{70, 1000}}, {{70, 1000}}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> loss_cases() {
+    std::vector<OpCase> rows{
+        cross_entropy_row("mean", {}),
+        cross_entropy_row("sum", {.reduction = Reduction::sum}),
+        cross_entropy_row("none", {.reduction = Reduction::none}),
+        cross_entropy_row("ignore", {.ignore_index = 1, .reduction = Reduction::sum}),
+        cross_entropy_row("ignore, mean", {.ignore_index = 1}),
+        cross_entropy_row("smoothed", {.label_smoothing = 0.1}),
+        cross_entropy_row(
+            "smoothed, ignore, none",
+            {.ignore_index = 1, .label_smoothing = 0.3, .reduction = Reduction::none})};
+    rows.front().errors = cross_entropy_errors();
+    rows.push_back(mse_row("mean", Reduction::mean));
+    rows.back().errors = {
+        {[] { mse_loss(ones({2}), ones({3})); }, "mse_loss: shapes differ: [2] and [3]"},
+        {[] { mse_loss(ones({2}), ones({2}, DType::f64)); }, "mse_loss: element types differ"},
+        {[] { mse_loss(arange(2), arange(2)); }, "mse_loss: needs f32 or f64, got i64"}};
+    rows.push_back(mse_row("sum", Reduction::sum));
+    rows.push_back(mse_row("none", Reduction::none));
+    return rows;
+}
+
+}  // namespace tapestry::catalog

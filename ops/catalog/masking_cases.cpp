@@ -1,0 +1,104 @@
+// Rows of the op table: masks and dropout. Definitions: reference/masking.h; dropout as
+// statistics: dropout_test.cpp.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/masking.h>
+#include <tapestry/ops/dropout.h>
+#include <tapestry/ops/masking.h>
+
+#include <limits>
+
+namespace tapestry::catalog {
+namespace {
+
+OpCase masked_fill_row() {
+    OpCase row = op_case(
+        "masked_fill", "", [](const Tensors& x) { return masked_fill(x[0], x[1], -1.25); },
+        [](const auto& x) { return reference::masked_fill(x[0], x[1], -1.25); },
+        {{{{3, 5}}, mask({3, 5})},
+         {{{2, 3, 4}}, mask({3, 1})},
+         {{{1}}, mask({1})},
+         {{{}}, mask({})},
+         {{{0, 2}}, mask({2})}});
+    row.large = {{{70, 1000}}, mask({1000})};
+    row.errors = {
+        {[] {
+             masked_fill(ones({2}), ones({2, 2}, DType::boolean), 0);
+         },
+         "masked_fill: the mask [2, 2] does not broadcast to [2]"},
+        {[] { masked_fill(ones({2}), ones({3}, DType::boolean), 0); },
+         "masked_fill: shapes do not broadcast: [3] and [2]"},
+        {[] { masked_fill(ones({2}), ones({2}), 0); }, "masked_fill: needs bool, got f32"},
+        {[] { masked_fill(arange(2), ones({2}, DType::boolean), 0); },
+         "masked_fill: needs f32 or f64, got i64"},
+        {[] { masked_fill(Tensor(), ones({2}, DType::boolean), 0); },
+         "masked_fill: got an undefined tensor"}};
+    return row;
+}
+
+OpCase triangle_row(bool lower, std::int64_t diagonal) {
+    const char* name = lower ? "tril" : "triu";
+    const auto op = lower ? tril : triu;
+    OpCase row = op_case(
+        name, fmt::format("diagonal {}", diagonal),
+        [op, diagonal](const Tensors& x) { return op(x[0], diagonal); },
+        [lower, diagonal](const auto& x) {
+            // Without j - i - diagonal, which may not fit 64 bits.
+            return reference::triangle(x[0], [=](std::int64_t i, std::int64_t j) {
+                return lower ? j - i <= diagonal : j - i >= diagonal;
+            });
+        },
+        {{{{4, 4}}}, {{{2, 3, 5}}}, {{{5, 2}}}, {{{1, 1}}}, {{{0, 3}}}, {{{3, 0}}}});
+    row.large = {{{3, 100, 300}}};
+    row.errors = {
+        {[op] { op(ones({3}), 0); }, std::string(name) + ": needs a matrix [..., M, N], got [3]"},
+        {[op] { op(Tensor(), 0); }, std::string(name) + ": got an undefined tensor"}};
+    return row;
+}
+
+// The mask is drawn anew, from the same seed, at every call; what it does is checked by
+// dropout_test.cpp. Here: that values and gradients follow one and the same mask.
+OpCase dropout_row() {
+    constexpr double kP = 0.3;
+    OpCase row = op_case(
+        "dropout", "",
+        [](const Tensors& x) {
+            Generator generator(5);
+            return dropout(x[0], kP, true, generator);
+        },
+        [](const auto& x) {
+            Generator generator(5);
+            const auto kept = bernoulli(x[0].shape, 1 - kP, generator).template to_vector<double>();
+            auto y = x[0];
+            for (std::size_t i = 0; i < kept.size(); ++i) y.data[i] *= kept[i] / (1 - kP);
+            return y;
+        },
+        {{{{3, 5}}}, {{{2, 3, 17}}}, {{{1}}}, {{{}}}, {{{0, 2}}}});
+    row.large = {{{70, 1000}}};
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    row.errors = {
+        {[] { dropout(ones({2}), 1.5); }, "dropout: p = 1.5 is not a probability from 0 to 1"},
+        {[] { dropout(ones({2}), -0.5, false); }, "dropout: p = -0.5 is not a probability"},
+        {[nan] { dropout(ones({2}), nan); }, "dropout: p = nan is not a probability"},
+        {[] { dropout(arange(2), 0.5); }, "dropout: needs f32 or f64, got i64"},
+        {[] { dropout(Tensor(), 0.5); }, "dropout: got an undefined tensor"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> masking_cases() {
+    constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+    return {masked_fill_row(),
+            triangle_row(true, 0),
+            triangle_row(true, -1),
+            triangle_row(true, 2),
+            triangle_row(false, 0),
+            triangle_row(false, 1),
+            triangle_row(false, -2),
+            triangle_row(true, kHuge),
+            triangle_row(false, -kHuge - 1),
+            dropout_row()};
+}
+
+}  // namespace tapestry::catalog

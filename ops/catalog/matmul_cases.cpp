@@ -1,0 +1,197 @@
+// Rows of the op table: matrix products. The samples cover every path ops/matmul.cpp can take: one
+// product, a batch shared out, a batch made one product. Definitions: reference/matmul.h.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/matmul.h>
+#include <tapestry/ops/catalog/reference/view.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/view.h>
+
+namespace tapestry::catalog {
+namespace {
+
+OpCase matmul_row() {
+    OpCase row = op_case(
+        "matmul", "", [](const Tensors& x) { return matmul(x[0], x[1]); },
+        [](const auto& x) { return reference::matmul(x[0], x[1]); },
+        {{{{3, 5}}, {{5, 4}}},
+         {{{7, 33}}, {{33, 19}}},
+         {{{2, 3, 4}}, {{4, 5}}},        // many on the left, one on the right
+         {{{3, 4}}, {{2, 4, 5}}},        // one on the left
+         {{{2, 1, 3, 4}}, {{3, 4, 2}}},  // batches broadcast both ways
+         {{{9, 2, 3}}, {{9, 3, 4}}},     // enough to share out whole
+         {{{2, 3, 4}}, {{1, 4, 5}}},
+         {{{1, 1}}, {{1, 1}}},
+         {{{3, 0}}, {{0, 4}}},  // an empty sum is 0
+         {{{0, 3}}, {{3, 4}}},
+         {{{0, 2, 3}}, {{3, 4}}},
+         {{{2, 3}}, {{3, 0}}}});
+    row.large = {{{12, 64, 90}}, {{12, 90, 70}}};
+    row.errors = {
+        {[] {
+             matmul(ones({4, 3}), ones({2, 5}));
+         },
+         "matmul: inner sizes differ: [4, 3] x [2, 5] (3 against 2)"},
+        {[] { matmul(ones({3}), ones({2})); },
+         "matmul: inner sizes differ: [3] x [2] (3 against 2)"},
+        {[] {
+             matmul(ones({2, 3, 4}), ones({3, 4, 5}));
+         },
+         "matmul: batch axes: shapes do not broadcast: [2] and [3]"},
+        {[] { matmul(ones({}), ones({3})); }, "matmul: [] x [3]: a scalar is no matrix; use mul"},
+        {[] {
+             matmul(ones({2, 2}), ones({2, 2}, DType::f64));
+         },
+         "matmul: element types differ: f32 and f64"},
+        {[] {
+             matmul(zeros({2, 2}, DType::i64), zeros({2, 2}, DType::i64));
+         },
+         "matmul: needs f32 or f64, got i64"},
+        {[] {
+             matmul(ones({2, 2}), Tensor());
+         },
+         "matmul: got an undefined tensor"}};
+    return row;
+}
+
+// Large enough for several threads to share one product, and several blocks of k.
+OpCase one_product_row() {
+    OpCase row = op_case(
+        "matmul", "one large product",
+        [](const Tensors& x) { return matmul(transpose(x[0], 0, 1), transpose(x[1], 0, 1)); },
+        [](const auto& x) {
+            return reference::matmul(reference::transpose(x[0], 0, 1),
+                                     reference::transpose(x[1], 0, 1));
+        },
+        {{{{5, 3}}, {{4, 5}}}, {{{1, 1}}, {{1, 1}}}, {{{0, 3}}, {{4, 0}}}});
+    row.large = {{{600, 130}}, {{140, 600}}};
+    return row;
+}
+
+// A row or a few, and B in both orders: gemm_few_rows.h. Tails in every direction.
+OpCase few_rows_row(bool transposed) {
+    OpCase row = op_case(
+        "matmul", transposed ? "few rows, transposed" : "few rows",
+        [transposed](const Tensors& x) {
+            return matmul(x[0], transposed ? transpose(x[1], 0, 1) : x[1]);
+        },
+        [transposed](const auto& x) {
+            return reference::matmul(x[0], transposed ? reference::transpose(x[1], 0, 1) : x[1]);
+        },
+        {});
+    const auto sample = [transposed](std::int64_t m, std::int64_t k, std::int64_t n) {
+        return Sample{{{m, k}}, transposed ? Input{{n, k}} : Input{{k, n}}};
+    };
+    row.samples = {sample(1, 9, 70), sample(2, 37, 5), sample(4, 3, 33), sample(1, 1, 1),
+                   sample(3, 0, 2)};
+    row.large = sample(3, 700, 900);
+    return row;
+}
+
+OpCase broadcast_row() {
+    OpCase row = op_case(
+        "matmul", "one matrix for a batch", [](const Tensors& x) { return matmul(x[0], x[1]); },
+        [](const auto& x) { return reference::matmul(x[0], x[1]); },
+        {{{{2, 2, 3, 4}}, {{4, 5}}}, {{{1, 1, 1}}, {{1, 1}}}, {{{2, 0, 3}}, {{3, 2}}}});
+    row.large = {{{12, 64, 128}}, {{128, 96}}};
+    return row;
+}
+
+// A vector is a row on the left and a column on the right.
+template <class Definition>
+OpCase vector_row(const char* variant, Definition definition, std::vector<Sample> samples) {
+    return op_case(
+        "matmul", variant, [](const Tensors& x) { return matmul(x[0], x[1]); }, definition,
+        std::move(samples));
+}
+
+std::vector<OpCase> vector_rows() {
+    const auto row_of = [](const auto& x) { return reference::reshape(x, {1, x.size()}); };
+    const auto column_of = [](const auto& x) { return reference::reshape(x, {x.size(), 1}); };
+    return {
+        vector_row("vector x vector",
+                   [=](const auto& x) {
+                       return reference::reshape(reference::matmul(row_of(x[0]), column_of(x[1])),
+                                                 {});
+                   },
+                   {{{{5}}, {{5}}}, {{{1}}, {{1}}}, {{{0}}, {{0}}}}),
+        vector_row("vector x matrix",
+                   [=](const auto& x) {
+                       auto y = reference::matmul(row_of(x[0]), x[1]);
+                       y.shape.erase(y.shape.rank() - 2);
+                       return y;
+                   },
+                   {{{{5}}, {{5, 3}}}, {{{4}}, {{2, 4, 3}}}, {{{1}}, {{1, 1}}}, {{{0}}, {{0, 2}}}}),
+        vector_row(
+            "matrix x vector",
+            [=](const auto& x) {
+                auto y = reference::matmul(x[0], column_of(x[1]));
+                y.shape.erase(y.shape.rank() - 1);
+                return y;
+            },
+            {{{{3, 5}}, {{5}}}, {{{2, 3, 4}}, {{4}}}, {{{1, 1}}, {{1}}}, {{{2, 0}}, {{0}}}})};
+}
+
+OpCase linear_row() {
+    OpCase row = op_case(
+        "linear", "", [](const Tensors& x) { return linear(x[0], x[1], x[2]); },
+        [](const auto& x) { return reference::linear(x[0], x[1], &x[2]); },
+        {{{{3, 5}}, {{4, 5}}, {{4}}},
+         {{{2, 3, 33}}, {{17, 33}}, {{17}}},
+         {{{5}}, {{4, 5}}, {{4}}},
+         {{{1}}, {{1, 1}}, {{1}}},
+         {{{0, 3}}, {{2, 3}}, {{2}}},
+         {{{2, 0}}, {{3, 0}}, {{3}}},
+         {{{2, 3}}, {{0, 3}}, {{0}}}});
+    row.large = {{{12, 64, 128}}, {{192, 128}}, {{192}}};
+    row.errors = {{[] {
+                       linear(ones({2, 3}), ones({4, 5}));
+                   },
+                   "linear: x [2, 3] does not end in the 5 features of the weight [4, 5]"},
+                  {[] {
+                       linear(ones({}), ones({4, 5}));
+                   },
+                   "linear: x [] does not end in the 5 features"},
+                  {[] {
+                       linear(ones({2, 3}), ones({3}));
+                   },
+                   "linear: the weight is [3], not [out, in]"},
+                  {[] {
+                       linear(ones({2, 3}), ones({4, 3}), ones({3}));
+                   },
+                   "linear: the bias is [3], the weight [4, 3] needs [4]"},
+                  {[] {
+                       linear(ones({2, 3}), ones({4, 3}, DType::f64));
+                   },
+                   "linear: element types differ: f32 and f64"},
+                  {[] {
+                       linear(ones({2, 3}), ones({4, 3}), ones({4}, DType::f64));
+                   },
+                   "linear: element types differ: f32 and f64"},
+                  {[] {
+                       linear(arange(3), ones({4, 3}));
+                   },
+                   "linear: needs f32 or f64, got i64"},
+                  {[] {
+                       linear(ones({2, 3}), Tensor());
+                   },
+                   "linear: got an undefined tensor"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> matmul_cases() {
+    std::vector<OpCase> rows{matmul_row(),       one_product_row(), few_rows_row(false),
+                             few_rows_row(true), broadcast_row(),   linear_row()};
+    for (OpCase& row : vector_rows()) rows.push_back(std::move(row));
+    rows.push_back(op_case(
+        "linear", "no bias", [](const Tensors& x) { return linear(x[0], x[1]); },
+        [](const auto& x) {
+            return reference::linear<std::decay_t<decltype(x[0][0])>>(x[0], x[1], nullptr);
+        },
+        {{{{3, 5}}, {{4, 5}}}, {{{1}}, {{1, 1}}}, {{{0, 3}}, {{2, 3}}}}));
+    return rows;
+}
+
+}  // namespace tapestry::catalog

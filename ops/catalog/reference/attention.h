@@ -1,0 +1,73 @@
+// Attention, query by query: Vaswani et al. 2017, equation 1.
+#pragma once
+
+#include <tapestry/ops/catalog/reference/array.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::reference {
+
+template <class T>
+struct Attention {
+    bool causal = false;
+    double scale = 1;
+    const Array<T>* allowed = nullptr;  ///< 0: may not attend
+    const Array<T>* added = nullptr;    ///< to the scaled scores
+    const Array<T>* kept = nullptr;     ///< 0: the weight is dropped
+    double keep_factor = 1;             ///< of those that are kept
+};
+
+/// y[..., t, :] = sum_s w[t, s] v[..., s, :], w[t, :] = softmax_s(scale q[..., t, :] . k[..., s,
+/// :]). All have the same leading axes.
+template <class T>
+Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
+                   const Attention<T>& options) {
+    using std::exp;
+    const int rank = q.shape.rank();
+    const std::int64_t queries = q.shape[rank - 2], keys = k.shape[rank - 2];
+    const std::int64_t size = q.shape.back(), out = v.shape.back();
+    Shape shape = q.shape;
+    shape.back() = out;
+    Array<T> y(shape);
+    Shape scores = q.shape;
+    scores.back() = keys;
+    const std::int64_t rows = numel(shape.sub(0, rank - 1));
+    for (std::int64_t row = 0; row < rows; ++row) {  // a query of some head
+        const std::int64_t head = row / queries;
+        const std::int64_t t = row % queries;
+        const auto of = [&](const Array<T>* mask, std::int64_t s) {
+            return (*mask)[ravel_broadcast(mask->shape, unravel(scores, row * keys + s))];
+        };
+        std::vector<T> score(static_cast<std::size_t>(keys), T(-INFINITY));
+        for (std::int64_t s = 0; s < keys; ++s) {
+            if (options.causal && s > t + keys - queries) continue;
+            if (options.allowed != nullptr && of(options.allowed, s) == T(0)) continue;
+            T total = T(0);
+            for (std::int64_t i = 0; i < size; ++i) {
+                total += q[row * size + i] * k[(head * keys + s) * size + i];
+            }
+            total *= T(options.scale);
+            if (options.added != nullptr) total += of(options.added, s);
+            score[static_cast<std::size_t>(s)] = total;
+        }
+        // exp(s - max): the same quotient, and it does not overflow.
+        const T largest = keys == 0 ? T(0) : *std::max_element(score.begin(), score.end());
+        if (largest == T(-INFINITY)) continue;  // attends to nothing: zeros
+        T sum = T(0);
+        for (T& one : score) {
+            one = one == T(-INFINITY) ? T(0) : exp(one - largest);
+            sum += one;
+        }
+        for (std::int64_t s = 0; s < keys; ++s) {
+            T w = score[static_cast<std::size_t>(s)] / sum;
+            if (options.kept != nullptr) w *= of(options.kept, s) * T(options.keep_factor);
+            for (std::int64_t i = 0; i < out; ++i) {
+                y[row * out + i] += w * v[(head * keys + s) * out + i];
+            }
+        }
+    }
+    return y;
+}
+
+}  // namespace tapestry::reference

@@ -1,0 +1,48 @@
+// Losses by definition.
+#pragma once
+
+#include <tapestry/ops/catalog/reference/softmax.h>
+
+namespace tapestry::reference {
+
+enum class Reduction { mean, sum, none };
+
+/// losses -> themselves, their sum, or sum / counted.
+template <class T>
+Array<T> reduced(const Array<T>& losses, Reduction reduction, std::int64_t counted) {
+    if (reduction == Reduction::none) return losses;
+    Array<T> y{Shape{}};
+    y[0] = sum(losses.data);
+    if (reduction == Reduction::mean) y[0] = y[0] / T(static_cast<double>(counted));
+    return y;
+}
+
+/// -sum_j q_j log softmax(logits)_j with q_j = (1 - s) [j = target] + s / V.
+template <class T>
+Array<T> cross_entropy(const Array<T>& logits, const Array<T>& targets, std::int64_t ignored,
+                       double smoothing, Reduction reduction) {
+    const std::int64_t classes = logits.shape.back();
+    const Array<T> log_p = log_softmax(logits, logits.shape.rank() - 1);
+    Array<T> losses(targets.shape);
+    std::int64_t counted = 0;
+    for (std::int64_t r = 0; r < targets.size(); ++r) {
+        const auto target = static_cast<std::int64_t>(targets[r]);
+        if (target == ignored) continue;
+        ++counted;
+        for (std::int64_t j = 0; j < classes; ++j) {
+            const double hit = j == target ? 1 - smoothing : 0;
+            const double q = hit + smoothing / static_cast<double>(classes);
+            losses[r] -= T(q) * log_p[r * classes + j];
+        }
+    }
+    return reduced(losses, reduction, counted);
+}
+
+/// (x - y)^2
+template <class T>
+Array<T> mse(const Array<T>& x, const Array<T>& y, Reduction reduction) {
+    const Array<T> squares = map(x, y, [](const T& a, const T& b) { return (a - b) * (a - b); });
+    return reduced(squares, reduction, squares.size());
+}
+
+}  // namespace tapestry::reference

@@ -1,0 +1,109 @@
+// Reductions, by definition: every element of x goes to the one element of y that its index names
+// once the reduced axes are left out. Written for any number type T (array.h says why).
+#pragma once
+
+#include <tapestry/ops/catalog/reference/array.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tapestry::reference {
+
+/// The values of x that make up each element of y, in order: groups[i] for y[i].
+template <class T>
+struct Groups {
+    Shape shape;  // of y
+    std::vector<std::vector<T>> values;
+    std::vector<std::int64_t> group_of;  // for each element of x, its group
+};
+
+/// `axes` count from 0 here; keepdim leaves them with size 1.
+template <class T>
+Groups<T> groups_of(const Array<T>& x, const std::vector<int>& axes, bool keepdim) {
+    const auto reduced = [&](int axis) {
+        return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
+    };
+    Shape kept;  // 1 where reduced
+    Groups<T> groups;
+    for (int axis = 0; axis < x.shape.rank(); ++axis) {
+        kept.push_back(reduced(axis) ? 1 : x.shape[axis]);
+        if (!reduced(axis) || keepdim) groups.shape.push_back(kept.back());
+    }
+    groups.values.resize(static_cast<std::size_t>(numel(kept)));
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+        groups.group_of.push_back(ravel_broadcast(kept, unravel(x.shape, i)));
+        groups.values[static_cast<std::size_t>(groups.group_of.back())].push_back(x[i]);
+    }
+    return groups;
+}
+
+/// y[i] = f(the values of group i)
+template <class T, class F>
+Array<T> reduce(const Array<T>& x, const std::vector<int>& axes, bool keepdim, F f) {
+    const Groups<T> groups = groups_of(x, axes, keepdim);
+    Array<T> y(groups.shape);
+    for (std::int64_t i = 0; i < y.size(); ++i)
+        y[i] = f(groups.values[static_cast<std::size_t>(i)]);
+    return y;
+}
+
+template <class T>
+T sum(const std::vector<T>& values) {
+    T total(0);
+    for (const T& value : values) total += value;
+    return total;
+}
+
+/// sum / n
+template <class T>
+T mean(const std::vector<T>& values) {
+    return sum(values) / T(static_cast<double>(values.size()));
+}
+
+template <class T>
+T max(const std::vector<T>& values) {
+    return *std::max_element(values.begin(), values.end());
+}
+
+template <class T>
+T min(const std::vector<T>& values) {
+    return *std::min_element(values.begin(), values.end());
+}
+
+/// sum (x - mean)^2 / (n - correction)
+template <class T>
+T var(const std::vector<T>& values, int correction) {
+    const T centre = mean(values);
+    T total(0);
+    for (const T& value : values) total += (value - centre) * (value - centre);
+    return total / T(std::max(0.0, static_cast<double>(values.size()) - correction));
+}
+
+/// log sum exp(x); -inf of nothing
+template <class T>
+T logsumexp(const std::vector<T>& values) {
+    using std::exp;
+    using std::log;
+    if (values.empty()) return T(-std::numeric_limits<double>::infinity());
+    T total(0);
+    for (const T& value : values) total += exp(value);
+    return log(total);
+}
+
+/// The index of the largest, the first of equals.
+template <class T>
+T argmax(const std::vector<T>& values) {
+    return T(static_cast<double>(std::max_element(values.begin(), values.end()) - values.begin()));
+}
+
+/// Sums x down to `shape`, from which it might have been broadcast.
+template <class T>
+Array<T> sum_to(const Array<T>& x, const Shape& shape) {
+    Array<T> y(shape);
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+        y[ravel_broadcast(shape, unravel(x.shape, i))] += x[i];
+    }
+    return y;
+}
+
+}  // namespace tapestry::reference

@@ -1,0 +1,280 @@
+// Reading and atomic writing of files: what is refused, and that a failed save leaves nothing
+// behind and the previous file as it was.
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <tapestry/core/file.h>
+#include <tapestry/tests/core/scratch.h>
+#include <unistd.h>
+
+#include <csignal>
+
+using namespace tapestry;
+using test::check_message;
+using test::message_of;
+using test::Scratch;
+using test::slurp;
+using test::spill;
+using Names = std::vector<std::string>;
+
+namespace {
+
+// Files of this process may not grow beyond `bytes`: a disk that is full, without a disk.
+class SizeLimit {
+public:
+    explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~SizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    SizeLimit(const SizeLimit&) = delete;
+    SizeLimit& operator=(const SizeLimit&) = delete;
+
+private:
+    rlimit before_{};
+    void (*handler_)(int);
+};
+
+// Permissions do not bind root: be somebody else for a while.
+class Nobody {
+public:
+    Nobody() : was_root_(::geteuid() == 0) {
+        if (was_root_) changed_ = ::seteuid(65534) == 0;
+    }
+    ~Nobody() {
+        if (changed_ && ::seteuid(0) != 0) std::abort();
+    }
+    Nobody(const Nobody&) = delete;
+    Nobody& operator=(const Nobody&) = delete;
+
+    bool is_bound_by_permissions() const { return !was_root_ || changed_; }
+
+private:
+    bool was_root_;
+    bool changed_ = false;
+};
+
+// The message of writing to `path` as somebody without rights; "" if one cannot be that.
+std::string message_without_rights(const std::filesystem::path& path) {
+    const Nobody nobody;
+    if (!nobody.is_bound_by_permissions()) return "";
+    return message_of<IoError>([&] { write_file_atomically(path, "new"); });
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+    struct stat status {};
+    ::stat(path.c_str(), &status);
+    return status.st_mode & 07777;
+}
+
+}  // namespace
+
+TEST_CASE("file: reading a whole file") {
+    const Scratch scratch;
+    const std::string contents("a\0b\r\n\xFF", 6);
+    spill(scratch / "some", contents);
+    CHECK_EQ(read_file(scratch / "some"), contents);
+    spill(scratch / "empty", "");
+    CHECK(read_file(scratch / "empty").empty());
+    std::filesystem::create_symlink("some", scratch / "link");
+    CHECK_EQ(read_file(scratch / "link"), contents);
+    InputFile file(scratch / "some");
+    CHECK_EQ(file.size(), 6);
+    std::string buffer(4, ' ');
+    file.read(std::as_writable_bytes(std::span(buffer)));
+    CHECK_EQ(buffer, contents.substr(0, 4));
+    check_message<IoError>([&] { file.read(std::as_writable_bytes(std::span(buffer))); },
+                           "it ends 2 bytes too early");
+}
+
+TEST_CASE("file: what cannot be read") {
+    const Scratch scratch;
+    check_message<IoError>(
+        [&] { read_file(scratch / "none"); },
+        "cannot read '" + (scratch / "none").native() + "': No such file or directory");
+    check_message<IoError>([&] { read_file(scratch.path()); }, "it is a directory, not a file");
+    check_message<IoError>([&] { read_file(""); }, "cannot read '': No such file or directory");
+    check_message<IoError>([] { read_file("/dev/zero"); }, "it is a device, not a file");
+    REQUIRE_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    check_message<IoError>([&] { read_file(scratch / "pipe"); }, "it is a pipe, not a file");
+    spill(scratch / "file", "12345");
+    check_message<IoError>([&] { read_file(scratch / "file" / "x"); }, "Not a directory");
+    check_message<IoError>([&] { read_file(scratch / "file", 4); },
+                           "5 bytes, more than the 4 allowed");
+    std::filesystem::create_symlink("loop", scratch / "loop");
+    check_message<IoError>([&] { read_file(scratch / "loop"); }, "symbolic links");
+    check_message<IoError>([&] { read_file(scratch / "a\nb\x1B"); }, "a\\nb\\u{1B}'");
+    // A file of 1 TB without a block on the disk: refused before memory is asked for.
+    spill(scratch / "sparse", "");
+    std::filesystem::resize_file(scratch / "sparse", std::uintmax_t{1} << 40);
+    check_message<IoError>([&] { read_file(scratch / "sparse"); }, "1099511627776 bytes, more");
+}
+
+TEST_CASE("file: not readable") {
+    const Scratch scratch;
+    spill(scratch / "secret", "x");
+    ::chmod((scratch / "secret").c_str(), 0);
+    std::string message;
+    {
+        const Nobody nobody;
+        if (nobody.is_bound_by_permissions()) {
+            message = message_of<IoError>([&] { read_file(scratch / "secret"); });
+        }
+    }
+    if (message.empty()) {
+        MESSAGE("skipped: root, and no other user to be");
+    } else {
+        CHECK(message.find("Permission denied") != std::string::npos);
+    }
+}
+
+TEST_CASE("file: writing, replacing, names") {
+    const Scratch scratch;
+    write_file_atomically(scratch / "a", "first");
+    CHECK_EQ(slurp(scratch / "a"), "first");
+    write_file_atomically(scratch / "a", "second");
+    CHECK_EQ(slurp(scratch / "a"), "second");
+    write_file_atomically(scratch / "a", "");
+    CHECK_EQ(slurp(scratch / "a"), "");
+    write_file_atomically(scratch / "a", [](OutputFile& file) {
+        file.write("in ");
+        file.write("");
+        file.write("pieces");
+    });
+    CHECK_EQ(slurp(scratch / "a"), "in pieces");
+    const std::string longest(255, 'n');
+    write_file_atomically(scratch / longest, "long");
+    CHECK_EQ(slurp(scratch / longest), "long");
+    CHECK_EQ(scratch.names().size(), 2);
+    const std::string large(5'000'000, 'x');
+    write_file_atomically(scratch / "a", large);
+    CHECK(slurp(scratch / "a") == large);
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(scratch.path());
+    write_file_atomically("relative", "r");
+    std::filesystem::current_path(before);
+    CHECK_EQ(slurp(scratch / "relative"), "r");
+}
+
+TEST_CASE("file: permissions are kept, links are replaced") {
+    const Scratch scratch;
+    const mode_t mask = ::umask(022);
+    write_file_atomically(scratch / "a", "1");
+    CHECK_EQ(mode_of(scratch / "a"), 0644);
+    ::chmod((scratch / "a").c_str(), 0600);
+    write_file_atomically(scratch / "a", "2");
+    CHECK_EQ(mode_of(scratch / "a"), 0600);
+    ::umask(mask);
+    std::filesystem::create_symlink("a", scratch / "link");
+    write_file_atomically(scratch / "link", "3");
+    CHECK_FALSE(std::filesystem::is_symlink(scratch / "link"));
+    CHECK_EQ(slurp(scratch / "link"), "3");
+    CHECK_EQ(slurp(scratch / "a"), "2");
+    std::filesystem::create_symlink("nowhere", scratch / "dangling");
+    write_file_atomically(scratch / "dangling", "4");
+    CHECK_EQ(slurp(scratch / "dangling"), "4");
+    std::filesystem::create_symlink("loop", scratch / "loop");
+    write_file_atomically(scratch / "loop", "5");
+    CHECK_EQ(slurp(scratch / "loop"), "5");
+}
+
+TEST_CASE("file: what cannot be written") {
+    const Scratch scratch;
+    const auto write = [](const std::filesystem::path& path) {
+        return [path] { write_file_atomically(path, "x"); };
+    };
+    std::filesystem::create_directory(scratch / "dir");
+    check_message<IoError>(write(scratch / "dir"), "dir': it is a directory, not a file");
+    check_message<IoError>(write(scratch / "dir/"), "the path names no file");
+    check_message<IoError>(write(""), "the path names no file");
+    check_message<IoError>(write(scratch / "dir/.."), "the path names no file");
+    check_message<IoError>(
+        write(scratch / "none" / "x"),
+        "directory '" + (scratch / "none").native() + "': No such file or directory");
+    spill(scratch / "file", "kept");
+    check_message<IoError>(write(scratch / "file" / "x"), "Not a directory");
+    REQUIRE_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
+    check_message<IoError>(write(scratch / "pipe"), "pipe': it is a pipe, not a file");
+    check_message<IoError>(write(scratch / std::string(256, 'n')), "File name too long");
+    CHECK_EQ(slurp(scratch / "file"), "kept");
+    CHECK_EQ(scratch.names().size(), 3);
+    CHECK(std::filesystem::is_empty(scratch / "dir"));
+}
+
+TEST_CASE("file: no right to write") {
+    const Scratch scratch;
+    spill(scratch / "kept", "old");
+    ::chmod((scratch / "kept").c_str(), 0444);
+    ::chmod(scratch.path().c_str(), 0777);
+    const std::string file_message = message_without_rights(scratch / "kept");
+    ::chmod(scratch.path().c_str(), 0555);
+    const std::string directory_message = message_without_rights(scratch / "new");
+    ::chmod(scratch.path().c_str(), 0755);
+    if (file_message.empty()) {
+        MESSAGE("skipped: root, and no other user to be");
+        return;
+    }
+    CHECK_EQ(file_message, "cannot write '" + (scratch / "kept").native() + "': Permission denied");
+    CHECK_EQ(directory_message, "cannot write '" + (scratch / "new").native() + "': directory '" +
+                                    scratch.path().native() + "': Permission denied");
+    CHECK_EQ(slurp(scratch / "kept"), "old");
+    CHECK_EQ(scratch.names(), Names{"kept"});
+}
+
+TEST_CASE("file: a full disk keeps the previous file") {
+    const Scratch scratch;
+    spill(scratch / "kept", "old");
+    std::string message;
+    {
+        const SizeLimit limit(1000);  // the first write is cut short, the second fails
+        message = message_of<IoError>(
+            [&] { write_file_atomically(scratch / "kept", std::string(5000, 'x')); });
+    }
+    CHECK_EQ(message, "cannot write '" + (scratch / "kept").native() + "': File too large");
+    CHECK_EQ(slurp(scratch / "kept"), "old");
+    CHECK_EQ(scratch.names(), Names{"kept"});
+    {
+        const SizeLimit limit(1000);
+        message = message_of<IoError>(
+            [&] { write_file_atomically(scratch / "new", std::string(5000, 'x')); });
+    }
+    CHECK(message.find("File too large") != std::string::npos);
+    CHECK_EQ(scratch.names(), Names{"kept"});
+    write_file_atomically(scratch / "kept", std::string(5000, 'x'));
+    CHECK_EQ(slurp(scratch / "kept").size(), 5000);
+}
+
+TEST_CASE("file: an exception of the writer's keeps the previous file") {
+    const Scratch scratch;
+    spill(scratch / "kept", "old");
+    CHECK_THROWS_AS(write_file_atomically(scratch / "kept",
+                                          [&](OutputFile& file) {
+                                              file.write("half");
+                                              CHECK_EQ(scratch.names().size(), 2);
+                                              throw ShapeError("stop");
+                                          }),
+                    ShapeError);
+    CHECK_EQ(slurp(scratch / "kept"), "old");
+    CHECK_EQ(scratch.names(), Names{"kept"});
+}
+
+TEST_CASE("file: a temporary left by a killed process is no obstacle") {
+    const Scratch scratch;
+    std::string name;
+    write_file_atomically(scratch / "a", [&](OutputFile&) { name = scratch.names().at(0); });
+    const auto dash = name.rfind('-') + 1;
+    const int used = std::stoi(name.substr(dash));
+    for (int i = 1; i <= 50; ++i) {  // the names that come next
+        spill(scratch / fmt::format("{}{}.tmp", name.substr(0, dash), used + i), "stale");
+    }
+    write_file_atomically(scratch / "a", [&](OutputFile& file) {
+        CHECK_EQ(scratch.names().size(), 52);
+        file.write("fresh");
+    });
+    CHECK_EQ(slurp(scratch / "a"), "fresh");
+    CHECK_EQ(scratch.names().size(), 51);
+}

@@ -1,0 +1,121 @@
+// The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
+#include <doctest/doctest.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/tests/core/scratch.h>
+
+using namespace tapestry;
+using test::check_message;
+
+TEST_CASE("utf8: every character is encoded and decoded") {
+    std::string all;
+    std::u32string expected;
+    for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+        if (code >= 0xD800 && code <= 0xDFFF) continue;
+        utf8::append(all, code);
+        expected.push_back(code);
+    }
+    CHECK_EQ(all.size(), 0x80 + 2 * 0x780 + 3 * (0xF800 - 0x800) + 4 * 0x100000);
+    CHECK(utf8::decode("all", all) == expected);
+}
+
+TEST_CASE("utf8: known encodings") {
+    CHECK_EQ(utf8::encode(U'A'), "A");
+    CHECK_EQ(utf8::encode(U'\u00E9'), "\xC3\xA9");
+    CHECK_EQ(utf8::encode(U'\u4E2D'), "\xE4\xB8\xAD");
+    CHECK_EQ(utf8::encode(U'\U0001F600'), "\xF0\x9F\x98\x80");
+    CHECK_EQ(utf8::encode(0), std::string(1, '\0'));
+    CHECK(utf8::decode("text", "").empty());
+    check_message<ValueError>([] { utf8::encode(0xD800); }, "utf8: U+D800 is no character");
+    check_message<ValueError>([] { utf8::encode(0x110000); }, "utf8: U+110000 is no character");
+}
+
+TEST_CASE("utf8: flaws are refused with place and reason") {
+    struct Bad {
+        std::string text;
+        std::string message;
+    };
+    const std::vector<Bad> cases{
+        {"ab\x80", "t: not UTF-8 at byte 2: byte 0x80 is a continuation byte that continues no"},
+        {"\xBF", "byte 0: byte 0xBF is a continuation byte"},
+        {"caf\xE9!", "byte 3: byte 0xE9 lacks its continuation bytes"},  // Latin-1
+        {"\xC3", "byte 0: byte 0xC3 begins a character that the text's end cuts off"},
+        {"a\xE4\xB8", "byte 1: byte 0xE4 begins a character that the text's end cuts off"},
+        {"\xF0\x9F\x98", "byte 0: byte 0xF0 begins a character that the text's end cuts off"},
+        {"\xE4\xB8z", "byte 0: byte 0xE4 lacks its continuation bytes"},
+        {"\xC0\x80", "byte 0: byte 0xC0 begins an overlong form"},
+        {"\xC1\xBF", "byte 0: byte 0xC1 begins an overlong form"},
+        {"\xE0\x80\x80", "byte 0xE0 begins an overlong form"},
+        {"\xE0\x9F\xBF", "byte 0xE0 begins an overlong form"},
+        {"\xF0\x80\x80\x80", "byte 0xF0 begins an overlong form"},
+        {"\xF0\x8F\xBF\xBF", "byte 0xF0 begins an overlong form"},
+        {"\xED\xA0\x80", "byte 0xED begins a surrogate"},
+        {"\xED\xBF\xBF", "byte 0xED begins a surrogate"},
+        {"\xF4\x90\x80\x80", "byte 0xF4 begins a number beyond U+10FFFF"},
+        {"\xF5\x80\x80\x80", "byte 0xF5 begins a number beyond U+10FFFF"},
+        {"\xF8\x88\x80\x80\x80", "byte 0xF8 begins no character"},
+        {"\xFE", "byte 0xFE begins no character"},
+        {"\xFF\xFE", "byte 0xFF begins no character"},
+    };
+    for (const Bad& bad : cases) {
+        check_message<ValueError>([&] { utf8::decode("t", bad.text); }, bad.message);
+        CHECK(utf8::find_flaw(bad.text).has_value());
+    }
+}
+
+TEST_CASE("utf8: the edges of what is allowed") {
+    for (const char* good :
+         {"\x7F", "\xC2\x80", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80",
+          "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+        CHECK_FALSE(utf8::find_flaw(good).has_value());
+        CHECK_EQ(utf8::encode(utf8::decode("t", good).at(0)), good);
+    }
+}
+
+TEST_CASE("utf8: every pair of bytes decodes or is refused, never read past") {
+    int good = 0;
+    for (int first = 0; first < 256; ++first) {
+        for (int second = 0; second < 256; ++second) {
+            const std::string text{static_cast<char>(first), static_cast<char>(second)};
+            if (!utf8::find_flaw(text)) ++good;
+        }
+    }
+    CHECK_EQ(good, 128 * 128 + 30 * 64);  // two of ASCII, or one of two bytes (C2 .. DF)
+}
+
+TEST_CASE("utf8: what is shown cannot command a terminal") {
+    CHECK_EQ(utf8::printable(U'a'), "a");
+    CHECK_EQ(utf8::printable(U'\u00E9'), "\xC3\xA9");
+    CHECK_EQ(utf8::printable(U'\n'), "\\n");
+    CHECK_EQ(utf8::printable(U'\x1B'), "\\u{1B}");
+    CHECK_EQ(utf8::printable(U'\u200B'), "\\u{200B}");
+    CHECK_EQ(utf8::printable(U'\u202E'), "\\u{202E}");
+    CHECK_EQ(utf8::printable(0xD800), "\\u{D800}");
+    CHECK_EQ(utf8::printable(0x110000), "\\u{110000}");
+    CHECK_EQ(utf8::quoted("a\x1B[31m\n\xFF"), "'a\\u{1B}[31m\\n\\xFF'");
+    CHECK_EQ(utf8::quoted(std::string(100, 'x'), 3), "'xxx...'");
+    CHECK_EQ(utf8::quoted("xxx", 3), "'xxx'");
+    CHECK_EQ(utf8::quoted(""), "''");
+}
+
+TEST_CASE("utf8: a stream hands on whole characters") {
+    const std::string text = "a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\n";
+    for (std::size_t step = 1; step <= text.size(); ++step) {
+        utf8::Stream stream;
+        std::string all;
+        for (std::size_t at = 0; at < text.size(); at += step) {
+            const std::string piece = stream.push(text.substr(at, step));
+            CHECK_FALSE(utf8::find_flaw(piece).has_value());
+            all += piece;
+        }
+        CHECK_EQ(all, text);  // nothing waits longer than it must
+        CHECK_EQ(stream.finish(), "");
+    }
+    utf8::Stream stream;
+    CHECK_EQ(stream.push("x\xE4\xB8"), "x");
+    CHECK_EQ(stream.push(""), "");
+    CHECK_EQ(stream.push("y"), "\uFFFDy");
+    CHECK_EQ(stream.push("\xFF\x80z\xF0"), "\uFFFD\uFFFDz");
+    CHECK_EQ(stream.finish(), "\uFFFD");
+    CHECK_EQ(stream.finish(), "");
+    CHECK_EQ(stream.push("\xED\xA0\x80"), "\uFFFD");  // a surrogate
+}
