@@ -69,18 +69,23 @@ void Module::visit(const std::vector<Place> Module::*places, const std::string& 
     for (const Module* child : children_) child->visit(places, path + child->name() + ".", f);
 }
 
-NamedTensors Module::collect(const std::vector<Place> Module::*places) const {
+NamedTensors Module::collect(const std::vector<Place> Module::*places,
+                             bool remove_duplicate) const {
     NamedTensors found;
     std::set<const void*> seen;
     visit(places, "", [&](const std::string& path, const Place& place) {
         settle(place);  // a tensor that was assigned since
-        if (seen.insert(identity(*place->tensor)).second) found.emplace_back(path, *place->tensor);
+        const bool is_new = seen.insert(identity(*place->tensor)).second;
+        if (is_new || !remove_duplicate) found.emplace_back(path, *place->tensor);
     });
     return found;
 }
 
-NamedTensors Module::named_parameters() const { return collect(&Module::parameters_); }
-NamedTensors Module::named_buffers() const { return collect(&Module::buffers_); }
+NamedTensors Module::named_parameters(bool remove_duplicate) const {
+    return collect(&Module::parameters_, remove_duplicate);
+}
+
+NamedTensors Module::named_buffers() const { return collect(&Module::buffers_, true); }
 
 Tensors Module::parameters() const {
     Tensors tensors;

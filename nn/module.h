@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,8 +60,9 @@ public:
     virtual std::string settings() const { return {}; }
 
     /// All parameters with their dotted names, in order of registration, depth first. A tensor that
-    /// two modules share is listed once, under its first name.
-    NamedTensors named_parameters() const;
+    /// two modules share is listed once, under its first name, unless duplicates are asked for.
+    /// They are handles: to switch requires_grad off here is to freeze the module's parameter.
+    NamedTensors named_parameters(bool remove_duplicate = true) const;
     Tensors parameters() const;
     /// Tensors that belong to the model but are not trained.
     NamedTensors named_buffers() const;
@@ -77,6 +79,13 @@ public:
 
     /// Forgets the gradients of all parameters.
     void zero_grad();
+
+    /// Freezes the parameter of this name, those below the module of this name ("blocks.0"), or
+    /// all: to the tapes they are constants, which cost no gradient, and optimisers made from now
+    /// on leave them out. A tied weight is frozen under all its names. Throws ValueError, saying
+    /// what there is, for a name of nothing. Read next: nn/freeze.h.
+    void freeze(std::string_view prefix = "");
+    void unfreeze(std::string_view prefix = "");
 
     /// Converts all parameters and buffers to f32 or f64 (DTypeError); gradients are forgotten,
     /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old
@@ -100,8 +109,9 @@ private:
     using Visit = std::function<void(const std::string& path, const Place& place)>;
     void visit(const std::vector<Place> Module::*places, const std::string& path,
                const Visit& f) const;
-    NamedTensors collect(const std::vector<Place> Module::*places) const;
+    NamedTensors collect(const std::vector<Place> Module::*places, bool remove_duplicate) const;
     void summarise(int depth, std::string& text) const;
+    void set_requires_grad(const char* function, std::string_view prefix, bool wanted);
 
     std::shared_ptr<ModulePlace> place_;
     bool training_ = true;

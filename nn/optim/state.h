@@ -21,12 +21,12 @@ struct OptimizerState {
     std::string kind;        ///< "AdamW"
     std::int64_t steps = 0;  ///< taken so far
     double lr = 0;
-    Settings settings;  ///< "beta1", "beta2", "eps"; "momentum", "nesterov"
-    std::vector<Group> groups;
+    Settings settings = {};  ///< "beta1", "beta2", "eps"; "momentum", "nesterov"
+    std::vector<Group> groups = {};
     /// Of parameter NAME "steps.NAME", i64 [], the steps in which it had a gradient; and unless
     /// that is 0, its moments, of its shape and dtype: "m.NAME" and "v.NAME" of Adam and AdamW,
     /// "momentum.NAME" of SGD with momentum.
-    NamedTensors tensors;
+    NamedTensors tensors = {};
 };
 
 }  // namespace tapestry

@@ -3,6 +3,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
 
