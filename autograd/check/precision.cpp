@@ -5,6 +5,7 @@
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/loop.h>
 
 #include <string>
 
