@@ -26,6 +26,8 @@ void add_field(Options& o, const std::string& name, T& value, const char* meanin
         o.seed(value, meaning);
     } else if constexpr (std::is_same_v<T, std::string>) {
         o.text(name, value, meaning);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        o.texts(name, value, meaning);
     }
 }
 

@@ -2,7 +2,10 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/data/ngram_baseline.h>
+#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/train/recipe.h>
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +20,8 @@ std::string text_of(const T& value) {
         return name_of_value(value);
     } else if constexpr (std::is_same_v<T, bool>) {
         return value ? "yes" : "no";
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        return fmt::format("{}", fmt::join(value, " "));
     } else {
         return fmt::format("{}", value);
     }
@@ -30,14 +35,6 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
     });
-}
-
-std::string frozen_text(const GPT& model) {
-    std::string names;
-    for (const auto& [name, parameter] : model.named_parameters()) {
-        if (!parameter.requires_grad()) names += (names.empty() ? "" : ", ") + name;
-    }
-    return names;
 }
 
 std::string subtitle_of(const Session& session) {
@@ -91,9 +88,10 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
                           .tokens_per_step = config.tokens_per_step(),
                           .step_floor = step_floor,
                           .clip = config.clip};
-    const std::string frozen = frozen_text(session.model());
+    const std::vector<std::string> frozen = frozen_parameters(session.model());
     if (!frozen.empty()) {
-        recipe.options.push_back({"frozen", frozen, "Parameters that stay as they are"});
+        recipe.options.push_back(
+            {"frozen", text_of(frozen), "Parameters that stay as they are, by --train-only"});
     }
     const auto knows = [&recipe](const RecipeLine& line) {
         return std::any_of(recipe.options.begin(), recipe.options.end(),

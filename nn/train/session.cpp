@@ -1,3 +1,4 @@
+#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -44,9 +45,10 @@ Session::Session(TrainingConfig config, LoadedModel start)
     data().check_context(config_.model.context);
     check_memory(config_.model, config_.batch);
     make_model(std::move(start.model));
+    if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
     optimizer_.emplace(decay_groups(*model_, config_.weight_decay),
                        AdamConfig{.lr = config_.lr, .beta1 = 0.9, .beta2 = config_.beta2});
-    start_loop();
+    start_loop(0);
 }
 
 // A new one also for known weights: its dropout follows the seed of this training.
@@ -58,8 +60,10 @@ void Session::make_model(std::unique_ptr<GPT> start) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
 }
 
-void Session::start_loop() {
-    loop_.emplace(*optimizer_, config_.loop(),
+void Session::start_loop(std::int64_t first_step) {
+    TrainOptions options = config_.loop();
+    options.first_step = first_step;
+    loop_.emplace(*optimizer_, options,
                   TrainCallbacks{.loss = [this] { return next_loss(); },
                                  .evaluate = [this] { return evaluate(); },
                                  .before_update =
@@ -94,6 +98,27 @@ std::string Session::sample(std::int64_t tokens) {
     for (const std::int64_t id : prompt) text += drawn.next(id);
     for (const std::int64_t id : ids) text += drawn.next(id);
     return text + drawn.finish();
+}
+
+Checkpoint Session::checkpoint() {
+    return {.module = *model_,
+            .optimizer = *optimizer_,
+            .generators = {{"weights", &weights_}, {"batches", &batches_}},
+            .step = steps(),
+            .config = to_json(config_)};
+}
+
+void Session::save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
+
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file) {
+    const CheckpointInfo info = checkpoint_info(file);
+    TrainingConfig config =
+        training_config_from_json(info.config, fmt::format("{}: configuration", file.string()));
+    config.start_dropout = config.model.dropout;  // which may not be that of the `start`
+    auto session = std::make_unique<Session>(config);
+    load_checkpoint(file, session->checkpoint());
+    session->start_loop(info.step);
+    return session;
 }
 
 }  // namespace tapestry

@@ -12,11 +12,13 @@
 #pragma once
 
 #include <tapestry/nn/data/text.h>
+#include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/streams.h>
 #include <tapestry/nn/train/training_config.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -38,9 +40,9 @@ struct SessionWatchers {
 
 class Session {
 public:
-    /// Reads the text and the model to begin with. Throws IoError and ValueError for files that
-    /// cannot be read, a text that is too short or cannot be said in the model's tokens, settings
-    /// out of range, and more memory than there is.
+    /// Reads the text and the model to begin with, and freezes what is not to be trained. Throws
+    /// IoError and ValueError for files that cannot be read, a text that is too short or cannot be
+    /// said in the model's tokens, settings out of range, and more memory than there is.
     explicit Session(const TrainingConfig& config);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -52,6 +54,7 @@ public:
     const TextData& data() const { return text_.data; }
     GPT& model() { return *model_; }
     const GPT& model() const { return *model_; }
+    /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
     /// Dropout draws from it.
     Generator& weights_generator() { return weights_; }
@@ -73,9 +76,19 @@ public:
     /// random numbers every time; U+FFFD stands for what is no UTF-8.
     std::string sample(std::int64_t tokens);
 
+    /// All that the next steps depend on, with the configuration, as one file (nn/io/checkpoint.h);
+    /// the text stays where it is. Throws IoError.
+    void save(const std::filesystem::path& file);
+
+    /// The session that was saved, where it stood then: it takes the steps that the other would
+    /// have taken, to the last bit. Throws IoError for what is no session's checkpoint or is
+    /// damaged, and as the constructor does.
+    static std::unique_ptr<Session> resume(const std::filesystem::path& file);
+
 private:
     Session(TrainingConfig config, LoadedModel start);
-    void start_loop();
+    void start_loop(std::int64_t first_step);
+    Checkpoint checkpoint();
     void make_model(std::unique_ptr<GPT> start);
     Tensor next_loss();
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -19,7 +20,7 @@ struct TrainingConfig {
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model;
     std::optional<double> start_dropout = {};
-    std::string train_only = {};  ///< prefix of the parameters that are not frozen; empty: all
+    std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
     std::int64_t batch = 12;
     std::int64_t accumulate = 1;
     std::int64_t steps = 2000;
@@ -46,7 +47,7 @@ struct FieldsOf<TrainingConfig> {
         field("start", &C::start, "Go on from this model's weights instead of random ones",
               {.option = "--model"}),
         field("train_only", &C::train_only,
-              "Train the parameters whose names begin so; the others are frozen"),
+              "Train these parameters or modules alone (blocks.3), freeze all others"),
         field("batch", &C::batch, "Sequences per batch", {.low = 1}),
         field("accumulate", &C::accumulate, "Batches per step", {.low = 1}),
         field("steps", &C::steps, "Optimiser steps", {.low = 1}),

@@ -5,6 +5,8 @@
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
+#include <map>
+
 using namespace tapestry;
 using test::check_message;
 
@@ -124,6 +126,67 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     CHECK_EQ(Session(config).config().model.dropout, 0.3);
 }
 
+TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bits") {
+    const Trained t;
+    const auto file = t.scratch / "c.safetensors";
+    Session whole(t.config());
+    {
+        Session first(t.config());
+        for (int i = 0; i < 3; ++i) first.take_step();
+        first.save(file);
+    }
+    const std::unique_ptr<Session> second = Session::resume(file);
+    CHECK_EQ(second->steps(), 3);
+    CHECK_EQ(to_json(second->config()), to_json(whole.config()));
+    for (int i = 0; i < 3; ++i) whole.take_step();
+    while (!whole.is_finished()) {
+        const StepMetrics a = whole.take_step(), b = second->take_step();
+        CHECK_EQ(b.step, a.step);
+        CHECK_EQ(b.loss, a.loss);
+        CHECK_EQ(b.lr, a.lr);
+        CHECK_EQ(b.grad_norm, a.grad_norm);
+        CHECK(b.val_loss == a.val_loss);
+    }
+    CHECK(second->is_finished());
+    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    test::spill(file, "{}");
+    CHECK_THROWS_AS(Session::resume(file), IoError);
+    save_checkpoint(file, {.module = whole.model(), .optimizer = whole.optimizer()});
+    check_message<IoError>([&] { Session::resume(file); },
+                           "c.safetensors: configuration: not valid JSON");
+}
+
+TEST_CASE("session: a part of the model is trained, and the rest stays, also after a checkpoint") {
+    const Trained t;
+    const auto file = t.scratch / "c.safetensors";
+    TrainingConfig config = t.config();
+    config.train_only = {"blocks.0.attention", "final_norm"};
+    Session session(config);
+    const auto is_trained = [](const std::string& name) {
+        return name.starts_with("blocks.0.attention.") || name.starts_with("final_norm.");
+    };
+    std::map<std::string, std::vector<double>> before;
+    std::size_t trained = 0;
+    for (const auto& [name, parameter] : session.model().named_parameters()) {
+        before[name] = parameter.to_vector<double>();
+        trained += is_trained(name);
+    }
+    CHECK_EQ(session.optimizer().parameters().size(), trained);
+    for (int i = 0; i < 3; ++i) session.take_step();
+    session.save(file);
+    const std::unique_ptr<Session> second = Session::resume(file);
+    while (!session.is_finished()) {
+        CHECK_EQ(second->take_step().loss, session.take_step().loss);
+    }
+    for (const Session* each : {&session, second.get()}) {
+        for (const auto& [name, parameter] : each->model().named_parameters()) {
+            INFO(name);
+            CHECK_EQ(parameter.to_vector<double>() != before[name], is_trained(name));
+        }
+    }
+    CHECK(numbers_of(second->model()) == numbers_of(session.model()));
+}
+
 TEST_CASE("session: what is refused") {
     const Trained t;
     const auto refused = [&](const auto& change, const char* words) {
@@ -135,6 +198,10 @@ TEST_CASE("session: what is refused") {
     refused([](TrainingConfig& c) { c.start = "nowhere"; }, "nowhere: no such directory");
     refused([](TrainingConfig& c) { c.model.context = 100000; }, "100000");
     refused([](TrainingConfig& c) { c.model.heads = 3; }, "3 heads do not divide dim 16");
+    refused([](TrainingConfig& c) { c.train_only = {"block"}; },
+            "train_only: no parameter stands under \"block\"; the module has token_embedding, ");
+    refused([](TrainingConfig& c) { c.train_only = {"head"}; },
+            "train_only: \"head.weight\" and \"token_embedding.weight\" are one tensor");
     refused([](TrainingConfig& c) { c.accumulate = 0; }, "train: accumulate 0");
     refused([](TrainingConfig& c) { c.model.layers = 1000000; },
             "training this model would need about ");

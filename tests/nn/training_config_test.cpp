@@ -12,7 +12,7 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
     TrainingConfig given{.text = "a \"b\".txt",
                          .start = "m",
                          .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1},
-                         .train_only = "blocks.0",
+                         .train_only = {"blocks.0", "final_norm"},
                          .batch = 3,
                          .accumulate = 2,
                          .steps = 11,
