@@ -101,7 +101,8 @@ TEST_CASE("train step: what is reduced is what is clipped, checked and taken") {
     // One process whose gradient is not finite stops all, before the update.
     TrainStep three(of_shared, {.reduce = [](double& loss, const Tensors& parameters) {
                         loss = NAN;
-                        parameters.front().grad().fill_(0);
+                        Tensor gradient = parameters.front().grad();
+                        gradient.fill_(0);
                     }});
     const std::vector<double> last = shared.weights();
     check_throws<DivergedError>(
