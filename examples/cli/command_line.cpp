@@ -24,7 +24,9 @@ TrainingRecipe recipe_of(const Options& options) {
     TrainingRecipe recipe{.command = "tapestry " + options.name()};
     for (const OptionValue& option : options.values()) {
         if (option.given) recipe.command += " " + option.name;
-        if (option.given && !option.is_flag) recipe.command += " " + quoted_for_shell(option.value);
+        for (const std::string& value : option.values) {
+            if (!option.is_flag) recipe.command += " " + quoted_for_shell(value);
+        }
         if (!option.value.empty()) {
             recipe.options.push_back({option.name, option.value, option.description});
         }

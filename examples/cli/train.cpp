@@ -6,6 +6,7 @@
 #include <tapestry/examples/cli/config_options.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/progress.h>
+#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <fmt/core.h>
@@ -36,6 +37,11 @@ void announce(Session& session, bool show_samples) {
     fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
                config.model.layers, config.model.heads, config.model.dim, config.model.context,
                session.model().parameter_count(), num_threads());
+    const std::size_t frozen = frozen_parameters(session.model()).size();
+    if (frozen > 0) {
+        fmt::print("frozen: {} of {} tensors of parameters\n", frozen,
+                   session.model().parameters().size());
+    }
     if (show_samples) {
         fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
                    session.evaluate(), session.sample(300));

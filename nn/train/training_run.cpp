@@ -1,4 +1,5 @@
 #include <tapestry/core/team.h>
+#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/training_run.h>
@@ -153,6 +154,8 @@ void TrainingRun::finish() {
     result_.tokens_per_second = speed_.tokens() / result_.last.seconds;
     result_.share = speed_.mean_share();
     Json line = last_line(result_);
+    const std::vector<std::string> frozen = frozen_parameters(session_.model());
+    if (!frozen.empty()) line["frozen"] = frozen;
     if (report_) {
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
         line["report_seconds"] = report_->seconds();

@@ -1,6 +1,7 @@
 // A training that goes well, one that is interrupted, one that diverges, and whether two that
 // should be the same are.
 #include <tapestry/core/cpu.h>
+#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/skip.h>
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 
 using namespace tapestry::test;
 using Json = nlohmann::json;
@@ -199,4 +201,42 @@ TEST_CASE("cli train: a training that diverges saves nothing of it") {
         check_refused(outcome, "a lower learning rate", 1);
         CHECK(samples(place, "m"));  // an earlier step's, with numbers in it
     }
+}
+
+TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
+    const TrainingPlace place;
+    put_model(place / "start");
+    const Arguments from_start{"train", "--text",         "t.txt", "--out",   "m", "--model",
+                               "start", "--steps",        "4",     "--batch", "2", "--warmup",
+                               "0",     "--eval-batches", "1"};
+    const Outcome outcome = place.run(
+        from_start + Arguments{"--train-only", "blocks.0.attention", "--train-only", "final_norm"});
+    check_done(outcome);
+    CHECK_NE(outcome.out.find("\nfrozen: "), std::string::npos);
+    std::map<std::string, tapestry::Tensor> before;
+    for (auto& [name, tensor] :
+         tapestry::read_safetensors(place / "start" / "model.safetensors").tensors) {
+        before.emplace(name, tensor);
+    }
+    const Json frozen = place.metrics().back().at("frozen");
+    std::size_t kept = 0;
+    for (const auto& [name, tensor] :
+         tapestry::read_safetensors(place / "m" / "model.safetensors").tensors) {
+        INFO(name);
+        const bool trained =
+            name.starts_with("blocks.0.attention.") || name.starts_with("final_norm.");
+        CHECK_EQ(tensor.to_vector<double>() != before.at(name).to_vector<double>(), trained);
+        CHECK_EQ(std::find(frozen.begin(), frozen.end(), name) == frozen.end(), trained);
+        kept += !trained;
+    }
+    CHECK_EQ(frozen.size(), kept);
+    const std::string page = slurp(place / "m" / "report.html");
+    CHECK_NE(page.find("\"frozen\""), std::string::npos);
+    CHECK_NE(page.find("--train-only blocks.0.attention final_norm"), std::string::npos);
+
+    check_refused(place.run(from_start + Arguments{"--train-only", "block"}),
+                  "train_only: no parameter stands under \"block\"; the module has "
+                  "token_embedding, position_embedding, blocks, final_norm, head");
+    check_refused(place.run(from_start + Arguments{"--train-only", "head"}),
+                  "\"head.weight\" and \"token_embedding.weight\" are one tensor");
 }
