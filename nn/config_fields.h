@@ -14,7 +14,6 @@
 
 #include <tapestry/core/error.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -55,7 +54,9 @@ template <class Config, class T>
 std::string option_name(const Field<Config, T>& one) {
     if (one.traits.option != nullptr) return one.traits.option;
     std::string name = one.name;
-    std::replace(name.begin(), name.end(), '_', '-');
+    for (char& c : name) {
+        if (c == '_') c = '-';
+    }
     return "--" + name;
 }
 
