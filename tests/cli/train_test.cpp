@@ -232,6 +232,7 @@ TEST_CASE("cli train: --train-only trains a part of a model, and says what is fr
     CHECK_EQ(frozen.size(), kept);
     const std::string page = slurp(place / "m" / "report.html");
     CHECK_NE(page.find("\"frozen\""), std::string::npos);
+    CHECK_NE(page.find("\"token_embedding.weight (frozen)\""), std::string::npos);
     CHECK_NE(page.find("--train-only blocks.0.attention final_norm"), std::string::npos);
 
     check_refused(place.run(from_start + Arguments{"--train-only", "block"}),
