@@ -116,9 +116,9 @@ TEST_CASE("inspect: a frozen parameter is named, and said to be frozen") {
     model.freeze("idle");
     Inspector inspector(model);
     Tape tape;
-    tape.backward(sum(model.w * model.idle));
+    tape.backward(sum(sum(model.w) * model.idle));
     inspector.finish();
-    const InspectedInput& idle = inspector.entries()[0].inputs[1];
+    const InspectedInput& idle = inspector.entries()[1].inputs[1];
     CHECK_EQ(idle.name, "idle");
     CHECK_EQ(idle.dead_end, "frozen");
     CHECK(idle.kind == InputKind::constant);
