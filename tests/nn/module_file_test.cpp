@@ -17,6 +17,8 @@ namespace {
 
 // A module of a user's own: a tie, buffers of every type, numbers in f64.
 class Own : public Module {
+    Generator generator_;
+
 public:
     Linear first, second;
     PerformerAttention form;
@@ -39,9 +41,6 @@ public:
         register_module("form", form);
         if (tied) second.weight = first.weight;
     }
-
-private:
-    Generator generator_;
 };
 
 std::vector<std::vector<double>> numbers_of(const Module& module) {
