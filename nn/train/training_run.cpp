@@ -20,6 +20,8 @@ using Json = nlohmann::ordered_json;
 
 // A model that is there stays until a save.
 fs::path checked(const fs::path& out, const Session& session) {
+    require(!session.is_finished(), "training run: the session has taken all of its {} steps",
+            session.steps());
     check_can_save(out, session.model(), session.tokenizer());
     return out;
 }

@@ -44,8 +44,8 @@ struct TrainingResult {
 
 class TrainingRun {
 public:
-    /// Throws IoError if the model could not be saved there; what is there already stays until the
-    /// first save. The session must outlive the run.
+    /// Throws IoError if the model could not be saved there, ValueError for a session without steps
+    /// to take; what is there already stays until the first save. The session must outlive the run.
     TrainingRun(Session& session, TrainingRunOptions options);
     ~TrainingRun() { session_.watch({}); }
     TrainingRun(const TrainingRun&) = delete;

@@ -5,6 +5,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <set>
 
@@ -136,7 +137,7 @@ TEST_CASE("parameter_count: what the model has, from its configuration alone") {
 }
 
 TEST_CASE("config fields: docs/modules.md has the fields of GPTConfig as they are listed") {
-    const std::string page = slurp(std::filesystem::path(TAPESTRY_SOURCE_DIR) / "docs/modules.md");
+    const std::string page = slurp(test::source_dir() / "docs/modules.md");
     std::string table = "| field | meaning | config.json | GPT-2's name |\n|---|---|---|---|\n";
     for_each_field<GPTConfig>([&](const auto& one) {
         const char* gpt2 = one.traits.gpt2;

@@ -54,7 +54,7 @@ TEST_CASE("metrics file: what is refused") {
     check_message<IoError>([&] { MetricsFile file(scratch / "nowhere"); },
                            "nowhere/metrics.jsonl: cannot be written: ");
     spill(scratch / "m", "{\"event\":\"end\"}\n");
-    check_message<IoError>([&] { read_metrics(scratch / "m"); }, "m: no step is in it yet");
+    check_message<IoError>([&] { read_metrics(scratch / "m"); }, "m': no step is in it yet");
     spill(scratch / "m", "{\"step\":1,\"loss\":2}\n{\"step\":2}\n");
     check_message<IoError>([&] { read_metrics(scratch / "m"); }, "line 2: \"loss\" is missing");
 }

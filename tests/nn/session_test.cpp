@@ -195,7 +195,7 @@ TEST_CASE("session: what is refused") {
         check_message<Error>([&] { Session session(config); }, words);
     };
     refused([](TrainingConfig& c) { c.text += "x"; }, "t.txtx");
-    refused([](TrainingConfig& c) { c.start = "nowhere"; }, "nowhere: no such directory");
+    refused([](TrainingConfig& c) { c.start = "nowhere"; }, "'nowhere': no such directory");
     refused([](TrainingConfig& c) { c.model.context = 100000; }, "100000");
     refused([](TrainingConfig& c) { c.model.heads = 3; }, "3 heads do not divide dim 16");
     refused([](TrainingConfig& c) { c.train_only = {"block"}; },

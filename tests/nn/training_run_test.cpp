@@ -160,8 +160,15 @@ TEST_CASE("training run: a trap names what was not finite and keeps the step") {
     CHECK(said.find(then.finding) != std::string::npos);
 }
 
-TEST_CASE("training run: a place that cannot be written is refused before any work") {
+TEST_CASE("training run: what is refused before any work") {
     const RunPlace place;
+    TrainingConfig done = place.config();
+    done.steps = 1;
+    Session finished(done);
+    finished.take_step();
+    check_message<ValueError>([&] { TrainingRun run(finished, {.out = place.scratch / "n"}); },
+                              "training run: the session has taken all of its 1 steps");
+    CHECK_FALSE(fs::exists(place.scratch / "n"));
     Session session(place.config());
     spill(place.out, "a file");
     check_message<IoError>([&] { TrainingRun run(session, {.out = place.out}); },
