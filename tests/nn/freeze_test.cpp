@@ -7,6 +7,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/sequential.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -39,7 +40,7 @@ struct Cost {
 // The walk back is recorded, so that its own operations can be counted.
 Cost cost_of(const Module& network, const Tensor& x) {
     Tape tape;
-    const Tensor loss = sum(dynamic_cast<const Sequential&>(network)(x));
+    const Tensor loss = sum(square(dynamic_cast<const Sequential&>(network)(x)));
     const std::size_t forward = tape.entries().size();
     if (tape.follows(loss)) tape.backward(loss, {.create_graph = true});
     const auto products =
@@ -57,21 +58,21 @@ GPT small_gpt(bool tied) {
 TEST_CASE("freeze: a frozen parameter costs no gradient") {
     Network network;
     const Tensor x = ones({3, 4});
-    CHECK(cost_of(network, x) == Cost{6, 5});  // two products per matrix; x asks for nothing
+    CHECK(cost_of(network, x) == Cost{7, 5});  // two products per matrix; x asks for nothing
     network.freeze("4.weight");
-    CHECK(cost_of(network, x) == Cost{6, 4});
+    CHECK(cost_of(network, x) == Cost{7, 4});
     network.freeze("4");
     network.unfreeze("4.weight");
-    CHECK(cost_of(network, x) == Cost{6, 5});
+    CHECK(cost_of(network, x) == Cost{7, 5});
     network.unfreeze();
     network.freeze("0");
-    CHECK(cost_of(network, x) == Cost{4, 3});  // the tape begins behind it
+    CHECK(cost_of(network, x) == Cost{5, 3});  // the tape begins behind it
     network.freeze("2");
-    CHECK(cost_of(network, x) == Cost{2, 1});
+    CHECK(cost_of(network, x) == Cost{3, 1});
     network.freeze();
     CHECK(cost_of(network, x) == Cost{0, 0});
     network.unfreeze();
-    CHECK(cost_of(network, x) == Cost{6, 5});
+    CHECK(cost_of(network, x) == Cost{7, 5});
 }
 
 TEST_CASE("freeze: it forgets the gradient, and moves nothing") {
@@ -121,7 +122,7 @@ TEST_CASE("freeze: requires_grad switched off through named_parameters(), as in 
         if (name.starts_with("0.")) parameter.set_requires_grad(false);
     }
     CHECK_EQ(frozen_parameters(network), Names{"0.weight", "0.bias"});
-    CHECK(cost_of(network, ones({3, 4})) == Cost{4, 3});
+    CHECK(cost_of(network, ones({3, 4})) == Cost{5, 3});
     for (Tensor& parameter : network.parameters()) parameter.set_requires_grad(true);
     CHECK(frozen_parameters(network).empty());
 }

@@ -101,7 +101,8 @@ TEST_CASE("module file: what does not fit is named, all in one line, and nothing
              fmt::format("'{}': the tensors do not fit the Linear: missing: weight, bias; unknown: "
                          "first.bias, first.weight, form.projection, mask, scale and 2 more",
                          path.native()));
-    test::spill(path, test::slurp(path).substr(0, 900));
+    const std::string whole = test::slurp(path);
+    test::spill(path, std::string_view(whole).substr(0, whole.size() - 1));
     CHECK(message_of<IoError>([&] { load(path, own); }).find("own.safetensors") !=
           std::string::npos);
     CHECK_EQ(numbers_of(own), before);
