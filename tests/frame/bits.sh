@@ -56,7 +56,7 @@ done
 differ=0 lines=()
 for isa in baseline avx2 avx512; do
     if ! TAPESTRY_ISA=$isa "$examples/cli/tapestry" info >/dev/null 2>&1; then
-        echo "this processor has no $isa: not compared"
+        skip_part "this processor has no $isa"
         continue
     fi
     for name in demo recipe dropout accumulate; do
