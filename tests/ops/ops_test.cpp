@@ -56,6 +56,19 @@ TEST_CASE("every public op has a row, and every row an op") {
     for (const std::string& row : rows) CHECK_MESSAGE(ops.count(row) == 1, row << " is no op");
 }
 
+TEST_CASE("ops: how much of a row is tried") {
+    const auto all = available_isas();
+    CHECK(effort_for(nullptr).isas == all);
+    const Effort sanitized = effort_for("sanitized");
+    CHECK_EQ(sanitized.isas.size(), std::min<std::size_t>(all.size(), 2));
+    CHECK(sanitized.isas.front() == all.front());
+    CHECK(sanitized.isas.back() == all.back());
+    CHECK_EQ(sanitized.dtypes.size(), 2);
+    CHECK(effort_for("emulated").isas == all);
+    CHECK_EQ(effort_for("emulated").samples, 1);
+    CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: neither sanitized nor emulated");
+}
+
 TEST_CASE("ops: values, gradients, threads and errors") {
     for (const OpCase& row : all_cases()) {
         SUBCASE(row.title().c_str()) {
