@@ -12,7 +12,7 @@
 
 #include <tapestry/autograd/check/dual.h>
 #include <tapestry/autograd/check/report.h>
-#include <tapestry/autograd/check/subject.h>
+#include <tapestry/core/tensor.h>
 
 #include <functional>
 #include <optional>
@@ -51,7 +51,7 @@ struct GradcheckOptions {
     bool preconditions = true;
     /// Name the first wrong op and the likely mistake.
     bool explain = true;
-    Limits limits = {};
+    GradcheckLimits limits = {};
     std::uint64_t seed = 1;
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 using Values = std::vector<double>;
@@ -126,4 +126,4 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
     return found;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

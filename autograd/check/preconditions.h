@@ -3,7 +3,7 @@
 
 #include <tapestry/autograd/check/subject.h>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 /// Throws ValueError where an input overlaps itself (a stride of 0) or another: a step in one
 /// number would be a step in several.
@@ -18,4 +18,4 @@ std::string find_randomness(Subject& subject);
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

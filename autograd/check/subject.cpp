@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 // A leaf stands somewhere else for a while.
@@ -211,8 +211,8 @@ void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
           then);
 }
 
-Surroundings Subject::look_around(std::uint64_t seed, int samples) {
-    Surroundings around{.base = run(), .shaken = {}, .elsewhere = {}};
+Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
+    Neighbourhood around{.base = run(), .shaken = {}, .elsewhere = {}};
     for (int i = 0; i < samples; ++i) {
         shaken(seed + static_cast<std::uint64_t>(i), [&] {
             Sample there = run();
@@ -231,4 +231,4 @@ Surroundings Subject::look_around(std::uint64_t seed, int samples) {
     return around;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -86,7 +86,7 @@ void Profiler::mark(std::string_view what, double flops, double bytes) {
 
 void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
     const double seconds = lap();
-    const Work work = forward_work(op, inputs, outputs);
+    const OpWork work = forward_work(op, inputs, outputs);
     add(row(op.module_path(), op.name()).forward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
     resume();
@@ -100,7 +100,7 @@ void Profiler::walking(const Op&) {
 
 void Profiler::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     const double seconds = lap();
-    const Work work = backward_work(op, incoming, outgoing);
+    const OpWork work = backward_work(op, incoming, outgoing);
     add(row(op.module_path(), op.name()).backward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
     resume();

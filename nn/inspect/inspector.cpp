@@ -96,7 +96,7 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
         places_[slot] = {number, static_cast<int>(i), {}, y.bytes()};
         memory_.see(y, op.name(), MemoryKind::activation, number);
     }
-    const Work work = forward_work(op, inputs, outputs);
+    const OpWork work = forward_work(op, inputs, outputs);
     entry.forward = {1, seconds, work.flops, work.bytes,
                      ceiling_.floor_seconds(work.flops, work.bytes)};
     non_finite_.recorded(entry, number);
@@ -185,7 +185,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     for (const auto& [slot, bytes] : cotangents_) step.cotangent_bytes += bytes;
     walk_.push_back(std::move(step));
     see_gradients(op, found->second, incoming, outgoing);
-    const Work work = backward_work(op, incoming, outgoing);
+    const OpWork work = backward_work(op, incoming, outgoing);
     entry.backward = {1, seconds, work.flops, work.bytes,
                       ceiling_.floor_seconds(work.flops, work.bytes)};
 }
