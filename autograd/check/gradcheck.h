@@ -47,7 +47,7 @@ struct GradcheckOptions {
     /// A third: <v, J u> by jvp() against <J^T v, u>: whether the rules are linear, and record
     /// themselves rightly. gradgradcheck() always asks it.
     bool transpose = false;
-    /// Same inputs twice, one thread against several, with and without checkpoint().
+    /// Same inputs twice, one thread against several, with and without recompute().
     bool preconditions = true;
     /// Name the first wrong op and the likely mistake.
     bool explain = true;

@@ -1,7 +1,7 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/subject.h>
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/jvp.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/create.h>
 
 #include <cmath>
@@ -174,7 +174,7 @@ std::vector<std::vector<double>> Subject::gradient(const std::vector<double>& we
 std::vector<std::vector<double>> Subject::recomputed_gradient(const std::vector<double>& weights) {
     Tape tape;
     const Tensors outputs =
-        checkpoint([this, &tape](const Tensors&) { return outputs_on(tape); }, Tensors{});
+        recompute([this, &tape](const Tensors&) { return outputs_on(tape); }, Tensors{});
     return gradient_of(tape, outputs, weights);
 }
 

@@ -49,7 +49,7 @@ public:
     /// The same for several weights, through one forward pass: [weights][leaf][element].
     std::vector<std::vector<std::vector<double>>> gradients(
         const std::vector<std::vector<double>>& weights);
-    /// gradient(), f having been run inside checkpoint().
+    /// gradient(), f having been run inside recompute().
     std::vector<std::vector<double>> recomputed_gradient(const std::vector<double>& weights);
     /// df/d(leaf `which`) u, by the rules alone: <v, J u> is the derivative of v^T J u by v.
     std::vector<double> jvp(std::size_t which, const std::vector<double>& u);

@@ -53,7 +53,7 @@ ProfiledWork ProfileRow::total() const {
     return sum += backward;
 }
 
-Profiler::Profiler(Ceiling ceiling) : ceiling_(std::move(ceiling)), last_(Clock::now()) {}
+Profiler::Profiler(MachinePeak peak) : peak_(std::move(peak)), last_(Clock::now()) {}
 
 double Profiler::lap() const { return std::chrono::duration<double>(Clock::now() - last_).count(); }
 
@@ -73,7 +73,7 @@ ProfileRow& Profiler::row(const std::string& module, std::string_view name) {
 }
 
 void Profiler::add(ProfiledWork& to, double seconds, double flops, double bytes) const {
-    to += {1, seconds, flops, bytes, ceiling_.floor_seconds(flops, bytes)};
+    to += {1, seconds, flops, bytes, peak_.floor_seconds(flops, bytes)};
 }
 
 void Profiler::mark(std::string_view what, double flops, double bytes) {

@@ -1,5 +1,5 @@
 // What a training step of a GPT has to compute, from the sizes of the model alone. Speeds and
-// shares of the ceiling that are counted this way can be compared between programs that take other
+// shares of the peak that are counted this way can be compared between programs that take other
 // ways to the same gradients.
 #pragma once
 

@@ -24,7 +24,7 @@ public:
 
     /// Over the last steps, evaluations excluded.
     double tokens_per_second() const;
-    /// Of the machine's ceiling: 1 if nothing took time but arithmetic.
+    /// Of the machine's peak: 1 if nothing took time but arithmetic.
     double share() const { return smoothed_step_ > 0 ? step_floor_ / smoothed_step_ : 0; }
 
 private:

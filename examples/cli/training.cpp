@@ -13,8 +13,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/ops/ceiling.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/machine_peak.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -247,7 +247,7 @@ private:
         }
         const std::string val =
             last_val_loss_ ? fmt::format("{:.4f}", *last_val_loss_) : "not taken";
-        const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the ceiling",
+        const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
                                               tokens / last_.seconds, 100 * share);
         fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", done,
                    clock_text(last_.seconds), speed, last_.loss, val);

@@ -1,7 +1,7 @@
 #include <tapestry/examples/cli/trap.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/loop.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>
 #include <system_error>

@@ -99,10 +99,10 @@ TransformerLayerConfig small_layer() {
     return {.dim = 8, .heads = 2, .hidden = 12, .activation = Activation::gelu_tanh};
 }
 
-CheckedModule gpt(bool with_checkpoint, Positions positions) {
+CheckedModule gpt(bool recompute, Positions positions) {
     Generator& g = fresh_generator();
     GPTConfig config{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-    config.checkpoint = with_checkpoint;
+    config.recompute = recompute;
     config.positions = positions;
     const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
     return checked(std::make_shared<GPT>(config, g), {},

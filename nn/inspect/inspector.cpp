@@ -6,8 +6,8 @@
 
 namespace tapestry {
 
-Inspector::Inspector(const Module& model, Ceiling ceiling)
-    : model_(&model), ceiling_(std::move(ceiling)) {
+Inspector::Inspector(const Module& model, MachinePeak peak)
+    : model_(&model), peak_(std::move(peak)) {
     for (const auto& [name, parameter] : model.named_parameters()) {
         leaf_names_.emplace(parameter.leaf().get(), name);
         memory_.see(parameter, name, MemoryKind::parameter, -1);
@@ -98,7 +98,7 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
     }
     const OpWork work = forward_work(op, inputs, outputs);
     entry.forward = {1, seconds, work.flops, work.bytes,
-                     ceiling_.floor_seconds(work.flops, work.bytes)};
+                     peak_.floor_seconds(work.flops, work.bytes)};
     non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
     see_attention(op, inputs, number);
@@ -187,7 +187,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     see_gradients(op, found->second, incoming, outgoing);
     const OpWork work = backward_work(op, incoming, outgoing);
     entry.backward = {1, seconds, work.flops, work.bytes,
-                      ceiling_.floor_seconds(work.flops, work.bytes)};
+                      peak_.floor_seconds(work.flops, work.bytes)};
 }
 
 }  // namespace tapestry

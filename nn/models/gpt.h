@@ -3,7 +3,7 @@
 
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/positions.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/stack.h>
 
 namespace tapestry {
 
@@ -21,14 +21,14 @@ struct GPTConfig {
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< of matrices at the start; narrow models want more
-    bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
+    bool recompute = false;   ///< blocks again on the way back (autograd/recompute.h)
 };
 
 /// Bytes that training takes at the most: parameters, their gradients, two moments, and what the
 /// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
 double training_bytes(const GPTConfig& config, std::int64_t batch);
 
-/// ids [B, T] -> logits [B, T, V]: encoder layers that look back only and normalise first, between
+/// ids [B, T] -> logits [B, T, V]: blocks that look back only and normalise first, between
 /// embeddings and a linear head.
 /// Matrices are normal with the deviation of the config, those that write to the residual stream
 /// smaller by sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
@@ -37,7 +37,7 @@ public:
     Embedding token_embedding;                             // [V, C]
     std::optional<PositionalEncoding> position_embedding;  // [context, C]; not with rotary
     Dropout embedding_dropout;
-    Encoder blocks;
+    TransformerStack blocks;
     LayerNorm final_norm;
     Linear head;  // [V, C], no bias
 
@@ -47,7 +47,7 @@ public:
     /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
     /// which count towards the context. Throws ShapeError for more tokens than that, IndexError for
     /// ids outside the vocabulary.
-    Tensor operator()(const Tensor& ids, const EncoderInputs& inputs = {}) const;
+    Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs = {}) const;
 
     /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
     Tensor loss(const Tensor& ids, const Tensor& targets) const;

@@ -5,6 +5,7 @@
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/nn/transformer/decoder.h>
+#include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {
 

@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 
 namespace tapestry {
 

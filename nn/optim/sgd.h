@@ -11,7 +11,7 @@ struct SGDConfig {
     bool nesterov = false;  ///< needs momentum
 };
 
-/// Formulas: sgd_update_ in ops/update.h. Source: Sutskever et al. 2013, in PyTorch's form.
+/// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
 class SGD : public Optimizer {
 public:
     SGD(std::vector<ParameterGroup> groups, const SGDConfig& config);

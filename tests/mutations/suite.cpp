@@ -210,7 +210,7 @@ Counts& Counts::operator+=(const Counts& other) {
 }
 
 GradcheckReport check(const MutationCase& one) {
-    // Inside checkpoint() entries have other numbers, and the mutant would be elsewhere.
+    // Inside recompute() entries have other numbers, and the mutant would be elsewhere.
     return gradcheck(one.bound.f, one.bound.inputs, {.preconditions = false});
 }
 
