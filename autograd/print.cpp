@@ -73,3 +73,8 @@ std::string to_string(const Tape& tape) {
 }
 
 }  // namespace tapestry
+
+fmt::appender fmt::formatter<tapestry::Tape>::format(const tapestry::Tape& tape,
+                                                     fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", tapestry::to_string(tape));
+}

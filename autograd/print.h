@@ -23,10 +23,6 @@ std::string bytes_text(std::size_t bytes);
 
 /// "{}": see to_string.
 template <>
-struct fmt::formatter<tapestry::Tape> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(const tapestry::Tape& tape, Context& context) const {
-        return fmt::format_to(context.out(), "{}", tapestry::to_string(tape));
-    }
+struct fmt::formatter<tapestry::Tape> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::Tape& tape, fmt::format_context& context) const;
 };

@@ -4,6 +4,8 @@
 # dpkg alone: it must run on a bare Debian 12, before anything is installed.
 # Read next: CMakePresets.json, which says what is built and where.
 # shellcheck shell=bash
+# shellcheck source=cmake/progress.sh
+. "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
 # What a build needs. Tools for other tasks (clang, qemu) are named where they are used.
 # shellcheck disable=SC2034  # used by those who source this
@@ -57,11 +59,16 @@ ensure_packages() {
         command -v sudo >/dev/null ||
             give_up_on_packages "Missing, and there is neither root nor sudo to install: $missing" "$line"
         as_root=(sudo)
-        [[ -t 0 ]] || as_root+=(-n)  # nobody is there to type a password
+        if [[ -t 0 ]]; then
+            sudo -v  # asks for a password now, not among the lines of progress
+        else
+            as_root+=(-n)  # nobody is there to type one
+        fi
     fi
     echo "Installing with apt: $missing"
     mkdir -p build
-    quietly build/apt.log "${as_root[@]}" sh -c "export DEBIAN_FRONTEND=noninteractive; $line" ||
+    with_progress apt_steps build/apt.log \
+        "${as_root[@]}" sh -c "export DEBIAN_FRONTEND=noninteractive; $line" ||
         give_up_on_packages "Could not install: $missing" "$line"
 }
 
@@ -77,12 +84,12 @@ quietly() {
     return "$status"
 }
 
-# build_preset NAME [TARGET] [-DOPTION...] configures if need be and builds; ninja finds out what is
-# out of date. On a terminal one sees it at work, on one line; elsewhere a log takes it.
+# build_preset NAME "TARGET..." [-DOPTION...] configures if need be and builds; ninja finds out what
+# is out of date.
 build_preset() {
-    local preset=$1 target=$2
+    local preset=$1 dir=build/$1 targets
+    read -ra targets <<<"$2"
     shift 2
-    local dir=build/$preset
     mkdir -p "$dir"
     # build.ninja is written last: without it, an earlier configuration failed.
     if [[ ! -f $dir/build.ninja ]] || (($# > 0)); then
@@ -92,10 +99,6 @@ build_preset() {
         quietly "$dir/configure.log" cmake --preset "$preset" "$@"
     fi
     # CMake's own default starts more compilers than there are cores, and memory may be short.
-    local build=(cmake --build "$dir" --target "$target" --parallel "$(nproc)")
-    if [[ -t 1 ]]; then
-        "${build[@]}"
-    else
-        quietly "$dir/build.log" "${build[@]}"
-    fi
+    NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
+        cmake --build "$dir" --target "${targets[@]}" --parallel "$(nproc)"
 }

@@ -87,12 +87,8 @@ decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
 
 }  // namespace tapestry
 
-/// "f32". Takes no width: inheriting fmt's parser of one makes GCC 12 warn at -O3, wrongly.
+/// "f32"
 template <>
-struct fmt::formatter<tapestry::DType> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(tapestry::DType dtype, Context& context) const {
-        return fmt::format_to(context.out(), "{}", tapestry::name_of(dtype));
-    }
+struct fmt::formatter<tapestry::DType> : tapestry::PlainFormatter {
+    fmt::appender format(tapestry::DType dtype, fmt::format_context& context) const;
 };

@@ -4,7 +4,7 @@
 // it never prints, aborts or exits.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 #include <string>
@@ -60,18 +60,31 @@ public:
     using Error::Error;
 };
 
+/// throw E(message): out of the way of callers, whose hot path keeps a jump and no more.
+template <class E>
+[[noreturn]] [[gnu::noinline, gnu::cold]] void throw_formatted(fmt::string_view format,
+                                                               fmt::format_args args) {
+    throw E(fmt::vformat(format, args));
+}
+
 /// throw E(formatted message).
 template <class E = ValueError, class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-    throw E(fmt::format(format, std::forward<Args>(args)...));
+    throw_formatted<E>(format, fmt::make_format_args(args...));
 }
 
 /// fail<E> unless `condition` holds. The arguments are evaluated either way: keep them cheap.
 template <class E = ValueError, class... Args>
 void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
     if (!condition) [[unlikely]] {
-        throw E(fmt::format(format, std::forward<Args>(args)...));
+        throw_formatted<E>(format, fmt::make_format_args(args...));
     }
 }
+
+/// What our fmt::formatters share: "{}" and nothing more. Their format() is defined in a source
+/// file, for a header that formats costs every file that includes it seconds of compiling.
+struct PlainFormatter {
+    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+};
 
 }  // namespace tapestry

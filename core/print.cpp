@@ -307,3 +307,8 @@ std::string to_string(const Tensor& x) {
 }
 
 }  // namespace tapestry
+
+fmt::appender fmt::formatter<tapestry::Tensor>::format(const tapestry::Tensor& x,
+                                                       fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", tapestry::to_string(x));
+}

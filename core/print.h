@@ -19,10 +19,6 @@ std::string to_string(const Tensor& x);
 
 /// "{}": see to_string.
 template <>
-struct fmt::formatter<tapestry::Tensor> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(const tapestry::Tensor& x, Context& context) const {
-        return fmt::format_to(context.out(), "{}", tapestry::to_string(x));
-    }
+struct fmt::formatter<tapestry::Tensor> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::Tensor& x, fmt::format_context& context) const;
 };

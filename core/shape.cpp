@@ -84,3 +84,12 @@ int normalize_axis(std::string_view op, int axis, int rank) {
 }
 
 }  // namespace tapestry
+
+fmt::appender fmt::formatter<tapestry::Shape>::format(const tapestry::Shape& shape,
+                                                      fmt::format_context& context) const {
+    auto out = fmt::format_to(context.out(), "[");
+    for (int i = 0; i < shape.rank(); ++i) {
+        out = fmt::format_to(out, "{}{}", i == 0 ? "" : ", ", shape[i]);
+    }
+    return fmt::format_to(out, "]");
+}

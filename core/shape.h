@@ -71,14 +71,6 @@ int normalize_axis(std::string_view op, int axis, int rank);
 
 /// "[4, 3]"
 template <>
-struct fmt::formatter<tapestry::Shape> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(const tapestry::Shape& shape, Context& context) const {
-        auto out = fmt::format_to(context.out(), "[");
-        for (int i = 0; i < shape.rank(); ++i) {
-            out = fmt::format_to(out, "{}{}", i == 0 ? "" : ", ", shape[i]);
-        }
-        return fmt::format_to(out, "]");
-    }
+struct fmt::formatter<tapestry::Shape> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::Shape& shape, fmt::format_context& context) const;
 };

@@ -110,3 +110,8 @@ std::string Module::summary() const {
 }
 
 }  // namespace tapestry
+
+fmt::appender fmt::formatter<tapestry::Module>::format(const tapestry::Module& module,
+                                                       fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", module.summary());
+}

@@ -96,10 +96,6 @@ private:
 
 /// "{}": the summary.
 template <>
-struct fmt::formatter<tapestry::Module> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(const tapestry::Module& module, Context& context) const {
-        return fmt::format_to(context.out(), "{}", module.summary());
-    }
+struct fmt::formatter<tapestry::Module> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::Module& module, fmt::format_context& context) const;
 };

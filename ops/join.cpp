@@ -7,6 +7,8 @@
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/view.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 

@@ -6,6 +6,8 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
+#include <fmt/format.h>
+
 namespace tapestry {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

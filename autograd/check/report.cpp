@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/report.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -172,3 +173,8 @@ std::string to_json(const GradcheckReport& report) {
 }
 
 }  // namespace tapestry
+
+fmt::appender fmt::formatter<tapestry::GradcheckReport>::format(
+    const tapestry::GradcheckReport& report, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", tapestry::to_string(report));
+}

@@ -79,10 +79,6 @@ std::string to_json(const GradcheckReport& report);
 
 /// "{}": see to_string.
 template <>
-struct fmt::formatter<tapestry::GradcheckReport> {
-    constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-    template <class Context>
-    auto format(const tapestry::GradcheckReport& report, Context& context) const {
-        return fmt::format_to(context.out(), "{}", tapestry::to_string(report));
-    }
+struct fmt::formatter<tapestry::GradcheckReport> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::GradcheckReport& report, fmt::format_context& context) const;
 };

@@ -9,94 +9,77 @@
 namespace tapestry::cli {
 namespace {
 
-CLI::Option* add_count(CLI::App& command, const std::string& name, std::int64_t& count,
-                       const std::string& description) {
-    return command.add_option(name, count, description)
-        ->capture_default_str()
-        ->check(count_from(1));
-}
-
-void add_json(CLI::App& command, bool& json) {
-    command.add_flag("--json", json, "Print one JSON object");
-}
-
 // A table's: one measurement per row.
-void add_table_options(CLI::App& command, BenchSettings& s) {
-    command.add_option("--dtype", s.dtype, "f32 or f64")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f32", "f64"}));
-    command.add_option("--seconds", s.seconds, "Time for each row; it is run five times at least")
-        ->capture_default_str()
-        ->check(number_in(0, 60));
-    add_threads(command, s.threads);
-    add_json(command, s.json);
+void add_table_options(Options& o, BenchSettings& s) {
+    o.choice("--dtype", s.dtype, {"f32", "f64"}, "f32 or f64");
+    o.number("--seconds", s.seconds, 0, 60, "Time for each row; it is run five times at least");
+    o.threads(s.threads);
+    add_json(o, s.json);
 }
 
-void add_step(CLI::App& bench, Run& run) {
+void add_step(Options& bench) {
     auto s = std::make_shared<BenchSettings>();
-    CLI::App& step = *bench.add_subcommand("step", "One training step on random tokens");
-    add_model_options(step, s->model, s->batch);
-    add_count(step, "--vocab", s->model.vocab, "Tokens in the vocabulary");
-    add_count(step, "--steps", s->steps, "Steps to measure");
-    add_threads(step, s->threads);
-    add_json(step, s->json);
-    step.callback([s, &run] { run = [s] { return bench_step(*s); }; });
+    Options& o = bench.subcommand("step", "One training step on random tokens");
+    add_model_options(o, s->model, s->batch);
+    o.count("--vocab", s->model.vocab, "Tokens in the vocabulary");
+    o.count("--steps", s->steps, "Steps to measure");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] { return bench_step(*s); });
 }
 
-void add_gemm(CLI::App& bench, Run& run) {
+void add_gemm(Options& bench) {
     auto s = std::make_shared<BenchSettings>();
-    CLI::App& gemm = *bench.add_subcommand("gemm", "Matrix products, all transpositions");
-    gemm.add_flag(
-        "--model", s->model_shapes,
-        "Those of the linear layers of a GPT, dim 128 and 384, 768 and 4096 rows, instead "
-        "of square ones");
-    add_table_options(gemm, *s);
-    gemm.callback([s, &run] { run = [s] { return bench_gemm(*s); }; });
+    Options& o = bench.subcommand("gemm", "Matrix products, all transpositions");
+    o.flag("--model", s->model_shapes,
+           "Those of the linear layers of a GPT, dim 128 and 384, 768 and 4096 rows, instead "
+           "of square ones");
+    add_table_options(o, *s);
+    o.run([s] { return bench_gemm(*s); });
 }
 
-void add_attention(CLI::App& bench, Run& run) {
+void add_attention(Options& bench) {
     auto s = std::make_shared<AttentionBenchSettings>();
     s->batch = 4;
-    CLI::App& attention = *bench.add_subcommand("attention", "Attention, forward and backward");
-    add_count(attention, "--batch", s->batch, "Sequences");
-    add_count(attention, "--heads", s->heads, "Attention heads");
-    add_count(attention, "--context", s->context, "Tokens in a sequence");
-    add_count(attention, "--head-dim", s->head_dim, "Width of a head");
-    attention.add_flag("--causal,!--no-causal", s->causal, "Look back only; the default");
-    add_table_options(attention, *s);
-    attention.callback([s, &run] { run = [s] { return bench_attention(*s); }; });
+    Options& o = bench.subcommand("attention", "Attention, forward and backward");
+    o.count("--batch", s->batch, "Sequences");
+    o.count("--heads", s->heads, "Attention heads");
+    o.count("--context", s->context, "Tokens in a sequence");
+    o.count("--head-dim", s->head_dim, "Width of a head");
+    o.flag("--causal,!--no-causal", s->causal, "Look back only; the default");
+    add_table_options(o, *s);
+    o.run([s] { return bench_attention(*s); });
 }
 
-void add_ops(CLI::App& bench, Run& run) {
+void add_ops(Options& bench) {
     auto s = std::make_shared<OpsBenchSettings>();
-    CLI::App& ops = *bench.add_subcommand("ops", "What a step consists of besides products");
-    add_count(ops, "--rows", s->rows, "Rows: batch times context");
-    add_count(ops, "--dim", s->dim, "Width of a row");
-    add_count(ops, "--vocab", s->vocab, "Tokens in the vocabulary");
-    add_table_options(ops, *s);
-    ops.callback([s, &run] { run = [s] { return bench_ops(*s); }; });
+    Options& o = bench.subcommand("ops", "What a step consists of besides products");
+    o.count("--rows", s->rows, "Rows: batch times context");
+    o.count("--dim", s->dim, "Width of a row");
+    o.count("--vocab", s->vocab, "Tokens in the vocabulary");
+    add_table_options(o, *s);
+    o.run([s] { return bench_ops(*s); });
 }
 
-void add_sample_bench(CLI::App& bench, Run& run) {
+void add_sample_bench(Options& bench) {
     auto s = std::make_shared<BenchSettings>();
-    CLI::App& sample = *bench.add_subcommand("sample", "Writing tokens one at a time");
-    add_model_options(sample, s->model, s->batch);
-    add_count(sample, "--tokens", s->tokens, "Tokens to write");
-    add_threads(sample, s->threads);
-    add_json(sample, s->json);
-    sample.callback([s, &run] { run = [s] { return bench_sample(*s); }; });
+    Options& o = bench.subcommand("sample", "Writing tokens one at a time");
+    add_model_options(o, s->model, s->batch);
+    o.count("--tokens", s->tokens, "Tokens to write");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] { return bench_sample(*s); });
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app, Run& run) {
-    CLI::App& bench = *app.add_subcommand("bench", "Measure speed");
-    bench.require_subcommand(1);
-    add_step(bench, run);
-    add_gemm(bench, run);
-    add_attention(bench, run);
-    add_ops(bench, run);
-    add_sample_bench(bench, run);
+void add_bench(Options& app) {
+    Options& bench = app.subcommand("bench", "Measure speed");
+    add_step(bench);
+    add_gemm(bench);
+    add_attention(bench);
+    add_ops(bench);
+    add_sample_bench(bench);
 }
 
 }  // namespace tapestry::cli

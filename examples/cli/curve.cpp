@@ -46,20 +46,17 @@ int run_curve(const CurveSettings& s) {
 
 }  // namespace
 
-void add_curve(CLI::App& app, Run& run) {
+void add_curve(Options& app) {
     auto s = std::make_shared<CurveSettings>();
-    CLI::App& command = *app.add_subcommand(
+    Options& o = app.subcommand(
         "curve", "Draw loss and validation loss in the terminal, also while a training runs");
-    command
-        .add_option("directories", s->directories,
-                    "What `tapestry train` was given as --out; several are drawn together")
-        ->required();
-    command.add_flag("--log", s->plot.log_y, "Losses on a logarithmic axis");
-    add_width(command, s->plot.width);
-    command.add_option("--height", s->plot.height, "Rows of the curves")
-        ->capture_default_str()
-        ->check(CLI::Range(4, 1000));
-    command.callback([s, &run] { run = [s] { return run_curve(*s); }; });
+    o.texts("directories", s->directories,
+            "What `tapestry train` was given as --out; several are drawn together")
+        .required();
+    o.flag("--log", s->plot.log_y, "Losses on a logarithmic axis");
+    add_width(o, s->plot.width);
+    o.count("--height", s->plot.height, "Rows of the curves", {4, 1000});
+    o.run([s] { return run_curve(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -75,27 +75,22 @@ int run_eval(const EvalSettings& s) {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Run& run) {
+void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
-    CLI::App& command = *app.add_subcommand("eval", "Measure a trained model's loss on a text");
-    add_model_directory(command, s->model);
-    CLI::Option* text = command.add_option("--text", s->text, "UTF-8 text");
-    CLI::Option* tokens = command.add_option(
+    Options& o = app.subcommand("eval", "Measure a trained model's loss on a text");
+    add_model_directory(o, s->model);
+    const Option text = o.text("--text", s->text, "UTF-8 text");
+    Option tokens = o.text(
         "--tokens", s->tokens,
         "Instead of a text: a file of token ids, all of it, in windows of the model's context");
-    CLI::Option* batches =
-        command
-            .add_option("--batches", s->options.batches, "Random batches of 12 pieces of the text")
-            ->capture_default_str()
-            ->check(count_from(1));
-    tokens->excludes(text)->excludes(batches);
-    add_seed(command, s->seed, "Of the choice of pieces");
-    add_threads(command, s->threads);
-    command.add_flag("--json", s->json, "Print one JSON object");
-    command.callback([s, text, tokens, &run] {
-        if (text->count() == 0 && tokens->count() == 0) throw CLI::RequiredError("--text");
-        run = [s] { return run_eval(*s); };
-    });
+    const Option batches =
+        o.count("--batches", s->options.batches, "Random batches of 12 pieces of the text");
+    tokens.excludes(text).excludes(batches);
+    o.require_any({"--text", "--tokens"});
+    o.seed(s->seed, "Of the choice of pieces");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] { return run_eval(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -97,18 +97,18 @@ int run_experiments(const ExperimentSettings& s) {
 
 }  // namespace
 
-void add_experiment(CLI::App& app, Run& run) {
+void add_experiment(Options& app) {
     auto s = std::make_shared<ExperimentSettings>();
-    CLI::App& command =
-        *app.add_subcommand("experiment", "Claims about attention and training, put to the test");
-    command.add_option("name", s->name, "Which one, or all; without it they are listed");
-    command.add_option("--out", s->out,
-                       "Directory for the pictures; default: experiments, or beside --markdown");
-    command.add_option("--markdown", s->markdown, "Write what was found to this file as well");
-    command.add_flag("--quick", s->setting.quick, "A shorter, rougher form of each");
-    add_seed(command, s->setting.seed, "Of everything random");
-    add_threads(command, s->threads);
-    command.callback([s, &run] { run = [s] { return run_experiments(*s); }; });
+    Options& o =
+        app.subcommand("experiment", "Claims about attention and training, put to the test");
+    o.text("name", s->name, "Which one, or all; without it they are listed");
+    o.text("--out", s->out,
+           "Directory for the pictures; default: experiments, or beside --markdown");
+    o.text("--markdown", s->markdown, "Write what was found to this file as well");
+    o.flag("--quick", s->setting.quick, "A shorter, rougher form of each");
+    o.seed(s->setting.seed, "Of everything random");
+    o.threads(s->threads);
+    o.run([s] { return run_experiments(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -30,13 +30,13 @@ int run_export(const ExportSettings& s) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Run& run) {
+void add_export(Options& app) {
     auto s = std::make_shared<ExportSettings>();
-    CLI::App& command =
-        *app.add_subcommand("export", "Write a model as Hugging Face's transformers reads GPT-2");
-    add_model_directory(command, s->model);
-    command.add_option("--out", s->out, "Directory for the files")->required();
-    command.callback([s, &run] { run = [s] { return run_export(*s); }; });
+    Options& o =
+        app.subcommand("export", "Write a model as Hugging Face's transformers reads GPT-2");
+    add_model_directory(o, s->model);
+    o.text("--out", s->out, "Directory for the files").required();
+    o.run([s] { return run_export(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -245,43 +245,32 @@ int run_gradcheck(const GradcheckSettings& s) {
 
 }  // namespace
 
-void add_gradcheck(CLI::App& app, Run& run) {
+void add_gradcheck(Options& app) {
     auto s = std::make_shared<GradcheckSettings>();
-    CLI::App& command = *app.add_subcommand(
+    Options& o = app.subcommand(
         "gradcheck", "Check gradients numerically: of all ops and modules, or of a trained model");
-    CLI::Option* op = command.add_option("--op", s->op, "Only this op");
-    CLI::Option* module =
-        command.add_option("--module", s->module, "Only this module: gpt, transformer, lstm, ...");
-    CLI::Option* model =
-        command.add_option("--model", s->model, "A directory that `tapestry train` wrote");
-    command.add_option("--text", s->text, "The text that --model is checked on");
-    op->excludes(module)->excludes(model);
-    module->excludes(model);
-    command
-        .add_option("--dtype", s->dtype,
-                    "f64: against differences; f32: against the same gradients in f64")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"f64", "f32"}));
-    command
-        .add_option("--order", s->order,
-                    "Only first (1) or second (2) derivatives; by default both of ops, first of "
-                    "modules")
-        ->check(CLI::Range(1, 2));
-    command
-        .add_option("--certainty", s->certainty,
-                    "Of seeing an error in parameters too large for checking every entry")
-        ->capture_default_str()
-        ->check(number_in(0.5, 0.999999999));
-    command.add_option("--batch", s->batch, "Sequences of text for --model")
-        ->capture_default_str()
-        ->check(count_from(1));
-    add_seed(command, s->seed, "Of weights, directions and pieces of text");
-    command.add_option("--plot", s->plot, "Write error against step, as SVG, to this file");
-    command.add_flag("--json", s->json, "Print one JSON object");
-    command.footer(
+    Option op = o.text("--op", s->op, "Only this op");
+    Option module = o.text("--module", s->module, "Only this module: gpt, transformer, lstm, ...");
+    const Option model = o.text("--model", s->model, "A directory that `tapestry train` wrote");
+    o.text("--text", s->text, "The text that --model is checked on");
+    op.excludes(module).excludes(model);
+    module.excludes(model);
+    o.choice("--dtype", s->dtype, {"f64", "f32"},
+             "f64: against differences; f32: against the same gradients in f64");
+    o.count("--order", s->order,
+            "Only first (1) or second (2) derivatives; by default both of ops, first of modules",
+            {1, 2})
+        .without_default();
+    o.number("--certainty", s->certainty, 0.5, 0.999999999,
+             "Of seeing an error in parameters too large for checking every entry");
+    o.count("--batch", s->batch, "Sequences of text for --model");
+    o.seed(s->seed, "Of weights, directions and pieces of text");
+    o.text("--plot", s->plot, "Write error against step, as SVG, to this file");
+    add_json(o, s->json);
+    o.footer(
         "Exit status: 0 all right, 1 something is wrong, 3 nothing is, but something\n"
         "could not be decided.");
-    command.callback([s, &run] { run = [s] { return run_gradcheck(*s); }; });
+    o.run([s] { return run_gradcheck(*s); });
 }
 
 }  // namespace tapestry::cli

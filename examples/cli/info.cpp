@@ -28,10 +28,8 @@ int print_info() {
 
 }  // namespace
 
-void add_info(CLI::App& app, Run& run) {
-    app.add_subcommand("info", "Version, instruction set, threads, compiler")->callback([&run] {
-        run = print_info;
-    });
+void add_info(Options& app) {
+    app.subcommand("info", "Version, instruction set, threads, compiler").run(print_info);
 }
 
 }  // namespace tapestry::cli

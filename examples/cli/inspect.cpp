@@ -149,32 +149,28 @@ int run_inspect(const InspectSettings& s) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Run& run) {
+void add_inspect(Options& app) {
     auto s = std::make_shared<InspectSettings>();
-    CLI::App& command = *app.add_subcommand(
+    Options& o = app.subcommand(
         "inspect",
         "Look into one training step: a page with its tape, attention, memory, gradients");
-    add_model_directory(command, s->model)
-        ->description(
-            "Directory that `tapestry train` or `dates --out` wrote, or a GPT-2 of Hugging "
-            "Face's");
-    command.add_option("--prompt", s->prompt, "The text that the step is taken on")->required();
-    command.add_option("--target", s->target,
-                       "What an encoder-decoder is to write after reading it");
-    CLI::Option* out =
-        command.add_option("--out", s->out, "The page, one HTML file")->capture_default_str();
-    CLI::Option* print = command.add_flag("--print", s->print,
-                                          "No page: print the tape, and all heads as small maps");
-    print->excludes(out);
-    CLI::Option* layer =
-        command.add_option("--layer", s->text.layer,
-                           "With --print: one head alone, large, of the layer of this number");
-    CLI::Option* head = command.add_option("--head", s->text.head, "Which of that layer's, from 0");
-    layer->needs(print)->needs(head)->check(count_from(0));
-    head->needs(print)->needs(layer)->check(count_from(0));
-    add_width(command, s->text.width);
-    add_threads(command, s->threads);
-    command.callback([s, &run] { run = [s] { return run_inspect(*s); }; });
+    o.text("--model", s->model,
+           "Directory that `tapestry train` or `dates --out` wrote, or a GPT-2 of Hugging Face's")
+        .required();
+    o.text("--prompt", s->prompt, "The text that the step is taken on").required();
+    o.text("--target", s->target, "What an encoder-decoder is to write after reading it");
+    const Option out = o.text("--out", s->out, "The page, one HTML file");
+    Option print =
+        o.flag("--print", s->print, "No page: print the tape, and all heads as small maps");
+    print.excludes(out);
+    Option layer = o.count("--layer", s->text.layer,
+                           "With --print: one head alone, large, of the layer of this number", {0});
+    Option head = o.count("--head", s->text.head, "Which of that layer's, from 0", {0});
+    layer.needs(print).needs(head);
+    head.needs(print).needs(layer);
+    add_width(o, s->text.width);
+    o.threads(s->threads);
+    o.run([s] { return run_inspect(*s); });
 }
 
 }  // namespace tapestry::cli

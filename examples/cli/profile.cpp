@@ -127,32 +127,25 @@ int run_profile(const ProfileSettings& s) {
 
 }  // namespace
 
-void add_profile(CLI::App& app, Run& run) {
+void add_profile(Options& app) {
     auto s = std::make_shared<ProfileSettings>();
-    CLI::App& command = *app.add_subcommand(
-        "profile", "Where a training step's time goes, per operation and per module");
-    CLI::Option* model = command.add_option("--model", s->directory,
-                                            "A directory that `tapestry train` wrote, or a GPT-2");
-    command.add_option("--text", s->text, "The text that --model is run on");
-    add_model_options(command, s->model, s->batch);
-    command.add_option("--vocab", s->model.vocab, "Tokens in the vocabulary")
-        ->capture_default_str()
-        ->check(count_from(1));
+    Options& o = app.subcommand("profile",
+                                "Where a training step's time goes, per operation and per module");
+    Option model =
+        o.text("--model", s->directory, "A directory that `tapestry train` wrote, or a GPT-2");
+    o.text("--text", s->text, "The text that --model is run on");
+    add_model_options(o, s->model, s->batch);
+    o.count("--vocab", s->model.vocab, "Tokens in the vocabulary");
     for (const char* shape : {"--layers", "--heads", "--dim", "--context", "--vocab"}) {
-        model->excludes(command.get_option(shape));
+        model.excludes(o.option(shape));
     }
-    command.add_option("--steps", s->steps, "Steps to measure")
-        ->capture_default_str()
-        ->check(count_from(1));
-    command
-        .add_option("--depth", s->depth,
-                    "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 100));
-    add_seed(command, s->seed, "Of weights and batches");
-    add_threads(command, s->threads);
-    command.add_flag("--json", s->json, "Print one JSON object");
-    command.callback([s, &run] { run = [s] { return run_profile(*s); }; });
+    o.count("--steps", s->steps, "Steps to measure");
+    o.count("--depth", s->depth,
+            "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all", {0, 100});
+    o.seed(s->seed, "Of weights and batches");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] { return run_profile(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -74,14 +74,14 @@ int run_replay(const ReplaySettings& s) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Run& run) {
+void add_replay(Options& app) {
     auto s = std::make_shared<ReplaySettings>();
-    CLI::App& command = *app.add_subcommand(
+    Options& o = app.subcommand(
         "replay", "Take a step again that `train --trap-nan` has saved, and write its page");
-    command.add_option("directory", s->directory, "OUT/trap of a training")->required();
-    command.add_option("--out", s->out, "The page, one HTML file")->capture_default_str();
-    add_threads(command, s->threads);
-    command.callback([s, &run] { run = [s] { return run_replay(*s); }; });
+    o.text("directory", s->directory, "OUT/trap of a training").required();
+    o.text("--out", s->out, "The page, one HTML file");
+    o.threads(s->threads);
+    o.run([s] { return run_replay(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -44,30 +44,20 @@ int run_sample(const SampleSettings& s) {
 
 }  // namespace
 
-void add_sample(CLI::App& app, Run& run) {
+void add_sample(Options& app) {
     auto s = std::make_shared<SampleSettings>();
-    CLI::App& command = *app.add_subcommand("sample", "Write text with a trained model");
-    add_model_directory(command, s->model);
-    command.add_option("--prompt", s->prompt, "Text to continue");
-    command
-        .add_option("--tokens", s->options.tokens,
-                    "Tokens to write: characters, unless the model's are byte pairs")
-        ->capture_default_str()
-        ->check(count_from(0));
-    command
-        .add_option("--temperature", s->options.temperature,
-                    "Below 1 safer, above 1 wilder, 0 always the likeliest")
-        ->capture_default_str()
-        ->check(number_in(0, 1000));
-    command.add_option("--top-k", s->options.top_k, "Only the k likeliest; 0: all")
-        ->capture_default_str()
-        ->check(count_from(0));
-    command.add_option("--top-p", s->options.top_p, "Only the likeliest that reach probability p")
-        ->capture_default_str()
-        ->check(number_in(1e-9, 1));
-    add_seed(command, s->seed, "Of the random numbers");
-    add_threads(command, s->threads);
-    command.callback([s, &run] { run = [s] { return run_sample(*s); }; });
+    Options& o = app.subcommand("sample", "Write text with a trained model");
+    add_model_directory(o, s->model);
+    o.text("--prompt", s->prompt, "Text to continue");
+    o.count("--tokens", s->options.tokens,
+            "Tokens to write: characters, unless the model's are byte pairs", {0});
+    o.number("--temperature", s->options.temperature, 0, 1000,
+             "Below 1 safer, above 1 wilder, 0 always the likeliest");
+    o.count("--top-k", s->options.top_k, "Only the k likeliest; 0: all", {0});
+    o.number("--top-p", s->options.top_p, 1e-9, 1, "Only the likeliest that reach probability p");
+    o.seed(s->seed, "Of the random numbers");
+    o.threads(s->threads);
+    o.run([s] { return run_sample(*s); });
 }
 
 }  // namespace tapestry::cli

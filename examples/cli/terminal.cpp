@@ -11,9 +11,10 @@ int terminal_columns() {
     return known ? size.ws_col : 80;
 }
 
-void add_width(CLI::App& command, int& width) {
-    command.add_option("--width", width, "Columns to draw in; default: the terminal's, or 80")
-        ->check(CLI::Range(40, 1000));
+void add_width(Options& options, int& width) {
+    options
+        .count("--width", width, "Columns to draw in; default: the terminal's, or 80", {40, 1000})
+        .without_default();
 }
 
 }  // namespace tapestry::cli

@@ -1,7 +1,7 @@
 // How wide what is printed may be.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <tapestry/examples/options/options.h>
 
 namespace tapestry::cli {
 
@@ -9,6 +9,6 @@ namespace tapestry::cli {
 int terminal_columns();
 
 /// --width, for what is drawn with characters.
-void add_width(CLI::App& command, int& width);
+void add_width(Options& options, int& width);
 
 }  // namespace tapestry::cli

@@ -34,21 +34,14 @@ std::string quoted_for_shell(const std::string& text) {
 
 }  // namespace
 
-TrainingRecipe recipe_of(const CLI::App& command) {
-    TrainingRecipe recipe{.command = "tapestry " + command.get_name()};
-    for (const CLI::Option* option : command.get_options()) {
-        const std::string name = option->get_name();
-        if (option == command.get_help_ptr()) continue;
-        const bool given = option->count() > 0;
-        const bool flag = option->get_items_expected_max() == 0;
-        std::string value = option->get_default_str();
-        if (flag) value = given ? "yes" : "no";
-        if (given) recipe.command += " " + name;
-        if (given && !flag) {
-            value = option->results().front();
-            recipe.command += " " + quoted_for_shell(value);
+TrainingRecipe recipe_of(const Options& options) {
+    TrainingRecipe recipe{.command = "tapestry " + options.name()};
+    for (const OptionValue& option : options.values()) {
+        if (option.given) recipe.command += " " + option.name;
+        if (option.given && !option.is_flag) recipe.command += " " + quoted_for_shell(option.value);
+        if (!option.value.empty()) {
+            recipe.options.push_back({option.name, option.value, option.description});
         }
-        if (!value.empty()) recipe.options.push_back({name, value, option->get_description()});
     }
     recipe.options.push_back({"directory", std::filesystem::current_path().string(),
                               "Where the command ran: paths begin here"});

@@ -2,11 +2,10 @@
 // line adds to it. Read next: nn/pages/report.h, the page itself.
 #pragma once
 
+#include <tapestry/examples/options/options.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/pages/report.h>
-
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -14,7 +13,7 @@
 namespace tapestry::cli {
 
 /// Every option of the command that has a value, and the command line with those that were given.
-TrainingRecipe recipe_of(const CLI::App& command);
+TrainingRecipe recipe_of(const Options& options);
 
 /// Replaces the value of an option, where something else than the command line decided it.
 void set_option(TrainingRecipe& recipe, const std::string& name, const std::string& value);

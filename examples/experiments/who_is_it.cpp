@@ -5,6 +5,8 @@
 #include <tapestry/examples/experiments/without_head.h>
 #include <tapestry/examples/masked_words.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>

@@ -4,6 +4,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

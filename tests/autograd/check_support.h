@@ -4,6 +4,8 @@
 
 #include <tapestry/tests/autograd/support.h>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 

@@ -36,9 +36,10 @@ Pipe new_pipe() {
     return {ends[0], ends[1]};
 }
 
+// Both -1 where there are none.
 Pipe new_terminal() {
     Pipe ends;
-    if (::openpty(&ends.read, &ends.write, nullptr, nullptr, nullptr) != 0) throw Error("openpty");
+    if (::openpty(&ends.read, &ends.write, nullptr, nullptr, nullptr) != 0) return {};
     ::fcntl(ends.read, F_SETFD, FD_CLOEXEC);
     ::fcntl(ends.write, F_SETFD, FD_CLOEXEC);
     return ends;
@@ -100,6 +101,13 @@ void close_once(int& descriptor) {
 }
 
 }  // namespace
+
+bool has_terminals() {
+    const Pipe ends = new_terminal();
+    ::close(ends.read);
+    ::close(ends.write);
+    return ends.read >= 0;
+}
 
 Process::Process(const Arguments& arguments, const fs::path& directory,
                  const Surroundings& surroundings)

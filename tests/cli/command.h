@@ -35,6 +35,9 @@ struct Surroundings {
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
 };
 
+/// Can Surroundings::terminal be had? Not in a container without /dev/pts.
+bool has_terminals();
+
 /// A command that is running. Killed after two minutes: nothing may hang.
 class Process {
 public:

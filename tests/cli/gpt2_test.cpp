@@ -1,6 +1,7 @@
 // GPT-2's own format at the command line: evaluated, continued, exported; and what it refuses.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kFixture = fs::path(TAPESTRY_SOURCE_DIR) / "tests/fixtures/gpt2";
+const fs::path kFixture = source_dir() / "tests/fixtures/gpt2";
 
 /// A copy of the fixture in g, and a text to learn from.
 struct Gpt2Place : Place {

@@ -1,6 +1,7 @@
 // Where the model cannot go: refused before the training, or, when the disk fills later, an error
 // that leaves the previous model as it was.
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
 
 #include <sys/mount.h>
 #include <unistd.h>
@@ -74,10 +75,7 @@ TEST_CASE("cli: --out that is no directory") {
 }
 
 TEST_CASE("cli: --out that may not be written") {
-    if (::geteuid() != 0) {
-        MESSAGE("skipped: only root can become nobody");
-        return;
-    }
+    if (::geteuid() != 0) return skip("only root can become nobody");
     const Place place;
     spill(place / "t.txt", simple_text());
     put_model(place / "theirs");
@@ -124,8 +122,7 @@ TEST_CASE("cli: a disk that fills up") {
     spill(place / "t.txt", simple_text());
     const SmallDisk disk(place / "disk");
     if (!disk.mounted()) {
-        MESSAGE("skipped: no file system can be mounted here: " << std::strerror(errno));
-        return;
+        return skip(std::string("no file system can be mounted here: ") + std::strerror(errno));
     }
     check_done(place.run(into("disk/m")));
     const std::string before = slurp(place / "disk/m/model.safetensors");

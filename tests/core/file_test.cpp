@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <tapestry/core/file.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/skip.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -125,11 +126,8 @@ TEST_CASE("file: not readable") {
             message = message_of<IoError>([&] { read_file(scratch / "secret"); });
         }
     }
-    if (message.empty()) {
-        MESSAGE("skipped: root, and no other user to be");
-    } else {
-        CHECK(message.find("Permission denied") != std::string::npos);
-    }
+    if (message.empty()) return test::skip("root, and no other user to be");
+    CHECK(message.find("Permission denied") != std::string::npos);
 }
 
 TEST_CASE("file: writing, replacing, names") {
@@ -214,10 +212,7 @@ TEST_CASE("file: no right to write") {
     ::chmod(scratch.path().c_str(), 0555);
     const std::string directory_message = message_without_rights(scratch / "new");
     ::chmod(scratch.path().c_str(), 0755);
-    if (file_message.empty()) {
-        MESSAGE("skipped: root, and no other user to be");
-        return;
-    }
+    if (file_message.empty()) return test::skip("root, and no other user to be");
     CHECK_EQ(file_message, "cannot write '" + (scratch / "kept").native() + "': Permission denied");
     CHECK_EQ(directory_message, "cannot write '" + (scratch / "new").native() + "': directory '" +
                                     scratch.path().native() + "': Permission denied");

@@ -121,14 +121,16 @@ TEST_CASE("team: another thread's loops are its own") {
 
 TEST_CASE("team: inside a chunk it is just f") {
     const ThreadsGuard guard(3);
-    std::atomic<int> wrong{0};
+    std::atomic<int> here_run{0};
+    std::atomic<int> elsewhere{0};
     parallel_for_chunks(6, [&](std::int64_t) {
         const auto here = std::this_thread::get_id();
         Team::run([&] {
             parallel_for_chunks(20, [&](std::int64_t) {
-                if (std::this_thread::get_id() != here) ++wrong;
+                ++(std::this_thread::get_id() == here ? here_run : elsewhere);
             });
         });
     });
-    CHECK(wrong == 0);
+    CHECK(here_run == 6 * 20);
+    CHECK(elsewhere == 0);
 }

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # A ctest: how ./demo and ./check behave on machines that lack something, on which this test cannot
-# be run; false dpkg-query, apt-get, id and sudo play them. Nothing is installed or built.
+# be run; what they say while something is installed or built; and what they make of ctest's words.
+# False dpkg-query, apt-get, id, sudo, cmake and ctest play along: nothing is installed or built.
 #
 #     commands_test.sh SOURCE_DIR
+# shellcheck disable=SC2016  # the bodies of false programs are theirs to expand
 set -euo pipefail
 source=$1
+# shellcheck source=cmake/progress.sh
+. "$source/cmake/progress.sh"
+# shellcheck source=tests/skip.sh
+. "$source/tests/skip.sh"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 failures=0
 
 # A machine: a folder with the programs it has; each notes that it was called.
-tools=(bash env dirname tr tail mkdir cat sh cp)
+tools=(bash env dirname tr tail mkdir cat sh cp grep awk sort tee sleep)
 new_machine() {  # UID INSTALLED_PACKAGES
     bin=$temporary/bin
     rm -rf "$bin" "$temporary/tree"
@@ -19,7 +25,7 @@ new_machine() {  # UID INSTALLED_PACKAGES
     # A copy of the scripts, so that no build of the real tree is touched.
     cp "$source/demo" "$source/check" "$temporary/tree"
     cp "$source/.ci/run" "$temporary/tree/.ci"
-    cp "$source/cmake/bootstrap.sh" "$temporary/tree/cmake"
+    cp "$source"/cmake/{bootstrap,progress,verdict}.sh "$temporary/tree/cmake"
     local tool
     for tool in "${tools[@]}"; do
         ln -s "$(command -v "$tool")" "$bin/$tool"
@@ -27,7 +33,7 @@ new_machine() {  # UID INSTALLED_PACKAGES
     false_program id "echo $1"
     installed=" $2 "
     false_program dpkg-query "[[ '$installed' == *\" \${*: -1} \"* ]] && echo -n installed"
-    # What configuring or building would call: the scripts must not get there in these tests.
+    # What configuring or building calls: in most of these tests the scripts must not get there.
     false_program cmake 'exit 77'
     false_program nproc 'echo 1'
     calls=$temporary/calls
@@ -81,7 +87,6 @@ expect_call "apt-get install --yes --no-install-recommends cmake"
 echo "---- sudo takes root's place, and asks nothing when nobody could answer"
 new_machine 1000 "g++ cmake"
 false_program apt-get 'exit 0'
-# shellcheck disable=SC2016  # for the false sudo to expand
 false_program sudo '[[ $1 != -n ]] || shift; exec "$@"'
 expect 77 "Installing with apt: ninja-build" ./check
 expect_call "sudo -n sh"
@@ -114,6 +119,134 @@ expect 77 "build/asan" ./check --asan
 expect 3 "chromium nodejs npm'" ./check --browser
 false_program npm 'exit 77'
 expect 3 "--no-install-recommends chromium'" ./check --browser
+
+# ---- how far it is -------------------------------------------------------------------------------
+
+# A cmake that configures at once, and builds three of four objects.
+new_builder() {
+    new_machine 1000 "$all"
+    false_program cmake '
+        if [[ $1 == --build ]]; then
+            for n in 1 2 3; do echo "[$n/4] Building CXX object $n.o"; done
+            echo "FAILED: 4.o"; echo "4.cpp:1: error: no such thing"
+            exit 78
+        fi'
+}
+
+echo "---- while it builds: lines with what is done and what is left; the errors at the end"
+new_builder
+export TAPESTRY_PROGRESS_SECONDS=0
+expect 78 "    3 of 4 done, about 0 s left" ./check
+expect 78 "4.cpp:1: error: no such thing" ./check
+expect_call "cmake --build build/release --target all --parallel 1"
+expect 78 "    2 of 4 done" ./demo
+expect_call "cmake --build build/release --target tapestry_command write_stories --parallel 1"
+
+echo "---- also while a single object takes long"
+false_program cmake 'if [[ $1 == --build ]]; then echo "[1/4] 1.o"; sleep 3; exit 78; fi'
+said=$(cd "$temporary/tree"; TAPESTRY_PROGRESS_SECONDS=1 PATH=$bin ./check </dev/null 2>&1) || true
+lines=$(grep -c '^    1 of 4 done$' <<<"$said" || true)
+if ((lines < 2)); then
+    echo "FAILED: $lines lines within 3 seconds:" && echo "$said"
+    failures=$((failures + 1))
+fi
+
+echo "---- on a terminal: one line, rewritten"
+new_builder
+if script --quiet --command true /dev/null >/dev/null 2>&1; then
+    said=$(cd "$temporary/tree"; script --quiet --return --command "PATH=$bin ./check" \
+        /dev/null </dev/null) || true
+    if [[ $said != *$'\r    3 of 4 done, about 0 s left\e[K'*$'\r\e[K'*"no such thing"* ]]; then
+        echo "FAILED: on a terminal:" && cat -A <<<"$said"
+        failures=$((failures + 1))
+    fi
+else
+    skip_part "no pseudo-terminals here: what is said on a terminal"
+fi
+
+echo "---- while apt installs"
+new_machine 0 ""
+false_program apt-get '
+    if [[ $1 == install ]]; then
+        echo "0 upgraded, 2 newly installed, 0 to remove and 5 not upgraded."
+        for step in "Get:1" "Get:2" "Unpacking" "Unpacking" "Setting up"; do
+            echo "$step x"
+        done
+    fi'
+expect 77 "    4 of 6 done, about" ./demo
+expect 77 "    5 of 6 done in" ./demo
+unset TAPESTRY_PROGRESS_SECONDS
+
+echo "---- the time left"
+# left SECONDS DONE STEPS
+left() {
+    # shellcheck disable=SC2034  # progress reads them
+    local begin=$((SECONDS - $1)) steps_done=$2 steps=$3
+    progress
+}
+told=$(left 60 50 200; left 5 2 200; left 7 0 0; left 60 100 200; left 3600 1 1000; left 90 9 10)
+[[ $told == "50 of 200 done, about 3 min left
+2 of 200 done
+7 s so far
+100 of 200 done, about 60 s left
+1 of 1000 done
+9 of 10 done, about 10 s left" ]] || { echo "FAILED: the time left: $told"; failures=$((failures + 1)); }
+
+# ---- the verdict ---------------------------------------------------------------------------------
+
+# tests_that_end LINE: everything is built, and this is what ctest says and logs; what it skips, it
+# skips for two reasons.
+tests_that_end() {
+    new_machine 1000 "$all"
+    false_program cmake 'exit 0'
+    cat >"$temporary/LastTest.log" <<'END'
+1/3 Testing: cli
+Output:
+skipped: cli: a disk: no file system can be mounted here
+Test Passed.
+2/3 Testing: pages
+Output:
+skipped: pages: no browser
+Test Skipped.
+3/3 Testing: silent
+Test Skipped.
+END
+    cat >"$temporary/said" <<END
+2/3 Test #2: pages ............***Skipped   0.01 sec
+3/3 Test #3: silent ...........***Skipped   0.01 sec
+
+$1
+END
+    false_program ctest "
+        mkdir -p build/release/Testing/Temporary
+        cp '$temporary/LastTest.log' build/release/Testing/Temporary
+        cat '$temporary/said'"
+    printf '%s\n' '# a comment' '' 'cli: a disk: no file  # why' 'silent  # for now' \
+        >"$temporary/tree/.ci/may_skip"
+}
+
+echo "---- what was skipped is listed"
+tests_that_end "100% tests passed, 0 tests failed out of 9"
+expect 0 "Skipped:
+    cli: a disk: no file system can be mounted here
+    pages: no browser
+    silent: no reason given
+100% tests passed, 0 tests failed out of 9
+7 passed, 0 failed, 3 skipped" ./check
+
+echo "---- and has failed under --strict, unless it has leave"
+expect 1 "Skipped without leave (.ci/may_skip):
+    pages: no browser
+100% tests passed, 0 tests failed out of 9
+7 passed, 1 failed, 2 skipped" ./check --strict
+echo "pages: no browser" >>"$temporary/tree/.ci/may_skip"
+expect 0 "7 passed, 0 failed, 3 skipped" ./check --strict
+
+echo "---- failures"
+tests_that_end "89% tests passed, 1 tests failed out of 9"
+expect 1 "6 passed, 1 failed, 3 skipped" ./check
+tests_that_end "ctest crashed"
+expect 1 "0 passed, 1 failed" ./check
 
 echo "---- wrong use"
 new_machine 1000 ""

@@ -13,16 +13,15 @@ set -euo pipefail
 objdump=$1 cxx=$2 isa=$3
 shift 3
 here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=tests/skip.sh
+. "$here/../skip.sh"
 
-if ! command -v "$objdump" >/dev/null; then
-    echo "no objdump here (Debian: binutils)"
-    exit 77
-fi
+command -v "$objdump" >/dev/null || skip "no objdump here (Debian: binutils)"
 # `least`: the FMAs of the largest tile. 6 x 4 vectors fill 32 registers, 6 x 2 fill 16.
 case $isa in
     avx512) register=zmm least=24 flags=(-mavx512f -mfma -mprefer-vector-width=512) bytes=64 ;;
     avx2) register=ymm least=12 flags=(-mavx2 -mfma) bytes=32 ;;
-    *) echo "no loops to look at for $isa" && exit 77 ;;
+    *) skip "no loops to look at for $isa" ;;
 esac
 
 temporary=$(mktemp -d)

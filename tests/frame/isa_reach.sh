@@ -16,14 +16,13 @@
 set -euo pipefail
 nm=$1 objdump=$2 cxx=$3 program=$4
 shift 4
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 
 for tool in "$nm" "$objdump"; do
-    command -v "$tool" >/dev/null || { echo "no $tool here (Debian: binutils)"; exit 77; }
+    command -v "$tool" >/dev/null || skip "no $tool here (Debian: binutils)"
 done
-if [[ $(uname -m) != x86_64 ]]; then
-    echo "for x86-64 alone"
-    exit 77
-fi
+[[ $(uname -m) == x86_64 ]] || skip "for x86-64 alone"
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 failures=0
@@ -155,7 +154,7 @@ if command -v valgrind >/dev/null; then
             fail "TAPESTRY_ISA=$isa, status $status" "$(grep ' at \| by ' "$temporary/log")"
     done
 else
-    echo "no valgrind here: not checked what runs"
+    skip_part "no valgrind here (Debian: valgrind): what runs"
 fi
 
 ((failures == 0)) || exit 1

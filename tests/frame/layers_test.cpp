@@ -3,6 +3,7 @@
 // The checker runs over the tree, where it must find nothing, and over planted files, where it must
 // find exactly what was planted: a checker that never complains would pass the first test too.
 #include <doctest/doctest.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -210,7 +211,7 @@ Names violations_of(const std::string& file, const std::string& include) {
 }  // namespace
 
 TEST_CASE("includes follow the layers") {
-    for (const std::string& violation : violations(TAPESTRY_SOURCE_DIR)) FAIL_CHECK(violation);
+    for (const std::string& violation : violations(tapestry::test::source_dir())) FAIL_CHECK(violation);
 }
 
 TEST_CASE("each room sees some of those before it") {
@@ -311,7 +312,7 @@ TEST_CASE("internal headers are seen by their own room and by no public header")
 }
 
 TEST_CASE("the tape can be read in one sitting") {
-    std::ifstream file(TAPESTRY_SOURCE_DIR "/autograd/tape.cpp");
+    std::ifstream file(tapestry::test::source_dir() / "autograd/tape.cpp");
     int lines = 0;
     for (std::string line; std::getline(file, line);) ++lines;
     CHECK(lines > 0);

@@ -6,6 +6,8 @@
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/skip.sh
+. "$here/../skip.sh"
 
 # The first Python may be one of many, and Debian's the one that Debian's PyTorch belongs to.
 python=
@@ -15,10 +17,7 @@ for candidate in python3 /usr/bin/python3; do
         break
     fi
 done
-if [[ -z $python ]]; then
-    echo "skipped: no PyTorch"
-    exit 77  # what CMake knows as skipped
-fi
+[[ -n $python ]] || skip "no Python here has PyTorch (Debian: python3-torch)"
 
 cases=$(mktemp)
 trap 'rm -f "$cases"' EXIT

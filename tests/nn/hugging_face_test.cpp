@@ -9,6 +9,7 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kFixture = fs::path(TAPESTRY_SOURCE_DIR) / "tests/fixtures/gpt2";
+const fs::path kFixture = test::source_dir() / "tests/fixtures/gpt2";
 
 Ids fixture_tokens() {
     std::istringstream text(slurp(kFixture / "tokens.txt"));

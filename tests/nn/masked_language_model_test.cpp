@@ -16,6 +16,8 @@ using Ids = std::vector<std::int64_t>;
 const MaskingOptions kMasking{.vocab = 50, .mask_id = 2, .special_ids = {0, 1}};
 const MaskedLanguageModelConfig kTiny{
     .vocab = 7, .max_length = 5, .dim = 4, .heads = 2, .layers = 2, .hidden = 6, .dropout = 0};
+const MaskedLanguageModelConfig kSmall{
+    .vocab = 100, .max_length = 20, .dim = 16, .heads = 2, .layers = 3, .types = 2, .classes = 5};
 
 Tensor random_ids(const Shape& shape, std::int64_t vocab, std::uint64_t seed = 1) {
     Generator generator(seed);
@@ -206,31 +208,35 @@ TEST_CASE("MaskedLanguageModel: it looks both ways, and not at padding") {
     CHECK(largest_difference(row({3, 4, 5}, 1), row({3, 4, 5, 0, 0}, 1)) < 1e-12);
 }
 
-TEST_CASE("MaskedLanguageModel: parameters, their names and their start") {
-    const MaskedLanguageModel model({.vocab = 100,
-                                     .max_length = 20,
-                                     .dim = 16,
-                                     .heads = 2,
-                                     .layers = 3,
-                                     .types = 2,
-                                     .classes = 5});
+TEST_CASE("MaskedLanguageModel: parameters and their names") {
+    const MaskedLanguageModel model(kSmall);
     const std::int64_t c = 16;
     CHECK_EQ(model.parameter_count(), 100 * c + 20 * c + 2 * c + 2 * c + 3 * (12 * c * c + 13 * c) +
                                           c * c + 3 * c + 100 + c * c + c + 5 * c + 5);
     CHECK_EQ(model.head.weight.leaf(), model.token_embedding.weight.leaf());
     CHECK_EQ(model.settings(), "at most 20 tokens, 3 layers, 5 classes");
     CHECK_EQ(model.named_parameters()[2].first, "type_embedding.weight");
+}
+
+TEST_CASE("MaskedLanguageModel: weights start at deviation 0.02, biases at 0") {
+    const MaskedLanguageModel model(kSmall);
     const auto start = model.token_embedding.weight.to_vector<double>();
     double squares = 0;
     for (const double w : start) squares += w * w;
     CHECK_EQ(std::sqrt(squares / static_cast<double>(start.size())), Approx(0.02).epsilon(0.05));
     for (const double b : model.head.bias.to_vector<double>()) CHECK_EQ(b, 0);
+}
+
+TEST_CASE("MaskedLanguageModel: one record of attention per layer") {
+    const MaskedLanguageModel model(kSmall);
     std::vector<AttentionRecord> records;
     const Tensor ids = random_ids({2, 7}, 100);
     model.encode(ids, {.records = &records});
     REQUIRE_EQ(records.size(), 3);
     CHECK_EQ(records[0].weights.shape(), Shape{2, 2, 7, 7});
-    // Types that are left out are 0.
+}
+
+TEST_CASE("MaskedLanguageModel: types that are left out are 0") {
     MaskedLanguageModel quiet(
         {.vocab = 9, .dim = 8, .heads = 2, .layers = 1, .dropout = 0, .types = 2});
     const Tensor few = random_ids({2, 3}, 9);

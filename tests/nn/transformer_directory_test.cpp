@@ -5,6 +5,7 @@
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>
 
@@ -139,8 +140,7 @@ TEST_CASE("transformer directory: of another kind") {
     CHECK(model_kind(saved.scratch / "gpt") == ModelKind::gpt);
     check_message<IoError>([&] { load_transformer(saved.scratch / "gpt"); },
                            "config.json: the model is a GPT; an encoder-decoder is needed here");
-    CHECK(model_kind(std::filesystem::path(TAPESTRY_SOURCE_DIR) / "tests/fixtures/gpt2") ==
-          ModelKind::gpt);
+    CHECK(model_kind(test::source_dir() / "tests/fixtures/gpt2") == ModelKind::gpt);
     check_message<IoError>([&] { model_kind(saved.scratch / "none"); }, "no such directory");
     spill(saved.config(), "{}");
     check_message<IoError>([&] { model_kind(saved.directory); }, "\"model\" is missing");

@@ -1,6 +1,7 @@
 // Every row of every op, and that every public op has a row.
 #include <doctest/doctest.h>
 #include <tapestry/tests/ops/check_case.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <algorithm>
 #include <cctype>
@@ -32,7 +33,7 @@ std::set<std::string> declared_ops() {
     const std::set<std::string> not_ops{"map.h",  "check.h", "optimizer_step.h", "reduce_axes.h",
                                         "keep.h", "batch.h", "decisions.h"};
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(TAPESTRY_SOURCE_DIR "/ops")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "ops")) {
         if (entry.path().extension() != ".h") continue;
         if (not_ops.count(entry.path().filename().string()) != 0) continue;
         std::ifstream header(entry.path());

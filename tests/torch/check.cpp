@@ -9,6 +9,7 @@
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/settings.h>
+#include <tapestry/tests/source_dir.h>
 #include <tapestry/tests/torch/check.h>
 
 #include <cmath>
@@ -76,8 +77,7 @@ void check_case(const Case& c, const Function& f) {
 const Named& fixture(const std::string& file) {
     static std::map<std::string, Named> files;
     if (files.count(file) == 0) {
-        const std::string path =
-            fmt::format("{}/tests/fixtures/{}.safetensors", TAPESTRY_SOURCE_DIR, file);
+        const auto path = test::source_dir() / fmt::format("tests/fixtures/{}.safetensors", file);
         files[file] = by_name(read_safetensors(path).tensors);
     }
     return files[file];

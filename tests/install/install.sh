@@ -2,11 +2,13 @@
 # A ctest: installs a build tree under a temporary prefix and lets a project outside of the tree use
 # it, by CMake's find_package, by pkg-config, and as a subdirectory.
 #
-#     run.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
+#     install.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
 #
 # The library itself is not built again: of the subdirectory variant only the consumer is compiled.
 set -euo pipefail
 build=$1 source=$2 cxx=$3 flags=$4
+# shellcheck source=tests/skip.sh
+. "$source/tests/skip.sh"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -54,7 +56,7 @@ if command -v pkg-config >/dev/null; then
         $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tapestry)
     "$temporary/by_pkg_config"
 else
-    echo "not installed: skipped"
+    skip_part "pkg-config is not installed (Debian: pkgconf)"
 fi
 
 echo "---- add_subdirectory"

@@ -1,0 +1,67 @@
+# What ./check and .ci/run say at the end: which tests were skipped and why, ctest's verdict, and how
+# many passed, failed and were skipped.
+#
+# Sourced by bash, from the root of the tree. Tests say that they are skipped by tests/skip.h or
+# tests/skip.sh: a line "skipped: NAME: REASON". Needs grep and awk, which ctest's machine has.
+# shellcheck shell=bash
+
+# tested STRICT DIR: of the ctest run in DIR whose output is DIR/check.log. With STRICT "yes", what is
+# skipped and does not stand in .ci/may_skip has failed. Status 1 if anything has.
+tested() {
+    local strict=$1 dir=$2 verdict name
+    # "96% tests passed, 2 tests failed out of 57"
+    if ! verdict=$(grep -E '^[0-9]+% tests passed' "$dir/check.log"); then
+        echo "ctest gave no verdict"
+        echo "0 passed, 1 failed"
+        return 1
+    fi
+    [[ $verdict =~ ,\ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]
+    local failed=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+    # Programs that were skipped as a whole, and single cases of those that passed.
+    local passed=$((total - failed - $(grep -c '\*\*\*Skipped' "$dir/check.log")))
+    local allowed=() unexpected=()
+    while IFS= read -r name; do
+        if [[ $strict != yes ]] || may_skip "$name"; then
+            allowed+=("$name")
+        else
+            unexpected+=("$name")
+        fi
+    done < <(skipped_in "$dir/Testing/Temporary/LastTest.log")
+    list "Skipped:" "${allowed[@]}"
+    list "Skipped without leave (.ci/may_skip):" "${unexpected[@]}"
+    echo "$verdict"
+    failed=$((failed + ${#unexpected[@]}))
+    closing_line "$passed" "$failed" "${#allowed[@]}"
+    ((failed == 0))
+}
+
+# closing_line PASSED FAILED SKIPPED
+closing_line() {
+    echo "$1 passed, $2 failed$( (($3 == 0)) || echo ", $3 skipped")"
+}
+
+# list TITLE LINE...: nothing if there are none.
+list() {
+    (($# > 1)) || return 0
+    echo "$1"
+    printf '    %s\n' "${@:2}"
+}
+
+# "NAME: REASON" of everything skipped, from ctest's log; also of a test that gave no reason.
+skipped_in() {
+    awk '/^[0-9]+\/[0-9]+ Testing: / { test = $3; reasons = 0 }
+         sub(/^skipped: /, "") { print; ++reasons }
+         /^Test Skipped\.$/ && reasons == 0 { print test ": no reason given" }' "$1" | sort -u
+}
+
+# may_skip "NAME: REASON": is there a line of .ci/may_skip that this begins with? What follows a #
+# there says why it may.
+may_skip() {
+    local line
+    while IFS= read -r line; do
+        line=${line%%#*}
+        line=${line%"${line##*[![:space:]]}"}
+        [[ -z $line || $1 != "$line"* ]] || return 0
+    done <.ci/may_skip
+    return 1
+}

@@ -1,0 +1,267 @@
+#include <tapestry/examples/options/options.h>
+
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/error.h>
+#include <tapestry/nn/train/loop.h>
+#include <tapestry/ops/fusion.h>
+
+#include <CLI/CLI.hpp>
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+
+namespace tapestry::cli {
+namespace {
+
+// CLI11's messages may run over several lines, and file names hold anything; the promise is one.
+std::string one_line(std::string text) {
+    for (char& c : text) {
+        if ((c >= 0 && c < ' ') || c == 127) c = ' ';
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text;
+}
+
+int complain(const std::string& program, int code, const std::string& message) {
+    fmt::print(stderr, "{}: {}\n", program, one_line(message));
+    return code;
+}
+
+// CLI11 looks for what is missing before it looks for what is too much: "tapestry trian" would be
+// told that a subcommand is required.
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+    std::string command = app.get_name();
+    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        command += " " + at->get_name();
+    }
+    const auto unknown = app.remaining(true);
+    const bool misspelt = dynamic_cast<const CLI::RequiredError*>(&error) && !unknown.empty();
+    return fmt::format(
+        "{} (see {} --help)",
+        misspelt ? "The following argument was not expected: " + unknown.front() : error.what(),
+        command);
+}
+
+// CLI::Range for real numbers, but NaN, which no comparison refuses, is not in it.
+CLI::Validator number_in(double low, double high) {
+    const auto check = [low, high](std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        const bool good = !text.empty() && *end == '\0' && value >= low && value <= high;
+        return good ? "" : fmt::format("{} is not a number from {} to {}", text, low, high);
+    };
+    return {check, fmt::format("NUMBER in [{} - {}]", low, high)};
+}
+
+// CLI11 would take -1 and what has more than 64 bits.
+std::string seed_error(std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    const bool good = error == std::errc{} && rest == end;
+    return good ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
+}
+
+// An option that shows its default.
+template <class T>
+CLI::Option& add(CLI::App& app, const std::string& name, T& value, const std::string& description) {
+    return *app.add_option(name, value, description)->capture_default_str();
+}
+
+// A count's value may be of any type that holds whole numbers.
+template <class T>
+Option add_count(CLI::App& app, const std::string& name, T& value, const std::string& description,
+                 Bounds bounds) {
+    return Option(*add(app, name, value, description).check(CLI::Range(bounds.low, bounds.high)));
+}
+
+}  // namespace
+
+// ---- one option ---------------------------------------------------------------------------------
+
+Option Option::required() {
+    option_->required();
+    return *this;
+}
+
+Option Option::excludes(Option other) {
+    option_->excludes(other.option_);
+    return *this;
+}
+
+Option Option::needs(Option other) {
+    option_->needs(other.option_);
+    return *this;
+}
+
+Option Option::without_default() {
+    option_->default_str("");
+    return *this;
+}
+
+Option Option::check(const std::string& type,
+                     const std::function<std::string(const std::string&)>& f) {
+    option_->check(CLI::Validator([f](std::string& text) { return f(text); }, type));
+    return *this;
+}
+
+// ---- declaring ----------------------------------------------------------------------------------
+
+Options::Options(const std::string& name, const std::string& description)
+    : name_(name), root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {}
+
+Options::Options(CLI::App& app) : name_(app.get_name()), app_(app) {}
+
+Options::~Options() = default;
+
+Options& Options::subcommand(const std::string& name, const std::string& description) {
+    app_.require_subcommand(1);
+    CLI::App& app = *app_.add_subcommand(name, description);
+    return *subcommands_.emplace_back(new Options(app));  // whose constructor is private
+}
+
+void Options::version(const std::string& text) { app_.set_version_flag("--version", text); }
+
+void Options::footer(const std::string& text) { app_.footer(text); }
+
+Option Options::flag(const std::string& name, bool& value, const std::string& description) {
+    return Option(*app_.add_flag(name, value, description));
+}
+
+Option Options::text(const std::string& name, std::string& value, const std::string& description) {
+    return Option(add(app_, name, value, description));
+}
+
+Option Options::text(const std::string& name, std::optional<std::string>& value,
+                     const std::string& description) {
+    return Option(*app_.add_option(name, value, description));
+}
+
+Option Options::texts(const std::string& name, std::vector<std::string>& values,
+                      const std::string& description) {
+    return Option(*app_.add_option(name, values, description));
+}
+
+Option Options::choice(const std::string& name, std::string& value,
+                       const std::vector<std::string>& choices, const std::string& description) {
+    return Option(*add(app_, name, value, description).check(CLI::IsMember(choices)));
+}
+
+Option Options::count(const std::string& name, std::int64_t& value, const std::string& description,
+                      Bounds bounds) {
+    return add_count(app_, name, value, description, bounds);
+}
+
+Option Options::count(const std::string& name, int& value, const std::string& description,
+                      Bounds bounds) {
+    return add_count(app_, name, value, description, bounds);
+}
+
+Option Options::count(const std::string& name, std::optional<std::int64_t>& value,
+                      const std::string& description, Bounds bounds) {
+    return Option(
+        *app_.add_option(name, value, description)->check(CLI::Range(bounds.low, bounds.high)));
+}
+
+Option Options::counts(const std::string& name, std::vector<std::int64_t>& values,
+                       const std::string& description, Bounds bounds) {
+    return add_count(app_, name, values, description, bounds);
+}
+
+Option Options::number(const std::string& name, double& value, double low, double high,
+                       const std::string& description) {
+    return Option(*add(app_, name, value, description).check(number_in(low, high)));
+}
+
+Option Options::seed(std::uint64_t& value, const std::string& description) {
+    return Option(*add(app_, "--seed", value, description).check(CLI::Validator(seed_error, "")));
+}
+
+Option Options::threads(int& value) {
+    return count("--threads", value, "Threads; default: one per core", {1, 1024}).without_default();
+}
+
+void Options::require_any(const std::vector<std::string>& names) {
+    app_.callback([this, names] {
+        for (const std::string& name : names) {
+            if (given(name)) return;
+        }
+        throw CLI::RequiredError(names.front());
+    });
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+Option Options::option(const std::string& name) {
+    CLI::Option* option = app_.get_option_no_throw(name);
+    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
+    return Option(*option);
+}
+
+bool Options::given(const std::string& name) const {
+    const CLI::Option* option = app_.get_option_no_throw(name);
+    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
+    return option->count() > 0;
+}
+
+std::vector<OptionValue> Options::values() const {
+    std::vector<OptionValue> all;
+    for (const CLI::Option* option : app_.get_options()) {
+        if (option == app_.get_help_ptr()) continue;
+        OptionValue& one = all.emplace_back();
+        one.name = option->get_name();
+        one.description = option->get_description();
+        one.given = option->count() > 0;
+        one.is_flag = option->get_items_expected_max() == 0;
+        one.value = one.given ? option->results().front() : option->get_default_str();
+        if (one.is_flag) one.value = one.given ? "yes" : "no";
+    }
+    return all;
+}
+
+const Options& Options::chosen() const {
+    for (const auto& subcommand : subcommands_) {
+        if (subcommand->app_.parsed()) return subcommand->chosen();
+    }
+    return *this;
+}
+
+int Options::parse_and_run(int argc, char** argv) {
+    try {
+        app_.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+        return app_.exit(success);
+    } catch (const CLI::ParseError& error) {
+        return complain(name_, kBadInput, what_is_wrong(app_, error));
+    }
+    current_isa();  // a wrong TAPESTRY_ISA or _FUSE is said before any work is done
+    fusion_enabled();
+    const int code = chosen().action_();
+    // What was printed may have stayed in a buffer until now.
+    require<IoError>(std::fflush(stdout) == 0 && std::ferror(stdout) == 0,
+                     "the output could not be written");
+    return code;
+}
+
+int Options::main(int argc, char** argv, const std::function<void(Options&)>& declare) {
+    try {
+        declare(*this);  // here, for defaults may come from a wrong environment
+        return parse_and_run(argc, argv);
+    } catch (const DivergedError& error) {
+        return complain(name_, kFailure, error.what());
+    } catch (const Error& error) {
+        return complain(name_, kBadInput, error.what());
+    } catch (const std::bad_alloc&) {
+        return complain(name_, kFailure, "out of memory");
+    } catch (const std::exception& error) {
+        return complain(name_, kFailure, error.what());
+    }
+}
+
+}  // namespace tapestry::cli
