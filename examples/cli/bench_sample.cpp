@@ -51,7 +51,7 @@ int bench_sample(const BenchSettings& s) {
         seconds.push_back(taken);
         ids = std::move(written);
     }
-    const std::size_t peak = memory_statistics().peak;
+    const std::size_t peak_bytes = memory_statistics().peak;
     const auto [without, same] = timed_sample(model, s, false);
     const auto count = static_cast<double>(s.tokens);
     const Times times = times_of(seconds);
@@ -66,7 +66,7 @@ int bench_sample(const BenchSettings& s) {
                         {"gb_per_s", rate / 1e9},
                         {"reading_gb_per_s", reading / 1e9},
                         {"share", share},
-                        {"peak_bytes", peak},
+                        {"peak_bytes", peak_bytes},
                         {"same_tokens", ids == same},
                         {"threads", num_threads()},
                         {"ceiling", Json::parse(peak_json(peak, DType::f32))}};
@@ -78,7 +78,7 @@ int bench_sample(const BenchSettings& s) {
             model.parameter_count(), num_threads(), 1 / token.median, rate / 1e9, count / without,
             ids == same ? "the same" : "other");
         fmt::print("median {:.3f} ms, fastest {:.3f} ms per token, at most {:.0f} MB\n",
-                   1e3 * token.median, 1e3 * token.min, static_cast<double>(peak) / 1e6);
+                   1e3 * token.median, 1e3 * token.min, static_cast<double>(peak_bytes) / 1e6);
         fmt::print("{} of the peak: the weights can be read at {:.1f} GB/s\n", percent(share),
                    reading / 1e9);
     }

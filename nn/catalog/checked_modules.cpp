@@ -154,6 +154,11 @@ Makers layers() {
              const FeedForwardConfig config{.dim = 4, .hidden = 6};
              return of_input(std::make_shared<FeedForward>(config, g), {2, 3, 4});
          }},
+    };
+}
+
+Makers sequence_layers() {
+    return {
         {"attention",
          [] {
              Generator& g = fresh_generator();
@@ -241,7 +246,9 @@ Makers models() {
 const Makers& makers() {
     static const Makers all = [] {
         Makers some = layers();
-        for (auto& model : models()) some.push_back(std::move(model));
+        for (auto& more : {sequence_layers(), models()}) {
+            some.insert(some.end(), more.begin(), more.end());
+        }
         return some;
     }();
     return all;

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/precision.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
