@@ -4,7 +4,6 @@
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
 #include <tapestry/examples/cli/bench.h>
-#include <tapestry/examples/cli/bench_flops.h>
 #include <tapestry/examples/cli/bench_report.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>

@@ -1,4 +1,3 @@
-#include <tapestry/examples/cli/bench_flops.h>
 #include <tapestry/examples/cli/bench_report.h>
 #include <tapestry/examples/cli/profile_report.h>
 
