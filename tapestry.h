@@ -5,13 +5,13 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/autograd/check/precision.h>
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/autograd/profile/roofline.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -88,7 +88,6 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/cast.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>
@@ -96,11 +95,12 @@
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
+#include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/scan.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/ops/update.h>
 #include <tapestry/ops/view.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/pages/page.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <functional>
 #include <optional>
@@ -17,10 +17,10 @@ public:
     /// as in any later one.
     WatchedStep(Module& model, const std::function<Tensor()>& loss) {
         model.eval();
-        const Ceiling ceiling = measure_ceiling();
+        const MachinePeak peak = measure_peak();
         take(loss);
         model.zero_grad();
-        inspector_.emplace(model, ceiling);
+        inspector_.emplace(model, peak);
         loss_ = take(loss);
         inspector_->finish();
     }

@@ -1,8 +1,9 @@
 // What a check found: for programs as a struct, for people on one screen, for others as JSON.
 #pragma once
 
-#include <tapestry/autograd/check/difference.h>
-#include <tapestry/autograd/check/fingerprint.h>
+#include <tapestry/autograd/check/cause.h>
+#include <tapestry/autograd/check/verdict.h>
+#include <tapestry/core/shape.h>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <tapestry/examples/cli/bench_report.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/ops/attention.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -60,23 +60,23 @@ std::vector<Measurement> measured(const AttentionBenchSettings& s) {
 
 int bench_attention(const AttentionBenchSettings& s) {
     set_num_threads(s.threads);
-    const Ceiling ceiling = measure_ceiling(s.type());
+    const MachinePeak peak = measure_peak(s.type());
     const std::string title =
         fmt::format("{}attention, batch {}, {} heads, context {}, {} per head, {}",
                     s.causal ? "causal " : "", s.batch, s.heads, s.context, s.head_dim, s.dtype);
     if (!s.json) {
-        fmt::print("{}\n{}\n{}\n", ceiling_text(ceiling, s.type()), title, measurement_head());
+        fmt::print("{}\n{}\n{}\n", peak_text(peak, s.type()), title, measurement_head());
     }
     Json rows = Json::array();
     for (const Measurement& m : measured(s)) {
-        rows.push_back(Json::parse(measurement_json(m, ceiling)));
-        if (!s.json) fmt::print("{}\n", measurement_text(m, ceiling));
+        rows.push_back(Json::parse(measurement_json(m, peak)));
+        if (!s.json) fmt::print("{}\n", measurement_text(m, peak));
     }
     if (s.json) {
         const Json json{{"what", title},
                         {"threads", num_threads()},
                         {"rows", rows},
-                        {"ceiling", Json::parse(ceiling_json(ceiling, s.type()))}};
+                        {"ceiling", Json::parse(peak_json(peak, s.type()))}};
         fmt::print("{}\n", json.dump());
     }
     return kSuccess;

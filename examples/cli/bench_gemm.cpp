@@ -6,7 +6,7 @@
 #include <tapestry/examples/cli/bench.h>
 #include <tapestry/examples/cli/bench_report.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/matmul.h>
 
 #include <fmt/core.h>
@@ -85,27 +85,27 @@ void add_square(const Product& p, double gflops, Json& squares) {
 
 int bench_gemm(const BenchSettings& s) {
     set_num_threads(s.threads);
-    const Ceiling ceiling = measure_ceiling(s.type());
+    const MachinePeak peak = measure_peak(s.type());
     if (!s.json) {
         fmt::print("{}\nC [M, N] = op(A) [M, K] op(B) [K, N], by M x N x K\n{}\n",
-                   ceiling_text(ceiling, s.type()), measurement_head());
+                   peak_text(peak, s.type()), measurement_head());
     }
     Json products = Json::array();
     Json squares = Json::array();
     for (const Product& p : s.model_shapes ? model_products() : square_products()) {
         const Measurement m = measured(p, s);
         Json row{{"m", p.m}, {"n", p.n}, {"k", p.k}, {"form", p.form}};
-        row.update(Json::parse(measurement_json(m, ceiling)));
+        row.update(Json::parse(measurement_json(m, peak)));
         if (!s.model_shapes) add_square(p, row.at("gflops"), squares);
         products.push_back(std::move(row));
-        if (!s.json) fmt::print("{}\n", measurement_text(m, ceiling));
+        if (!s.json) fmt::print("{}\n", measurement_text(m, peak));
         std::fflush(stdout);
     }
     if (s.json) {
         Json json{{"threads", num_threads()}, {"dtype", s.dtype}};
         if (!s.model_shapes) json["gflops"] = squares;
         json["products"] = products;
-        json["ceiling"] = Json::parse(ceiling_json(ceiling, s.type()));
+        json["ceiling"] = Json::parse(peak_json(peak, s.type()));
         fmt::print("{}\n", json.dump());
     }
     return kSuccess;

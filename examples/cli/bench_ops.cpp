@@ -9,14 +9,14 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/norm.h>
+#include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/ops/update.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -123,17 +123,17 @@ void measure_updates(const OpsBenchSettings& s, Generator& generator,
 
 int bench_ops(const OpsBenchSettings& s) {
     set_num_threads(s.threads);
-    const Ceiling ceiling = measure_ceiling(s.type());
-    if (!s.json) fmt::print("{}\n{}\n", ceiling_text(ceiling, s.type()), measurement_head());
+    const MachinePeak peak = measure_peak(s.type());
+    if (!s.json) fmt::print("{}\n{}\n", peak_text(peak, s.type()), measurement_head());
     Json rows = Json::array();
     std::string forward;
     const auto add = [&](Measurement m) {
-        if (!s.json) fmt::print("{}\n", measurement_text(m, ceiling));
+        if (!s.json) fmt::print("{}\n", measurement_text(m, peak));
         std::fflush(stdout);
         const bool backward = m.what == "  backward";
         if (backward) m.what = forward;
         forward = m.what;
-        Json row = Json::parse(measurement_json(m, ceiling));
+        Json row = Json::parse(measurement_json(m, peak));
         row["backward"] = backward;
         rows.push_back(std::move(row));
     };
@@ -144,7 +144,7 @@ int bench_ops(const OpsBenchSettings& s) {
         const Json json{{"threads", num_threads()},
                         {"dtype", s.dtype},
                         {"rows", rows},
-                        {"ceiling", Json::parse(ceiling_json(ceiling, s.type()))}};
+                        {"ceiling", Json::parse(peak_json(peak, s.type()))}};
         fmt::print("{}\n", json.dump());
     }
     return kSuccess;

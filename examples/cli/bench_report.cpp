@@ -50,35 +50,35 @@ Times timed(double budget, const std::function<void()>& f) {
     return repeated(budget, [&f] { return seconds_of(f); });
 }
 
-std::string ceiling_text(const Ceiling& ceiling, DType dtype) {
+std::string peak_text(const MachinePeak& peak, DType dtype) {
     std::string levels;
-    for (const Ceiling::Level& level : ceiling.levels) {
+    for (const MachinePeak::Level& level : peak.levels) {
         levels += fmt::format("{}{:.0f} GB/s in {:.1f} MB", levels.empty() ? "" : ", ",
                               level.bytes_per_second / 1e9, static_cast<double>(level.bytes) / 1e6);
     }
-    return fmt::format("ceiling: {:.1f} GFLOP/s in {} ({}, {} thread{});\n         {}",
-                       ceiling.flops_per_second / 1e9, dtype, name_of(current_isa()), num_threads(),
+    return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {} thread{});\n      {}",
+                       peak.flops_per_second / 1e9, dtype, name_of(current_isa()), num_threads(),
                        num_threads() == 1 ? "" : "s", levels);
 }
 
-std::string ceiling_json(const Ceiling& ceiling, DType dtype) {
+std::string peak_json(const MachinePeak& peak, DType dtype) {
     Json levels = Json::array();
-    for (const Ceiling::Level& level : ceiling.levels) {
+    for (const MachinePeak::Level& level : peak.levels) {
         levels.push_back({{"bytes", level.bytes}, {"gb_per_s", level.bytes_per_second / 1e9}});
     }
     return Json{{"dtype", name_of(dtype)},
                 {"isa", name_of(current_isa())},
                 {"threads", num_threads()},
-                {"gflops", ceiling.flops_per_second / 1e9},
-                {"gb_per_s", ceiling.levels.back().bytes_per_second / 1e9},
+                {"gflops", peak.flops_per_second / 1e9},
+                {"gb_per_s", peak.levels.back().bytes_per_second / 1e9},
                 {"levels", levels}}
         .dump();
 }
 
 std::string percent(double share) { return share > 0 ? fmt::format("{:.0f}%", 100 * share) : "-"; }
 
-double Measurement::share(const Ceiling& ceiling) const {
-    return ceiling.floor_seconds(flops, bytes) / times.median;
+double Measurement::share(const MachinePeak& peak) const {
+    return peak.floor_seconds(flops, bytes) / times.median;
 }
 
 std::string measurement_head() {
@@ -86,21 +86,21 @@ std::string measurement_head() {
                        "GFLOP/s", "GB/s", "share", "peak MB");
 }
 
-std::string measurement_text(const Measurement& m, const Ceiling& ceiling) {
+std::string measurement_text(const Measurement& m, const MachinePeak& peak) {
     return fmt::format("{:<34}{:>11.4f}{:>11.4f}{:>10}{:>9}{:>8}{:>9.1f}", m.what,
                        1e3 * m.times.median, 1e3 * m.times.min,
                        number(m.flops / m.times.median / 1e9, 1),
-                       number(m.bytes / m.times.median / 1e9, 1), percent(m.share(ceiling)),
+                       number(m.bytes / m.times.median / 1e9, 1), percent(m.share(peak)),
                        static_cast<double>(m.peak_bytes) / 1e6);
 }
 
-std::string measurement_json(const Measurement& m, const Ceiling& ceiling) {
+std::string measurement_json(const Measurement& m, const MachinePeak& peak) {
     return Json{{"what", m.what},
                 {"median_ms", 1e3 * m.times.median},
                 {"min_ms", 1e3 * m.times.min},
                 {"gflops", m.flops / m.times.median / 1e9},
                 {"gb_per_s", m.bytes / m.times.median / 1e9},
-                {"share", m.share(ceiling)},
+                {"share", m.share(peak)},
                 {"peak_bytes", m.peak_bytes}}
         .dump();
 }

@@ -1,5 +1,5 @@
 // Times, and what they are worth: the clock of `tapestry bench` and `tapestry profile`, and the
-// report that holds each time against the machine's ceiling (docs/profiling.md).
+// report that holds each time against the machine's peak (docs/profiling.md).
 #pragma once
 
 #include <tapestry/autograd/profile/roofline.h>
@@ -30,11 +30,11 @@ Times timed(double budget, const std::function<void()>& f);
 /// Seconds that f takes.
 double seconds_of(const std::function<void()>& f);
 
-/// "ceiling: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2
+/// "peak: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2
 /// MB"
-std::string ceiling_text(const Ceiling& ceiling, DType dtype);
+std::string peak_text(const MachinePeak& peak, DType dtype);
 /// The same as a JSON object.
-std::string ceiling_json(const Ceiling& ceiling, DType dtype);
+std::string peak_json(const MachinePeak& peak, DType dtype);
 
 /// "87%"; "-" where there is no share to speak of.
 std::string percent(double share);
@@ -48,13 +48,13 @@ struct Measurement {
     std::size_t peak_bytes = 0;  ///< of memory
 
     /// The floor over the median.
-    double share(const Ceiling& ceiling) const;
+    double share(const MachinePeak& peak) const;
 };
 
 /// The columns of measurement_text.
 std::string measurement_head();
-std::string measurement_text(const Measurement& m, const Ceiling& ceiling);
+std::string measurement_text(const Measurement& m, const MachinePeak& peak);
 /// A JSON object.
-std::string measurement_json(const Measurement& m, const Ceiling& ceiling);
+std::string measurement_json(const Measurement& m, const MachinePeak& peak);
 
 }  // namespace tapestry::cli

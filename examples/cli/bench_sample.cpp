@@ -6,7 +6,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/generate/sample.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -36,8 +36,8 @@ int bench_sample(const BenchSettings& s) {
     Generator generator(1);
     GPT model(s.model, generator);
     model.eval();
-    const Ceiling ceiling = measure_ceiling();
-    if (!s.json) fmt::print("{}\n", ceiling_text(ceiling, DType::f32));
+    const MachinePeak peak = measure_peak();
+    if (!s.json) fmt::print("{}\n", peak_text(peak, DType::f32));
     // The least that one token needs: every weight read once. Embeddings are looked up, not read.
     const double bytes =
         4 * static_cast<double>(model.parameter_count() - s.model.context * s.model.dim);
@@ -51,7 +51,7 @@ int bench_sample(const BenchSettings& s) {
         seconds.push_back(taken);
         ids = std::move(written);
     }
-    const std::size_t peak = memory_statistics().peak;
+    const std::size_t peak_bytes = memory_statistics().peak;
     const auto [without, same] = timed_sample(model, s, false);
     const auto count = static_cast<double>(s.tokens);
     const Times times = times_of(seconds);
@@ -66,10 +66,10 @@ int bench_sample(const BenchSettings& s) {
                         {"gb_per_s", rate / 1e9},
                         {"reading_gb_per_s", reading / 1e9},
                         {"share", share},
-                        {"peak_bytes", peak},
+                        {"peak_bytes", peak_bytes},
                         {"same_tokens", ids == same},
                         {"threads", num_threads()},
-                        {"ceiling", Json::parse(ceiling_json(ceiling, DType::f32))}};
+                        {"ceiling", Json::parse(peak_json(peak, DType::f32))}};
         fmt::print("{}\n", json.dump());
     } else {
         fmt::print(
@@ -77,9 +77,9 @@ int bench_sample(const BenchSettings& s) {
             "cache {:.0f} tokens/s, {} tokens\n",
             model.parameter_count(), num_threads(), 1 / token.median, rate / 1e9, count / without,
             ids == same ? "the same" : "other");
-        fmt::print("median {:.3f} ms, fastest {:.3f} ms per token, {:.0f} MB at the peak\n",
-                   1e3 * token.median, 1e3 * token.min, static_cast<double>(peak) / 1e6);
-        fmt::print("{} of the ceiling: the weights can be read at {:.1f} GB/s\n", percent(share),
+        fmt::print("median {:.3f} ms, fastest {:.3f} ms per token, at most {:.0f} MB\n",
+                   1e3 * token.median, 1e3 * token.min, static_cast<double>(peak_bytes) / 1e6);
+        fmt::print("{} of the peak: the weights can be read at {:.1f} GB/s\n", percent(share),
                    reading / 1e9);
     }
     return kSuccess;

@@ -9,7 +9,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/loop.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -24,8 +24,8 @@ int bench_step(const BenchSettings& s) {
     Generator generator(1);
     GPT model(s.model, generator);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-3, .beta2 = 0.99});
-    const Ceiling ceiling = measure_ceiling();
-    if (!s.json) fmt::print("{}\n", ceiling_text(ceiling, DType::f32));
+    const MachinePeak peak = measure_peak();
+    if (!s.json) fmt::print("{}\n", peak_text(peak, DType::f32));
     constexpr std::int64_t kWarmUp = 5;
     std::vector<double> seconds;
     const TrainCallbacks callbacks{
@@ -56,18 +56,17 @@ int bench_step(const BenchSettings& s) {
                         {"min_ms", 1e3 * m.times.min},
                         {"tokens_per_s", tokens},
                         {"gflops", gflops},
-                        {"share", m.share(ceiling)},
+                        {"share", m.share(peak)},
                         {"peak_bytes", m.peak_bytes},
                         {"parameters", model.parameter_count()},
                         {"threads", num_threads()},
-                        {"ceiling", Json::parse(ceiling_json(ceiling, DType::f32))}};
+                        {"ceiling", Json::parse(peak_json(peak, DType::f32))}};
         fmt::print("{}\n", json.dump());
     } else {
         fmt::print("{} parameters, {} threads: median {:.2f} ms, fastest {:.2f} ms per step\n",
                    model.parameter_count(), num_threads(), 1e3 * m.times.median, 1e3 * m.times.min);
-        fmt::print("{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the ceiling), {:.0f} MB at the peak\n",
-                   tokens, gflops, percent(m.share(ceiling)),
-                   static_cast<double>(m.peak_bytes) / 1e6);
+        fmt::print("{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), at most {:.0f} MB\n", tokens,
+                   gflops, percent(m.share(peak)), static_cast<double>(m.peak_bytes) / 1e6);
     }
     return kSuccess;
 }

@@ -13,7 +13,7 @@
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
 
@@ -103,8 +103,8 @@ int run_profile(const ProfileSettings& s) {
                          .batch = s.batch,
                          .parameters = subject.model->parameter_count(),
                          .depth = s.depth,
-                         .ceiling = measure_ceiling()};
-    Profiler profiler(report.ceiling);
+                         .peak = measure_peak()};
+    Profiler profiler(report.peak);
     constexpr std::int64_t kWarmUp = 3;
     double fastest = 0;
     Team::run([&] {  // as train() does

@@ -64,7 +64,7 @@ struct Totals {
     ProfiledWork tape, outside, all;
     Times step;
     double flops;  // of the model's products, by its sizes
-    double share;  // of the ceiling, counted by these and the median step
+    double share;  // of the peak, counted by these and the median step
 
     explicit Totals(const ProfileReport& r)
         : tape(sum_of(r.rows).total()),
@@ -72,7 +72,7 @@ struct Totals {
           all(tape),
           step(times_of(r.step_seconds)),
           flops(step_flops(r.config, r.batch)),
-          share(r.ceiling.floor_seconds(flops, 0) / step.median) {
+          share(r.peak.floor_seconds(flops, 0) / step.median) {
         all += outside;
     }
 };
@@ -83,12 +83,12 @@ std::string to_string(const ProfileReport& r) {
     const Totals t(r);
     std::string text = fmt::format(
         "{}\n{}: {} layers, {} heads, dim {}, context {}, vocabulary {}, batch {}, {} parameters\n",
-        ceiling_text(r.ceiling, DType::f32), r.what, r.config.layers, r.config.heads, r.config.dim,
+        peak_text(r.peak, DType::f32), r.what, r.config.layers, r.config.heads, r.config.dim,
         r.config.context, r.config.vocab, r.batch, r.parameters);
     text += fmt::format("{} steps: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
                         r.step_seconds.size(), 1e3 * t.step.median, 1e3 * t.step.min,
                         t.flops / t.step.median / 1e9);
-    text += fmt::format("{} of the ceiling; {:.0f} MB at the peak\n", percent(t.share),
+    text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.share),
                         static_cast<double>(r.peak_bytes) / 1e6);
 
     text += head("by operation");
@@ -127,7 +127,7 @@ std::string to_json(const ProfileReport& r) {
                     {"ops", json_of(by_op(r.rows), Name::op)},
                     {"modules", json_of(by_module(r.rows, r.depth), Name::module)},
                     {"rows", json_of(r.rows, Name::both)},
-                    {"ceiling", Json::parse(ceiling_json(r.ceiling, DType::f32))}};
+                    {"ceiling", Json::parse(peak_json(r.peak, DType::f32))}};
     return json.dump();
 }
 

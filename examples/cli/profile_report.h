@@ -16,7 +16,7 @@ struct ProfileReport {
     std::int64_t batch = 0;
     std::int64_t parameters = 0;
     int depth = 0;  ///< of the modules' paths
-    Ceiling ceiling;
+    MachinePeak peak;
     std::vector<double> step_seconds = {};  ///< of every step
     std::size_t peak_bytes = 0;
     std::vector<ProfileRow> rows = {};     ///< of the fastest step

@@ -20,13 +20,13 @@ struct Step {
     std::vector<float> gradient;  // of the first parameter, the last one that is reached
 };
 
-Step step_of(std::int64_t layers, bool checkpoint, std::uint64_t seed, int repetitions) {
+Step step_of(std::int64_t layers, bool recompute, std::uint64_t seed, int repetitions) {
     Generator generator(seed);
     GPT model({.vocab = kVocab,
                .context = kContext,
                .layers = layers,
                .dim = kDim,
-               .checkpoint = checkpoint},
+               .recompute = recompute},
               generator);
     const Tensor ids = randint(0, kVocab, {kBatch, kContext}, generator);
     const Tensor targets = randint(0, kVocab, {kBatch, kContext}, generator);

@@ -15,6 +15,7 @@
 #include <sstream>
 
 using namespace tapestry;
+using namespace tapestry::terminal;
 using test::check_message;
 
 namespace {

@@ -3,7 +3,7 @@
 // A fused multiply-add takes 4 cycles or so, and two can start in each: a single chain x <- f x + a
 // shows the latency, 8 to 10 chains side by side the rate. More do no harm as long as all stay in
 // registers, two of which hold f and a: 24 of 32, 12 of 16.
-#include <tapestry/ops/kernels/ceiling.h>
+#include <tapestry/ops/kernels/peak.h>
 #include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
@@ -60,7 +60,7 @@ T read(const T* x, std::int64_t n) {
 }
 
 template <class T>
-void fill(Ceiling<T>& kernels) {
+void fill(Peak<T>& kernels) {
     kernels.multiply_adds = kChains * kLanes<T>;
     kernels.multiply_add = multiply_add<T>;
     kernels.update = update<T>;
@@ -70,12 +70,12 @@ void fill(Ceiling<T>& kernels) {
 }  // namespace
 
 template <>
-void install(Ceiling<float>& kernels) {
+void install(Peak<float>& kernels) {
     fill(kernels);
 }
 
 template <>
-void install(Ceiling<double>& kernels) {
+void install(Peak<double>& kernels) {
     fill(kernels);
 }
 

@@ -1,5 +1,5 @@
 // Compiled once per ISA.
-#include <tapestry/ops/kernels/update.h>
+#include <tapestry/ops/kernels/optimizer_step.h>
 #include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
@@ -62,7 +62,7 @@ void sgd(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step) {
 }
 
 template <class T>
-void fill(Update<T>& kernels) {
+void fill(OptimizerStep<T>& kernels) {
     kernels.adam = adam<T>;
     kernels.sgd = sgd<T>;
 }
@@ -70,12 +70,12 @@ void fill(Update<T>& kernels) {
 }  // namespace
 
 template <>
-void install(Update<float>& kernels) {
+void install(OptimizerStep<float>& kernels) {
     fill(kernels);
 }
 
 template <>
-void install(Update<double>& kernels) {
+void install(OptimizerStep<double>& kernels) {
     fill(kernels);
 }
 

@@ -1,6 +1,4 @@
-#include <tapestry/autograd/checkpoint.h>
-#include <tapestry/nn/transformer/encoder.h>
-#include <tapestry/nn/transformer/per_layer.h>
+#include <tapestry/nn/transformer/block.h>
 #include <tapestry/ops/arithmetic.h>
 
 namespace tapestry {
@@ -23,8 +21,8 @@ FeedForwardConfig feed_forward_config(const TransformerLayerConfig& config) {
             .bias = config.bias};
 }
 
-EncoderLayer::EncoderLayer(const TransformerLayerConfig& config, Generator& generator)
-    : Module("EncoderLayer"),
+TransformerBlock::TransformerBlock(const TransformerLayerConfig& config, Generator& generator)
+    : Module("TransformerBlock"),
       attention_norm(config.dim, config.norm_eps, config.bias),
       attention(self_attention_config(config), generator),
       feed_forward_norm(config.dim, config.norm_eps, config.bias),
@@ -38,7 +36,7 @@ EncoderLayer::EncoderLayer(const TransformerLayerConfig& config, Generator& gene
     register_module("residual_dropout", residual_dropout);
 }
 
-Tensor EncoderLayer::operator()(const Tensor& x, const EncoderLayerInputs& inputs) const {
+Tensor TransformerBlock::operator()(const Tensor& x, const TransformerBlockInputs& inputs) const {
     const ModuleScope scope(name());
     const AttentionInputs with{.mask = inputs.mask, .cache = inputs.cache, .record = inputs.record};
     if (norm_first_) {
@@ -49,39 +47,6 @@ Tensor EncoderLayer::operator()(const Tensor& x, const EncoderLayerInputs& input
     return feed_forward_norm(h + residual_dropout(feed_forward(h)));            // [B, T, C]
 }
 
-std::string EncoderLayer::settings() const { return norm_first_ ? "norm first" : "norm last"; }
-
-Encoder::Encoder(const EncoderConfig& config, Generator& generator)
-    : Module("Encoder"), checkpoint_(config.checkpoint) {
-    require(config.layers >= 1, "Encoder: {} layers; at least 1 is needed", config.layers);
-    for (std::int64_t i = 0; i < config.layers; ++i) {
-        layers.push_back(std::make_unique<EncoderLayer>(config.layer, generator));
-        register_module(fmt::format("{}", i), *layers.back());
-    }
-    if (config.final_norm) {
-        norm.emplace(config.layer.dim, config.layer.norm_eps, config.layer.bias);
-        register_module("norm", *norm);
-    }
-}
-
-Tensor Encoder::operator()(const Tensor& x, const EncoderInputs& inputs) const {
-    const ModuleScope scope(name());
-    const bool plain = inputs.caches == nullptr && inputs.records == nullptr;
-    Tensor y = x;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-        const EncoderLayer& layer = *layers[i];
-        if (checkpoint_ && plain) {
-            const auto run = [&layer](const Tensors& t) {
-                return Tensors{layer(t[0], {.mask = t[1]})};
-            };
-            y = checkpoint(run, {y, inputs.mask})[0];
-            continue;
-        }
-        y = layer(y, {.mask = inputs.mask,
-                      .cache = of_layer("Encoder", inputs.caches, i, layers.size()),
-                      .record = of_layer("Encoder", inputs.records, i, layers.size())});
-    }
-    return norm ? (*norm)(y) : y;  // [B, T, C]
-}
+std::string TransformerBlock::settings() const { return norm_first_ ? "norm first" : "norm last"; }
 
 }  // namespace tapestry

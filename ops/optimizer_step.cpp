@@ -2,7 +2,7 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <algorithm>
 #include <cmath>
@@ -112,7 +112,7 @@ void adam_steps(std::vector<AdamParameter>& all) {
                         a.grad.data<T>(), adam_step<T>(a.update)});
         arrays.add(a.p.numel());
     }
-    const auto kernel = kernels::table<T>().update.adam;
+    const auto kernel = kernels::table<T>().optimizer_step.adam;
     arrays.for_each([&](std::int64_t, std::size_t i, std::int64_t begin, std::int64_t end) {
         const Row& row = rows[i];
         kernel(row.p + begin, row.m + begin, row.v + begin, row.g + begin, end - begin, row.step);
@@ -177,7 +177,7 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
     const Tensor from = dense(grad);
     visit_floating(kOp, p.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().update.sgd;
+        const auto kernel = kernels::table<T>().optimizer_step.sgd;
         const kernels::SgdStep<T> step = sgd_step<T>(update);
         T* const values = p.mutable_data<T>();
         T* const velocity = momentum ? buffer.mutable_data<T>() : nullptr;

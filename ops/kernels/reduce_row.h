@@ -1,4 +1,4 @@
-// Folding a row, or many rows column by column, into one value with sum, max or min.
+// A row, or many rows column by column, reduced to one value by sum, max or min.
 //
 // Included by kernel files alone (it needs simd.h). A straight f32 sum of n numbers loses about
 // n ulp; here four vectors add up blocks of kBlock elements and blocks are combined in pairs, so
@@ -10,7 +10,7 @@
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-struct SumFold {
+struct SumReducer {
     template <class T>
     static constexpr T kIdentity = T(0);
 
@@ -41,7 +41,7 @@ inline T extreme_lane(const Batch<T>& x) {
 
 /// The largest (kSign 1) or smallest (-1). A NaN stays, and from either side wins.
 template <int kSign>
-struct ExtremeFold {
+struct ExtremeReducer {
     template <class T>
     static constexpr T kIdentity = static_cast<T>(-kSign* __builtin_inf());
 
@@ -64,13 +64,13 @@ struct ExtremeFold {
     }
 };
 
-using MaxFold = ExtremeFold<1>;
-using MinFold = ExtremeFold<-1>;
+using MaxReducer = ExtremeReducer<1>;
+using MinReducer = ExtremeReducer<-1>;
 
 /// The largest in one instruction each, where it does not matter what becomes of NaN.
-struct FastMaxFold {
+struct FastMaxReducer {
     template <class T>
-    static constexpr T kIdentity = MaxFold::kIdentity<T>;
+    static constexpr T kIdentity = MaxReducer::kIdentity<T>;
 
     template <class T>
     static Batch<T> combine(const Batch<T>& a, const Batch<T>& b) {
@@ -88,8 +88,8 @@ struct FastMaxFold {
     }
 };
 
-/// What is folded: x itself. Other maps give exp(x - m), (x - mean)^2, ... `fill` stands in the
-/// unused lanes of a tail: the map must send it to the fold's identity.
+/// What is reduced: x itself. Other maps give exp(x - m), (x - mean)^2, ... `fill` stands in the
+/// unused lanes of a tail: the map must send it to the reducer's identity.
 template <class T>
 struct Plain {
     T fill;
@@ -101,7 +101,7 @@ template <class T>
 inline constexpr std::int64_t kBlock = 64 * kLanes<T>;
 
 template <class F, class T, class Map>
-inline T fold_block(const T* x, std::int64_t n, const Map& map) {
+inline T reduce_block(const T* x, std::int64_t n, const Map& map) {
     constexpr std::int64_t kStep = kLanes<T>;
     const Batch<T> identity(F::template kIdentity<T>);
     Batch<T> a = identity;
@@ -122,23 +122,23 @@ inline T fold_block(const T* x, std::int64_t n, const Map& map) {
     return F::template lanes<T>(F::combine(F::combine(a, b), F::combine(c, d)));
 }
 
-/// The fold of map(x[i]), 0 <= i < n; the identity when n is 0.
+/// The reduction of map(x[i]), 0 <= i < n; the identity when n is 0.
 template <class F, class T, class Map>
-inline T fold_row(const T* x, std::int64_t n, const Map& map) {
-    if (n <= kBlock<T>) return fold_block<F>(x, n, map);
+inline T reduce_row(const T* x, std::int64_t n, const Map& map) {
+    if (n <= kBlock<T>) return reduce_block<F>(x, n, map);
     const std::int64_t blocks = (n + kBlock<T> - 1) / kBlock<T>;
     const std::int64_t half = blocks / 2 * kBlock<T>;
-    return F::combine(fold_row<F>(x, half, map), fold_row<F>(x + half, n - half, map));
+    return F::combine(reduce_row<F>(x, half, map), reduce_row<F>(x + half, n - half, map));
 }
 
 template <class T>
 inline T row_sum(const T* x, std::int64_t n) {
-    return fold_row<SumFold>(x, n, Plain<T>{T(0)});
+    return reduce_row<SumReducer>(x, n, Plain<T>{T(0)});
 }
 
 template <class T>
 inline T row_max(const T* x, std::int64_t n) {
-    return fold_row<MaxFold>(x, n, Plain<T>{MaxFold::kIdentity<T>});
+    return reduce_row<MaxReducer>(x, n, Plain<T>{MaxReducer::kIdentity<T>});
 }
 
 /// exp(x - shift): what softmax and logsumexp add up.
@@ -147,7 +147,7 @@ struct ShiftedExp {
     explicit ShiftedExp(T by) : shift(by) {}
     Batch<T> operator()(const Batch<T>& x) const { return exp(x - shift); }
     Batch<T> shift;
-    T fill = MaxFold::kIdentity<T>;
+    T fill = MaxReducer::kIdentity<T>;
 };
 
 /// A scalar through the vector code, for the same bits and without <cmath>.
@@ -160,15 +160,15 @@ inline T scalar_log(T x) {
 /// itself would be NaN. A NaN in the row may pass unseen: it comes out of exp.
 template <class T>
 inline T softmax_shift(const T* x, std::int64_t n) {
-    const T largest = fold_row<FastMaxFold>(x, n, Plain<T>{FastMaxFold::kIdentity<T>});
-    return largest == FastMaxFold::kIdentity<T> ? T(0) : largest;
+    const T largest = reduce_row<FastMaxReducer>(x, n, Plain<T>{FastMaxReducer::kIdentity<T>});
+    return largest == FastMaxReducer::kIdentity<T> ? T(0) : largest;
 }
 
 /// log(sum_i exp(x[i])); -inf when every x[i] is, or n is 0; inf when one is.
 template <class T>
 inline T row_logsumexp(const T* x, std::int64_t n) {
     const T shift = softmax_shift(x, n);
-    const T total = fold_row<SumFold>(x, n, ShiftedExp<T>(shift));
+    const T total = reduce_row<SumReducer>(x, n, ShiftedExp<T>(shift));
     if (total > T(0)) return shift + scalar_log(total);
     return row_max(x, n);  // -inf alone, an inf, a NaN
 }

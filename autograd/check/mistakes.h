@@ -1,42 +1,18 @@
 // A wrong gradient usually looks like the right one with something done to it. What was done?
 //
 // The right gradient is known numerically. Everything that commonly goes wrong is done to it, and
-// what comes out is compared with the gradient that was claimed.
+// what comes out is compared with the gradient that was claimed. Internal to autograd/check. Read
+// next: mistake_patterns.h, what commonly goes wrong.
 #pragma once
 
+#include <tapestry/autograd/check/cause.h>
 #include <tapestry/core/shape.h>
 
 #include <cstddef>
-#include <string>
+#include <utility>
 #include <vector>
 
-namespace tapestry {
-
-enum class Mistake {
-    unknown,
-    not_finite,    ///< infinite or NaN
-    zero,          ///< nothing arrives
-    dropped,       ///< a value used twice by one op: one of its uses gives nothing
-    sign,          ///< times -1
-    factor,        ///< times a constant
-    permuted,      ///< axes exchanged
-    missing_sum,   ///< a broadcast operand's gradient taken from one place, not summed over all
-    doubled_sum,   ///< the same summed once too often
-    shifted,       ///< off by one element
-    stale,         ///< another operand's, or an earlier call's
-    chain,         ///< the op's own factor missing, or there twice
-    detached,      ///< a way from input to output that the tape does not see
-    missing_term,  ///< a mean or sum along an axis is not subtracted
-    partial,       ///< right but for some elements
-};
-
-std::string_view to_string(Mistake mistake);
-
-struct Cause {
-    Mistake mistake = Mistake::unknown;
-    std::string evidence = {};  ///< "claimed = 0.5 * numeric, to 3e-10 of it; 1/2 = 1/sqrt(4)"
-    std::string hint = {};      ///< what to look at, in words
-};
+namespace tapestry::checker {
 
 /// All that is known about the gradient of one operand.
 struct Symptoms {
@@ -63,4 +39,4 @@ std::vector<double> numeric_gradient(const Symptoms& symptoms);
 
 Cause find_cause(const Symptoms& symptoms);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

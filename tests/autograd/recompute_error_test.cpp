@@ -1,5 +1,5 @@
-// What a checkpoint cannot do, it says.
-#include <tapestry/autograd/checkpoint.h>
+// What cannot be recomputed says so.
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/autograd/support.h>
 
@@ -17,20 +17,20 @@ using OneFunction = std::function<Tensor(const Tensor&)>;
 
 }  // namespace
 
-TEST_CASE("checkpoint: a tensor from outside must be an input") {
+TEST_CASE("recompute: a tensor from outside must be an input") {
     const Tensor x = leaf({1, 2});
     Tape tape;
     const Tensor outside = exp(x);
     const std::string message =
-        "checkpoint: the function uses a tensor [2] that was computed outside of it and is not "
+        "recompute: the function uses a tensor [2] that was computed outside of it and is not "
         "among its inputs; pass it as one";
     check_throws<AutogradError>(
-        [&] { checkpoint(OneFunction([&](const Tensor& z) { return z * outside; }), x); }, message);
+        [&] { recompute(OneFunction([&](const Tensor& z) { return z * outside; }), x); }, message);
     const OneFunction nested = [](const Tensor& z) {
         const Tensor h = z * z;
-        return checkpoint(OneFunction([&h](const Tensor& inner) { return inner * h; }), z);
+        return recompute(OneFunction([&h](const Tensor& inner) { return inner * h; }), z);
     };
-    check_throws<AutogradError>([&] { checkpoint(nested, x); }, message);
+    check_throws<AutogradError>([&] { recompute(nested, x); }, message);
     // As an input, as a constant, or from a tape that is no more, it may be.
     const Tensor stale = [&] {
         const Tape other;
@@ -39,11 +39,11 @@ TEST_CASE("checkpoint: a tensor from outside must be an input") {
     const Function f = [&](const Tensors& in) {
         return Tensors{in[0] * in[1] + outside.detach() * stale};
     };
-    const Tensor y = checkpoint(f, {x, outside})[0];
+    const Tensor y = recompute(f, {x, outside})[0];
     CHECK_EQ(values(tape.gradient(sum(y), {x})[0]), values(outside + x * outside));
 }
 
-TEST_CASE("checkpoint: a tensor from inside is of no use unless returned") {
+TEST_CASE("recompute: a tensor from inside is of no use unless returned") {
     const Tensor x = leaf({1, 2});
     Tape tape;
     Tensor kept;
@@ -51,9 +51,9 @@ TEST_CASE("checkpoint: a tensor from inside is of no use unless returned") {
         kept = exp(z);
         return kept * z;
     };
-    const Tensor y = checkpoint(f, x);
+    const Tensor y = recompute(f, x);
     const std::string message =
-        "checkpoint: a tensor [2] from inside, which the tape has forgotten; return it from there";
+        "recompute: a tensor [2] from inside, which the tape has forgotten; return it from there";
     check_throws<AutogradError>([&] { exp(kept); }, message);
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {kept}); }, message);
     tape.gradient(sum(y), {x});  // which made another one
@@ -61,9 +61,8 @@ TEST_CASE("checkpoint: a tensor from inside is of no use unless returned") {
     CHECK_EQ(values(exp(kept.detach()))[0], doctest::Approx(std::exp(std::exp(1.0))));
 }
 
-TEST_CASE("checkpoint: a function that does something else the second time is noticed") {
-    const std::string message =
-        "checkpoint (#0): the function did something else when it ran again";
+TEST_CASE("recompute: a function that does something else the second time is noticed") {
+    const std::string message = "recompute (#0): the function did something else when it ran again";
     const Tensor x = leaf({1, 2}), w = leaf({3, 4}), v = leaf({5, 6});
     const std::vector<std::function<Tensors(const Tensor& z)>> second{
         [](const Tensor& z) { return Tensors{exp(z * 2.0)}; },  // one operation more
@@ -83,25 +82,25 @@ TEST_CASE("checkpoint: a function that does something else the second time is no
             return std::exchange(again, true) ? other(in[0]) : Tensors{in[0] * w};
         };
         Tape tape;
-        const Tensor y = checkpoint(f, {x})[0];
+        const Tensor y = recompute(f, {x})[0];
         check_throws<AutogradError>([&] { tape.gradient(sum(y), {x}); }, message);
     }
 }
 
-TEST_CASE("checkpoint: what has changed in place since is noticed") {
+TEST_CASE("recompute: what has changed in place since is noticed") {
     const OneFunction f = [](const Tensor& z) { return z + 1.0; };  // saves nothing itself
     Tensor x = leaf({1, 2}), w = leaf({3, 4});
     {
         Tape tape;
-        const Tensor y = checkpoint(f, x);
+        const Tensor y = recompute(f, x);
         x.fill_(0);
         check_throws<AutogradError>([&] { tape.gradient(sum(y), {x}); },
-                                    "checkpoint (#0): a tensor [2] it saved for backward has been "
+                                    "recompute (#0): a tensor [2] it saved for backward has been "
                                     "changed in place since (version 1, now 2)");
     }
     Tape tape;
-    const Tensor y = checkpoint(OneFunction([&](const Tensor& z) { return f(z) + w; }), x);
+    const Tensor y = recompute(OneFunction([&](const Tensor& z) { return f(z) + w; }), x);
     w.fill_(0);
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {x}); },
-                                "checkpoint (#0): a parameter [2] has been changed in place since");
+                                "recompute (#0): a parameter [2] has been changed in place since");
 }

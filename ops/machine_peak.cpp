@@ -3,8 +3,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/team.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <algorithm>
 #include <chrono>
@@ -51,7 +51,7 @@ double best_span(double budget, F&& f) {
 
 template <class T>
 double flops_of(double budget) {
-    const auto& kernels = kernels::table<T>().ceiling;
+    const auto& kernels = kernels::table<T>().peak;
     std::vector<T> results(static_cast<std::size_t>(num_threads()));
     // A fixed point of x <- x (1 - 2^-10) + 2^-10 is 1: no number ever becomes tiny or huge, which
     // some processors are slow at.
@@ -90,7 +90,7 @@ public:
         const double seconds = best_span(budget, [&](std::int64_t i) {
             for (std::int64_t pass = 0; pass < passes_; ++pass) {
                 results[static_cast<std::size_t>(i)] +=
-                    kernels::table<T>().ceiling.read(numbers_ + i * piece_, piece_);
+                    kernels::table<T>().peak.read(numbers_ + i * piece_, piece_);
             }
         });
         return bytes() / seconds;
@@ -100,8 +100,8 @@ public:
     double updating(double budget) const {
         const double seconds = best_span(budget, [&](std::int64_t i) {
             for (std::int64_t pass = 0; pass < passes_; ++pass) {
-                kernels::table<T>().ceiling.update(numbers_ + i * piece_, piece_,
-                                                   T(1) - T(1) / 1024, T(0.5));
+                kernels::table<T>().peak.update(numbers_ + i * piece_, piece_, T(1) - T(1) / 1024,
+                                                T(0.5));
             }
         });
         return 2 * bytes() / seconds;
@@ -127,25 +127,24 @@ T* filled(const Storage& storage) {
 }
 
 template <class T>
-Ceiling ceiling_of() {
+MachinePeak peak_of() {
     constexpr std::size_t kMemory = std::size_t{128} << 20;
     const auto threads = static_cast<std::size_t>(num_threads());
     const Storage storage(kMemory);
     T* const numbers = filled<T>(storage);
 
-    Ceiling ceiling{.flops_per_second = flops_of<T>(0.04)};
+    MachinePeak peak{.flops_per_second = flops_of<T>(0.04)};
     for (const std::size_t bytes : {std::min(threads << 18, kMemory / 64), kMemory / 64,
                                     kMemory / 16, kMemory / 4, kMemory}) {
         const Traffic<T> traffic(numbers, bytes);
-        ceiling.levels.push_back(
-            {bytes, std::max(traffic.reading(0.004), traffic.updating(0.004))});
+        peak.levels.push_back({bytes, std::max(traffic.reading(0.004), traffic.updating(0.004))});
     }
     // What passes at a rate in large pieces does so in small ones, too.
-    for (std::size_t i = ceiling.levels.size() - 1; i-- > 0;) {
-        ceiling.levels[i].bytes_per_second =
-            std::max(ceiling.levels[i].bytes_per_second, ceiling.levels[i + 1].bytes_per_second);
+    for (std::size_t i = peak.levels.size() - 1; i-- > 0;) {
+        peak.levels[i].bytes_per_second =
+            std::max(peak.levels[i].bytes_per_second, peak.levels[i + 1].bytes_per_second);
     }
-    return ceiling;
+    return peak;
 }
 
 }  // namespace
@@ -165,11 +164,11 @@ double measure_reading(std::size_t bytes) {
     return rate;
 }
 
-Ceiling measure_ceiling(DType dtype) {
-    Ceiling ceiling = visit_floating("measure_ceiling", dtype,
-                                     [](auto zero) { return ceiling_of<decltype(zero)>(); });
+MachinePeak measure_peak(DType dtype) {
+    MachinePeak peak =
+        visit_floating("measure_peak", dtype, [](auto zero) { return peak_of<decltype(zero)>(); });
     release_cached_memory();
-    return ceiling;
+    return peak;
 }
 
 }  // namespace tapestry

@@ -1,11 +1,12 @@
 // What was done to the gradient? Every mistake by itself, made by hand from a known Jacobian: its
 // name, and the words of the evidence.
-#include <tapestry/autograd/check/fingerprint.h>
+#include <tapestry/autograd/check/mistakes.h>
 #include <tapestry/tests/autograd/check_support.h>
 
 #include <cmath>
 
 using namespace tapestry;
+using namespace tapestry::checker;
 using test::contains;
 using test::Values;
 
@@ -54,7 +55,7 @@ void check_cause(const Symptoms& s, Mistake mistake, const std::string& evidence
 
 }  // namespace
 
-TEST_CASE("fingerprint: the numeric gradient is the Jacobian's transpose times the cotangent") {
+TEST_CASE("mistakes: the numeric gradient is the Jacobian's transpose times the cotangent") {
     const Symptoms s{.shape = {2},
                      .claimed = {},
                      .places = {0, 1},
@@ -64,7 +65,7 @@ TEST_CASE("fingerprint: the numeric gradient is the Jacobian's transpose times t
     CHECK_EQ(numeric_gradient(s), Values{3210, -100});
 }
 
-TEST_CASE("fingerprint: numbers that are none, and nothing at all") {
+TEST_CASE("mistakes: numbers that are none, and nothing at all") {
     Symptoms s = dense({2, 3}, {7});
     for (const double bad : {NAN, INFINITY}) {
         s.claimed[4] = bad;
@@ -76,7 +77,7 @@ TEST_CASE("fingerprint: numbers that are none, and nothing at all") {
     check_cause(s, Mistake::dropped, "this use of the value claims 0, numeric norm ");
 }
 
-TEST_CASE("fingerprint: sign and factors, those known by name and others") {
+TEST_CASE("mistakes: sign and factors, those known by name and others") {
     const auto check_factor = [](double factor, const std::string& evidence) {
         Symptoms s = dense({2, 3}, {7});
         s.claimed = times(s.claimed, factor);
@@ -95,7 +96,7 @@ TEST_CASE("fingerprint: sign and factors, those known by name and others") {
     check_factor(1.001, "claimed = 1.001 * numeric, to ");
 }
 
-TEST_CASE("fingerprint: axes exchanged") {
+TEST_CASE("mistakes: axes exchanged") {
     for (const Shape& shape : {Shape{3, 3}, Shape{2, 3}}) {
         Symptoms s = dense(shape, {7});
         const Tensor right = tensor(s.claimed, shape);
@@ -109,7 +110,7 @@ TEST_CASE("fingerprint: axes exchanged") {
     check_cause(s, Mistake::permuted, "in the order [0, 2, 1]");
 }
 
-TEST_CASE("fingerprint: a broadcast operand") {
+TEST_CASE("mistakes: a broadcast operand") {
     Symptoms s = repeated(4, 3);
     const Symptoms right = s;
     for (const std::size_t row : {0U, 3U}) {
@@ -129,7 +130,7 @@ TEST_CASE("fingerprint: a broadcast operand") {
                 "[3] was repeated to [4, 3]; claimed = numeric / 4, the places along axis 0, to ");
 }
 
-TEST_CASE("fingerprint: off by one") {
+TEST_CASE("mistakes: off by one") {
     Symptoms s = dense({2, 3}, {7});
     const Values right = s.claimed;
     for (std::size_t i = 0; i < 6; ++i) s.claimed[(i + 1) % 6] = right[i];
@@ -140,7 +141,7 @@ TEST_CASE("fingerprint: off by one") {
     check_cause(s, Mistake::shifted, "claimed = numeric moved by +1 along axis 1, to ");
 }
 
-TEST_CASE("fingerprint: what belongs to another operand or another call") {
+TEST_CASE("mistakes: what belongs to another operand or another call") {
     Symptoms s = dense({2, 3}, {7});
     s.others = {{0, random_values(6, 51)}, {2, random_values(6, 52)}};
     s.claimed = s.others[1].second;
@@ -156,7 +157,7 @@ TEST_CASE("fingerprint: what belongs to another operand or another call") {
     check_cause(s, Mistake::stale, "claimed = what the rule claimed for another incoming gradient");
 }
 
-TEST_CASE("fingerprint: the op's own derivative, left out or there twice") {
+TEST_CASE("mistakes: the op's own derivative, left out or there twice") {
     Symptoms s = elementwise(6);
     s.shape = s.output = {6};
     const Values right = s.claimed;
@@ -166,7 +167,7 @@ TEST_CASE("fingerprint: the op's own derivative, left out or there twice") {
     check_cause(s, Mistake::chain, "claimed = incoming * derivative^2, to ");
 }
 
-TEST_CASE("fingerprint: some elements, and what looks like nothing known") {
+TEST_CASE("mistakes: some elements, and what looks like nothing known") {
     Symptoms s = dense({3, 4}, {7});
     s.claimed[5] += 1;
     s.claimed[7] *= 2;
@@ -187,7 +188,7 @@ TEST_CASE("fingerprint: some elements, and what looks like nothing known") {
         fmt::format("correlation of claimed and numeric gradient {:.3f}, norms ", correlation));
 }
 
-TEST_CASE("fingerprint: the truth is known at some places only") {
+TEST_CASE("mistakes: the truth is known at some places only") {
     Symptoms s = dense({2, 3}, {7});
     s.claimed = times(s.claimed, 2);
     for (const std::size_t gone : {4U, 2U}) {

@@ -1,7 +1,7 @@
-// A checkpoint changes memory and time and nothing else: gradients bit for bit, random streams
+// Recomputing changes memory and time and nothing else: gradients bit for bit, random streams
 // and hooks the same.
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/dropout.h>
@@ -57,7 +57,7 @@ struct Outcome {
     Values next;  // what it gives next
 };
 
-// Three layers and a loss, with or without checkpoints.
+// Three layers and a loss, recomputed or not.
 Outcome run(How how, bool through_gradient) {
     Generator generator(7);
     std::vector<Layer> layers;
@@ -76,11 +76,11 @@ Outcome run(How how, bool through_gradient) {
         Tensor y = from;
         for (const Layer& layer : layers) {
             const OneFunction call = [&layer](const Tensor& z) { return layer(z); };
-            y = how == How::plain ? layer(y) : checkpoint(call, y);
+            y = how == How::plain ? layer(y) : recompute(call, y);
         }
         return y;
     };
-    h = how == How::nested ? checkpoint(OneFunction(each), h) : each(h);
+    h = how == How::nested ? recompute(OneFunction(each), h) : each(h);
     // x once more: its gradient has a part from outside.
     const Tensor loss = sum(square(h)) + sum(x * sin(x));
     outcome.saved = tape.saved_bytes();
@@ -102,7 +102,7 @@ Outcome run(How how, bool through_gradient) {
 
 }  // namespace
 
-TEST_CASE("checkpoint: the same bits, dropout included, and less memory") {
+TEST_CASE("recompute: the same bits, dropout included, and less memory") {
     const Outcome plain = run(How::plain, false);
     CHECK_GT(plain.offset, 0);
     for (const int threads : {1, 2}) {
@@ -122,7 +122,7 @@ TEST_CASE("checkpoint: the same bits, dropout included, and less memory") {
     }
 }
 
-TEST_CASE("checkpoint: what is saved") {
+TEST_CASE("recompute: what is saved") {
     const Outcome plain = run(How::plain, false);
     const Outcome each = run(How::each, false);
     const Outcome nested = run(How::nested, false);
@@ -133,12 +133,12 @@ TEST_CASE("checkpoint: what is saved") {
     CHECK_LT(each.peak, plain.peak * 2 / 3);
 }
 
-TEST_CASE("checkpoint: only inputs are kept, and let go") {
+TEST_CASE("recompute: only inputs are kept, and let go") {
     const Tensor x = leaf({1, 2, 3});
     Tape tape;
-    const Tensor y = checkpoint(OneFunction([](const Tensor& z) { return exp(exp(sin(z))); }), x);
+    const Tensor y = recompute(OneFunction([](const Tensor& z) { return exp(exp(sin(z))); }), x);
     REQUIRE_EQ(tape.entries().size(), 1);
-    CHECK_EQ(tape.entries()[0]->name(), "checkpoint");
+    CHECK_EQ(tape.entries()[0]->name(), "recompute");
     CHECK_EQ(tape.entries()[0]->attributes(), "3 operations");
     CHECK_EQ(tape.entries()[0]->flops(), 9);
     CHECK_EQ(tape.saved_bytes(), x.bytes());
@@ -152,38 +152,53 @@ TEST_CASE("checkpoint: only inputs are kept, and let go") {
     CHECK_EQ(x.grad().at({1}), doctest::Approx(2 * slope).epsilon(1e-14));
     check_throws<AutogradError>(
         [&] { tape.backward(sum(y)); },
-        "checkpoint (#0): backward has been here and released what it saved; pass retain = true to "
+        "recompute (#0): backward has been here and released what it saved; pass retain = true to "
         "walk the tape again");
 }
 
-TEST_CASE("checkpoint: without a tape, or without anything to follow, it is the function") {
+TEST_CASE("recompute: without a tape, or without anything to follow, it is the function") {
     int calls = 0;
     const OneFunction f = [&calls](const Tensor& z) {
         ++calls;
         return exp(z);
     };
     const Tensor x = leaf({0, 1});
-    CHECK_EQ(values(checkpoint(f, x)), values(exp(x)));
+    CHECK_EQ(values(recompute(f, x)), values(exp(x)));
     Tape tape;
-    const Tensor y = checkpoint(f, x.detach());
+    const Tensor y = recompute(f, x.detach());
     CHECK(tape.entries().empty());
     CHECK_FALSE(tape.follows(y));
     {
         const NoGradGuard guard;
-        CHECK_FALSE(tape.follows(checkpoint(f, x)));
+        CHECK_FALSE(tape.follows(recompute(f, x)));
     }
     CHECK_EQ(calls, 3);
-    tape.gradient(sum(checkpoint(f, x)), {x});
+    tape.gradient(sum(recompute(f, x)), {x});
     CHECK_EQ(calls, 5);
     // Nobody asks for it: f is not run again.
     const Tensor other = leaf({2, 3});
-    tape.gradient(sum(checkpoint(f, x) + other), {other});
+    tape.gradient(sum(recompute(f, x) + other), {other});
     CHECK_EQ(calls, 6);
 }
 
-TEST_CASE("checkpoint: several inputs and outputs, some of them strange") {
+TEST_CASE("recompute: PyTorch calls it checkpoint") {
+    const Tensor x = leaf({1, 2});
+    Tape tape;
+    const Tensor one = checkpoint(OneFunction([](const Tensor& z) { return exp(z); }), x);
+    const Tensors all = checkpoint(
+        [](const Tensors& z) {
+            return Tensors{sin(z[0]), z[0] * z[0]};
+        },
+        Tensors{x});
+    CHECK_EQ(values(one), values(exp(x)));
+    CHECK_EQ(values(all[1]), values(x * x));
+    CHECK_EQ(tape.entries()[0]->name(), "recompute");
+    CHECK_EQ(tape.entries()[1]->name(), "recompute");
+}
+
+TEST_CASE("recompute: several inputs and outputs, some of them strange") {
     const Tensor ids = tensor<std::int64_t>({1, 0});
-    const auto results = [&](bool folded) {
+    const auto results = [&](bool again) {
         const Tensor x = leaf({0.5, -1}), w = leaf({2, 3}), unused = leaf({1});
         Tape tape;
         const Tensor outside = exp(x);
@@ -193,7 +208,7 @@ TEST_CASE("checkpoint: several inputs and outputs, some of them strange") {
             return Tensors{h, exp(h), h, in[1], w, in[2], Tensor(), sin(w)};
         };
         const Tensors in{x, outside, ids, unused};
-        const Tensors y = folded ? checkpoint(f, in) : f(in);
+        const Tensors y = again ? recompute(f, in) : f(in);
         REQUIRE_EQ(y.size(), 8);
         CHECK_EQ(values(y[5]), Values{1, 0});
         CHECK_FALSE(y[6].defined());
@@ -210,17 +225,17 @@ TEST_CASE("checkpoint: several inputs and outputs, some of them strange") {
     CHECK(results(true) == results(false));
 }
 
-TEST_CASE("checkpoint: parameters captured, also inside a nested one") {
-    const auto results = [](bool outer_folded, bool inner_folded) {
+TEST_CASE("recompute: parameters captured, also inside a nested one") {
+    const auto results = [](bool outer_again, bool inner_again) {
         const Tensor x = leaf({0.5, -1}), a = leaf({2, 3}), b = leaf({-1, 0.25});
         const OneFunction inner = [&](const Tensor& h) { return tanh(h * b) + a; };
         const OneFunction outer = [&](const Tensor& h) {
             const Tensor once = h * a;
-            const Tensor y = inner_folded ? checkpoint(inner, once) : inner(once);
+            const Tensor y = inner_again ? recompute(inner, once) : inner(once);
             return y * once * b;
         };
         Tape tape;
-        const Tensor y = outer_folded ? checkpoint(outer, x) : outer(x);
+        const Tensor y = outer_again ? recompute(outer, x) : outer(x);
         tape.backward(sum(square(y) * a));
         CHECK_EQ(tape.saved_bytes(), 0);
         return std::vector<Values>{values(x.grad()), values(a.grad()), values(b.grad())};
@@ -231,33 +246,33 @@ TEST_CASE("checkpoint: parameters captured, also inside a nested one") {
     CHECK(results(true, true) == plain);
 }
 
-TEST_CASE("checkpoint: gradients of gradients") {
+TEST_CASE("recompute: gradients of gradients") {
     const Tensor w = random_leaf({3, 3}, 5, DType::f64).detach();
     const TensorFunction f = [](const Tensors& in) {
         const Function layer = [p = in[1]](const Tensors& x) {  // a copy: it runs again, later
             const OneFunction inner = [p](const Tensor& h) { return tanh(matmul(h, p)); };
-            return Tensors{checkpoint(inner, x[0]) * x[0], sin(x[0])};
+            return Tensors{recompute(inner, x[0]) * x[0], sin(x[0])};
         };
-        const Tensors y = checkpoint(layer, {in[0] * 0.5});
+        const Tensors y = recompute(layer, {in[0] * 0.5});
         return exp(y[0]) + y[1];
     };
     const Tensors inputs{random_leaf({2, 3}, 6, DType::f64).detach(), w};
     check_passes(gradcheck(f, inputs));
     check_passes(gradgradcheck(f, inputs));
 
-    const auto third = [](bool folded) {
+    const auto third = [](bool again) {
         const Tensor x = leaf({0.5, -0.25});
         const OneFunction g = [](const Tensor& z) { return sin(z * z) * z; };
         Tape tape;
-        Tensor y = folded ? checkpoint(g, x) : g(x);
+        Tensor y = again ? recompute(g, x) : g(x);
         for (int i = 0; i < 3; ++i) y = tape.gradient(sum(y), {x}, {.create_graph = true})[0];
         return values(y);
     };
     CHECK_EQ(third(true), third(false));
 }
 
-TEST_CASE("checkpoint: hooks are called once, with the whole gradient") {
-    const auto results = [](bool folded) {
+TEST_CASE("recompute: hooks are called once, with the whole gradient") {
+    const auto results = [](bool again) {
         const Tensor x = leaf({1, 2}), w = leaf({3, 4});
         int calls = 0;
         const auto doubled = [&calls](const Tensor& g) {
@@ -273,7 +288,7 @@ TEST_CASE("checkpoint: hooks are called once, with the whole gradient") {
             register_hook(inside, doubled);
             return inside * w + z;
         };
-        const Tensor y = folded ? checkpoint(f, before) : f(before);
+        const Tensor y = again ? recompute(f, before) : f(before);
         register_hook(y, doubled);
         tape.backward(sum(y + before + w));
         CHECK_EQ(calls, 4);
@@ -282,7 +297,7 @@ TEST_CASE("checkpoint: hooks are called once, with the whole gradient") {
     CHECK(results(true) == results(false));
 }
 
-TEST_CASE("checkpoint: what runs again stands under the path of its module") {
+TEST_CASE("recompute: what runs again stands under the path of its module") {
     const Tensor x = leaf({1, 2});
     std::vector<std::string> paths;
     Tape tape;
@@ -294,17 +309,17 @@ TEST_CASE("checkpoint: what runs again stands under the path of its module") {
             paths.push_back(module_path());
             return exp(z);
         };
-        y = checkpoint(f, x);
+        y = recompute(f, x);
         CHECK_EQ(tape.entries()[0]->module_path(), "encoder");
     }
     tape.gradient(sum(y), {x});
     CHECK(paths == std::vector<std::string>{"encoder.layer", "encoder.layer"});
 }
 
-TEST_CASE("checkpoint: generators of every kind") {
+TEST_CASE("recompute: generators of every kind") {
     const Tensor x = leaf({1, 2, 3, 4});
     Generator own(3), untouched(4);
-    const auto gradient = [&](bool folded) {
+    const auto gradient = [&](bool again) {
         own.set_state(3, 5);
         manual_seed(8);
         rand({2});
@@ -313,7 +328,7 @@ TEST_CASE("checkpoint: generators of every kind") {
             return dropout(z, 0.5, true, local) + dropout(z, 0.5) * rand({4}, own, DType::f64);
         };
         Tape tape;
-        const Tensor y = folded ? checkpoint(f, x) : f(x);
+        const Tensor y = again ? recompute(f, x) : f(x);
         const Tensor between = rand({2}, own);  // the stream goes on before backward
         const Tensor g = tape.gradient(sum(y), {x})[0];
         Values all = values(g);
@@ -334,7 +349,7 @@ TEST_CASE("checkpoint: generators of every kind") {
         return y;
     };
     Tape tape;
-    const Tensor y = checkpoint(failing, x);
+    const Tensor y = recompute(failing, x);
     const std::uint64_t offset = own.offset();
     second = true;
     check_throws<ValueError>([&] { tape.gradient(sum(y), {x}); }, "failing: the second time");

@@ -7,7 +7,7 @@
 namespace tapestry::kernels {
 
 template <class T>
-struct Ceiling {
+struct Peak {
     /// Multiply-adds in one round of `multiply_add`: independent chains times lanes of a vector.
     std::int64_t multiply_adds;
 

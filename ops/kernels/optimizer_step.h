@@ -1,7 +1,7 @@
 // An optimiser's step over a row of parameters: every array is read and written once.
 //
-// ops/update.h tells what the numbers mean to a user; here they are already combined into what the
-// loop multiplies by.
+// ops/optimizer_step.h tells what the numbers mean to a user; here they are already combined into
+// what the loop multiplies by.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct SgdStep {
 };
 
 template <class T>
-struct Update {
+struct OptimizerStep {
     void (*adam)(T* p, T* m, T* v, const T* g, std::int64_t n, const AdamStep<T>& step);
     /// `b` may be null: then b = g', no momentum.
     void (*sgd)(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step);

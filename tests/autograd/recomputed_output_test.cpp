@@ -1,8 +1,8 @@
 // Large outputs of cheap ops are not kept for backward but computed again: the same bits, less
 // memory, and the same complaints.
 #include <doctest/doctest.h>
-#include <tapestry/autograd/checkpoint.h>
-#include <tapestry/autograd/recipe.h>
+#include <tapestry/autograd/recompute.h>
+#include <tapestry/autograd/recomputed_output.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
@@ -19,7 +19,8 @@ namespace tapestry {
 namespace {
 
 constexpr std::int64_t kColumns = 64;
-constexpr auto kRows = static_cast<std::int64_t>(Recipe::kLarge / sizeof(float)) / kColumns;
+constexpr auto kRows =
+    static_cast<std::int64_t>(RecomputedOutput::kLarge / sizeof(float)) / kColumns;
 
 struct Layer {
     explicit Layer(std::int64_t row_count) : rows(row_count) {
@@ -48,7 +49,7 @@ std::vector<std::vector<float>> values_of(const Tensors& tensors) {
 
 }  // namespace
 
-TEST_CASE("recipe: a large output of gelu or layer_norm is not kept, a small one is") {
+TEST_CASE("recomputed output: a large output of gelu or layer_norm is not kept, a small one is") {
     for (const std::int64_t rows : {kRows, kRows - 1}) {
         const Layer layer(rows);
         Tape tape;
@@ -63,12 +64,12 @@ TEST_CASE("recipe: a large output of gelu or layer_norm is not kept, a small one
     }
 }
 
-TEST_CASE("recipe: gradients are those of rows that are kept, bit for bit") {
+TEST_CASE("recomputed output: gradients are those of rows that are kept, bit for bit") {
     const Layer layer(kRows);
     Tape tape;
     const Tensor y = layer(layer.x);
     const Tensor whole = tape.gradient(sum(y), {layer.x})[0];
-    // The same rows in two halves, each too small for a recipe.
+    // The same rows in two halves, each too small for it.
     for (const std::int64_t begin : {std::int64_t{0}, kRows / 2}) {
         Tensor half = views::slice(layer.x.detach(), 0, begin, begin + kRows / 2).clone();
         half.set_requires_grad();
@@ -79,7 +80,7 @@ TEST_CASE("recipe: gradients are those of rows that are kept, bit for bit") {
     }
 }
 
-TEST_CASE("recipe: walked twice, recorded, and inside a checkpoint") {
+TEST_CASE("recomputed output: walked twice, recorded, and recomputed") {
     const Layer layer(kRows);
     Tape tape;
     const Tensor y = mean(square(layer(layer.x)));
@@ -90,13 +91,13 @@ TEST_CASE("recipe: walked twice, recorded, and inside a checkpoint") {
     const Tensor of_gradient = tape.gradient(sum(square(recorded[3])), {layer.second})[0];
     CHECK(sum(square(of_gradient)).item() > 0);
 
-    Tape folding;
+    Tape recomputing;
     const auto f = [&layer](const Tensor& x) { return layer(x); };
-    const Tensor again = mean(square(checkpoint(f, layer.x)));
-    CHECK(values_of(folding.gradient(again, layer.leaves())) == once);
+    const Tensor again = mean(square(recompute(f, layer.x)));
+    CHECK(values_of(recomputing.gradient(again, layer.leaves())) == once);
 }
 
-TEST_CASE("recipe: an input changed in place is noticed") {
+TEST_CASE("recomputed output: an input changed in place is noticed") {
     Layer layer(kRows);
     Tape tape;
     const Tensor y = layer(layer.x);

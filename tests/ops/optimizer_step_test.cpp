@@ -6,7 +6,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
-// The two halves of checkpointing: fold() replaces what f recorded by one entry, unfold() puts it
+// The two halves of recomputing: collapse() replaces what f recorded by one entry, expand() puts it
 // back for the moment in which the walk passes. Both are part of Tape; they stand here because one
 // can understand the tape without them.
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 namespace tapestry {
 namespace {
 
-using CheckpointFunction = std::function<Tensors(const Tensors&)>;
+using RecomputedFunction = std::function<Tensors(const Tensors&)>;
 
 }  // namespace
 
 // Its inputs, as the tape sees them, are all that f used: some of the inputs, and leaves.
-class CheckpointOp final : public Op {
+class RecomputeOp final : public Op {
 public:
-    CheckpointOp(const CheckpointFunction& f, const Tensors& inputs,
-                 const std::vector<GeneratorLog::State>& generators)
-        : Op("checkpoint", inputs), f_(f), count_(inputs.size()), generators_(generators) {}
+    RecomputeOp(const RecomputedFunction& f, const Tensors& inputs,
+                const std::vector<GeneratorLog::State>& generators)
+        : Op("recompute", inputs), f_(f), count_(inputs.size()), generators_(generators) {}
 
     std::string attributes() const override { return fmt::format("{} operations", operations_); }
     double flops() const override { return flops_; }
@@ -33,18 +33,18 @@ public:
         return f_(inputs);
     }
 
-    // The tape unfolds it instead: these two belong to the entries inside.
+    // The tape expands it instead: these two belong to the entries inside.
     Tensors forward(const Tensors& inputs) const override {
-        fail<AutogradError>("checkpoint: cannot run apart from its tape, on {} inputs",
+        fail<AutogradError>("recompute: cannot run apart from its tape, on {} inputs",
                             inputs.size());
     }
     Tensors backward(const Tensors& grads) override {
-        fail<AutogradError>("checkpoint: has no rule of its own for {} gradients", grads.size());
+        fail<AutogradError>("recompute: has no rule of its own for {} gradients", grads.size());
     }
 
 private:
     friend class Tape;
-    CheckpointFunction f_;
+    RecomputedFunction f_;
     std::size_t count_;
     std::vector<GeneratorLog::State> generators_;
     std::vector<std::uint64_t> versions_;  // of the inputs
@@ -74,24 +74,23 @@ void Tape::forget_since(const Mark& mark) {
     while (entries_.size() > mark.entries) {
         for (const Op::Operand& y : entries_.back()->outputs_) {
             slots_[static_cast<std::size_t>(y.slot)].forgotten = true;
-            slots_[static_cast<std::size_t>(y.slot)].recipe = nullptr;
+            slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
             hooks_.erase(y.slot);
         }
         entries_.pop_back();
     }
 }
 
-void Tape::fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensors& inputs,
-                const Tensors& outputs) {
+void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
+                    const Tensors& outputs) {
     std::set<int> given;
     for (const Tensor& x : inputs) given.insert(known_slot(x));
     for (const auto& [number, x] : used_since(from)) {
         const Slot& slot = slots_[static_cast<std::size_t>(number)];
-        require<AutogradError>(
-            slot.leaf != nullptr || given.count(number) > 0,
-            "checkpoint: the function uses a tensor {} that was computed outside "
-            "of it and is not among its inputs; pass it as one",
-            x.shape);
+        require<AutogradError>(slot.leaf != nullptr || given.count(number) > 0,
+                               "recompute: the function uses a tensor {} that was computed outside "
+                               "of it and is not among its inputs; pass it as one",
+                               x.shape);
         op->inputs_.push_back(x);
         op->versions_.push_back(slot.version);
     }
@@ -113,7 +112,7 @@ void Tape::fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensor
 }
 
 // Records what the entry stands for at the end of the tape. The slots of its outputs, this time.
-std::vector<int> Tape::run_again(const CheckpointOp& op, const Mark& mark) {
+std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
     const Tensors again = [&] {
         const Recording recording(this);
         const ModulePathGuard path(op.module_path_);
@@ -144,8 +143,8 @@ std::vector<int> Tape::run_again(const CheckpointOp& op, const Mark& mark) {
 }
 
 // What is known of the outputs goes over to those of the second run, from where the walk goes on.
-bool Tape::unfold(Op& entry, Walk& walk) {
-    const auto* op = dynamic_cast<CheckpointOp*>(&entry);
+bool Tape::expand(Op& entry, Walk& walk) {
+    const auto* op = dynamic_cast<RecomputeOp*>(&entry);
     if (op == nullptr) return false;
     const auto on_path = [&walk](const auto& x) {
         return walk.on_path[static_cast<std::size_t>(x.slot)];
@@ -187,19 +186,19 @@ void Tape::Walk::cover(std::size_t slots) {
     on_path.resize(slots, false);
 }
 
-Tensors checkpoint(const CheckpointFunction& f, const Tensors& inputs) {
+Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {
     Tape* tape = Tape::current();
     if (tape == nullptr) return f(inputs);
     const Tape::Mark mark{tape->entries_.size(), tape->slots_.size()};
     const GeneratorLog log;
     const Tensors outputs = f(inputs);
-    tape->fold(mark, std::make_unique<CheckpointOp>(f, inputs, log.states()), inputs, outputs);
+    tape->collapse(mark, std::make_unique<RecomputeOp>(f, inputs, log.states()), inputs, outputs);
     return outputs;
 }
 
-Tensor checkpoint(const std::function<Tensor(const Tensor&)>& f, const Tensor& input) {
-    const CheckpointFunction one = [f](const Tensors& x) { return Tensors{f(x[0])}; };
-    return checkpoint(one, {input})[0];
+Tensor recompute(const std::function<Tensor(const Tensor&)>& f, const Tensor& input) {
+    const RecomputedFunction one = [f](const Tensors& x) { return Tensors{f(x[0])}; };
+    return recompute(one, {input})[0];
 }
 
 }  // namespace tapestry

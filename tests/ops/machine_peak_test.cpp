@@ -3,8 +3,8 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/tests/core/support.h>
 
 #include <chrono>
@@ -30,10 +30,10 @@ void on_all(F&& f) {
 
 }  // namespace
 
-TEST_CASE("ceiling: every chain takes every multiply-add, in every lane") {
+TEST_CASE("peak: every chain takes every multiply-add, in every lane") {
     on_all([](auto zero) {
         using T = decltype(zero);
-        const auto& kernels = kernels::table<T>().ceiling;
+        const auto& kernels = kernels::table<T>().peak;
         // Chain i holds in each of its lanes: i, then f i + a, then f (f i + a) + a, ...
         const auto sum_of = [&](std::int64_t chains, std::int64_t rounds, double factor) {
             double sum = 0;
@@ -58,10 +58,10 @@ TEST_CASE("ceiling: every chain takes every multiply-add, in every lane") {
     });
 }
 
-TEST_CASE("ceiling: update and read take every number once, tails included") {
+TEST_CASE("peak: update and read take every number once, tails included") {
     on_all([](auto zero) {
         using T = decltype(zero);
-        const auto& kernels = kernels::table<T>().ceiling;
+        const auto& kernels = kernels::table<T>().peak;
         for (const std::int64_t n : {0, 1, 7, 16, 127, 128, 129, 1000}) {
             std::vector<T> x(static_cast<std::size_t>(n) + 1);
             for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i);
@@ -75,18 +75,18 @@ TEST_CASE("ceiling: update and read take every number once, tails included") {
     });
 }
 
-TEST_CASE("ceiling: measured rates are rates, and memory is the slowest") {
+TEST_CASE("peak: measured rates are rates, and memory is the slowest") {
     const std::size_t before = memory_statistics().current;
     for (const int threads : {1, 2}) {
         const ThreadsGuard guard(threads);
-        const Ceiling ceiling = measure_ceiling();
-        CHECK(std::isfinite(ceiling.flops_per_second));
-        CHECK_GT(ceiling.flops_per_second, 1e6);
-        REQUIRE_GE(ceiling.levels.size(), 2);
-        CHECK_GT(ceiling.levels.back().bytes_per_second, 1e6);
-        for (std::size_t i = 1; i < ceiling.levels.size(); ++i) {
-            CHECK_GT(ceiling.levels[i].bytes, ceiling.levels[i - 1].bytes);
-            CHECK_LE(ceiling.levels[i].bytes_per_second, ceiling.levels[i - 1].bytes_per_second);
+        const MachinePeak peak = measure_peak();
+        CHECK(std::isfinite(peak.flops_per_second));
+        CHECK_GT(peak.flops_per_second, 1e6);
+        REQUIRE_GE(peak.levels.size(), 2);
+        CHECK_GT(peak.levels.back().bytes_per_second, 1e6);
+        for (std::size_t i = 1; i < peak.levels.size(); ++i) {
+            CHECK_GT(peak.levels[i].bytes, peak.levels[i - 1].bytes);
+            CHECK_LE(peak.levels[i].bytes_per_second, peak.levels[i - 1].bytes_per_second);
         }
     }
     CHECK_GT(measure_reading(1), 1e6);
@@ -97,7 +97,7 @@ TEST_CASE("ceiling: measured rates are rates, and memory is the slowest") {
                          DTypeError);
 }
 
-TEST_CASE("ceiling: one chain of scalars, which waits for each result, stays far below it") {
+TEST_CASE("peak: one chain of scalars, which waits for each result, stays far below it") {
     const double flops = measure_flops(DType::f64, 0.02);
     constexpr int kRounds = 1000000;
     double x = 2;
