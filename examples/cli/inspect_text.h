@@ -1,7 +1,7 @@
 // What `tapestry inspect --print` shows of a step: the tape and the heads of attention as text.
 #pragma once
 
-#include <tapestry/examples/watched_step.h>
+#include <tapestry/nn/inspect/watched_step.h>
 
 #include <optional>
 #include <string>

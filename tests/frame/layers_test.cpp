@@ -249,7 +249,7 @@ TEST_CASE("an include against the layers is found") {
         {"nn/inspect/inspector.cpp", "<tapestry/nn/pages/page.h>"},
         {"nn/pages/page.cpp", "<tapestry/nn/terminal/text_map.h>"},
         {"nn/pages/report.cpp", "<tapestry/nn/train/loop.h>"},
-        {"nn/io/safetensors.cpp", "<tapestry/examples/stories.h>"},
+        {"nn/io/safetensors.cpp", "<tapestry/examples/stories/stories.h>"},
         {"ops/softmax.cpp", "<tapestry/ops/catalog/op_case.h>"},
         {"nn/linear.cpp", "<tapestry/nn/catalog/checked_modules.h>"},
         {"examples/xor.cpp", "<tapestry/ops/kernels/table.h>"},

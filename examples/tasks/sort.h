@@ -3,7 +3,7 @@
 // that is left: attention does it in one look, by counting. Read digits.h for the training.
 #pragma once
 
-#include <tapestry/examples/digits.h>
+#include <tapestry/examples/tasks/digits.h>
 
 #include <algorithm>
 

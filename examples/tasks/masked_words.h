@@ -3,8 +3,8 @@
 // are those of stories.h, word by word in small letters; whole stories are held out.
 #pragma once
 
-#include <tapestry/examples/stories.h>
-#include <tapestry/examples/task_page.h>
+#include <tapestry/examples/stories/stories.h>
+#include <tapestry/examples/tasks/task_page.h>
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 // and then the digit on each line, with commas between them.
 #pragma once
 
-#include <tapestry/examples/shapes.h>
+#include <tapestry/examples/tasks/shapes.h>
 
 #include <algorithm>
 #include <charconv>

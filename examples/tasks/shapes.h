@@ -4,7 +4,7 @@
 // reads handwritten digits instead.
 #pragma once
 
-#include <tapestry/examples/task_page.h>
+#include <tapestry/examples/tasks/task_page.h>
 
 #include <cmath>
 #include <span>

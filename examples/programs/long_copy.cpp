@@ -1,6 +1,6 @@
 // long_copy: copying over 512 positions with five forms of attention, and what each costs at which
 // length. Read long_copy.h.
-#include <tapestry/examples/long_copy.h>
+#include <tapestry/examples/tasks/long_copy.h>
 
 #include <CLI/CLI.hpp>
 

@@ -13,7 +13,7 @@
 // task of Arjovsky et al. 2015 ("Unitary Evolution Recurrent Neural Networks").
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 // for what is translated.
 #pragma once
 
-#include <tapestry/examples/task_page.h>
+#include <tapestry/examples/tasks/task_page.h>
 #include <tapestry/nn/models/seq2seq.h>
 
 #include <algorithm>

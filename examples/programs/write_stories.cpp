@@ -4,7 +4,7 @@
 // hold its attention against what each pronoun means.
 // Read next: stories.h.
 #include <fmt/core.h>
-#include <tapestry/examples/stories.h>
+#include <tapestry/examples/stories/stories.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>

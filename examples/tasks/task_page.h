@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tapestry/core/file.h>
-#include <tapestry/examples/task.h>
-#include <tapestry/examples/watched_step.h>
+#include <tapestry/examples/tasks/task.h>
+#include <tapestry/nn/inspect/watched_step.h>
 
 namespace tapestry::examples {
 

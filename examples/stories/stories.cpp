@@ -4,9 +4,9 @@
 // offsets; references are therefore right by construction, and nothing has to be parsed back.
 // The random numbers are our own: std::uniform_int_distribution differs between libraries.
 // Read next: stories_data.h (the notation), tests/examples/stories_test.cpp (what is promised).
-#include <tapestry/examples/stories.h>
-#include <tapestry/examples/stories_data.h>
-#include <tapestry/examples/stories_schemas.h>
+#include <tapestry/examples/stories/stories.h>
+#include <tapestry/examples/stories/stories_data.h>
+#include <tapestry/examples/stories/stories_schemas.h>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // learns to go on from the question. Read next: sort.h and addition.h, which ask something.
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 
 namespace tapestry::examples {
 

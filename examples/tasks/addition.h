@@ -4,7 +4,7 @@
 // minGPT's adder. Read digits.h for the training.
 #pragma once
 
-#include <tapestry/examples/digits.h>
+#include <tapestry/examples/tasks/digits.h>
 
 namespace tapestry::examples {
 

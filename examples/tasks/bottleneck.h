@@ -6,7 +6,7 @@
 // Read next: translate.h, which does the learning; nn/models/seq2seq.h, the models.
 #pragma once
 
-#include <tapestry/examples/translate.h>
+#include <tapestry/examples/tasks/translate.h>
 
 namespace tapestry::examples {
 

@@ -2,7 +2,7 @@
 // 2026" are all 2026-11-20. Read next: translate.h, which learns such pairs, and dates.cpp.
 #pragma once
 
-#include <tapestry/examples/translate.h>
+#include <tapestry/examples/tasks/translate.h>
 
 #include <chrono>
 

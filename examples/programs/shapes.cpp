@@ -1,7 +1,7 @@
 // shapes: a Vision Transformer learns to tell drawn shapes apart, or the digits of a file. Read
 // shapes.h and shapes_csv.h.
-#include <tapestry/examples/shapes_csv.h>
-#include <tapestry/examples/task_main.h>
+#include <tapestry/examples/tasks/shapes_csv.h>
+#include <tapestry/examples/programs/task_command.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

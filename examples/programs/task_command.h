@@ -2,7 +2,7 @@
 // those that have them --page and --out.
 #pragma once
 
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 
 #include <CLI/CLI.hpp>
 
