@@ -60,6 +60,7 @@
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/nn/positions.h>

@@ -20,7 +20,7 @@ else()
   target_link_libraries(tapestry_xsimd INTERFACE xsimd)
 endif()
 
-if(TAPESTRY_BUILD_EXAMPLES)
+if(TAPESTRY_BUILD_EXAMPLES OR TAPESTRY_BUILD_TESTS)
   FetchContent_Declare(CLI11 URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.1.2.tar.gz
                        FIND_PACKAGE_ARGS)
   FetchContent_MakeAvailable(CLI11)

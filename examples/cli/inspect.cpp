@@ -10,6 +10,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/data/text.h>
+#include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/io/transformer_directory.h>
 
 #include <fmt/core.h>
@@ -20,7 +21,6 @@
 namespace tapestry::cli {
 namespace {
 
-using examples::WatchedStep;
 using Ids = std::vector<std::int64_t>;
 
 struct InspectSettings {
@@ -66,8 +66,7 @@ int show(const InspectSettings& s, const Question& question) {
     return kSuccess;
 }
 
-// ---- a GPT continues the prompt
-// ------------------------------------------------------------------
+// ---- a GPT continues the prompt -----------------------------------------------------------------
 
 Ids prompt_ids(const InspectSettings& s, const LoadedModel& loaded) {
     const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
@@ -139,7 +138,7 @@ int inspect_transformer(const InspectSettings& s) {
                     .predicted = fmt::format(
                         "{} characters read, {} and the end predicted, each from those before it",
                         source.size(), target.size() - 1),
-                    .texts = examples::texts_of_both(read, written)});
+                    .texts = texts_of_both(read, written)});
 }
 
 int run_inspect(const InspectSettings& s) {

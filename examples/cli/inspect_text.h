@@ -1,7 +1,8 @@
 // What `tapestry inspect --print` shows of a step: the tape and the heads of attention as text.
 #pragma once
 
-#include <tapestry/nn/inspect/watched_step.h>
+#include <tapestry/nn/inspect/inspector.h>
+#include <tapestry/nn/pages/page.h>
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // bottleneck: an LSTM encoder-decoder writes letters backwards, without attention and with
 // Bahdanau's. Prints how often a whole row is right, by length. Read bottleneck.h.
-#include <tapestry/examples/tasks/bottleneck.h>
 #include <tapestry/examples/programs/task_command.h>
+#include <tapestry/examples/tasks/bottleneck.h>
 
 namespace {
 
@@ -24,7 +24,7 @@ Score compare(const BottleneckOptions& options) {
 
 int main(int argc, char** argv) {
     BottleneckOptions options;
-    TaskCommand command("bottleneck: letters written backwards, without attention and with it",
+    TaskCommand command("bottleneck", "letters written backwards, without attention and with it",
                         options.task, 0.95);
     return command.run(argc, argv, [&](const TaskOptions& task) {
         options.task = task;

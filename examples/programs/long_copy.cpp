@@ -1,8 +1,7 @@
 // long_copy: copying over 512 positions with five forms of attention, and what each costs at which
 // length. Read long_copy.h.
+#include <tapestry/examples/options/options.h>
 #include <tapestry/examples/tasks/long_copy.h>
-
-#include <CLI/CLI.hpp>
 
 using namespace tapestry;
 using namespace tapestry::examples;
@@ -52,29 +51,23 @@ int main(int argc, char** argv) {
     LongCopyOptions o;
     std::vector<std::int64_t> counts{8, 32};
     std::int64_t longest = 4096;
-    CLI::App app("long_copy: copying over a long distance, with five forms of attention");
-    const auto positive = CLI::Range(std::int64_t{1}, std::int64_t{1000000});
-    const auto add = [&](const char* name, std::int64_t& value, const char* what) {
-        app.add_option(name, value, what)->capture_default_str()->check(positive);
-    };
-    add("--distance", o.distance, "Positions between a symbol and its place");
-    app.add_option("--symbols", counts, "How many symbols to copy, for each column")
-        ->capture_default_str()
-        ->check(positive);
-    add("--window", o.window, "Of the sliding window");
-    add("--summaries", o.summaries, "Of Linformer");
-    add("--features", o.features, "Of the Performer, per head");
-    add("--layers", o.layers, "Of each model");
-    add("--steps", o.steps, "Steps of training, for each form");
-    app.add_option("--seed", o.seed, "Of weights and sequences")->capture_default_str();
-    add("--longest", longest, "Of the lengths from 128 on whose costs are compared");
-    CLI11_PARSE(app, argc, argv);
-    try {
+    const cli::Bounds positive{1, 1000000};
+    cli::Options options("long_copy",
+                         "long_copy: copying over a long distance, with five forms of attention");
+    options.count("--distance", o.distance, "Positions between a symbol and its place", positive);
+    options.counts("--symbols", counts, "How many symbols to copy, for each column", positive);
+    options.count("--window", o.window, "Of the sliding window", positive);
+    options.count("--summaries", o.summaries, "Of Linformer", positive);
+    options.count("--features", o.features, "Of the Performer, per head", positive);
+    options.count("--layers", o.layers, "Of each model", positive);
+    options.count("--steps", o.steps, "Steps of training, for each form", positive);
+    options.seed(o.seed, "Of weights and sequences");
+    options.count("--longest", longest, "Of the lengths from 128 on whose costs are compared",
+                  positive);
+    options.run([&] {
         compare_learning(o, counts);
         compare_costs(o, longest);
-    } catch (const Error& error) {
-        fmt::print(stderr, "long_copy: {}\n", error.what());
-        return 2;
-    }
-    return 0;
+        return cli::kSuccess;
+    });
+    return options.main(argc, argv);
 }

@@ -3,13 +3,13 @@
 // The text is what the example GPT reads; the truth file is for programs in other languages that
 // hold its attention against what each pronoun means.
 // Read next: stories.h.
-#include <fmt/core.h>
+#include <tapestry/examples/options/options.h>
 #include <tapestry/examples/stories/stories.h>
 
-#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -44,25 +44,21 @@ std::string truth_lines(const tapestry::examples::Stories& stories) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    using namespace tapestry;
     std::uint64_t seed = 1;
-    std::size_t bytes = 1'000'000;
+    std::int64_t bytes = 1'000'000;
     std::string out = "-", truth;
-    CLI::App app("Writes children's stories, and what each of their pronouns refers to.");
-    app.add_option("--seed", seed, "another seed, other stories")->capture_default_str();
-    app.add_option("--bytes", bytes, "at least so many, in whole stories")->capture_default_str();
-    app.add_option("--out", out, "file for the text; - is the standard output")
-        ->capture_default_str();
-    app.add_option("--truth", truth, "file for the references, as JSON lines");
-    try {
-        app.parse(argc, argv);
-        const auto stories = tapestry::examples::write_stories(seed, bytes);
+    cli::Options options("write_stories",
+                         "Writes children's stories, and what each of their pronouns refers to.");
+    options.seed(seed, "another seed, other stories");
+    options.count("--bytes", bytes, "at least so many, in whole stories");
+    options.text("--out", out, "file for the text; - is the standard output");
+    options.text("--truth", truth, "file for the references, as JSON lines");
+    options.run([&] {
+        const auto stories = examples::write_stories(seed, static_cast<std::size_t>(bytes));
         write_file(out, stories.text);
         if (!truth.empty()) write_file(truth, truth_lines(stories));
-    } catch (const CLI::ParseError& e) {
-        return app.exit(e);
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "write_stories: {}\n", e.what());
-        return 1;
-    }
-    return 0;
+        return cli::kSuccess;
+    });
+    return options.main(argc, argv);
 }

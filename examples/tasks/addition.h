@@ -10,24 +10,12 @@ namespace tapestry::examples {
 
 /// Question: two numbers of equally many digits, zeros in front allowed. Answer: their sum with one
 /// digit more, the last one first.
-inline std::string sum_backwards(const std::string& question) {
-    const std::size_t digits = question.size() / 2;
-    const int sum = std::stoi(question.substr(0, digits)) + std::stoi(question.substr(digits));
-    const std::string answer = fmt::format("{:0{}}", sum, digits + 1);
-    return {answer.rbegin(), answer.rend()};
-}
+std::string sum_backwards(const std::string& question);
 
-inline DigitTask addition_task(std::int64_t digits = 3) {
-    return {.question_length = 2 * digits,
-            .answer_length = digits + 1,
-            .answer = sum_backwards,
-            .every = 10};
-}
+DigitTask addition_task(std::int64_t digits = 3);
 
 inline const TaskOptions kAdditionOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
 
-inline Score learn_to_add(const TaskOptions& options) {
-    return learn_digits(addition_task(), options, 2000);
-}
+Score learn_to_add(const TaskOptions& options);
 
 }  // namespace tapestry::examples

@@ -5,23 +5,14 @@
 
 #include <tapestry/examples/tasks/digits.h>
 
-#include <algorithm>
-
 namespace tapestry::examples {
 
-inline std::string sorted(std::string digits) {
-    std::sort(digits.begin(), digits.end());
-    return digits;
-}
+std::string sorted(std::string digits);
 
-inline DigitTask sort_task() {
-    return {.question_length = 6, .answer_length = 6, .answer = sorted, .every = 4};
-}
+DigitTask sort_task();
 
 inline const TaskOptions kSortOptions{.steps = 1500, .batch = 64, .rate = 3e-3};
 
-inline Score learn_to_sort(const TaskOptions& options) {
-    return learn_digits(sort_task(), options, 1000);
-}
+Score learn_to_sort(const TaskOptions& options);
 
 }  // namespace tapestry::examples

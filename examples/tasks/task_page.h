@@ -1,32 +1,16 @@
 // --page of the tasks: after training, one step on a held-out question as a page (docs/inspect.md).
 #pragma once
 
-#include <tapestry/core/file.h>
 #include <tapestry/examples/tasks/task.h>
-#include <tapestry/nn/inspect/watched_step.h>
 
 namespace tapestry::examples {
 
 /// Writes the page that options.page asks for, or nothing. `what` says what the question is, `loss`
 /// asks it. Throws IoError.
-inline void write_page(const TaskOptions& options, Module& model, const std::string& what,
-                       const std::vector<PageText>& texts, const std::function<Tensor()>& loss) {
-    if (options.page.empty()) return;
-    const WatchedStep step(model, loss);
-    const PageOptions page{
-        .title = what,
-        .subtitle = fmt::format("{}: {}, {} parameters; held out; loss {:.4f}", model.kind(),
-                                model.settings(), model.parameter_count(), step.loss()),
-        .texts = texts};
-    write_file_atomically(options.page, to_html(step.inspector(), page));
-    if (options.print) fmt::print("{}: one step on {}\n", options.page, what);
-}
+void write_page(const TaskOptions& options, Module& model, const std::string& what,
+                const std::vector<PageText>& texts, const std::function<Tensor()>& loss);
 
 /// A text as its characters, a token each.
-inline std::vector<std::string> characters_of(std::string_view text) {
-    std::vector<std::string> characters;
-    for (const char c : text) characters.emplace_back(1, c);
-    return characters;
-}
+std::vector<std::string> characters_of(std::string_view text);
 
 }  // namespace tapestry::examples
