@@ -1,8 +1,8 @@
-#include <tapestry/examples/cli/inspect_text.h>
 #include <tapestry/nn/terminal/text_map.h>
+#include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/terminal/text_tape.h>
 
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 std::string name_of(const AttentionTrace& a) {
@@ -23,7 +23,7 @@ std::string one_head(const Inspector& inspector, const PageOptions& page,
     require(*options.head < a.heads, "inspect: layer {} has no head {}; it has {}", layer,
             *options.head, a.heads);
     const auto head = static_cast<std::size_t>(*options.head);
-    const PageText text = tapestry::text_of(a, page.texts);
+    const PageText text = text_of(a, page.texts);
     // From one text to another there is no distance.
     const std::string distance =
         a.cross ? "" : fmt::format(", looks {:.1f} places away", a.distance[head]);
@@ -45,8 +45,8 @@ std::string all_heads(const Inspector& inspector, int width) {
 
 }  // namespace
 
-std::string text_of(const Inspector& inspector, const PageOptions& page,
-                    const StepTextOptions& options) {
+std::string text_step(const Inspector& inspector, const PageOptions& page,
+                      const StepTextOptions& options) {
     std::string text = fmt::format("{}\n{}\n\n", page.title, page.subtitle);
     if (const auto& found = inspector.non_finite()) text += to_text(*found) + "\n\n";
     if (!options.layer) text += text_tape(inspector) + "\n";
@@ -60,4 +60,4 @@ std::string text_of(const Inspector& inspector, const PageOptions& page,
     return text + fmt::format("\nweights from {}\n", shades_legend());
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

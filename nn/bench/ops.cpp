@@ -1,15 +1,11 @@
-// tapestry bench ops: what a training step of a GPT consists of besides its products. These wait
-// for memory, so bytes are what counts: each number that must be read or written, once.
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/examples/cli/bench.h>
-#include <tapestry/examples/cli/bench_report.h>
-#include <tapestry/examples/cli/commands.h>
+#include <tapestry/nn/bench/ops.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/loss.h>
@@ -18,13 +14,10 @@
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/update.h>
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
-namespace tapestry::cli {
+namespace tapestry::bench {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct BenchedOp {
     std::string what;
@@ -35,8 +28,8 @@ struct BenchedOp {
 };
 
 // Rows of a step, their size in bytes beside them: `n` of [rows, dim], `wide` of [rows, 4 dim].
-std::vector<BenchedOp> recorded_ops(const OpsBenchSettings& s, Generator& generator) {
-    const DType dtype = s.type();
+std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
+    const DType dtype = s.dtype;
     const auto leaf = [&](const Shape& shape) {
         return randn(shape, generator, dtype).set_requires_grad();
     };
@@ -78,13 +71,26 @@ std::vector<BenchedOp> recorded_ops(const OpsBenchSettings& s, Generator& genera
     };
 }
 
-void measure(const BenchedOp& op, double seconds, const std::function<void(Measurement)>& add) {
-    const auto with_peak = [&](Measurement m) {
+// Hands the row on with what it needed of memory since the last one.
+class Rows {
+public:
+    explicit Rows(const Told& told) : told_(told) { reset_peak_memory(); }
+
+    void add(Measurement m) {
         m.peak_bytes = memory_statistics().peak;
-        add(std::move(m));
-    };
-    reset_peak_memory();
-    with_peak(
+        rows_.push_back(std::move(m));
+        if (told_) told_(rows_.back());
+        reset_peak_memory();
+    }
+    std::vector<Measurement> take() { return std::move(rows_); }
+
+private:
+    const Told& told_;
+    std::vector<Measurement> rows_;
+};
+
+void measure(const BenchedOp& op, double seconds, Rows& rows) {
+    rows.add(
         {.what = op.what, .times = timed(seconds, [&] { op.run(); }), .bytes = op.forward_bytes});
     if (op.backward_bytes == 0) return;
     Generator generator(2);
@@ -96,58 +102,38 @@ void measure(const BenchedOp& op, double seconds, const std::function<void(Measu
         const Tensor y = op.run();
         return seconds_of([&] { tape.gradient(y, op.leaves, {.cotangent = g}); });
     };
-    with_peak({.what = "  backward", .times = repeated(seconds, walk), .bytes = op.backward_bytes});
+    rows.add({.what = op.what,
+              .times = repeated(seconds, walk),
+              .bytes = op.backward_bytes,
+              .backward = true});
 }
 
 // The optimiser's, over the weights of one layer: 12 dim^2.
-void measure_updates(const OpsBenchSettings& s, Generator& generator,
-                     const std::function<void(Measurement)>& add) {
+void measure_updates(const OpsOptions& s, Generator& generator, Rows& rows) {
     const Shape shape{12 * s.dim, s.dim};
-    Tensor p = randn(shape, generator, s.type());
-    const Tensor g = randn(shape, generator, s.type());
-    Tensor m = zeros(shape, s.type()), v = zeros(shape, s.type());
+    Tensor p = randn(shape, generator, s.dtype);
+    const Tensor g = randn(shape, generator, s.dtype);
+    Tensor m = zeros(shape, s.dtype), v = zeros(shape, s.dtype);
     const auto size = static_cast<double>(p.bytes());
     const std::string parameters = fmt::format(" [{}, {}]", shape[0], shape[1]);
     reset_peak_memory();
-    add({.what = "sum_of_squares" + parameters,
-         .times = timed(s.seconds, [&] { sum_of_squares({g}); }),
-         .bytes = size,
-         .peak_bytes = memory_statistics().peak});
-    add({.what = "adamw_update_" + parameters,  // reads p, g, m, v and writes p, m, v
-         .times = timed(s.seconds, [&] { adamw_update_(p, g, m, v, {.lr = 1e-6}); }),
-         .bytes = 7 * size,
-         .peak_bytes = memory_statistics().peak});
+    rows.add({.what = "sum_of_squares" + parameters,
+              .times = timed(s.seconds, [&] { sum_of_squares({g}); }),
+              .bytes = size});
+    rows.add({.what = "adamw_update_" + parameters,  // reads p, g, m, v and writes p, m, v
+              .times = timed(s.seconds, [&] { adamw_update_(p, g, m, v, {.lr = 1e-6}); }),
+              .bytes = 7 * size});
 }
 
 }  // namespace
 
-int bench_ops(const OpsBenchSettings& s) {
-    set_num_threads(s.threads);
-    const Ceiling ceiling = measure_ceiling(s.type());
-    if (!s.json) fmt::print("{}\n{}\n", ceiling_text(ceiling, s.type()), measurement_head());
-    Json rows = Json::array();
-    std::string forward;
-    const auto add = [&](Measurement m) {
-        if (!s.json) fmt::print("{}\n", measurement_text(m, ceiling));
-        std::fflush(stdout);
-        const bool backward = m.what == "  backward";
-        if (backward) m.what = forward;
-        forward = m.what;
-        Json row = Json::parse(measurement_json(m, ceiling));
-        row["backward"] = backward;
-        rows.push_back(std::move(row));
-    };
+std::vector<Measurement> measure_ops(const OpsOptions& options, const Told& told) {
     Generator generator(1);
-    for (const BenchedOp& op : recorded_ops(s, generator)) measure(op, s.seconds, add);
-    measure_updates(s, generator, add);
-    if (s.json) {
-        const Json json{{"threads", num_threads()},
-                        {"dtype", s.dtype},
-                        {"rows", rows},
-                        {"ceiling", Json::parse(ceiling_json(ceiling, s.type()))}};
-        fmt::print("{}\n", json.dump());
-    }
-    return kSuccess;
+    const std::vector<BenchedOp> ops = recorded_ops(options, generator);
+    Rows rows(told);
+    for (const BenchedOp& op : ops) measure(op, options.seconds, rows);
+    measure_updates(options, generator, rows);
+    return rows.take();
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry::bench

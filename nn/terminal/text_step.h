@@ -1,4 +1,5 @@
-// What `tapestry inspect --print` shows of a step: the tape and the heads of attention as text.
+// What an Inspector has seen of a step, as text: its tape and its heads of attention. The page of
+// nn/pages/page.h for a terminal; `tapestry inspect --print` prints it.
 #pragma once
 
 #include <tapestry/nn/inspect/inspector.h>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace tapestry::cli {
+namespace tapestry {
 
 struct StepTextOptions {
     int width = 80;
@@ -16,7 +17,7 @@ struct StepTextOptions {
 
 /// Layers are numbered as their attentions ran. Throws ValueError for a layer or a head that there
 /// is not.
-std::string text_of(const Inspector& inspector, const PageOptions& page,
-                    const StepTextOptions& options);
+std::string text_step(const Inspector& inspector, const PageOptions& page,
+                      const StepTextOptions& options = {});
 
-}  // namespace tapestry::cli
+}  // namespace tapestry
