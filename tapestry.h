@@ -76,6 +76,7 @@
 #include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
+#include <tapestry/nn/train/train_step.h>
 #include <tapestry/nn/transformer/decoder.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/activation.h>

@@ -1,6 +1,7 @@
 // The position-wise network of a Transformer block: each vector on its own, through a wider layer.
 #pragma once
 
+#include <tapestry/nn/config_fields.h>
 #include <tapestry/nn/linear.h>
 
 #include <optional>
@@ -9,6 +10,15 @@ namespace tapestry {
 
 /// swiglu is silu(gate) * up, with a third matrix for the gate.
 enum class Activation { relu, gelu_tanh, gelu_erf, silu, swiglu };
+
+template <>
+struct NamesOf<Activation> {
+    static constexpr EnumNames<Activation, 5> list{{{Activation::relu, "relu"},
+                                                    {Activation::gelu_tanh, "gelu_tanh"},
+                                                    {Activation::gelu_erf, "gelu_erf"},
+                                                    {Activation::silu, "silu"},
+                                                    {Activation::swiglu, "swiglu"}}};
+};
 
 struct FeedForwardConfig {
     std::int64_t dim = 0;

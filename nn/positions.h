@@ -2,12 +2,20 @@
 // permuted. Three ways to say it.
 #pragma once
 
+#include <tapestry/nn/config_fields.h>
 #include <tapestry/nn/embedding.h>
 
 namespace tapestry {
 
 /// How a model learns where its tokens stand.
 enum class Positions { learned, sinusoidal, rotary };
+
+template <>
+struct NamesOf<Positions> {
+    static constexpr EnumNames<Positions, 3> list{{{Positions::learned, "learned"},
+                                                   {Positions::sinusoidal, "sinusoidal"},
+                                                   {Positions::rotary, "rotary"}}};
+};
 
 /// Rows first .. first + length - 1 of an endless table, [length, dim]:
 ///     P(pos, 2 i) = sin(pos / 10000^(2 i / dim)),  P(pos, 2 i + 1) = cos of the same,

@@ -2,7 +2,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
 #include <tapestry/examples/cli/recorded_step.h>
-#include <tapestry/ops/arithmetic.h>
+#include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 
 #include <nlohmann/json.hpp>
@@ -66,19 +66,15 @@ RecordedStep step_from(const Json& json, const GPTConfig& config) {
 
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
                    const Ceiling& ceiling) {
-    const std::size_t count = step.batches.size();
+    const auto count = static_cast<std::int64_t>(step.batches.size());
     RetakenStep retaken;
     model.zero_grad();
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
         dropout.set_state(recorded.seed, recorded.offset);
         retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, ceiling)};
-        Tape tape;
-        Tensor loss = model.loss(recorded.batch.inputs, recorded.batch.targets);
-        retaken.loss = loss.item();
-        if (count > 1) loss = loss * (1.0 / static_cast<double>(count));
-        tape.backward(loss);
-        retaken.inspector->finish();
+        const auto loss = [&] { return model.loss(recorded.batch.inputs, recorded.batch.targets); };
+        retaken.loss = add_gradients(loss, count, [&] { retaken.inspector->finish(); });
         if (retaken.inspector->non_finite()) break;
     }
     return retaken;

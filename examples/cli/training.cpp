@@ -1,4 +1,3 @@
-#include <tapestry/examples/cli/bench_flops.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/metrics_file.h>

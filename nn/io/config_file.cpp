@@ -18,10 +18,27 @@ bool fits(const ordered_json& value) {
         return value.is_string();
     } else if constexpr (std::is_same_v<T, double>) {
         return value.is_number();
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+        return value.is_number_unsigned();
     } else {
         return value.is_number_integer() && value.template get<double>() < 4.6e18 &&
                value.template get<double>() > -4.6e18;
     }
+}
+
+ordered_json parsed(std::string_view text, const std::string& name) {
+    ordered_json object;
+    try {
+        object = ordered_json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+        fail<IoError>("{}: not valid JSON: {}", name, error.what());
+    }
+    require<IoError>(object.is_object(), "{}: not a JSON object", name);
+    return object;
+}
+
+std::string shown(const ordered_json& value) {
+    return value.is_structured() ? value.type_name() : value.dump();
 }
 
 }  // namespace
@@ -30,16 +47,14 @@ struct ConfigFile::Json {
     ordered_json object;
 };
 
+ConfigFile::ConfigFile(std::unique_ptr<Json> json, std::string name)
+    : path_(std::move(name)), json_(std::move(json)) {}
+
+ConfigFile::ConfigFile(std::string_view text, std::string name)
+    : ConfigFile(std::make_unique<Json>(Json{parsed(text, name)}), name) {}
+
 ConfigFile::ConfigFile(const std::filesystem::path& path)
-    : path_(path.string()), json_(std::make_unique<Json>()) {
-    const std::string text = read_file(path, kMaxConfig);
-    try {
-        json_->object = ordered_json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-        fail<IoError>("{}: not valid JSON: {}", path_, error.what());
-    }
-    require<IoError>(json_->object.is_object(), "{}: not a JSON object", path_);
-}
+    : ConfigFile(read_file(path, kMaxConfig), path.string()) {}
 
 ConfigFile::~ConfigFile() = default;
 
@@ -52,14 +67,50 @@ template <class T>
 T ConfigFile::get(const char* name) const {
     const auto found = json_->object.find(name);
     require<IoError>(found != json_->object.end(), "{}: \"{}\" is missing", path_, name);
-    require<IoError>(fits<T>(*found), "{}: \"{}\" is {}, which is not what belongs there", path_,
-                     name, found->is_structured() ? found->type_name() : found->dump());
+    if (!fits<T>(*found)) {
+        fail<IoError>("{}: \"{}\" is {}, which is not what belongs there", path_, name,
+                      shown(*found));
+    }
     return found->template get<T>();
 }
 
+ConfigFile ConfigFile::object(const char* name) const {
+    const auto found = json_->object.find(name);
+    require<IoError>(found != json_->object.end(), "{}: \"{}\" is missing", path_, name);
+    if (!found->is_object()) {
+        fail<IoError>("{}: \"{}\" is {}, not a JSON object", path_, name, shown(*found));
+    }
+    return {std::make_unique<Json>(Json{*found}), fmt::format("{}: {}", path_, name)};
+}
+
+struct ConfigWriter::Json {
+    ordered_json object = ordered_json::object();
+};
+
+ConfigWriter::ConfigWriter() : json_(std::make_unique<Json>()) {}
+ConfigWriter::~ConfigWriter() = default;
+
+template <class T>
+void ConfigWriter::set(const char* name, const T& value) {
+    json_->object[name] = value;
+}
+
+void ConfigWriter::set(const char* name, const ConfigWriter& object) {
+    json_->object[name] = object.json_->object;
+}
+
+std::string ConfigWriter::text() const { return json_->object.dump(2) + "\n"; }
+
 template bool ConfigFile::get(const char*) const;
 template std::int64_t ConfigFile::get(const char*) const;
+template std::uint64_t ConfigFile::get(const char*) const;
 template double ConfigFile::get(const char*) const;
 template std::string ConfigFile::get(const char*) const;
+
+template void ConfigWriter::set(const char*, const bool&);
+template void ConfigWriter::set(const char*, const std::int64_t&);
+template void ConfigWriter::set(const char*, const std::uint64_t&);
+template void ConfigWriter::set(const char*, const double&);
+template void ConfigWriter::set(const char*, const std::string&);
 
 }  // namespace tapestry

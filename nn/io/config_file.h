@@ -1,20 +1,27 @@
-// The settings in a model's config.json, asked for one by one, each with the type it must have.
-// Internal to nn/io: the JSON library stays out of the headers. Read next: nn/io/model_directory.h.
+// config.json, one setting at a time or all fields of a configuration at once, each with the type
+// it must have. Internal to nn: the JSON library stays out of the headers. Read next:
+// nn/config_fields.h, what a field is; nn/io/model_directory.h.
 #pragma once
+
+#include <tapestry/core/error.h>
+#include <tapestry/nn/config_fields.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tapestry {
 
-/// Every failure is an IoError that names the file, the setting and what stands there.
+/// Settings that are read. Every failure is an IoError that names the file, the setting and what
+/// stands there.
 class ConfigFile {
 public:
     /// Throws when the file cannot be read or is not a JSON object.
     explicit ConfigFile(const std::filesystem::path& path);
+    /// The same for a text, which errors call `name`.
+    ConfigFile(std::string_view text, std::string name);
     ~ConfigFile();
     ConfigFile(const ConfigFile&) = delete;
     ConfigFile& operator=(const ConfigFile&) = delete;
@@ -25,7 +32,7 @@ public:
     bool has(const char* name) const;
 
     /// The setting `name`: T is bool, std::int64_t (up to 2^62, so that the sum of two is one
-    /// still), double or std::string. Throws when it is missing or of another type.
+    /// still), std::uint64_t, double or std::string. Throws when it is missing or of another type.
     template <class T>
     T get(const char* name) const;
 
@@ -35,10 +42,82 @@ public:
         return has(name) ? get<T>(name) : other;
     }
 
+    /// The object that stands there. Throws when it is missing or of another type.
+    ConfigFile object(const char* name) const;
+
 private:
     struct Json;
+    ConfigFile(std::unique_ptr<Json> json, std::string name);
+
     std::string path_;
     std::unique_ptr<Json> json_;
 };
+
+/// Settings that are written, in the order in which they are set.
+class ConfigWriter {
+public:
+    ConfigWriter();
+    ~ConfigWriter();
+    ConfigWriter(const ConfigWriter&) = delete;
+    ConfigWriter& operator=(const ConfigWriter&) = delete;
+
+    /// T as in ConfigFile::get.
+    template <class T>
+    void set(const char* name, const T& value);
+    void set(const char* name, const char* value) { set(name, std::string(value)); }
+    void set(const char* name, const ConfigWriter& object);
+
+    /// A JSON object, two spaces deep, and a line's end.
+    std::string text() const;
+
+private:
+    struct Json;
+    std::unique_ptr<Json> json_;
+};
+
+/// The value that `setting` names, or `other` where there is no such setting. Throws IoError for an
+/// unknown name, with those that are known.
+template <class Enum>
+Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
+    const auto name = file.get<std::string>(setting, name_of_value(other));
+    std::string known;
+    for (const auto& entry : NamesOf<Enum>::list) {
+        if (entry.second == name) return entry.first;
+        known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", entry.second);
+    }
+    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, name, known);
+}
+
+/// A configuration from its stored fields; those that need not be there have their defaults.
+template <class Config>
+Config read_fields(const ConfigFile& file) {
+    Config config;
+    for_each_field<Config>([&](const auto& one) {
+        auto& value = config.*one.member;
+        using Value = typename std::decay_t<decltype(one)>::Value;
+        if (!one.traits.stored) return;
+        if constexpr (std::is_enum_v<Value>) {
+            value = value_in(file, one.name, value);
+        } else {
+            value =
+                one.traits.required ? file.get<Value>(one.name) : file.get<Value>(one.name, value);
+        }
+    });
+    return config;
+}
+
+/// The reverse.
+template <class Config>
+void write_fields(ConfigWriter& to, const Config& config) {
+    for_each_field<Config>([&](const auto& one) {
+        using Value = typename std::decay_t<decltype(one)>::Value;
+        if (!one.traits.stored) return;
+        if constexpr (std::is_enum_v<Value>) {
+            to.set(one.name, name_of_value(config.*one.member));
+        } else {
+            to.set(one.name, config.*one.member);
+        }
+    });
+}
 
 }  // namespace tapestry

@@ -74,22 +74,31 @@ void check_supported(const ConfigFile& file) {
     }
 }
 
+// Where a setting stands; n_positions is called n_ctx in old files.
+const char* place_of(const char* name, const ConfigFile& file) {
+    const bool old =
+        name == std::string_view("n_positions") && !file.has(name) && file.has("n_ctx");
+    return old ? "n_ctx" : name;
+}
+
+// Of the model's sizes transformers has no defaults that we could take.
 GPTConfig read_config(const ConfigFile& file) {
     check_supported(file);
-    const char* context = file.has("n_positions") || !file.has("n_ctx") ? "n_positions" : "n_ctx";
-    return {.vocab = file.get<std::int64_t>("vocab_size"),
-            .context = file.get<std::int64_t>(context),
-            .layers = file.get<std::int64_t>("n_layer"),
-            .heads = file.get<std::int64_t>("n_head"),
-            .dim = file.get<std::int64_t>("n_embd"),
-            .hidden = file.get<std::int64_t>("n_inner", 0),
-            .dropout = std::max({file.get("resid_pdrop", 0.1), file.get("embd_pdrop", 0.1),
-                                 file.get("attn_pdrop", 0.1)}),
-            .activation = read_activation(file),
-            .positions = Positions::learned,
-            .norm_eps = file.get("layer_norm_epsilon", 1e-5),
-            .bias = true,
-            .tied_head = file.get("tie_word_embeddings", true)};
+    GPTConfig config;
+    for_each_field<GPTConfig>([&](const auto& one) {
+        using Value = typename std::decay_t<decltype(one)>::Value;
+        if constexpr (!std::is_enum_v<Value>) {
+            if (one.traits.gpt2 == nullptr) return;
+            const char* name = place_of(one.traits.gpt2, file);
+            const bool size = std::is_same_v<Value, std::int64_t> && one.traits.required;
+            Value& value = config.*one.member;
+            value = size ? file.get<Value>(name) : file.get<Value>(name, value);
+        }
+    });
+    config.dropout = std::max(
+        {file.get("resid_pdrop", 0.1), file.get("embd_pdrop", 0.1), file.get("attn_pdrop", 0.1)});
+    config.activation = read_activation(file);
+    return config;
 }
 
 std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
@@ -97,30 +106,27 @@ std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
     const auto* pairs = dynamic_cast<const BytePairTokenizer*>(tokenizer);
     const auto end = pairs == nullptr ? std::nullopt : pairs->end_of_text();
     const Json end_id = end ? Json(*end) : Json(nullptr);
-    const bool usual_width = config.hidden == 0 || config.hidden == 4 * config.dim;
-    const Json json{{"architectures", Json::array({"GPT2LMHeadModel"})},
-                    {"model_type", "gpt2"},
-                    {"activation_function", name_of(config.activation)},
-                    {"attn_pdrop", config.dropout},
-                    {"bos_token_id", end_id},
-                    {"embd_pdrop", config.dropout},
-                    {"eos_token_id", end_id},
-                    {"initializer_range", 0.02},
-                    {"layer_norm_epsilon", config.norm_eps},
-                    {"n_ctx", config.context},
-                    {"n_embd", config.dim},
-                    {"n_head", config.heads},
-                    {"n_inner", usual_width ? Json(nullptr) : Json(config.hidden)},
-                    {"n_layer", config.layers},
-                    {"n_positions", config.context},
-                    {"reorder_and_upcast_attn", false},
-                    {"resid_pdrop", config.dropout},
-                    {"scale_attn_by_inverse_layer_idx", false},
-                    {"scale_attn_weights", true},
-                    {kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind()},
-                    {"tie_word_embeddings", config.tied_head},
-                    {"torch_dtype", "float32"},
-                    {"vocab_size", config.vocab}};
+    Json json{{"architectures", Json::array({"GPT2LMHeadModel"})},
+              {"model_type", "gpt2"},
+              {"activation_function", name_of(config.activation)},
+              {"attn_pdrop", config.dropout},
+              {"bos_token_id", end_id},
+              {"embd_pdrop", config.dropout},
+              {"eos_token_id", end_id},
+              {"n_ctx", config.context},
+              {"reorder_and_upcast_attn", false},
+              {"resid_pdrop", config.dropout},
+              {"scale_attn_by_inverse_layer_idx", false},
+              {"scale_attn_weights", true},
+              {kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind()},
+              {"torch_dtype", "float32"}};
+    for_each_field<GPTConfig>([&](const auto& one) {
+        using Value = typename std::decay_t<decltype(one)>::Value;
+        if constexpr (!std::is_enum_v<Value>) {
+            if (one.traits.gpt2 != nullptr) json[one.traits.gpt2] = config.*one.member;
+        }
+    });
+    if (config.hidden == 0 || config.hidden == 4 * config.dim) json["n_inner"] = nullptr;
     return json.dump(2) + "\n";
 }
 

@@ -2,9 +2,6 @@
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/model_files.h>
-#include <tapestry/nn/io/setting_names.h>
-
-#include <nlohmann/json.hpp>
 
 namespace tapestry {
 namespace {
@@ -14,39 +11,12 @@ namespace fs = std::filesystem;
 constexpr const char* kFormat = "tapestry-gpt";
 
 std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
-    const nlohmann::ordered_json json{{"format", 1},
-                                      {"model", "gpt"},
-                                      {"tokenizer", tokenizer.kind()},
-                                      {"vocab", config.vocab},
-                                      {"context", config.context},
-                                      {"layers", config.layers},
-                                      {"heads", config.heads},
-                                      {"dim", config.dim},
-                                      {"hidden", config.hidden},
-                                      {"dropout", config.dropout},
-                                      {"activation", name_in(kActivationNames, config.activation)},
-                                      {"positions", name_in(kPositionNames, config.positions)},
-                                      {"norm_eps", config.norm_eps},
-                                      {"bias", config.bias},
-                                      {"tied_head", config.tied_head}};
-    return json.dump(2) + "\n";
-}
-
-// What came after the first version has a value for those who do not know of it.
-GPTConfig read_config(const ConfigFile& file) {
-    const GPTConfig usual;
-    return {.vocab = file.get<std::int64_t>("vocab"),
-            .context = file.get<std::int64_t>("context"),
-            .layers = file.get<std::int64_t>("layers"),
-            .heads = file.get<std::int64_t>("heads"),
-            .dim = file.get<std::int64_t>("dim"),
-            .hidden = file.get<std::int64_t>("hidden", usual.hidden),
-            .dropout = file.get<double>("dropout"),
-            .activation = value_in(kActivationNames, file, "activation", usual.activation),
-            .positions = value_in(kPositionNames, file, "positions", usual.positions),
-            .norm_eps = file.get<double>("norm_eps", usual.norm_eps),
-            .bias = file.get<bool>("bias"),
-            .tied_head = file.get<bool>("tied_head")};
+    ConfigWriter file;
+    file.set("format", std::int64_t{1});
+    file.set("model", row_of(ModelKind::gpt).key);
+    file.set("tokenizer", std::string(tokenizer.kind()));
+    write_fields(file, config);
+    return file.text();
 }
 
 std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path& directory) {
@@ -61,9 +31,8 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path
 }
 
 LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
-    require<IoError>(kind_in(file) == ModelKind::gpt,
-                     "{}: the model is an encoder-decoder; a GPT is needed here", file.path());
-    const GPTConfig config = read_config(file);
+    check_kind(file, ModelKind::gpt);
+    const auto config = read_fields<GPTConfig>(file);
     LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
     check_vocabulary(*loaded.tokenizer, config, directory);
     loaded.model = make_model(config, directory);

@@ -5,14 +5,13 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/model_kind.h>
 #include <tapestry/nn/models/gpt.h>
 
 #include <filesystem>
 #include <memory>
 
 namespace tapestry {
-
-enum class ModelKind { gpt, transformer };
 
 /// Which kind of model a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads
 /// config.json alone. Throws IoError.

@@ -57,24 +57,11 @@ void check_size(double parameters, const fs::path& directory) {
                      (directory / kConfigName).string(), parameters, weights.string(), bytes);
 }
 
-// Of tables and matrices alone.
-double parameters_of(const TransformerConfig& c) {
-    const auto dim = static_cast<double>(c.dim);
-    const double hidden = c.hidden == 0 ? 4 * dim : static_cast<double>(c.hidden);
-    const double feed_forward = (c.activation == Activation::swiglu ? 3 : 2) * dim * hidden;
-    const double rows =
-        static_cast<double>(c.source_vocab) +
-        static_cast<double>(c.target_vocab) *
-            ((c.share_embeddings ? 0 : 1) + (c.tied_head ? 0 : 1)) +
-        (c.positions == Positions::learned ? 2 * static_cast<double>(c.max_length) : 0);
-    return rows * dim + static_cast<double>(c.layers) * (12 * dim * dim + 2 * feed_forward);
-}
-
 // Settings that no model can have are an error of the file they come from.
 template <class Model, class Config>
-std::unique_ptr<Model> make(const Config& config, double parameters, const fs::path& directory) {
+std::unique_ptr<Model> make(const Config& config, const fs::path& directory) {
     const std::string file = (directory / kConfigName).string();
-    check_size(parameters, directory);
+    check_size(parameter_count(config), directory);
     try {
         return std::make_unique<Model>(config);
     } catch (const ValueError& error) {
@@ -120,11 +107,19 @@ NewFile weights_file(const Module& model, std::string format) {
 
 ModelKind kind_in(const ConfigFile& file) {
     if (is_hugging_face(file)) return ModelKind::gpt;
-    const auto model = file.get<std::string>("model");
-    if (model == "gpt") return ModelKind::gpt;
-    if (model == "transformer") return ModelKind::transformer;
-    fail<IoError>("{}: \"model\" is \"{}\"; known are \"gpt\" and \"transformer\"", file.path(),
-                  model);
+    const auto name = file.get<std::string>("model");
+    std::string known;
+    for (const ModelKindRow& row : kModelKinds) {
+        if (row.key == name) return row.kind;
+        known += fmt::format("{}\"{}\"", known.empty() ? "" : " and ", row.key);
+    }
+    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), name, known);
+}
+
+void check_kind(const ConfigFile& file, ModelKind needed) {
+    const ModelKind kind = kind_in(file);
+    require<IoError>(kind == needed, "{}: the model is {}; {} is needed here", file.path(),
+                     row_of(kind).name, row_of(needed).name);
 }
 
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name) {
@@ -185,12 +180,12 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
 std::unique_ptr<GPT> make_model(const GPTConfig& config, const fs::path& directory) {
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon is {}; it must not be negative",
                      (directory / kConfigName).string(), config.norm_eps);
-    return make<GPT>(config, training_bytes(config, 0) / 16, directory);  // 4 bytes, 4 times
+    return make<GPT>(config, directory);
 }
 
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
                                         const fs::path& directory) {
-    return make<Transformer>(config, parameters_of(config), directory);
+    return make<Transformer>(config, directory);
 }
 
 void load_weights(const fs::path& directory, const Module& model) {

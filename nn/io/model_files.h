@@ -47,6 +47,8 @@ NewFile weights_file(const Module& model, std::string format);
 
 /// What a config.json says it is of. Throws IoError for what we do not know.
 ModelKind kind_in(const ConfigFile& file);
+/// Throws IoError if that is another kind.
+void check_kind(const ConfigFile& file, ModelKind needed);
 
 /// The tokenizer as files: characters in `char_name`, byte pairs in vocab.json and merges.txt.
 std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& char_name);

@@ -1,10 +1,7 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/io/setting_names.h>
 #include <tapestry/nn/io/transformer_directory.h>
-
-#include <nlohmann/json.hpp>
 
 namespace tapestry {
 namespace {
@@ -33,49 +30,15 @@ std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v)
 }
 
 std::string config_json(const TransformerConfig& config, const MarkedCharacters& vocabulary) {
-    const nlohmann::ordered_json json{{"format", 1},
-                                      {"model", "transformer"},
-                                      {"tokenizer", "char"},
-                                      {"begin_id", vocabulary.begin},
-                                      {"end_id", vocabulary.end},
-                                      {"padding_id", config.padding_id},
-                                      {"first_character_id", vocabulary.first},
-                                      {"source_vocab", config.source_vocab},
-                                      {"target_vocab", config.target_vocab},
-                                      {"layers", config.layers},
-                                      {"heads", config.heads},
-                                      {"dim", config.dim},
-                                      {"hidden", config.hidden},
-                                      {"dropout", config.dropout},
-                                      {"activation", name_in(kActivationNames, config.activation)},
-                                      {"norm_first", config.norm_first},
-                                      {"bias", config.bias},
-                                      {"positions", name_in(kPositionNames, config.positions)},
-                                      {"max_length", config.max_length},
-                                      {"share_embeddings", config.share_embeddings},
-                                      {"tied_head", config.tied_head},
-                                      {"label_smoothing", config.label_smoothing}};
-    return json.dump(2) + "\n";
-}
-
-TransformerConfig read_config(const ConfigFile& file) {
-    const TransformerConfig usual;
-    return {.source_vocab = file.get<std::int64_t>("source_vocab"),
-            .target_vocab = file.get<std::int64_t>("target_vocab"),
-            .dim = file.get<std::int64_t>("dim"),
-            .heads = file.get<std::int64_t>("heads"),
-            .layers = file.get<std::int64_t>("layers"),
-            .hidden = file.get<std::int64_t>("hidden"),
-            .dropout = file.get<double>("dropout"),
-            .activation = value_in(kActivationNames, file, "activation", usual.activation),
-            .norm_first = file.get<bool>("norm_first"),
-            .bias = file.get<bool>("bias"),
-            .positions = value_in(kPositionNames, file, "positions", usual.positions),
-            .max_length = file.get<std::int64_t>("max_length"),
-            .share_embeddings = file.get<bool>("share_embeddings"),
-            .tied_head = file.get<bool>("tied_head"),
-            .padding_id = file.get<std::int64_t>("padding_id"),
-            .label_smoothing = file.get<double>("label_smoothing")};
+    ConfigWriter file;
+    file.set("format", std::int64_t{1});
+    file.set("model", row_of(ModelKind::transformer).key);
+    file.set("tokenizer", "char");
+    file.set("begin_id", vocabulary.begin);
+    file.set("end_id", vocabulary.end);
+    file.set("first_character_id", vocabulary.first);
+    write_fields(file, config);
+    return file.text();
 }
 
 MarkedCharacters read_vocabulary(const ConfigFile& file, const fs::path& directory) {
@@ -111,9 +74,8 @@ void check_can_save(const fs::path& directory, const Transformer& model,
 LoadedTransformer load_transformer(const fs::path& directory) {
     check_directory(directory);
     const ConfigFile file(directory / kConfigName);
-    require<IoError>(kind_in(file) == ModelKind::transformer,
-                     "{}: the model is a GPT; an encoder-decoder is needed here", file.path());
-    const TransformerConfig config = read_config(file);
+    check_kind(file, ModelKind::transformer);
+    const auto config = read_fields<TransformerConfig>(file);
     LoadedTransformer loaded{nullptr, read_vocabulary(file, directory)};
     const std::string wrong = mismatch(config, loaded.vocabulary);
     require<IoError>(wrong.empty(), "{}: {}", file.path(), wrong);

@@ -8,14 +8,7 @@ namespace tapestry {
 namespace {
 
 const GPTConfig& checked(const GPTConfig& config) {
-    const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "GPT: {} is {}; it must be positive", what, value);
-    };
-    positive("vocab", config.vocab);
-    positive("context", config.context);
-    positive("layers", config.layers);
-    positive("heads", config.heads);
-    positive("dim", config.dim);
+    check_positive("GPT", config);
     require(config.deviation >= 0 && std::isfinite(config.deviation),
             "GPT: deviation {} is not a finite number >= 0", config.deviation);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
@@ -37,24 +30,6 @@ TransformerLayerConfig layer_config(const GPTConfig& config) {
 }
 
 }  // namespace
-
-double training_bytes(const GPTConfig& config, std::int64_t batch) {
-    const auto vocab = static_cast<double>(config.vocab);
-    const auto dim = static_cast<double>(config.dim);
-    const auto layers = static_cast<double>(config.layers);
-    const auto context = static_cast<double>(config.context);
-    const double tokens = static_cast<double>(batch) * context;
-    const double hidden = config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden);
-    const double wide = config.activation == Activation::swiglu ? 3 : 2;  // matrices
-    const double table = config.positions == Positions::learned ? context * dim : 0;
-    const double parameters = vocab * dim * (config.tied_head ? 1 : 2) + table +
-                              layers * (4 * dim * dim + wide * dim * hidden);
-    // Per layer and token the tape keeps: two norms' inputs, q k v, the heads, the wide layer
-    // before and after its activation, the residual stream.
-    const double kept = layers * tokens * (8 * dim + wide * hidden);
-    const double logits = 3 * tokens * vocab;
-    return 4 * (4 * parameters + kept + logits);
-}
 
 GPT::GPT(const GPTConfig& config, Generator& generator)
     : Module("GPT"),

@@ -2,31 +2,11 @@
 #pragma once
 
 #include <tapestry/nn/embedding.h>
+#include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {
-
-struct GPTConfig {
-    std::int64_t vocab = 0;
-    std::int64_t context = 64;  ///< the most tokens it looks at
-    std::int64_t layers = 4;
-    std::int64_t heads = 4;
-    std::int64_t dim = 128;
-    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
-    double dropout = 0;
-    Activation activation = Activation::gelu_tanh;
-    Positions positions = Positions::learned;
-    double norm_eps = 1e-5;
-    bool bias = true;
-    bool tied_head = true;    ///< the head's weight is the token embedding's
-    double deviation = 0.02;  ///< of matrices at the start; narrow models want more
-    bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
-};
-
-/// Bytes that training takes at the most: parameters, their gradients, two moments, and what the
-/// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
-double training_bytes(const GPTConfig& config, std::int64_t batch);
 
 /// ids [B, T] -> logits [B, T, V]: encoder layers that look back only and normalise first, between
 /// embeddings and a linear head.

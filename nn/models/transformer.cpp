@@ -10,16 +10,10 @@ namespace tapestry {
 namespace {
 
 const TransformerConfig& checked(const TransformerConfig& c) {
-    const auto positive = [](const char* what, std::int64_t value) {
-        require(value > 0, "Transformer: {} is {}; it must be positive", what, value);
-    };
-    positive("source_vocab", c.source_vocab);
-    positive("target_vocab", c.target_vocab);
-    positive("dim", c.dim);
-    positive("heads", c.heads);
-    positive("layers", c.layers);
-    if (c.positions == Positions::learned)
-        positive("max_length of learned positions", c.max_length);
+    check_positive("Transformer", c);
+    require(c.positions != Positions::learned || c.max_length > 0,
+            "Transformer: max_length of learned positions is {}; it must be positive",
+            c.max_length);
     require(!c.share_embeddings || c.source_vocab == c.target_vocab,
             "Transformer: shared embeddings need one vocabulary, got {} and {}", c.source_vocab,
             c.target_vocab);

@@ -3,29 +3,11 @@
 #pragma once
 
 #include <tapestry/nn/embedding.h>
+#include <tapestry/nn/models/transformer_config.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/nn/transformer/decoder.h>
 
 namespace tapestry {
-
-struct TransformerConfig {
-    std::int64_t source_vocab = 0;
-    std::int64_t target_vocab = 0;
-    std::int64_t dim = 512;
-    std::int64_t heads = 8;
-    std::int64_t layers = 6;  ///< of the encoder, and of the decoder
-    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
-    double dropout = 0.1;
-    Activation activation = Activation::relu;
-    bool norm_first = false;
-    bool bias = true;
-    Positions positions = Positions::sinusoidal;
-    std::int64_t max_length = 0;    ///< rows of the table of learned positions
-    bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
-    bool tied_head = true;          ///< the head's weight is the target embedding's
-    std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
-    double label_smoothing = 0.1;
-};
 
 /// What decoding may be given besides ids and memory; all optional.
 struct TransformerDecodeInputs {

@@ -1,13 +1,13 @@
-// The training loop: gradients of a few batches added up, clipped, one step of the optimiser; now
-// and then a look at data it does not train on.
+// The training loop: steps, learning rates that follow a schedule, and now and then a look at data
+// that is not trained on. Read next: train_step.h, what a step is; session.h, a whole training.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
-#include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/optim/schedule.h>
+#include <tapestry/nn/train/train_step.h>
 
+#include <chrono>
 #include <functional>
-#include <optional>
 
 namespace tapestry {
 
@@ -17,6 +17,7 @@ struct TrainOptions {
     double clip = 1;              ///< largest global norm of the gradient; 0 for none
     Schedule schedule = constant_schedule(1e-3);
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
+    std::int64_t first_step = 0;  ///< steps that were taken before, of the same training
 
     /// Is there an evaluation after this step, the first being 1?
     bool evaluates_after(std::int64_t step) const {
@@ -26,7 +27,7 @@ struct TrainOptions {
 
 struct TrainCallbacks {
     /// The loss of the next batch, computed from the model. Called with a tape that records.
-    std::function<Tensor()> loss;
+    BatchLoss loss;
     /// The loss on held-out data; called without a tape. May be empty.
     std::function<double()> evaluate;
     /// Called with the number of the step when its gradients are in place, before clipping and
@@ -37,16 +38,37 @@ struct TrainCallbacks {
     std::function<bool(const StepMetrics&)> report;
 };
 
-/// Runs the steps. Returns how many were done. Throws ValueError for options out of range, and
-/// DivergedError when a loss or gradient is not finite (the parameters are those of the last good
-/// step).
+/// Runs the steps. Returns how many were done, those before the first included. Throws ValueError
+/// for options out of range, and DivergedError when a loss or gradient is not finite (the
+/// parameters are those of the last good step).
 std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
                    const TrainCallbacks& callbacks);
 
-/// The loss or its gradient became infinite or NaN.
-class DivergedError : public Error {
+/// The same, one step at a time, for a loop of one's own.
+class TrainLoop {
 public:
-    using Error::Error;
+    /// The optimiser must outlive the loop. Throws ValueError for options out of range.
+    TrainLoop(Optimizer& optimizer, TrainOptions options, TrainCallbacks callbacks);
+    TrainLoop(const TrainLoop&) = delete;
+    TrainLoop& operator=(const TrainLoop&) = delete;
+
+    /// Steps taken.
+    std::int64_t steps() const { return steps_; }
+    bool is_finished() const { return steps_ >= options_.steps; }
+
+    /// Takes the next step and the evaluation that is due after it; callbacks.report is not called.
+    StepMetrics next();
+
+private:
+    using Clock = std::chrono::steady_clock;
+    void ended(StepPhase phase);
+
+    TrainOptions options_;
+    TrainCallbacks callbacks_;
+    TrainStep step_;
+    std::int64_t steps_;
+    double callback_seconds_ = 0;  // of this step's before_update
+    Clock::time_point start_;      // of the first
 };
 
 }  // namespace tapestry

@@ -1,0 +1,87 @@
+// A configuration's fields, written down once, beside the configuration: name, place, meaning and
+// bounds. Whatever else knows of them reads the list: config.json (nn/io/config_file.h), GPT-2's
+// config.json (nn/io/hugging_face.h), the command line, the errors, and the tables in
+// docs/models.md.
+//
+//     template <>
+//     struct FieldsOf<SGDConfig> {
+//         static constexpr auto list =
+//             std::make_tuple(field("lr", &SGDConfig::lr, "Learning rate", {.low = 0}), ...);
+//     };
+//
+// Read next: nn/models/gpt_config.h, such a list.
+#pragma once
+
+#include <tapestry/core/error.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tapestry {
+
+/// What is known of a field besides what it is called and what it means.
+struct FieldTraits {
+    double low = -std::numeric_limits<double>::infinity();  ///< bounds are inclusive
+    double high = std::numeric_limits<double>::infinity();
+    bool required = false;       ///< a file cannot do without it
+    bool stored = true;          ///< it stands in files
+    const char* gpt2 = nullptr;  ///< what GPT-2's config.json calls it; null: by no one name
+};
+
+template <class Config, class T>
+struct Field {
+    using Value = T;
+    const char* name;  ///< "min_lr"; --min-lr on the command line
+    T Config::*member;
+    const char* meaning;
+    FieldTraits traits;
+};
+
+template <class Config, class T>
+constexpr Field<Config, T> field(const char* name, T Config::*member, const char* meaning,
+                                 const FieldTraits& traits = {}) {
+    return {name, member, meaning, traits};
+}
+
+/// Specialised for every configuration that has a list: `list`, a tuple of Fields.
+template <class Config>
+struct FieldsOf;
+
+/// visit(field) for all fields of Config, in their order.
+template <class Config, class Visit>
+constexpr void for_each_field(Visit&& visit) {
+    std::apply([&visit](const auto&... one) { (visit(one), ...); }, FieldsOf<Config>::list);
+}
+
+/// Throws ValueError in the name of `model` for a size of which there must be at least one.
+template <class Config>
+void check_positive(const char* model, const Config& config) {
+    for_each_field<Config>([&](const auto& one) {
+        if constexpr (std::is_same_v<decltype(config.*one.member), const std::int64_t&>) {
+            require(one.traits.low < 1 || config.*one.member > 0,
+                    "{}: {} is {}; it must be positive", model, one.name, config.*one.member);
+        }
+    });
+}
+
+/// Specialised for every enumeration that is a field: `list`, an array of values with their names.
+template <class Enum>
+struct NamesOf;
+
+template <class Enum, std::size_t N>
+using EnumNames = std::array<std::pair<Enum, const char*>, N>;
+
+/// What files and people call a value.
+template <class Enum>
+constexpr const char* name_of_value(Enum value) {
+    for (const auto& entry : NamesOf<Enum>::list) {
+        if (entry.first == value) return entry.second;
+    }
+    return "unknown";
+}
+
+}  // namespace tapestry

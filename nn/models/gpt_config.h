@@ -1,0 +1,79 @@
+// What a GPT is made to, and what that costs. The list of fields below is all that config.json,
+// GPT-2's config.json, the command line, error messages and docs/models.md know of it.
+// Read next: gpt.h, the model.
+#pragma once
+
+#include <tapestry/nn/config_fields.h>
+#include <tapestry/nn/feed_forward.h>
+#include <tapestry/nn/positions.h>
+
+#include <cstdint>
+
+namespace tapestry {
+
+struct GPTConfig {
+    std::int64_t vocab = 0;
+    std::int64_t context = 64;  ///< the most tokens it looks at
+    std::int64_t layers = 4;
+    std::int64_t heads = 4;
+    std::int64_t dim = 128;
+    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    double dropout = 0;
+    Activation activation = Activation::gelu_tanh;
+    Positions positions = Positions::learned;
+    double norm_eps = 1e-5;
+    bool bias = true;
+    bool tied_head = true;    ///< the head's weight is the token embedding's
+    double deviation = 0.02;  ///< of matrices at the start; narrow models want more
+    bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
+};
+
+template <>
+struct FieldsOf<GPTConfig> {
+    using C = GPTConfig;
+    static constexpr auto list = std::make_tuple(
+        field("vocab", &C::vocab, "Tokens in the vocabulary",
+              {.low = 1, .required = true, .gpt2 = "vocab_size"}),
+        field("context", &C::context, "Tokens the model looks at",
+              {.low = 1, .required = true, .gpt2 = "n_positions"}),
+        field("layers", &C::layers, "Transformer blocks",
+              {.low = 1, .required = true, .gpt2 = "n_layer"}),
+        field("heads", &C::heads, "Attention heads per block",
+              {.low = 1, .required = true, .gpt2 = "n_head"}),
+        field("dim", &C::dim, "Width of the model; a multiple of the heads",
+              {.low = 1, .required = true, .gpt2 = "n_embd"}),
+        field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
+              {.low = 0, .gpt2 = "n_inner"}),
+        field("dropout", &C::dropout, "Probability with which a number is dropped",
+              {.low = 0, .high = 0.99, .required = true}),
+        field("activation", &C::activation, "Between the matrices of the feed-forward networks"),
+        field("positions", &C::positions, "How a token's place is made known"),
+        field("norm_eps", &C::norm_eps, "Added to the variance by the norms",
+              {.low = 0, .gpt2 = "layer_norm_epsilon"}),
+        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true}),
+        field("tied_head", &C::tied_head, "The head's weight is the token embedding's",
+              {.required = true, .gpt2 = "tie_word_embeddings"}),
+        field("deviation", &C::deviation, "Standard deviation of matrices at the start",
+              {.low = 0, .stored = false, .gpt2 = "initializer_range"}),
+        field("checkpoint", &C::checkpoint, "Compute layers again instead of keeping them",
+              {.stored = false}));
+};
+
+/// Numbers in all parameters of a GPT; a double, for a configuration from a file may be absurd.
+double parameter_count(const GPTConfig& config);
+
+/// Bytes that training takes at the most: parameters, their gradients, two moments, and what the
+/// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
+double training_bytes(const GPTConfig& config, std::int64_t batch);
+
+/// Floating-point operations of the products of one training step, the rest being small beside
+/// them: forward 2 per token and number of a weight matrix, and per query 4 dim for each key that
+/// it sees (q k^T and P v; half of all pairs, for the model looks back alone); backward twice that.
+/// With L layers of width d, V tokens in the vocabulary, T in the context, and 4 d hidden units
+/// that is
+///     B T (72 L d^2 + 6 d V + 6 L d (T + 1)).
+/// Speeds counted this way can be compared between programs that take other ways to the same
+/// gradients.
+double step_flops(const GPTConfig& config, std::int64_t batch);
+
+}  // namespace tapestry

@@ -1,0 +1,66 @@
+// What an encoder-decoder is made to; as gpt_config.h for a GPT. Read next: transformer.h.
+#pragma once
+
+#include <tapestry/nn/config_fields.h>
+#include <tapestry/nn/feed_forward.h>
+#include <tapestry/nn/positions.h>
+
+#include <cstdint>
+
+namespace tapestry {
+
+struct TransformerConfig {
+    std::int64_t source_vocab = 0;
+    std::int64_t target_vocab = 0;
+    std::int64_t dim = 512;
+    std::int64_t heads = 8;
+    std::int64_t layers = 6;  ///< of the encoder, and of the decoder
+    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    double dropout = 0.1;
+    Activation activation = Activation::relu;
+    bool norm_first = false;
+    bool bias = true;
+    Positions positions = Positions::sinusoidal;
+    std::int64_t max_length = 0;    ///< rows of the table of learned positions
+    bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
+    bool tied_head = true;          ///< the head's weight is the target embedding's
+    std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
+    double label_smoothing = 0.1;
+};
+
+template <>
+struct FieldsOf<TransformerConfig> {
+    using C = TransformerConfig;
+    static constexpr auto list = std::make_tuple(
+        field("source_vocab", &C::source_vocab, "Tokens it reads", {.low = 1, .required = true}),
+        field("target_vocab", &C::target_vocab, "Tokens it writes", {.low = 1, .required = true}),
+        field("dim", &C::dim, "Width of the model; a multiple of the heads",
+              {.low = 1, .required = true}),
+        field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true}),
+        field("layers", &C::layers, "Layers of the encoder, and of the decoder",
+              {.low = 1, .required = true}),
+        field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
+              {.low = 0, .required = true}),
+        field("dropout", &C::dropout, "Probability with which a number is dropped",
+              {.low = 0, .high = 0.99, .required = true}),
+        field("activation", &C::activation, "Between the matrices of the feed-forward networks"),
+        field("norm_first", &C::norm_first, "Norms before attention and networks, not after them",
+              {.required = true}),
+        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true}),
+        field("positions", &C::positions, "How a token's place is made known"),
+        field("max_length", &C::max_length, "Rows of the table of learned positions",
+              {.low = 0, .required = true}),
+        field("share_embeddings", &C::share_embeddings, "One table for source and target",
+              {.required = true}),
+        field("tied_head", &C::tied_head, "The head's weight is the target embedding's",
+              {.required = true}),
+        field("padding_id", &C::padding_id, "The id that fills short sequences; -1: none",
+              {.low = -1, .required = true}),
+        field("label_smoothing", &C::label_smoothing, "Probability spread over all tokens",
+              {.low = 0, .high = 1, .required = true}));
+};
+
+/// Numbers in all parameters; a double, for a configuration from a file may be absurd.
+double parameter_count(const TransformerConfig& config);
+
+}  // namespace tapestry

@@ -1,0 +1,77 @@
+#include <tapestry/autograd/tape.h>
+#include <tapestry/nn/optim/clip.h>
+#include <tapestry/nn/train/train_step.h>
+#include <tapestry/ops/arithmetic.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tapestry {
+
+double add_gradients(const BatchLoss& loss_of_batch, std::int64_t batches,
+                     const std::function<void()>& after_backward) {
+    Tape tape;
+    Tensor loss = loss_of_batch();
+    const double value = loss.item();
+    if (batches > 1) loss = loss * (1.0 / static_cast<double>(batches));
+    tape.backward(loss);
+    if (after_backward) after_backward();
+    return value;
+}
+
+TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
+    : optimizer_(optimizer), options_(std::move(options)), parameters_(optimizer.parameters()) {
+    require(options_.accumulate >= 1, "train: accumulate {}; at least 1 is needed",
+            options_.accumulate);
+    require(options_.clip >= 0, "train: clip {} is negative", options_.clip);
+}
+
+StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
+    StepResult result;
+    zero_grad();
+    result.loss = gradients(loss);
+    reduce(result.loss);
+    result.grad_norm = check(number, result.loss);
+    update(lr, result.grad_norm);
+    return result;
+}
+
+void TrainStep::zero_grad() {
+    optimizer_.zero_grad();
+    end(StepPhase::zero_grad);
+}
+
+double TrainStep::gradients(const BatchLoss& loss) {
+    double total = 0;
+    for (std::int64_t i = 0; i < options_.accumulate; ++i) {
+        total += add_gradients(loss, options_.accumulate, [this] { end(StepPhase::backward); });
+    }
+    end(StepPhase::gradients);
+    return total / static_cast<double>(options_.accumulate);
+}
+
+void TrainStep::reduce(double& loss) {
+    if (options_.reduce) options_.reduce(loss, parameters_);
+    end(StepPhase::reduce);
+}
+
+double TrainStep::norm() const { return grad_norm(parameters_); }
+
+double TrainStep::check(std::int64_t number, double loss) {
+    const double grad_norm = norm();
+    require<DivergedError>(std::isfinite(loss) && std::isfinite(grad_norm),
+                           "train: step {}: the loss is {} and the gradient's norm {}; a lower "
+                           "learning rate or stronger clipping may help",
+                           number, loss, std::abs(grad_norm));  // no "-nan"
+    end(StepPhase::check);
+    return grad_norm;
+}
+
+void TrainStep::update(double lr, double grad_norm) {
+    const bool clipped = options_.clip > 0 && grad_norm > options_.clip;
+    optimizer_.set_lr(lr);
+    optimizer_.step(clipped ? options_.clip / grad_norm : 1);
+    end(StepPhase::update);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,86 @@
+// One training step. There is no other: train() takes it, and so does whoever measures a step,
+// looks into one, or takes one again. Its phases, in this order:
+//
+//     zero_grad    the last step's gradients are forgotten
+//     gradients    of the mean loss over a few batches, summed in the leaves
+//     reduce       with those of other processes that train the same model; nothing for one
+//     check        the norm of all gradients together; it and the loss are finite
+//     update       the optimiser's, with gradients clipped to the largest norm
+//
+// Whatever changes the gradients comes before the check, so that what is clipped or refused is what
+// the optimiser gets. Read next: loop.h, which takes many steps.
+#pragma once
+
+#include <tapestry/nn/optim/optimizer.h>
+
+#include <functional>
+
+namespace tapestry {
+
+/// The loss or its gradient became infinite or NaN.
+class DivergedError : public Error {
+public:
+    using Error::Error;
+};
+
+/// The loss of the next batch, a scalar, computed while a tape records.
+using BatchLoss = std::function<Tensor()>;
+
+/// Adds the gradient of loss() / batches to the leaves, and returns the loss. `after_backward` is
+/// called while the tape is still there; it may be empty.
+double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
+                     const std::function<void()>& after_backward = {});
+
+enum class StepPhase {
+    zero_grad,
+    backward,  ///< of one batch, whose tape is still there
+    gradients,
+    reduce,
+    check,
+    update
+};
+
+struct TrainStepOptions {
+    std::int64_t accumulate = 1;  ///< batches whose gradients are averaged
+    double clip = 1;              ///< largest global norm of the gradient; 0 for none
+    /// Makes the loss and the parameters' gradients those of all processes. Empty: there is one.
+    std::function<void(double& loss, const Tensors& parameters)> reduce = {};
+    /// Told of every phase that has ended. May be empty.
+    std::function<void(StepPhase)> ended = {};
+};
+
+/// What a step found out before its update.
+struct StepResult {
+    double loss = 0;       ///< mean over the batches
+    double grad_norm = 0;  ///< before clipping
+};
+
+class TrainStep {
+public:
+    /// The optimiser must outlive the step. Throws ValueError for options out of range.
+    explicit TrainStep(Optimizer& optimizer, TrainStepOptions options = {});
+
+    /// All phases. `number`, of which 1 is the first, is what an error calls the step. Throws
+    /// DivergedError when the loss or its gradient is not finite; the parameters are then as
+    /// before.
+    StepResult take(std::int64_t number, double lr, const BatchLoss& loss);
+
+    // The phases, for those who need them apart.
+    void zero_grad();
+    double gradients(const BatchLoss& loss);  ///< the mean loss
+    void reduce(double& loss);
+    double norm() const;                             ///< of all gradients, in f64
+    double check(std::int64_t number, double loss);  ///< norm(), or DivergedError
+    void update(double lr, double grad_norm);
+
+private:
+    void end(StepPhase phase) const {
+        if (options_.ended) options_.ended(phase);
+    }
+
+    Optimizer& optimizer_;
+    TrainStepOptions options_;
+    Tensors parameters_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,134 @@
+// Configurations by their lists of fields: nothing is missing from a list, files read back what was
+// written, and what is counted from the fields is what a model has.
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/models/transformer.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <set>
+
+using namespace tapestry;
+using test::check_throws;
+
+namespace {
+
+template <class Config>
+Config read_back(const Config& config) {
+    ConfigWriter writer;
+    write_fields(writer, config);
+    return read_fields<Config>(ConfigFile(writer.text(), "c"));
+}
+
+// Members of an aggregate: how many values it can be made from.
+struct Anything {
+    template <class T>
+    operator T() const;
+};
+template <class Aggregate, class... Values>
+constexpr std::size_t member_count() {
+    if constexpr (requires { Aggregate{Values{}..., Anything{}}; }) {
+        return member_count<Aggregate, Values..., Anything>();
+    } else {
+        return sizeof...(Values);
+    }
+}
+
+template <class Config>
+void check_list(std::size_t without_field) {
+    std::set<std::string> names;
+    for_each_field<Config>([&](const auto& one) {
+        INFO(one.name);
+        CHECK(names.insert(one.name).second);
+        CHECK_FALSE(std::string(one.meaning).empty());
+        CHECK(one.traits.low <= one.traits.high);
+    });
+    CHECK_EQ(names.size() + without_field, member_count<Config>());
+}
+
+}  // namespace
+
+TEST_CASE("config fields: no member of a configuration is forgotten") {
+    check_list<GPTConfig>(0);
+    check_list<TransformerConfig>(0);
+}
+
+TEST_CASE("config fields: what is written is read back, with every bit") {
+    const GPTConfig given{.vocab = 7,
+                          .context = 9,
+                          .layers = 3,
+                          .heads = 2,
+                          .dim = 10,
+                          .hidden = 11,
+                          .dropout = 0.1,
+                          .activation = Activation::swiglu,
+                          .positions = Positions::rotary,
+                          .norm_eps = 1.0 / 3e5,
+                          .bias = false,
+                          .tied_head = false,
+                          .deviation = 0.5};
+    const GPTConfig read = read_back(given);
+    for_each_field<GPTConfig>([&](const auto& one) {
+        INFO(one.name);
+        const GPTConfig& expected = one.traits.stored ? given : GPTConfig{};
+        CHECK(read.*one.member == expected.*one.member);
+    });
+    const TransformerConfig other{.source_vocab = 5, .target_vocab = 6, .padding_id = 3};
+    const TransformerConfig back = read_back(other);
+    for_each_field<TransformerConfig>(
+        [&](const auto& one) { CHECK(back.*one.member == other.*one.member); });
+}
+
+TEST_CASE("config fields: what a file may lack, and what it must have") {
+    const std::string least =
+        R"({"vocab": 3, "context": 4, "layers": 1, "heads": 1, "dim": 2, "dropout": 0,)"
+        R"( "bias": true, "tied_head": true)";
+    const auto config = read_fields<GPTConfig>(ConfigFile(least + "}", "c"));
+    CHECK(config.activation == Activation::gelu_tanh);
+    CHECK_EQ(config.norm_eps, 1e-5);
+    const auto refused = [&](const std::string& text, const char* words) {
+        check_throws<IoError>([&] { read_fields<GPTConfig>(ConfigFile(text, "c")); }, words);
+    };
+    refused("{}", "c: \"vocab\" is missing");
+    refused(least + R"(, "hidden": "wide"})",
+            "c: \"hidden\" is \"wide\", which is not what belongs there");
+    refused(least + R"(, "activation": "tanh"})",
+            "c: \"activation\" is \"tanh\"; known are \"relu\", \"gelu_tanh\", \"gelu_erf\", "
+            "\"silu\", \"swiglu\"");
+    refused("[]", "c: not a JSON object");
+    check_throws<IoError>([] { ConfigFile(R"({"model": 3})", "c").object("model"); },
+                          "c: \"model\" is 3, not a JSON object");
+    check_throws<IoError>([] { ConfigFile("{}", "c").object("model"); }, "c: \"model\" is missing");
+    const ConfigFile nested(R"({"model": {"a": 1}})", "c");
+    check_throws<IoError>([&] { nested.object("model").get<bool>("a"); },
+                          "c: model: \"a\" is 1, which is not what belongs there");
+    CHECK_EQ(ConfigFile(R"({"seed": 18446744073709551615})", "c").get<std::uint64_t>("seed"),
+             ~std::uint64_t{0});
+    CHECK_THROWS_AS(ConfigFile(R"({"seed": -1})", "c").get<std::uint64_t>("seed"), IoError);
+}
+
+TEST_CASE("parameter_count: what the model has, from its configuration alone") {
+    const GPTConfig small{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
+    std::vector<GPTConfig> gpts(6, small);
+    gpts[1].tied_head = false;
+    gpts[2].bias = false;
+    gpts[3].activation = Activation::swiglu;
+    gpts[4].positions = Positions::rotary;
+    gpts[5].hidden = 5;
+    for (const GPTConfig& config : gpts) {
+        CHECK_EQ(parameter_count(config), static_cast<double>(GPT(config).parameter_count()));
+    }
+    const TransformerConfig pair{
+        .source_vocab = 7, .target_vocab = 7, .dim = 8, .heads = 2, .layers = 2};
+    std::vector<TransformerConfig> pairs(6, pair);
+    pairs[1].norm_first = true;
+    pairs[2].bias = false;
+    pairs[3].activation = Activation::swiglu;
+    pairs[4].positions = Positions::learned;
+    pairs[4].max_length = 9;
+    pairs[5].share_embeddings = true;
+    pairs[5].tied_head = false;
+    for (const TransformerConfig& config : pairs) {
+        CHECK_EQ(parameter_count(config),
+                 static_cast<double>(Transformer(config).parameter_count()));
+    }
+}

@@ -1,0 +1,137 @@
+// The phases of a step: in their order, together and one at a time.
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/train/train_step.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <cmath>
+
+using namespace tapestry;
+using doctest::Approx;
+using test::check_throws;
+using test::random;
+
+namespace {
+
+struct Fitting {
+    Fitting() : model(3, 1, false) {
+        model.to(DType::f64);
+        model.weight.fill_(0);
+    }
+    Tensor loss() const { return mse_loss(model(inputs), targets); }
+    BatchLoss batch_loss() const {
+        return [this] { return loss(); };
+    }
+    std::vector<double> weights() const { return model.weight.to_vector<double>(); }
+
+    Linear model;
+    Tensor inputs = random({8, 3}, 1);
+    Tensor targets = random({8, 1}, 2);
+};
+
+}  // namespace
+
+TEST_CASE("train step: its phases in order, each told when it has ended") {
+    Fitting fitting;
+    SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
+    std::vector<StepPhase> phases;
+    TrainStep step(optimizer, {.accumulate = 2, .ended = [&](StepPhase phase) {
+                                   phases.push_back(phase);
+                                   CHECK_EQ(is_recording(), phase == StepPhase::backward);
+                                   const bool updated = phase == StepPhase::update;
+                                   CHECK_EQ(fitting.weights() == std::vector<double>(3, 0),
+                                            !updated);
+                               }});
+    step.take(1, 0.1, fitting.batch_loss());
+    CHECK(phases == std::vector{StepPhase::zero_grad, StepPhase::backward, StepPhase::backward,
+                                StepPhase::gradients, StepPhase::reduce, StepPhase::check,
+                                StepPhase::update});
+    CHECK_EQ(optimizer.lr(), 0.1);
+}
+
+TEST_CASE("train step: one phase after the other is the step") {
+    Fitting whole, parts;
+    SGD of_whole({{.parameters = whole.model.parameters()}}, {.momentum = 0.9});
+    SGD of_parts({{.parameters = parts.model.parameters()}}, {.momentum = 0.9});
+    TrainStep together(of_whole, {.clip = 0.1}), apart(of_parts, {.clip = 0.1});
+    for (std::int64_t number = 1; number <= 5; ++number) {
+        const StepResult result = together.take(number, 0.2, whole.batch_loss());
+        apart.zero_grad();
+        double loss = apart.gradients(parts.batch_loss());
+        apart.reduce(loss);
+        CHECK_EQ(loss, result.loss);
+        CHECK_EQ(apart.norm(), result.grad_norm);
+        apart.update(0.2, apart.norm());
+        CHECK_EQ(whole.weights(), parts.weights());
+    }
+}
+
+TEST_CASE("train step: without zero_grad the gradients of all steps add up") {
+    Fitting fitting;
+    SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
+    TrainStep step(optimizer);
+    step.gradients(fitting.batch_loss());
+    const double once = step.norm();
+    step.gradients(fitting.batch_loss());
+    CHECK_EQ(step.norm(), Approx(2 * once));
+}
+
+TEST_CASE("train step: what is reduced is what is clipped, checked and taken") {
+    Fitting alone, shared;
+    SGD of_alone({{.parameters = alone.model.parameters()}}, {});
+    SGD of_shared({{.parameters = shared.model.parameters()}}, {});
+    TrainStep one(of_alone, {.clip = 0});
+    const StepResult before = one.take(1, 0.1, alone.batch_loss());
+    // As if another process had gradients three times as large, and the same loss plus 2.
+    TrainStep two(of_shared, {.clip = 0, .reduce = [](double& loss, const Tensors& parameters) {
+                                  loss += 1;
+                                  for (const Tensor& p : parameters) {
+                                      Tensor gradient = p.grad();
+                                      gradient.copy_(gradient * 2.0);
+                                  }
+                              }});
+    const StepResult result = two.take(1, 0.1, shared.batch_loss());
+    CHECK_EQ(result.loss, Approx(before.loss + 1));
+    CHECK_EQ(result.grad_norm, Approx(2 * before.grad_norm));
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK_EQ(shared.weights()[i], Approx(2 * alone.weights()[i]));
+    }
+    // One process whose gradient is not finite stops all, before the update.
+    TrainStep three(of_shared, {.reduce = [](double& loss, const Tensors& parameters) {
+                        loss = NAN;
+                        Tensor gradient = parameters.front().grad();
+                        gradient.fill_(0);
+                    }});
+    const std::vector<double> last = shared.weights();
+    check_throws<DivergedError>(
+        [&] { three.take(2, 0.1, shared.batch_loss()); },
+        "train: step 2: the loss is nan and the gradient's norm 0; a lower learning "
+        "rate or stronger clipping may help");
+    CHECK_EQ(shared.weights(), last);
+}
+
+TEST_CASE("train step: gradients of a batch, and a look at them while the tape is there") {
+    Fitting fitting;
+    double seen = 0;
+    const double loss = add_gradients(fitting.batch_loss(), 4, [&] {
+        CHECK(is_recording());
+        seen = fitting.model.weight.grad().to_vector<double>()[0];
+    });
+    CHECK_FALSE(is_recording());
+    const NoGradGuard no_grad;
+    CHECK_EQ(loss, fitting.loss().item());  // not its quarter
+    fitting.model.zero_grad();
+    add_gradients(fitting.batch_loss());
+    CHECK_EQ(fitting.model.weight.grad().to_vector<double>()[0], Approx(4 * seen));
+}
+
+TEST_CASE("train step: what is refused") {
+    Fitting fitting;
+    SGD optimizer({{.parameters = fitting.model.parameters()}}, {});
+    check_throws<ValueError>([&] { TrainStep(optimizer, {.accumulate = 0}); },
+                             "train: accumulate 0; at least 1 is needed");
+    check_throws<ValueError>([&] { TrainStep(optimizer, {.clip = -1}); },
+                             "train: clip -1 is negative");
+}
