@@ -34,6 +34,7 @@
 #include <tapestry/nn/attention/performer.h>
 #include <tapestry/nn/attention/sliding_window.h>
 #include <tapestry/nn/attention/strided.h>
+#include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/data/ngram_baseline.h>
@@ -46,6 +47,7 @@
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
+#include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -76,6 +78,7 @@
 #include <tapestry/nn/recurrent/rnn.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/nn/sequential.h>
 #include <tapestry/nn/train/evaluate.h>

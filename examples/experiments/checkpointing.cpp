@@ -3,7 +3,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 #include <tapestry/tapestry.h>
 
 #include <chrono>
