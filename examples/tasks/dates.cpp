@@ -3,20 +3,6 @@
 namespace tapestry::examples {
 namespace {
 
-// 1st, 2nd, 3rd, 4th, ... 11th, ... 21st
-std::string ordinal(unsigned n) {
-    const bool teens = n / 10 % 10 == 1;
-    const char* ends[] = {"th", "st", "nd", "rd"};
-    return fmt::format("{}{}", n, teens || n % 10 > 3 ? "th" : ends[n % 10]);
-}
-
-// In a pattern these letters stand for parts of the date, all others for themselves:
-//     W friday  w fri    D 05  d 5  o 5th    N november  n nov  M 02  m 2    Y 2026  y 26
-constexpr std::string_view kDatePatterns[] = {
-    "W d N Y", "W, N d, Y", "w d n Y", "w, D n Y", "d/m/y",   "D/M/Y",   "d.m.Y",   "D.M.y",
-    "D-n-Y",   "n o, Y",    "N o, Y",  "N d Y",    "o N Y",   "d n y",   "d N y",   "Y/M/D",
-    "Y-M-D",   "o of N Y",  "N o y",   "w o N, Y", "W n o Y", "W D.M.Y", "w d/m/y", "Y, d N"};
-
 std::string write_part(char letter, Date date) {
     constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
                                             "may",       "june",     "july",     "august",
@@ -57,6 +43,12 @@ std::string in_case(std::string text, std::uint64_t which) {
 }
 
 }  // namespace
+
+std::string ordinal(unsigned n) {
+    const bool teens = n / 10 % 10 == 1;
+    const char* ends[] = {"th", "st", "nd", "rd"};
+    return fmt::format("{}{}", n, teens || n % 10 > 3 ? "th" : ends[n % 10]);
+}
 
 std::string iso(Date date) {
     const std::chrono::year_month_day d(date);

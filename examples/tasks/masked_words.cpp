@@ -6,8 +6,6 @@
 namespace tapestry::examples {
 namespace {
 
-constexpr std::int64_t kWindow = 32;  ///< tokens the model sees at once
-
 MaskingOptions masking(const StoryWords& data) {
     return {
         .vocab = data.table.size(), .mask_id = kMask, .special_ids = {kPadding, kStart, kUnknown}};

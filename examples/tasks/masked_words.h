@@ -34,6 +34,8 @@ private:
     std::map<std::string, std::int64_t> ids_;
 };
 
+constexpr std::int64_t kWindow = 32;  ///< tokens the model sees at once
+
 /// Rows of [CLS] and up to 31 words, [N, 32], the last of each story filled up with padding.
 Tensor windows(const std::vector<std::string>& stories, const WordTable& table);
 

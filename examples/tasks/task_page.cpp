@@ -1,4 +1,6 @@
+#include <tapestry/core/file.h>
 #include <tapestry/examples/tasks/task_page.h>
+#include <tapestry/nn/inspect/watched_step.h>
 
 namespace tapestry::examples {
 

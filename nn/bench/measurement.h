@@ -33,7 +33,7 @@ Times timed(double budget, const std::function<void()>& f);
 /// What it was, how long it took, and how much work it is at least.
 struct Measurement {
     std::string what;
-    Times times;
+    Times times = {};
     double flops = 0;
     double bytes = 0;            ///< read or written, each number once
     std::size_t peak_bytes = 0;  ///< of memory

@@ -12,7 +12,7 @@ struct SamplingOptions {
 };
 
 struct SamplingRow {
-    Times token;            ///< seconds that one takes
+    Times token = {};       ///< seconds that one takes
     double bytes = 0;       ///< of weights that each has to read
     double read_speed = 0;  ///< bytes per second at which the machine reads as many
     std::size_t peak_bytes = 0;
