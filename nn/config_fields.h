@@ -1,7 +1,7 @@
 // A configuration's fields, written down once, beside the configuration: name, place, meaning and
 // bounds. Whatever else knows of them reads the list: config.json (nn/io/config_file.h), GPT-2's
 // config.json (nn/io/hugging_face.h), the command line, the errors, and the tables in
-// docs/models.md.
+// docs/modules.md.
 //
 //     template <>
 //     struct FieldsOf<SGDConfig> {

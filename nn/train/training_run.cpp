@@ -107,8 +107,7 @@ void TrainingRun::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
     if (report_) {
-        watchers.before_update = [this](std::int64_t step) {
-            const TrainOptions loop = session_.config().loop();
+        watchers.before_update = [this, loop = session_.config().loop()](std::int64_t step) {
             if (loop.evaluates_after(step)) report_->before_evaluated_update(step == loop.steps);
         };
     }
