@@ -23,6 +23,7 @@
 #include <tapestry/core/team.h>
 #include <tapestry/core/tensor.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/activation.h>
 #include <tapestry/nn/attention/cache.h>
 #include <tapestry/nn/attention/diagnostics.h>
 #include <tapestry/nn/attention/form.h>
@@ -41,11 +42,14 @@
 #include <tapestry/nn/dropout.h>
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/feed_forward.h>
+#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
+#include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/linear.h>
@@ -70,12 +74,14 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/sequential.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
 #include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/train_step.h>
+#include <tapestry/nn/train/training_run.h>
 #include <tapestry/nn/transformer/decoder.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/activation.h>

@@ -251,8 +251,11 @@ void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep)
 
 void Tape::backward(const Tensor& loss, const GradientOptions& options) {
     std::vector<bool> wanted(slots_.size(), false);
-    for (const auto& [leaf, slot] : leaf_slots_) wanted[static_cast<std::size_t>(slot)] = true;
+    for (const auto& [leaf, slot] : leaf_slots_) {
+        wanted[static_cast<std::size_t>(slot)] = leaf->requires_grad;
+    }
     std::vector<Tensor> grads = walk(loss, wanted, options);
+    std::shared_ptr<const Leaf> untrained;
     const Recording recording(options.create_graph ? this : nullptr);
     for (std::size_t i = 0; i < grads.size(); ++i) {
         const auto leaf = slots_[i].leaf;
@@ -265,6 +268,16 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
                 options.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
         }
         add_to(leaf->grad, std::move(grad));
+        if (leaf->place && leaf->optimizers == 0 && !untrained) untrained = leaf;
+        leaf->untrained.reset();
+    }
+    if (untrained) tell_trained(untrained);
+}
+
+// Those that stand in an optimiser remember one that stands in none, for its next step to ask.
+void Tape::tell_trained(const std::shared_ptr<const Leaf>& untrained) {
+    for (const Slot& slot : slots_) {
+        if (slot.leaf && slot.leaf->optimizers > 0) slot.leaf->untrained = untrained;
     }
 }
 

@@ -91,6 +91,7 @@ private:
     void walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep);
     bool step_back(Op& op, Walk& walk);
     Tensor hooked(int slot, Tensor grad) const;
+    void tell_trained(const std::shared_ptr<const Leaf>& untrained);
 
     // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
     void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,

@@ -97,7 +97,8 @@ Tensor& Tensor::set_requires_grad(bool wanted) {
     require<Error>(defined(), "set_requires_grad: the tensor is undefined");
     require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs f32 or f64, got {}", dtype_);
     if (wanted && leaf_ == nullptr) leaf_ = std::make_shared<Leaf>();
-    if (!wanted) leaf_ = nullptr;
+    if (leaf_ != nullptr) leaf_->requires_grad = wanted;
+    if (!wanted) clear_grad();
     tape_ref_ = {};
     return *this;
 }
@@ -110,6 +111,7 @@ const Tensor& Tensor::grad() const {
 
 void Tensor::set_grad(Tensor grad) {
     require<AutogradError>(leaf_ != nullptr, "set_grad: the tensor is no leaf");
+    require<AutogradError>(leaf_->requires_grad || !grad.defined(), "set_grad: the leaf is frozen");
     require<ShapeError>(!grad.defined() || grad.shape() == shape_,
                         "set_grad: gradient {} for a tensor {}", grad.shape(), shape_);
     require<DTypeError>(!grad.defined() || grad.dtype() == dtype_,

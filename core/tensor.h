@@ -19,6 +19,7 @@
 namespace tapestry {
 
 struct Leaf;
+struct ParameterPlace;
 
 /// Slot `slot` of the tape numbered `tape`. Tape numbers are never used twice, so a tensor that
 /// outlives its tape is a constant again.
@@ -102,13 +103,15 @@ public:
     Tensor& fill_(double value);
     Tensor& copy_(const Tensor& source);
 
-    /// Is this a leaf that asked for its gradient?
-    bool requires_grad() const { return leaf_ != nullptr; }
-    /// Makes this tensor (and copies of it made from now on) a leaf whose gradient a tape fills in;
-    /// or, with false, a constant. Throws DTypeError unless floating.
+    /// Is this a leaf that asks for its gradient?
+    bool requires_grad() const;
+    /// Makes this tensor (and copies of it made from now on) a leaf whose gradient a tape fills in.
+    /// With false a leaf is frozen: it and all copies of it, the one in a module included, are
+    /// constants to the tapes from now on, and the gradient is forgotten; with true it asks again.
+    /// (detach() makes a constant of one handle.) Throws DTypeError unless floating.
     Tensor& set_requires_grad(bool wanted = true);
-    /// What the tapes have added up so far; undefined if nothing yet. Throws AutogradError unless
-    /// requires_grad().
+    /// What the tapes have added up so far; undefined if nothing yet, or if the leaf is frozen.
+    /// Throws AutogradError for what is no leaf.
     const Tensor& grad() const;
     void set_grad(Tensor grad);
     void clear_grad();
@@ -148,7 +151,16 @@ using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 struct Leaf {
     Tensor grad;
     std::vector<GradientHook> hooks;
+    bool requires_grad = true;  ///< false: frozen
+
+    // Who has it, for errors about parameters that nobody trains; plain data here.
+    std::shared_ptr<const ParameterPlace> place;  ///< in a module (nn/module.h)
+    int optimizers = 0;                           ///< that hold it now
+    /// One that a module has and no optimiser, and that got a gradient in the same walk.
+    std::weak_ptr<const Leaf> untrained;
 };
+
+inline bool Tensor::requires_grad() const { return leaf_ != nullptr && leaf_->requires_grad; }
 
 template <class T>
 std::vector<T> Tensor::to_vector() const {

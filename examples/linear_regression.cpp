@@ -12,7 +12,7 @@ int main() {
     const Tensor y = 3.0 * x + 0.5 + noise;  // [N, 1]
 
     Linear line(1, 1, true, generator);
-    SGD optimizer({{.parameters = line.parameters()}}, {.lr = 0.2, .momentum = 0.9});
+    SGD optimizer(line, {.lr = 0.2, .momentum = 0.9});
     for (int step = 1; step <= 100; ++step) {
         Tape tape;
         const Tensor loss = mse_loss(line(x), y);

@@ -25,7 +25,7 @@ int main() {
     Network network(generator);
     fmt::print("{}\n", network.summary());
 
-    AdamW optimizer({{.parameters = network.parameters()}}, {.lr = 0.05});
+    AdamW optimizer(network, {.lr = 0.05});
     for (int step = 0; step < 400; ++step) {
         Tape tape;
         const Tensor loss = mse_loss(network(inputs), wanted);

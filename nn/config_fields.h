@@ -1,7 +1,7 @@
 // A configuration's fields, written down once, beside the configuration: name, place, meaning and
 // bounds. Whatever else knows of them reads the list: config.json (nn/io/config_file.h), GPT-2's
 // config.json (nn/io/hugging_face.h), the command line, the errors, and the tables in
-// docs/models.md.
+// docs/modules.md.
 //
 //     template <>
 //     struct FieldsOf<SGDConfig> {
@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -27,15 +28,16 @@ namespace tapestry {
 struct FieldTraits {
     double low = -std::numeric_limits<double>::infinity();  ///< bounds are inclusive
     double high = std::numeric_limits<double>::infinity();
-    bool required = false;       ///< a file cannot do without it
-    bool stored = true;          ///< it stands in files
-    const char* gpt2 = nullptr;  ///< what GPT-2's config.json calls it; null: by no one name
+    bool required = false;         ///< a file cannot do without it
+    bool stored = true;            ///< it stands in files
+    const char* gpt2 = nullptr;    ///< what GPT-2's config.json calls it; null: by no one name
+    const char* option = nullptr;  ///< on the command line, if not as option_name() has it
 };
 
 template <class Config, class T>
 struct Field {
     using Value = T;
-    const char* name;  ///< "min_lr"; --min-lr on the command line
+    const char* name;  ///< "min_lr"
     T Config::*member;
     const char* meaning;
     FieldTraits traits;
@@ -45,6 +47,17 @@ template <class Config, class T>
 constexpr Field<Config, T> field(const char* name, T Config::*member, const char* meaning,
                                  const FieldTraits& traits = {}) {
     return {name, member, meaning, traits};
+}
+
+/// "min_lr" is --min-lr.
+template <class Config, class T>
+std::string option_name(const Field<Config, T>& one) {
+    if (one.traits.option != nullptr) return one.traits.option;
+    std::string name = one.name;
+    for (char& c : name) {
+        if (c == '_') c = '-';
+    }
+    return "--" + name;
 }
 
 /// Specialised for every configuration that has a list: `list`, a tuple of Fields.

@@ -17,6 +17,9 @@ public:
     Linear(std::int64_t in, std::int64_t out, bool with_bias = true,
            Generator& generator = default_generator());
 
+    Linear(std::int64_t in, std::int64_t out, Generator& generator)
+        : Linear(in, out, true, generator) {}
+
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 };

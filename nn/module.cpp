@@ -10,45 +10,82 @@ namespace {
 
 // Two parameters are one if they share their gradient; two buffers if they share their memory.
 const void* identity(const Tensor& x) {
-    return x.requires_grad() ? static_cast<const void*>(x.leaf().get()) : x.storage().get();
+    return x.leaf() ? static_cast<const void*>(x.leaf().get()) : x.storage().get();
+}
+
+bool is_frozen(const Tensor& x) { return x.leaf() != nullptr && !x.requires_grad(); }
+
+// The leaf learns where it stands, unless it stands somewhere else as well (a tied weight).
+void settle(const std::shared_ptr<ParameterPlace>& place) {
+    const auto& leaf = place->tensor->leaf();
+    if (leaf == nullptr) return;
+    const bool elsewhere =
+        leaf->place && leaf->place->tensor != nullptr && leaf->place->tensor->leaf() == leaf;
+    if (!elsewhere) leaf->place = place;
 }
 
 }  // namespace
 
+std::string ParameterPlace::path() const {
+    std::string path = name;
+    for (const ModulePlace* at = module.get(); at != nullptr; at = at->parent.get()) {
+        if (!at->name.empty()) path = at->name + "." + path;
+    }
+    return path;
+}
+
+Module::Module(std::string kind)
+    : place_(std::make_shared<ModulePlace>(ModulePlace{std::move(kind), {}, nullptr})) {}
+
+Module::~Module() {
+    for (const auto& places : {parameters_, buffers_}) {
+        for (const Place& place : places) place->tensor = nullptr;
+    }
+}
+
 void Module::register_parameter(std::string name, Tensor& parameter) {
     if (parameter.defined()) parameter.set_requires_grad();
-    parameters_.emplace_back(std::move(name), &parameter);
+    parameters_.push_back(
+        std::make_shared<ParameterPlace>(ParameterPlace{&parameter, std::move(name), place_}));
+    settle(parameters_.back());
 }
 
 void Module::register_buffer(std::string name, Tensor& buffer) {
-    buffers_.emplace_back(std::move(name), &buffer);
+    buffers_.push_back(
+        std::make_shared<ParameterPlace>(ParameterPlace{&buffer, std::move(name), place_}));
 }
 
 void Module::register_module(std::string name, Module& child) {
-    child.name_ = std::move(name);
+    child.place_->name = std::move(name);
+    child.place_->parent = place_;
     children_.push_back(&child);
 }
 
-void Module::visit_tensors(const std::string& path, bool parameters, const Visit& visit) const {
-    for (const auto& [name, tensor] : parameters ? parameters_ : buffers_) {
-        if (tensor->defined()) visit(path + name, *tensor);
+void Module::visit(const std::vector<Place> Module::*places, const std::string& path,
+                   const Visit& f) const {
+    for (const Place& place : this->*places) {
+        if (place->tensor->defined()) f(path + place->name, place);
     }
-    for (const Module* child : children_) {
-        child->visit_tensors(path + child->name_ + ".", parameters, visit);
-    }
+    for (const Module* child : children_) child->visit(places, path + child->name() + ".", f);
 }
 
-NamedTensors Module::collect(bool parameters) const {
+NamedTensors Module::collect(const std::vector<Place> Module::*places,
+                             bool remove_duplicate) const {
     NamedTensors found;
     std::set<const void*> seen;
-    visit_tensors("", parameters, [&](const std::string& path, const Tensor& tensor) {
-        if (seen.insert(identity(tensor)).second) found.emplace_back(path, tensor);
+    visit(places, "", [&](const std::string& path, const Place& place) {
+        settle(place);  // a tensor that was assigned since
+        const bool is_new = seen.insert(identity(*place->tensor)).second;
+        if (is_new || !remove_duplicate) found.emplace_back(path, *place->tensor);
     });
     return found;
 }
 
-NamedTensors Module::named_parameters() const { return collect(true); }
-NamedTensors Module::named_buffers() const { return collect(false); }
+NamedTensors Module::named_parameters(bool remove_duplicate) const {
+    return collect(&Module::parameters_, remove_duplicate);
+}
+
+NamedTensors Module::named_buffers() const { return collect(&Module::buffers_, true); }
 
 Tensors Module::parameters() const {
     Tensors tensors;
@@ -81,23 +118,26 @@ void Module::to(DType dtype) {
     // again.
     std::map<const void*, std::pair<Tensor, Tensor>> converted;  // old and new
     std::set<const Tensor*> done;  // a module registered twice is visited twice
-    for (const bool parameters : {true, false}) {
-        visit_tensors("", parameters, [&](const std::string&, Tensor& tensor) {
+    for (const auto places : {&Module::parameters_, &Module::buffers_}) {
+        visit(places, "", [&](const std::string&, const Place& place) {
+            Tensor& tensor = *place->tensor;
             if (!is_floating(tensor.dtype()) || !done.insert(&tensor).second) return;
             auto& [before, after] = converted[identity(tensor)];
             if (!after.defined()) {
                 before = tensor;
                 after = cast(tensor, dtype).clone();
-                if (parameters) after.set_requires_grad();
+                if (places == &Module::parameters_) after.set_requires_grad();
+                if (is_frozen(tensor)) after.set_requires_grad(false);
             }
             tensor = after;
+            settle(place);
         });
     }
 }
 
 void Module::summarise(int depth, std::string& text) const {
     const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-    const std::string label = name_.empty() ? kind_ : fmt::format("{}: {}", name_, kind_);
+    const std::string label = name().empty() ? kind() : fmt::format("{}: {}", name(), kind());
     const std::string set = settings().empty() ? "" : fmt::format("({})", settings());
     text += fmt::format("{:<62}{:>12}\n", indent + label + set, parameter_count());
     for (const Module* child : children_) child->summarise(depth + 1, text);

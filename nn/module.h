@@ -22,28 +22,47 @@
 #include <tapestry/core/tensor.h>
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace tapestry {
 
+/// Where a module stands among modules. It may outlive the module.
+struct ModulePlace {
+    std::string kind;
+    std::string name;                           ///< in `parent`
+    std::shared_ptr<const ModulePlace> parent;  ///< the module that contains it; null at the top
+};
+
+/// Where a parameter stands in a module. Its leaf keeps this, for optimisers to ask.
+struct ParameterPlace {
+    Tensor* tensor;  ///< the member; null once the module is gone
+    std::string name;
+    std::shared_ptr<const ModulePlace> module;
+
+    std::string path() const;  ///< "blocks.3.feed_forward.up.weight"
+};
+
 class Module {
 public:
-    virtual ~Module() = default;
+    virtual ~Module();
     Module(const Module&) = delete;
     Module& operator=(const Module&) = delete;
 
     /// What kind of module it is: "Linear".
-    const std::string& kind() const { return kind_; }
+    const std::string& kind() const { return place_->kind; }
     /// What the module that contains this one calls it; empty at the top.
-    const std::string& name() const { return name_; }
+    const std::string& name() const { return place_->name; }
     /// The settings worth printing: "128 -> 512".
     virtual std::string settings() const { return {}; }
 
     /// All parameters with their dotted names, in order of registration, depth first. A tensor that
-    /// two modules share is listed once, under its first name.
-    NamedTensors named_parameters() const;
+    /// two modules share is listed once, under its first name, unless duplicates are asked for.
+    /// They are handles: to switch requires_grad off here is to freeze the module's parameter.
+    NamedTensors named_parameters(bool remove_duplicate = true) const;
     Tensors parameters() const;
     /// Tensors that belong to the model but are not trained.
     NamedTensors named_buffers() const;
@@ -61,6 +80,13 @@ public:
     /// Forgets the gradients of all parameters.
     void zero_grad();
 
+    /// Freezes the parameter of this name, those below the module of this name ("blocks.0"), or
+    /// all: to the tapes they are constants, which cost no gradient, and optimisers made from now
+    /// on leave them out. A tied weight is frozen under all its names. Throws ValueError, saying
+    /// what there is, for a name of nothing. Read next: nn/freeze.h.
+    void freeze(std::string_view prefix = "");
+    void unfreeze(std::string_view prefix = "");
+
     /// Converts all parameters and buffers to f32 or f64 (DTypeError); gradients are forgotten,
     /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old
     /// tensors.
@@ -70,7 +96,7 @@ public:
     std::string summary() const;
 
 protected:
-    explicit Module(std::string kind) : kind_(std::move(kind)) {}
+    explicit Module(std::string kind);
 
     /// `parameter`, a member of this module, gets a name and asks for its gradient. An undefined
     /// tensor (no bias) is left out.
@@ -79,16 +105,18 @@ protected:
     void register_module(std::string name, Module& child);
 
 private:
-    using Visit = std::function<void(const std::string& path, Tensor& tensor)>;
-    void visit_tensors(const std::string& path, bool parameters, const Visit& visit) const;
-    NamedTensors collect(bool parameters) const;
+    using Place = std::shared_ptr<ParameterPlace>;
+    using Visit = std::function<void(const std::string& path, const Place& place)>;
+    void visit(const std::vector<Place> Module::*places, const std::string& path,
+               const Visit& f) const;
+    NamedTensors collect(const std::vector<Place> Module::*places, bool remove_duplicate) const;
     void summarise(int depth, std::string& text) const;
+    void set_requires_grad(const char* function, std::string_view prefix, bool wanted);
 
-    std::string kind_;
-    std::string name_;
+    std::shared_ptr<ModulePlace> place_;
     bool training_ = true;
-    std::vector<std::pair<std::string, Tensor*>> parameters_;
-    std::vector<std::pair<std::string, Tensor*>> buffers_;
+    std::vector<Place> parameters_;
+    std::vector<Place> buffers_;
     std::vector<Module*> children_;
 };
 

@@ -1,10 +1,10 @@
 // tapestry curve: the losses of trainings as curves in the terminal, also while they run.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/read_metrics.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/train/read_metrics.h>
 
 #include <fmt/core.h>
 
@@ -31,7 +31,7 @@ std::string summary(const std::string& name, const Metrics& m) {
 int run_curve(const CurveSettings& s) {
     std::vector<TextCurve> curves;
     for (const std::string& directory : s.directories) {
-        const Metrics m = read_metrics(std::filesystem::path(directory) / "metrics.jsonl");
+        const Metrics m = read_metrics(latest_metrics(directory));
         const std::string name = terminal::label_of(directory, 60);
         const std::string of = s.directories.size() > 1 ? name + ": " : "";
         curves.push_back({of + "loss", m.steps, m.losses});

@@ -2,7 +2,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/nn/data/token_file.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
@@ -33,7 +33,7 @@ void check_finite(double loss) {
 
 // Random pieces of a text.
 void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
-    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
     const std::string text = read_text(s.text);
     const TextData data(tokenizer.encode(text, s.text), {.name = s.text});
     Generator generator(s.seed);
@@ -46,7 +46,7 @@ void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
             {"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", tokens}};
         fmt::print("{}\n", json.dump());
     } else {
-        const char* unit = unit_of(tokenizer);
+        const std::string_view unit = tokenizer.unit();
         fmt::print("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}\n", loss, unit,
                    std::exp(loss), tokens, unit, s.text);
     }
@@ -55,7 +55,8 @@ void eval_text(const EvalSettings& s, const LoadedModel& loaded) {
 // All of a sequence, window after window.
 void eval_tokens(const EvalSettings& s, const LoadedModel& loaded) {
     GPT& model = *loaded.model;
-    const WindowLoss result = evaluate_windows(model, read_tokens(s.tokens, model.config().vocab));
+    const WindowLoss result =
+        evaluate_windows(model, read_token_file(s.tokens, model.config().vocab));
     check_finite(result.loss);
     if (s.json) {
         const nlohmann::ordered_json json{{"loss", result.loss}, {"tokens", result.tokens}};

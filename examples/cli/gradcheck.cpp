@@ -113,7 +113,7 @@ struct ModelOnText {
 
 ModelOnText model_on_text(const GradcheckSettings& s) {
     ModelOnText result{load_model(s.model), {}, {}};
-    const Tokenizer& tokenizer = tokenizer_of(result.loaded, s.model);
+    const Tokenizer& tokenizer = require_tokenizer(result.loaded, s.model);
     const TextData data(tokenizer.encode(read_text(s.text), s.text), {.name = s.text});
     GPT& model = *result.loaded.model;
     model.to(DType::f64);

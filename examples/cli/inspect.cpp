@@ -70,18 +70,18 @@ int show(const InspectSettings& s, const Question& question) {
 // ------------------------------------------------------------------
 
 Ids prompt_ids(const InspectSettings& s, const LoadedModel& loaded) {
-    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
     const Ids ids = tokenizer.encode(s.prompt, "prompt");
     const auto most = static_cast<std::size_t>(loaded.model->config().context) + 1;
     require(ids.size() >= 2,
             "inspect: the prompt has {} {}{}; at least 2 are needed, to predict each from those "
             "before it",
-            ids.size(), unit_of(tokenizer), ids.size() == 1 ? "" : "s");
+            ids.size(), tokenizer.unit(), ids.size() == 1 ? "" : "s");
     require(
         ids.size() <= most,
         "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so {} are "
         "the most",
-        ids.size(), unit_of(tokenizer), most - 1, most);
+        ids.size(), tokenizer.unit(), most - 1, most);
     return ids;
 }
 
@@ -100,7 +100,7 @@ int inspect_gpt(const InspectSettings& s) {
     return show(s, {.model = *loaded.model,
                     .loss = [&] { return model.loss(batch.inputs, batch.targets); },
                     .predicted = fmt::format("{} {}s predicted, each from those before it", count,
-                                             unit_of(*loaded.tokenizer)),
+                                             loaded.tokenizer->unit()),
                     .texts = {{.queries = texts_of(*loaded.tokenizer, read)}}});
 }
 

@@ -1,3 +1,4 @@
+#include <tapestry/examples/cli/config_options.h>
 #include <tapestry/examples/cli/options.h>
 
 namespace tapestry::cli {
@@ -11,27 +12,12 @@ Option add_model_directory(Options& options, std::string& model) {
 }
 
 void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
-    options.count("--layers", config.layers, "Transformer blocks");
-    options.count("--heads", config.heads, "Attention heads per block");
-    options.count("--dim", config.dim, "Width of the model; a multiple of the heads");
-    options.count("--context", config.context, "Tokens the model looks at");
+    add_fields(options, config, {"context", "layers", "heads", "dim"});
     options.count("--batch", batch, "Sequences per batch");
 }
 
 void add_json(Options& options, bool& json) {
     options.flag("--json", json, "Print one JSON object");
-}
-
-const Tokenizer& tokenizer_of(const LoadedModel& loaded, const std::string& directory) {
-    require(loaded.tokenizer != nullptr,
-            "{}: the model has no tokenizer (vocab.json and merges.txt), so it cannot read text; "
-            "tapestry eval --tokens needs none",
-            directory);
-    return *loaded.tokenizer;
-}
-
-const char* unit_of(const Tokenizer& tokenizer) {
-    return tokenizer.kind() == "char" ? "character" : "token";
 }
 
 }  // namespace tapestry::cli

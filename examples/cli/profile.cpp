@@ -54,7 +54,7 @@ Subject random_subject(const ProfileSettings& s, Generator& generator) {
 
 Subject trained_subject(const ProfileSettings& s, Generator& generator) {
     LoadedModel loaded = load_model(s.directory);
-    const Tokenizer& tokenizer = tokenizer_of(loaded, s.directory);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.directory);
     auto data = std::make_shared<TextData>(tokenizer.encode(read_text(s.text), s.text),
                                            TextOptions{.name = s.text});
     const std::int64_t context = loaded.model->config().context;

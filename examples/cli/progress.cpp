@@ -15,33 +15,24 @@ std::string clock_text(double seconds) {
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-Progress::Progress(std::int64_t steps, std::int64_t tokens_per_step, double step_floor)
-    : steps_(steps),
-      tokens_per_step_(tokens_per_step),
-      step_floor_(step_floor),
-      terminal_(isatty(STDOUT_FILENO) == 1) {}
+Progress::Progress(std::int64_t steps) : steps_(steps), terminal_(isatty(STDOUT_FILENO) == 1) {}
 
-double Progress::tokens_per_second() const {
-    return smoothed_step_ > 0 ? static_cast<double>(tokens_per_step_) / smoothed_step_ : 0;
-}
-
-std::string Progress::line(const StepMetrics& m) const {
-    const double left = smoothed_step_ * static_cast<double>(steps_ - m.step);
+std::string Progress::line(const StepMetrics& m, const Speed& speed) const {
+    const double left = speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
     std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
     if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
     return text + fmt::format("  {:>7.0f} tokens/s, {:.0f}% of the peak  {} left",
-                              tokens_per_second(), 100 * share(), clock_text(left));
+                              speed.tokens_per_second(), 100 * speed.share(), clock_text(left));
 }
 
-void Progress::show(const StepMetrics& m) {
-    smoothed_step_ = m.step == 1 ? m.step_seconds : 0.95 * smoothed_step_ + 0.05 * m.step_seconds;
+void Progress::show(const StepMetrics& m, const Speed& speed) {
     if (m.val_loss) last_val_loss_ = m.val_loss;
     if (terminal_) {
         if (m.seconds - last_shown_ < 0.1 && m.step < steps_ && !m.val_loss) return;
-        fmt::print("\r{}\033[K", line(m));
+        fmt::print("\r{}\033[K", line(m, speed));
     } else {
         if (m.step != 1 && m.step != steps_ && !m.val_loss) return;
-        fmt::print("{}\n", line(m));
+        fmt::print("{}\n", line(m, speed));
     }
     std::fflush(stdout);
     last_shown_ = m.seconds;

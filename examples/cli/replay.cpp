@@ -5,8 +5,8 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/recorded_step.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
@@ -49,7 +49,7 @@ void write_page(const ReplaySettings& s, const LoadedModel& loaded, const Record
                         s.directory, loaded.model->settings(), loaded.model->parameter_count(),
                         step.updated ? " as the step's update left them" : "", retaken.batch + 1,
                         step.batches.size(), ids.size(0), ids.size(1), retaken.loss),
-        .texts = {{.queries = first_sequence(ids, tokenizer_of(loaded, s.directory))}}};
+        .texts = {{.queries = first_sequence(ids, require_tokenizer(loaded, s.directory))}}};
     const std::string page = to_html(*retaken.inspector, options);
     write_file_atomically(s.out, page);
     fmt::print("{}: {} entries, {}\n", utf8::quoted(s.out, 300),

@@ -3,7 +3,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 
@@ -26,7 +26,7 @@ struct SampleSettings {
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.model);
-    const Tokenizer& tokenizer = tokenizer_of(loaded, s.model);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
     std::vector<std::int64_t> prompt = tokenizer.encode(s.prompt, "prompt");
     fmt::print("{}", s.prompt);
     if (prompt.empty()) prompt.push_back(tokenizer.beginning());

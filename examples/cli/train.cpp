@@ -1,56 +1,116 @@
 // tapestry train: a GPT from a text file, from the beginning or from a model's weights. What it
-// does is in training.cpp.
+// does is in nn/train/training_run.cpp.
+#include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/train_report.h>
-#include <tapestry/examples/cli/training.h>
+#include <tapestry/examples/cli/config_options.h>
+#include <tapestry/examples/cli/interrupt.h>
+#include <tapestry/examples/cli/progress.h>
+#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/train/training_run.h>
 
+#include <fmt/core.h>
+
+#include <cstdio>
 #include <memory>
 
 namespace tapestry::cli {
 namespace {
 
-void add_training_options(Options& o, TrainSettings& s) {
-    o.count("--steps", s.loop.steps, "Optimiser steps");
-    o.number("--lr", s.schedule.rate, 0, 1000, "Learning rate after the warm-up");
-    o.number("--min-lr", s.schedule.min_rate, 0, 1000, "Learning rate at the end");
-    o.count("--warmup", s.schedule.warmup, "Steps until the learning rate is reached", {0});
-    o.number("--weight-decay", s.weight_decay, 0, 1000, "AdamW's, on matrices only");
-    o.number("--beta2", s.beta2, 0, 0.999999, "AdamW's second decay rate");
-    o.number("--clip", s.loop.clip, 0, 1e12, "Largest norm of the gradient; 0: do not clip");
-    o.number("--dropout", s.model.dropout, 0, 0.99, "Probability with which a number is dropped");
-    o.count("--accumulate", s.loop.accumulate, "Batches per step");
-    o.count("--eval-every", s.loop.eval_every, "Steps between evaluations; 0: none", {0});
-    o.count("--eval-batches", s.eval_batches, "Batches per evaluation");
-    o.seed(s.seed, "Of all random numbers");
+struct TrainSettings {
+    TrainingConfig config;
+    std::string out;
+    int threads = num_threads();
+    bool show_samples = false;
+    bool trap_nan = false;
+    bool no_report = false;
+};
+
+void announce(Session& session, bool show_samples) {
+    const TrainingConfig& config = session.config();
+    const TextData& data = session.data();
+    fmt::print("{}: {} {}s, {}{}; training on {}, validating on {}\n", config.text,
+               data.ids(Split::all).size(), session.tokenizer().unit(),
+               session.tokenizer().vocab_size(),
+               config.start.empty() ? " different" : " in the vocabulary",
+               data.ids(Split::train).size(), data.ids(Split::validation).size());
+    fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
+               config.model.layers, config.model.heads, config.model.dim, config.model.context,
+               session.model().parameter_count(), num_threads());
+    const std::size_t frozen = frozen_parameters(session.model()).size();
+    if (frozen > 0) {
+        fmt::print("frozen: {} of {} tensors of parameters\n", frozen,
+                   session.model().parameters().size());
+    }
+    if (show_samples) {
+        fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
+                   session.evaluate(), session.sample(300));
+    }
+    std::fflush(stdout);
+}
+
+void conclude(const TrainingResult& result, const std::string& out) {
+    const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
+    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
+                                          result.tokens_per_second, 100 * result.share);
+    fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
+               clock_text(result.last.seconds), speed, result.last.loss, val);
+    fmt::print("saved in {}\n{}", out, result.report);
+}
+
+int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
+    set_num_threads(s.threads);
+    Session session(s.config);
+    Progress progress(s.config.steps);
+    TrainingRunOptions options{
+        .out = s.out, .report = !s.no_report, .trap_nan = s.trap_nan, .recipe = recipe};
+    options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
+        progress.show(metrics, speed);
+        return !interrupted();
+    };
+    options.warn = [&progress](const std::string& message) {
+        progress.finish();
+        fmt::print(stderr, "tapestry: the report: {}\n", message);
+    };
+    TrainingRun run(session, std::move(options));
+    announce(session, s.show_samples);
+    catch_interrupts();
+    const TrainingResult result = run.to_the_end();
+    progress.finish();
+    if (s.show_samples && !result.interrupted) {
+        fmt::print("\nafter training: it writes\n{}\n\n", session.sample(300));
+    }
+    conclude(result, s.out);
+    return result.interrupted ? kInterrupted : kSuccess;
 }
 
 }  // namespace
 
 void add_train(Options& app) {
-    auto settings = std::make_shared<TrainSettings>();
+    auto s = std::make_shared<TrainSettings>();
     Options& o = app.subcommand("train", "Train a GPT on a text file");
-    o.text("--text", settings->text, "UTF-8 text to learn from").required();
-    o.text("--out", settings->out, "Directory for the model").required();
-    Option start = o.text("--model", settings->start,
-                          "Go on from this model's weights instead of random ones");
-    add_model_options(o, settings->model, settings->batch);
+    add_fields(o, s->config, {"text"});
+    o.option("--text").required();
+    o.text("--out", s->out, "Directory for the model").required();
+    add_fields(o, s->config, {"start", "train_only"});
+    add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
     for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
-        start.excludes(o.option(shape));
+        o.option("--model").excludes(o.option(shape));
     }
-    add_training_options(o, *settings);
-    o.threads(settings->threads);
-    o.flag("--show-samples", settings->show_samples,
-           "Print what the model writes before and after");
-    o.flag("--trap-nan", settings->trap_nan,
-           "If a step gives NaN or infinity, say where it came from and save the step in "
-           "OUT/trap for `tapestry replay`");
-    o.flag("--no-report", settings->no_report,
+    add_fields(o, s->config.model, {"dropout"});
+    add_fields(o, s->config,
+               {"batch", "accumulate", "steps", "lr", "min_lr", "warmup", "weight_decay", "beta2",
+                "clip", "eval_every", "eval_batches", "seed"});
+    o.threads(s->threads);
+    o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
+    o.flag("--trap-nan", s->trap_nan,
+           "If a step gives NaN or infinity, say where it came from and save the step in OUT/trap "
+           "for `tapestry replay`");
+    o.flag("--no-report", s->no_report,
            "Do not write report.html, the page that shows the training");
-    o.run([settings, &o] {
-        settings->recipe = recipe_of(o);
-        settings->dropout_given = o.given("--dropout");
-        return run_training(*settings);
+    o.run([s, &o] {
+        if (o.given("--dropout")) s->config.start_dropout = s->config.model.dropout;
+        return run_train(*s, recipe_of(o));
     });
 }
 

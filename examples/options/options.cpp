@@ -220,6 +220,7 @@ std::vector<OptionValue> Options::values() const {
         one.given = option->count() > 0;
         one.is_flag = option->get_items_expected_max() == 0;
         one.value = one.given ? option->results().front() : option->get_default_str();
+        if (one.given) one.values = option->results();
         if (one.is_flag) one.value = one.given ? "yes" : "no";
     }
     return all;

@@ -52,7 +52,8 @@ private:
 /// What became of an option on the command line.
 struct OptionValue {
     std::string name;   ///< "--steps"
-    std::string value;  ///< as written, or the default; "yes" or "no" of a flag; empty: none
+    std::string value;  ///< the first, or the default; "yes" or "no" of a flag; empty: none
+    std::vector<std::string> values = {};  ///< all, as written
     std::string description;
     bool given = false;
     bool is_flag = false;

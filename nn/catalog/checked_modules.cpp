@@ -1,5 +1,6 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/nn/activation.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/feed_forward.h>
@@ -13,6 +14,7 @@
 #include <tapestry/nn/recurrent/gru.h>
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/sequential.h>
 #include <tapestry/ops/activation.h>
 
 #include <fmt/ranges.h>
@@ -153,6 +155,18 @@ Makers layers() {
              Generator& g = fresh_generator();
              const FeedForwardConfig config{.dim = 4, .hidden = 6};
              return of_input(std::make_shared<FeedForward>(config, g), {2, 3, 4});
+         }},
+        {"sequential",
+         [] {
+             Generator& g = fresh_generator();
+             const auto network = std::make_shared<Sequential>();
+             network->add<Linear>(3, 4, g);
+             network->add<Tanh>();
+             network->add<Linear>(4, 4, g);
+             network->add<GELU>();
+             network->add<Sigmoid>();
+             network->add<SiLU>();
+             return of_input(network, {2, 3});
          }},
     };
 }

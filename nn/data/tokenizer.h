@@ -20,6 +20,8 @@ public:
     /// "char" or "bpe".
     virtual std::string_view kind() const = 0;
     virtual std::int64_t vocab_size() const = 0;
+    /// What one of its tokens is, for people: "character" or "token".
+    std::string_view unit() const { return kind() == "char" ? "character" : "token"; }
 
     /// The id after which a text may begin: what a model is asked to continue when nothing is
     /// given.

@@ -36,6 +36,7 @@ std::vector<ParameterFlow> GradientFlow::after_update() {
         const Tensor update = parameter.detach() - before_[i];
         flow.push_back({.name = parameters_[i].first,
                         .shape = parameter.shape(),
+                        .frozen = !parameter.requires_grad(),
                         .value_rms = rms(before_[i]),
                         .gradient_rms = rms(gradient),
                         .update_rms = rms(update),

@@ -19,6 +19,7 @@ namespace tapestry {
 struct ParameterFlow {
     std::string name;
     Shape shape;
+    bool frozen = false;
     double value_rms = 0;     ///< before the update
     double gradient_rms = 0;  ///< as in Tensor::grad: before clipping; 0 if there is none
     double update_rms = 0;    ///< of the difference that the update made

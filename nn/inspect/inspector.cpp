@@ -9,7 +9,7 @@ namespace tapestry {
 Inspector::Inspector(const Module& model, MachinePeak peak)
     : model_(&model), peak_(std::move(peak)) {
     for (const auto& [name, parameter] : model.named_parameters()) {
-        leaf_names_.emplace(parameter.leaf().get(), name);
+        if (parameter.leaf()) leaf_names_.emplace(parameter.leaf().get(), name);
         memory_.see(parameter, name, MemoryKind::parameter, -1);
     }
     last_ = Clock::now();
@@ -35,7 +35,8 @@ std::string Inspector::leaf_name(const Tensor& x) const {
 void Inspector::describe(InspectedInput& input, const Tensor& x) {
     const auto place = places_.find(input.slot);
     if (input.slot < 0) {
-        input.name = "a constant";
+        const auto frozen = leaf_names_.find(x.leaf().get());
+        input.name = frozen == leaf_names_.end() ? "a constant" : frozen->second;
         if (is_floating(x.dtype())) input.values = statistics_of(x);
     } else if (place == places_.end()) {  // the tape is older than the Inspector
         input.name = "computed before";
@@ -65,6 +66,8 @@ InspectedInput Inspector::input_of(const Op::Operand& operand, const Tensor& x) 
         }
     } else if (!is_floating(x.dtype())) {
         input.dead_end = x.dtype() == DType::boolean ? "boolean input" : "integer input";
+    } else if (leaf_names_.contains(x.leaf().get())) {
+        input.dead_end = "frozen";
     } else {
         input.dead_end = memory_.knows(x) ? "detached" : "constant: no gradient asked for";
     }

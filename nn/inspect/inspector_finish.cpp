@@ -43,6 +43,8 @@ void Inspector::look_at_parameters() {
             non_finite_.summed(
                 name, {"gradient of " + name, gradient.shape(), gradient.dtype(), *seen.gradient});
             seen.gradient_histogram = log2_histogram(gradient);
+        } else if (!parameter.requires_grad()) {
+            seen.dead_end = "frozen";
         } else {
             seen.dead_end = used.contains(name) ? "no gradient: not on a path to the loss"
                                                 : "no gradient: not used in this step";

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace tapestry {
 namespace {
 
@@ -18,6 +20,9 @@ bool fits(const ordered_json& value) {
         return value.is_string();
     } else if constexpr (std::is_same_v<T, double>) {
         return value.is_number();
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        return value.is_array() && std::all_of(value.begin(), value.end(),
+                                               [](const auto& each) { return each.is_string(); });
     } else if constexpr (std::is_same_v<T, std::uint64_t>) {
         return value.is_number_unsigned();
     } else {
@@ -106,11 +111,13 @@ template std::int64_t ConfigFile::get(const char*) const;
 template std::uint64_t ConfigFile::get(const char*) const;
 template double ConfigFile::get(const char*) const;
 template std::string ConfigFile::get(const char*) const;
+template std::vector<std::string> ConfigFile::get(const char*) const;
 
 template void ConfigWriter::set(const char*, const bool&);
 template void ConfigWriter::set(const char*, const std::int64_t&);
 template void ConfigWriter::set(const char*, const std::uint64_t&);
 template void ConfigWriter::set(const char*, const double&);
 template void ConfigWriter::set(const char*, const std::string&);
+template void ConfigWriter::set(const char*, const std::vector<std::string>&);
 
 }  // namespace tapestry

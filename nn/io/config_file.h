@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -32,7 +33,8 @@ public:
     bool has(const char* name) const;
 
     /// The setting `name`: T is bool, std::int64_t (up to 2^62, so that the sum of two is one
-    /// still), std::uint64_t, double or std::string. Throws when it is missing or of another type.
+    /// still), std::uint64_t, double, std::string or a vector of them. Throws when it is missing or
+    /// of another type.
     template <class T>
     T get(const char* name) const;
 

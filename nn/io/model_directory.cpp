@@ -50,6 +50,14 @@ std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
 
 }  // namespace
 
+const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& directory) {
+    require(loaded.tokenizer != nullptr,
+            "{}: the model has no tokenizer (vocab.json and merges.txt), so it cannot read text; "
+            "tapestry eval --tokens needs none",
+            directory.string());
+    return *loaded.tokenizer;
+}
+
 void save_weights(const fs::path& directory, const GPT& model) {
     weights_file(model, kFormat).write(directory / kWeightsName);
 }

@@ -22,6 +22,10 @@ struct LoadedModel {
     std::unique_ptr<Tokenizer> tokenizer;  ///< null where there is none, in Hugging Face's format
 };
 
+/// Its tokenizer. Throws ValueError if the model, which came from this directory, has none.
+const Tokenizer& require_tokenizer(const LoadedModel& loaded,
+                                   const std::filesystem::path& directory);
+
 /// Writes our format, each file through a temporary file and a rename: a previous model survives a
 /// failure. Creates the directory. Throws IoError.
 void save_model(const std::filesystem::path& directory, const GPT& model,

@@ -4,6 +4,7 @@
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
 #include <array>
@@ -101,7 +102,7 @@ NewFile text_file(std::string name, std::string text) {
 
 NewFile weights_file(const Module& model, std::string format) {
     return {kWeightsName, [&model, format = std::move(format)](const fs::path& path) {
-                write_safetensors(path, model.named_parameters(), {{"format", format}});
+                write_safetensors(path, saved_tensors(model), {{"format", format}});
             }};
 }
 
@@ -193,8 +194,8 @@ void load_weights(const fs::path& directory, const Module& model) {
     std::map<std::string, Tensor> stored;
     for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
     std::vector<StoredParameter> parameters;
-    for (const auto& [name, parameter] : model.named_parameters()) {
-        parameters.push_back({name, parameter});
+    for (const auto& [name, tensor] : saved_tensors(model)) {
+        parameters.push_back({name, tensor});
     }
     fill_parameters(path.string(), stored, parameters);
     check_all_used(path.string(), stored);

@@ -42,7 +42,8 @@ void check_directory(const std::filesystem::path& directory);
 /// A text, written through write_file_atomically.
 NewFile text_file(std::string name, std::string text);
 
-/// The parameters of `model`, which must live until they are written, with `format` beside them.
+/// The parameters and buffers of `model`, which must live until they are written, with `format`
+/// beside them.
 NewFile weights_file(const Module& model, std::string format);
 
 /// What a config.json says it is of. Throws IoError for what we do not know.
@@ -71,8 +72,8 @@ std::unique_ptr<GPT> make_model(const GPTConfig& config, const std::filesystem::
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
                                         const std::filesystem::path& directory);
 
-/// Reads model.safetensors, written by weights_file, into the parameters. Throws IoError as
-/// fill_parameters and check_all_used do.
+/// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
+/// IoError as fill_parameters and check_all_used do.
 void load_weights(const std::filesystem::path& directory, const Module& model);
 
 /// Where a parameter's values lie in a file.

@@ -1,5 +1,5 @@
 // What a GPT is made to, and what that costs. The list of fields below is all that config.json,
-// GPT-2's config.json, the command line, error messages and docs/models.md know of it.
+// GPT-2's config.json, the command line, error messages and docs/modules.md know of it.
 // Read next: gpt.h, the model.
 #pragma once
 

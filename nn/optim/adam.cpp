@@ -1,39 +1,51 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/ops/optimizer_step.h>
 
+#include <cmath>
+
 namespace tapestry {
 
-Adam::Adam(std::vector<ParameterGroup> groups, const AdamConfig& config, bool decoupled)
-    : Optimizer(std::move(groups), config.lr), config_(config), decoupled_(decoupled) {
-    const auto fraction = [](double beta) { return beta >= 0 && beta < 1; };
-    require(fraction(config.beta1) && fraction(config.beta2) && config.eps >= 0,
-            "Adam: beta1 {}, beta2 {} must lie in [0, 1) and eps {} not be negative", config.beta1,
-            config.beta2, config.eps);
-    moments_.resize(parameters().size());
+Adam::Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled)
+    : Optimizer(std::move(groups), config.lr, config.weight_decay.value_or(decoupled ? 0.01 : 0)),
+      decoupled_(decoupled) {
+    set_settings({{"beta1", config.beta1}, {"beta2", config.beta2}, {"eps", config.eps}});
 }
 
-void Adam::update(std::vector<Update>& all) {
-    std::vector<AdamParameter> steps;
-    steps.reserve(all.size());
-    for (Update& u : all) {
-        Moments& m = moments_[u.index];
-        if (!m.first.defined()) {
-            m.first = zeros_like(u.parameter);
-            m.second = zeros_like(u.parameter);
-        }
-        ++m.steps;  // its own count: a parameter may miss a step, and its moments are then younger
-        steps.push_back({std::move(u.parameter), std::move(u.gradient), m.first, m.second,
-                         AdamUpdate{.lr = u.lr,
-                                    .beta1 = config_.beta1,
-                                    .beta2 = config_.beta2,
-                                    .eps = config_.eps,
-                                    .weight_decay = u.weight_decay,
-                                    .step = m.steps,
-                                    .decoupled = decoupled_,
-                                    .grad_scale = u.grad_scale}});
+Optimizer::Settings Adam::settings() const {
+    return {{"beta1", beta1_}, {"beta2", beta2_}, {"eps", eps_}};
+}
+
+void Adam::set_settings(const Settings& settings) {
+    const double beta1 = settings.at("beta1"), beta2 = settings.at("beta2");
+    const double eps = settings.at("eps");
+    const auto fraction = [](double beta) { return beta >= 0 && beta < 1; };
+    require(fraction(beta1) && fraction(beta2) && eps >= 0 && std::isfinite(eps),
+            "{}: beta1 {}, beta2 {} must lie in [0, 1) and eps {} be finite and not negative",
+            kind(), beta1, beta2, eps);
+    beta1_ = beta1;
+    beta2_ = beta2;
+    eps_ = eps;
+}
+
+// The running means of g and of g^2.
+std::vector<std::string> Adam::moment_names(const Settings&) const { return {"m", "v"}; }
+
+void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
+    std::vector<AdamParameter> all;
+    all.reserve(slots.size());
+    for (const Slot* slot : slots) {
+        // Counted by parameter: one may miss a step, and its moments are then younger.
+        all.push_back({slot->parameter, slot->parameter.grad(), slot->moments[0], slot->moments[1],
+                       AdamUpdate{.lr = lr_of(*slot),
+                                  .beta1 = beta1_,
+                                  .beta2 = beta2_,
+                                  .eps = eps_,
+                                  .weight_decay = weight_decay_of(*slot),
+                                  .step = slot->steps,
+                                  .decoupled = decoupled_,
+                                  .grad_scale = grad_scale}});
     }
-    adamw_update_(steps);
+    adamw_update_(all);
 }
 
 }  // namespace tapestry

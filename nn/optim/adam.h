@@ -10,35 +10,38 @@ struct AdamConfig {
     double beta1 = 0.9;
     double beta2 = 0.999;
     double eps = 1e-8;
+    /// Of all parameters in groups without one of their own. If not given, 0 for Adam and 0.01 for
+    /// AdamW, as PyTorch's.
+    std::optional<double> weight_decay = {};
 };
 
 /// Kingma and Ba 2015; weight decay is added to the gradient. Formulas: adamw_update_ in
 /// ops/optimizer_step.h.
 class Adam : public Optimizer {
 public:
-    Adam(std::vector<ParameterGroup> groups, const AdamConfig& config)
+    explicit Adam(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, false) {}
 
+    const char* kind() const override { return decoupled_ ? "AdamW" : "Adam"; }
+
 protected:
-    Adam(std::vector<ParameterGroup> groups, const AdamConfig& config, bool decoupled);
-    void update(std::vector<Update>& all) override;
+    Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled);
+    void update(const std::vector<Slot*>& slots, double grad_scale) override;
+    Settings settings() const override;
+    void set_settings(const Settings& settings) override;
+    std::vector<std::string> moment_names(const Settings& settings) const override;
 
 private:
-    struct Moments {
-        Tensor first;   // running mean of g
-        Tensor second;  // running mean of g^2
-        std::int64_t steps = 0;
-    };
-
-    AdamConfig config_;
+    double beta1_ = 0;
+    double beta2_ = 0;
+    double eps_ = 0;
     bool decoupled_;
-    std::vector<Moments> moments_;
 };
 
 /// Loshchilov and Hutter 2019; weight decay shrinks the parameter itself.
 class AdamW : public Adam {
 public:
-    AdamW(std::vector<ParameterGroup> groups, const AdamConfig& config)
+    explicit AdamW(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, true) {}
 };
 

@@ -1,3 +1,4 @@
+#include <tapestry/core/create.h>
 #include <tapestry/nn/optim/optimizer.h>
 
 #include <cmath>
@@ -5,28 +6,50 @@
 
 namespace tapestry {
 
-std::vector<ParameterGroup> decay_groups(const Module& model, double weight_decay) {
-    ParameterGroup decayed{.parameters = {}, .weight_decay = weight_decay};
-    ParameterGroup others;
-    for (const Tensor& parameter : model.parameters()) {
-        (parameter.rank() >= 2 ? decayed : others).parameters.push_back(parameter);
+Optimizer::Optimizer(ParameterGroups groups, double lr, double weight_decay) {
+    set_lr(lr);
+    std::size_t listed = 0;
+    for (const ParameterGroup& group : groups) add_group(group, weight_decay, listed);
+    std::set<const Leaf*> leaves;
+    std::set<std::string_view> names;
+    for (const Slot& slot : slots_) {
+        require(leaves.insert(slot.parameter.leaf().get()).second,
+                "optimizer: parameter \"{}\" {} is listed twice", slot.name,
+                slot.parameter.shape());
+        require(names.insert(slot.name).second,
+                "optimizer: two parameters are called \"{}\"; put something before the names of "
+                "each module",
+                slot.name);
     }
-    return {decayed, others};
+    for (const Slot& slot : slots_) ++slot.parameter.leaf()->optimizers;
 }
 
-Optimizer::Optimizer(std::vector<ParameterGroup> groups, double lr) : groups_(std::move(groups)) {
-    set_lr(lr);
-    std::set<const Leaf*> seen;
-    for (const ParameterGroup& group : groups_) {
-        require(group.weight_decay >= 0 && group.lr_factor >= 0,
-                "optimizer: weight decay {} and learning rate factor {} must not be negative",
-                group.weight_decay, group.lr_factor);
-        for (const Tensor& parameter : group.parameters) {
-            require(parameter.requires_grad(),
-                    "optimizer: a parameter {} does not ask for its gradient", parameter.shape());
-            require(seen.insert(parameter.leaf().get()).second,
-                    "optimizer: a parameter {} is listed twice", parameter.shape());
-        }
+Optimizer::~Optimizer() {
+    for (const Slot& slot : slots_) --slot.parameter.leaf()->optimizers;
+}
+
+void Optimizer::add_group(const ParameterGroup& group, double weight_decay, std::size_t& listed) {
+    const double decay = group.weight_decay.value_or(weight_decay);
+    const auto good = [](double x) { return x >= 0 && std::isfinite(x); };
+    require(good(decay) && good(group.lr_factor),
+            "optimizer: weight decay {} and learning rate factor {} must be finite numbers >= 0",
+            decay, group.lr_factor);
+    groups_.push_back({decay, group.lr_factor});
+    for (const auto& [name, parameter] : group.parameters) {
+        const std::string number = std::to_string(listed++);
+        const std::string& known_as = name.empty() ? number : name;
+        require(parameter.leaf() != nullptr,
+                "optimizer: parameter \"{}\" {} does not ask for its gradient "
+                "(set_requires_grad)",
+                known_as, parameter.shape());
+        if (!parameter.requires_grad()) continue;  // frozen
+        const auto& place = parameter.leaf()->place;
+        const bool there = place && place->tensor && place->tensor->leaf() == parameter.leaf();
+        slots_.push_back({.name = known_as,
+                          .parameter = parameter,
+                          .group = groups_.size() - 1,
+                          .place = there ? place : nullptr,
+                          .moments = {}});
     }
 }
 
@@ -36,41 +59,77 @@ void Optimizer::set_lr(double lr) {
     lr_ = lr;
 }
 
-void Optimizer::step(double grad_scale) {
-    ++steps_;
-    std::size_t count = 0;
-    for (const ParameterGroup& group : groups_) count += group.parameters.size();
-    std::vector<Update> all;
-    all.reserve(count);
-    std::size_t index = 0;
-    for (const ParameterGroup& group : groups_) {
-        for (const Tensor& parameter : group.parameters) {
-            Tensor gradient = parameter.grad();
-            if (gradient.defined()) {
-                all.push_back({.index = index,
-                               .parameter = parameter,
-                               .gradient = std::move(gradient),
-                               .grad_scale = grad_scale,
-                               .lr = lr_ * group.lr_factor,
-                               .weight_decay = group.weight_decay});
-            }
-            ++index;
+// ---- what would go wrong in silence -------------------------------------------------------------
+
+namespace {
+
+// Does a module have this leaf as a parameter, with a gradient that nobody will use?
+bool is_untrained(const Leaf& leaf) {
+    return leaf.optimizers == 0 && leaf.requires_grad && leaf.grad.defined() && leaf.place &&
+           leaf.place->tensor != nullptr && leaf.place->tensor->leaf().get() == &leaf;
+}
+
+[[noreturn]] void fail_untrained(const ParameterPlace& place) {
+    const ModulePlace& module = *place.module;
+    const bool alone = module.parent == nullptr;
+    fail(
+        "optimizer: parameter \"{}\" {}{} got a gradient, but no optimizer holds it: {}give it to "
+        "one, or freeze it",
+        place.path(), place.tensor->shape(),
+        alone ? fmt::format(" of a {} that is registered in no module", module.kind) : "",
+        alone ? "register the module (register_module), " : "");
+}
+
+}  // namespace
+
+void Optimizer::check_parameters() const {
+    require(!slots_.empty(),
+            "optimizer: it has no parameters; a module has those that are registered "
+            "(register_parameter, register_module) and not frozen");
+    for (const Slot& slot : slots_) {
+        const std::shared_ptr<Leaf>& leaf = slot.parameter.leaf();
+        const bool elsewhere =
+            slot.place && slot.place->tensor && slot.place->tensor->leaf() != leaf;
+        if (elsewhere || leaf.use_count() == 1) [[unlikely]] {  // nobody else can compute with it
+            fail(
+                "optimizer: parameter \"{}\" {} was replaced (assigned to, or converted by "
+                "Module::to) after this optimizer was made; make it afterwards",
+                slot.name, slot.parameter.shape());
         }
+        if (leaf->untrained.use_count() == 0) continue;
+        const auto untrained = leaf->untrained.lock();
+        if (untrained && is_untrained(*untrained)) fail_untrained(*untrained->place);
     }
-    update(all);
+}
+
+// ---- a step -------------------------------------------------------------------------------------
+
+void Optimizer::step(double grad_scale) {
+    check_parameters();
+    ++steps_;
+    std::vector<Slot*> slots;
+    slots.reserve(slots_.size());
+    for (Slot& slot : slots_) {
+        if (!slot.parameter.grad().defined()) continue;
+        if (slot.steps++ == 0) {
+            const std::size_t moments = moment_names(settings()).size();
+            while (slot.moments.size() < moments) {
+                slot.moments.push_back(zeros_like(slot.parameter));
+            }
+        }
+        slots.push_back(&slot);
+    }
+    update(slots, grad_scale);
 }
 
 void Optimizer::zero_grad() {
-    for (ParameterGroup& group : groups_) {
-        for (Tensor& parameter : group.parameters) parameter.clear_grad();
-    }
+    for (Slot& slot : slots_) slot.parameter.clear_grad();
 }
 
 Tensors Optimizer::parameters() const {
     Tensors all;
-    for (const ParameterGroup& group : groups_) {
-        all.insert(all.end(), group.parameters.begin(), group.parameters.end());
-    }
+    all.reserve(slots_.size());
+    for (const Slot& slot : slots_) all.push_back(slot.parameter);
     return all;
 }
 

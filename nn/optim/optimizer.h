@@ -1,28 +1,34 @@
-// What all optimisers share: groups of parameters, a learning rate, and forgetting gradients.
+// What all optimisers share: parameters by name, in groups; a learning rate; what is remembered of
+// every parameter (its moments), given out and taken back under its name.
+//
+//     const OptimizerState kept = optimizer.state();   // a copy
+//     optimizer.load_state(kept);                      // back to where it stood
+//
+// A training that would go wrong in silence is an error of its first step: see step(). Read next:
+// adam.cpp, a whole optimiser; state.h, what a state is; nn/io/checkpoint.h, one in a file.
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/optim/parameter_group.h>
+#include <tapestry/nn/optim/state.h>
 
 namespace tapestry {
 
-/// Parameters that share their settings.
-struct ParameterGroup {
-    Tensors parameters;
-    double weight_decay = 0;
-    double lr_factor = 1;  ///< times the optimiser's learning rate
-};
-
-/// Two groups: tensors of rank 2 and above decay, norms' weights and biases (rank 0 and 1) do not.
-std::vector<ParameterGroup> decay_groups(const Module& model, double weight_decay);
-
 class Optimizer {
 public:
-    virtual ~Optimizer() = default;
+    virtual ~Optimizer();
     Optimizer(const Optimizer&) = delete;
     Optimizer& operator=(const Optimizer&) = delete;
 
+    /// "AdamW"
+    virtual const char* kind() const = 0;
+
     /// One step along the gradients that the tapes have put into grad(), multiplied by grad_scale
     /// (clipping in the same pass over memory). Parameters without a gradient stay as they are.
+    ///
+    /// Throws ValueError, before anything has changed: without parameters; for one that has been
+    /// replaced since the optimiser was made (an assignment, Module::to); and when, beside its own
+    /// parameters, one of a module got a gradient that no living optimiser holds: it was forgotten,
+    /// it is to be frozen, or its module was never registered.
     void step(double grad_scale = 1);
 
     void zero_grad();
@@ -34,26 +40,61 @@ public:
     /// The parameters of all groups.
     Tensors parameters() const;
 
-protected:
-    /// Throws ValueError for a parameter that did not ask for its gradient or stands in two groups,
-    /// and for settings out of range.
-    Optimizer(std::vector<ParameterGroup> groups, double lr);
+    /// All that makes the next step what it is, gradients and parameters excepted; in memory of its
+    /// own.
+    OptimizerState state() const;
 
-    /// What update() is told of each parameter: which it is (counted over all groups, for the
-    /// optimiser's own state), its gradient, and the settings that hold for it now.
-    struct Update {
-        std::size_t index;
+    /// Goes on from there: moments, counts, learning rate and all settings are those of `state`, as
+    /// with PyTorch's load_state_dict. Throws ValueError, and changes nothing, unless it is one of
+    /// the same kind of optimiser, of parameters of these names, shapes and dtypes, in the same
+    /// groups.
+    void load_state(const OptimizerState& state);
+
+protected:
+    using Settings = OptimizerState::Settings;
+
+    /// `weight_decay` is for groups that have none of their own. Frozen parameters are left out.
+    /// Throws ValueError for a parameter that did not ask for its gradient, stands in two groups or
+    /// has another one's name, and for settings out of range.
+    Optimizer(ParameterGroups groups, double lr, double weight_decay);
+
+    /// A parameter, and what is remembered of it.
+    struct Slot {
+        std::string name;
         Tensor parameter;
-        Tensor gradient;
-        double grad_scale;
-        double lr;
-        double weight_decay;
+        std::size_t group;
+        std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it stands in one
+        std::int64_t steps = 0;  ///< it had a gradient in, the one that is being taken included
+        Tensors moments;         ///< as many as moment_names(), zeros before the first step
     };
-    /// One step for the parameters that have a gradient.
-    virtual void update(std::vector<Update>& all) = 0;
+
+    /// The learning rate and the weight decay of a slot.
+    double lr_of(const Slot& slot) const { return lr_ * groups_[slot.group].lr_factor; }
+    double weight_decay_of(const Slot& slot) const { return groups_[slot.group].weight_decay; }
+
+    /// One step for these, which have a gradient.
+    virtual void update(const std::vector<Slot*>& slots, double grad_scale) = 0;
+
+    /// The settings of this kind of optimiser, by name, and others in their place (ValueError for
+    /// those out of range).
+    virtual Settings settings() const = 0;
+    virtual void set_settings(const Settings& settings) = 0;
+
+    /// What is kept of each parameter with these settings: "m", "v".
+    virtual std::vector<std::string> moment_names(const Settings& settings) const = 0;
 
 private:
-    std::vector<ParameterGroup> groups_;
+    struct Group {
+        double weight_decay;
+        double lr_factor;
+    };
+    void add_group(const ParameterGroup& group, double weight_decay, std::size_t& listed);
+    void check_parameters() const;
+    void check_groups(const OptimizerState& state) const;
+    std::vector<Slot> restored(const OptimizerState& state) const;
+
+    std::vector<Group> groups_;
+    std::vector<Slot> slots_;
     double lr_;
     std::int64_t steps_ = 0;
 };

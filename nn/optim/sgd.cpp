@@ -1,29 +1,42 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/optimizer_step.h>
 
 namespace tapestry {
 
-SGD::SGD(std::vector<ParameterGroup> groups, const SGDConfig& config)
-    : Optimizer(std::move(groups), config.lr), config_(config) {
-    require(config.momentum >= 0 && config.momentum < 1, "SGD: momentum {} is not in [0, 1)",
-            config.momentum);
-    require(!config.nesterov || config.momentum > 0, "SGD: nesterov needs momentum");
-    velocities_.resize(parameters().size());
+SGD::SGD(ParameterGroups groups, const SGDConfig& config)
+    : Optimizer(std::move(groups), config.lr, config.weight_decay) {
+    set_settings({{"momentum", config.momentum}, {"nesterov", config.nesterov ? 1 : 0}});
 }
 
-void SGD::update(std::vector<Update>& all) {
-    for (Update& u : all) {
-        Tensor& velocity = velocities_[u.index];
-        const bool first = !velocity.defined();
-        if (first && config_.momentum > 0) velocity = zeros_like(u.parameter);
-        sgd_update_(u.parameter, u.gradient, velocity,
-                    {.lr = u.lr,
-                     .momentum = config_.momentum,
-                     .weight_decay = u.weight_decay,
-                     .nesterov = config_.nesterov,
-                     .first = first,
-                     .grad_scale = u.grad_scale});
+Optimizer::Settings SGD::settings() const {
+    return {{"momentum", momentum_}, {"nesterov", nesterov_ ? 1 : 0}};
+}
+
+void SGD::set_settings(const Settings& settings) {
+    const double momentum = settings.at("momentum");
+    const bool nesterov = settings.at("nesterov") != 0;
+    require(momentum >= 0 && momentum < 1, "SGD: momentum {} is not in [0, 1)", momentum);
+    require(!nesterov || momentum > 0, "SGD: nesterov needs momentum");
+    momentum_ = momentum;
+    nesterov_ = nesterov;
+}
+
+std::vector<std::string> SGD::moment_names(const Settings& settings) const {
+    if (settings.at("momentum") > 0) return {"momentum"};
+    return {};
+}
+
+void SGD::update(const std::vector<Slot*>& slots, double grad_scale) {
+    Tensor none;
+    for (Slot* slot : slots) {
+        sgd_update_(slot->parameter, slot->parameter.grad(),
+                    momentum_ > 0 ? slot->moments[0] : none,
+                    {.lr = lr_of(*slot),
+                     .momentum = momentum_,
+                     .weight_decay = weight_decay_of(*slot),
+                     .nesterov = nesterov_,
+                     .first = slot->steps == 1,
+                     .grad_scale = grad_scale});
     }
 }
 

@@ -8,20 +8,26 @@ namespace tapestry {
 struct SGDConfig {
     double lr = 1e-2;
     double momentum = 0;
-    bool nesterov = false;  ///< needs momentum
+    bool nesterov = false;    ///< needs momentum
+    double weight_decay = 0;  ///< of groups without one of their own
 };
 
 /// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
 class SGD : public Optimizer {
 public:
-    SGD(std::vector<ParameterGroup> groups, const SGDConfig& config);
+    explicit SGD(ParameterGroups groups, const SGDConfig& config = {});
+
+    const char* kind() const override { return "SGD"; }
 
 protected:
-    void update(std::vector<Update>& all) override;
+    void update(const std::vector<Slot*>& slots, double grad_scale) override;
+    Settings settings() const override;
+    void set_settings(const Settings& settings) override;
+    std::vector<std::string> moment_names(const Settings& settings) const override;
 
 private:
-    SGDConfig config_;
-    Tensors velocities_;
+    double momentum_ = 0;
+    bool nesterov_ = false;
 };
 
 }  // namespace tapestry

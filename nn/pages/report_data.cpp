@@ -47,8 +47,8 @@ Json parameters_of(const TrainingReport& report) {
     for (const ReportedEvaluation& e : report.evaluations()) {
         if (e.flow.empty()) continue;
         for (const ParameterFlow& p : e.flow) {
-            parameters.push_back(
-                {{"name", p.name}, {"shape", std::vector(p.shape.begin(), p.shape.end())}});
+            parameters.push_back({{"name", p.frozen ? p.name + " (frozen)" : p.name},
+                                  {"shape", std::vector(p.shape.begin(), p.shape.end())}});
         }
         break;
     }

@@ -73,7 +73,7 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     CHECK_EQ(recipe.at("clip"), 0.5);
     std::map<std::string, std::string> options;
     for (const Json& line : recipe.at("options")) options[line.at("name")] = line.at("value");
-    CHECK_EQ(options.at("--lr"), "1e-2");
+    CHECK_EQ(options.at("--lr"), "0.01");
     CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
     CHECK_EQ(options.at("--seed"), "1337");
     REQUIRE_EQ(recipe.at("expected").size(), 3);

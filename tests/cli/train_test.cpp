@@ -1,6 +1,7 @@
 // A training that goes well, one that is interrupted, one that diverges, and whether two that
 // should be the same are.
 #include <tapestry/core/cpu.h>
+#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/skip.h>
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 
 using namespace tapestry::test;
 using Json = nlohmann::json;
@@ -168,6 +170,8 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
     const TrainingPlace place;
     put_model(place / "m");
     const std::string before = place.weights();
+    const std::string metrics_before = "{\"step\":1,\"loss\":4}\n";
+    spill(place / "m" / "metrics.jsonl", metrics_before);
     // Diverges before the first evaluation.
     check_refused(place.run(tiny_training(
                       {"--steps", "500", "--lr", "1000", "--warmup", "0", "--eval-every", "0"})),
@@ -177,10 +181,13 @@ TEST_CASE("cli train: a model that is there stays until there is a better one") 
     // Killed in the middle.
     {
         Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
-        const auto metrics = place / "m" / "metrics.jsonl";
+        const auto metrics = place / "m" / "metrics.new.jsonl";
         CHECK(wait_until([&] { return slurp(metrics).find("\"step\":9,") != std::string::npos; }));
+        // It can be looked at while it runs.
+        CHECK(place.run({"curve", "m"}).out.find("m: step ") != std::string::npos);
     }
     CHECK(place.weights() == before);
+    CHECK(slurp(place / "m" / "metrics.jsonl") == metrics_before);
     CHECK(samples(place, "m"));
 }
 
@@ -194,4 +201,43 @@ TEST_CASE("cli train: a training that diverges saves nothing of it") {
         check_refused(outcome, "a lower learning rate", 1);
         CHECK(samples(place, "m"));  // an earlier step's, with numbers in it
     }
+}
+
+TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
+    const TrainingPlace place;
+    put_model(place / "start");
+    const Arguments from_start{"train", "--text",         "t.txt", "--out",   "m", "--model",
+                               "start", "--steps",        "4",     "--batch", "2", "--warmup",
+                               "0",     "--eval-batches", "1"};
+    const Outcome outcome = place.run(
+        from_start + Arguments{"--train-only", "blocks.0.attention", "--train-only", "final_norm"});
+    check_done(outcome);
+    CHECK_NE(outcome.out.find("\nfrozen: "), std::string::npos);
+    std::map<std::string, tapestry::Tensor> before;
+    for (auto& [name, tensor] :
+         tapestry::read_safetensors(place / "start" / "model.safetensors").tensors) {
+        before.emplace(name, tensor);
+    }
+    const Json frozen = place.metrics().back().at("frozen");
+    std::size_t kept = 0;
+    for (const auto& [name, tensor] :
+         tapestry::read_safetensors(place / "m" / "model.safetensors").tensors) {
+        INFO(name);
+        const bool trained =
+            name.starts_with("blocks.0.attention.") || name.starts_with("final_norm.");
+        CHECK_EQ(tensor.to_vector<double>() != before.at(name).to_vector<double>(), trained);
+        CHECK_EQ(std::find(frozen.begin(), frozen.end(), name) == frozen.end(), trained);
+        kept += !trained;
+    }
+    CHECK_EQ(frozen.size(), kept);
+    const std::string page = slurp(place / "m" / "report.html");
+    CHECK_NE(page.find("\"frozen\""), std::string::npos);
+    CHECK_NE(page.find("\"token_embedding.weight (frozen)\""), std::string::npos);
+    CHECK_NE(page.find("--train-only blocks.0.attention final_norm"), std::string::npos);
+
+    check_refused(place.run(from_start + Arguments{"--train-only", "block"}),
+                  "train_only: no parameter stands under \"block\"; the module has "
+                  "token_embedding, position_embedding, blocks, final_norm, head");
+    check_refused(place.run(from_start + Arguments{"--train-only", "head"}),
+                  "\"head.weight\" and \"token_embedding.weight\" are one tensor");
 }

@@ -165,10 +165,16 @@ TEST_CASE("tensor: the leaf is shared by copies, not by clones, detached ones an
     CHECK(x.grad().defined());
     x.clear_grad();
     CHECK_FALSE(copy.grad().defined());
-    x.set_requires_grad(false);
+    x.set_grad(ones({2}));
+    x.set_requires_grad(false);  // for all copies, which keep their leaf
     CHECK_FALSE(x.requires_grad());
-    CHECK(copy.requires_grad());
+    CHECK_FALSE(copy.requires_grad());
+    CHECK_FALSE(copy.grad().defined());
+    check_throws<AutogradError>([&] { x.set_grad(ones({2})); }, "set_grad: the leaf is frozen");
     x.clear_grad();  // nothing to clear, no error
+    Tensor(copy).set_requires_grad();
+    CHECK(x.requires_grad());
+    CHECK_EQ(x.leaf(), copy.leaf());
 }
 
 TEST_CASE("tensor: gradient errors") {

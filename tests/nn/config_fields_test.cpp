@@ -3,12 +3,15 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/source_dir.h>
 
 #include <set>
 
 using namespace tapestry;
 using test::check_throws;
+using test::slurp;
 
 namespace {
 
@@ -131,4 +134,16 @@ TEST_CASE("parameter_count: what the model has, from its configuration alone") {
         CHECK_EQ(parameter_count(config),
                  static_cast<double>(Transformer(config).parameter_count()));
     }
+}
+
+TEST_CASE("config fields: docs/modules.md has the fields of GPTConfig as they are listed") {
+    const std::string page = slurp(test::source_dir() / "docs/modules.md");
+    std::string table = "| field | meaning | config.json | GPT-2's name |\n|---|---|---|---|\n";
+    for_each_field<GPTConfig>([&](const auto& one) {
+        const char* gpt2 = one.traits.gpt2;
+        table += fmt::format("| `{}` | {} |{} |{} |\n", one.name, one.meaning,
+                             one.traits.stored ? " yes" : "",
+                             gpt2 == nullptr ? "" : fmt::format(" `{}`", gpt2));
+    });
+    CHECK(page.find(table + "\n") != std::string::npos);
 }

@@ -111,6 +111,21 @@ TEST_CASE("inspect: entries, the walk, gradients and cotangents of a chain of th
     CHECK_EQ(inspector.parameters()[1].dead_end, "no gradient: not used in this step");
 }
 
+TEST_CASE("inspect: a frozen parameter is named, and said to be frozen") {
+    Pair model;
+    model.freeze("idle");
+    Inspector inspector(model);
+    Tape tape;
+    tape.backward(sum(sum(model.w) * model.idle));
+    inspector.finish();
+    const InspectedInput& idle = inspector.entries()[1].inputs[1];
+    CHECK_EQ(idle.name, "idle");
+    CHECK_EQ(idle.dead_end, "frozen");
+    CHECK(idle.kind == InputKind::constant);
+    CHECK_EQ(inspector.parameters()[1].dead_end, "frozen");
+    CHECK_EQ(inspector.parameters()[0].dead_end, "");
+}
+
 TEST_CASE("inspect: dead ends say why") {
     Pair model;
     const Tensor constant = tensor<float>({1, 2, 3});

@@ -138,6 +138,40 @@ TEST_CASE("train: evaluations, metrics, rates") {
     CHECK_EQ(train(optimizer, {.steps = 2}, {.loss = r.loss(), .evaluate = {}, .report = {}}), 2);
 }
 
+TEST_CASE("train: from a step on, and one step at a time") {
+    Regression r(8);
+    SGD optimizer({{.parameters = r.model.parameters()}}, {});
+    std::vector<StepMetrics> seen;
+    TrainOptions options{
+        .steps = 5, .schedule = linear_schedule(0.5, 0, 5), .eval_every = 4, .first_step = 3};
+    const TrainCallbacks callbacks{.loss = r.loss(),
+                                   .evaluate = [] { return 7.0; },
+                                   .report =
+                                       [&](const StepMetrics& m) {
+                                           seen.push_back(m);
+                                           return true;
+                                       }};
+    CHECK_EQ(train(optimizer, options, callbacks), 5);
+    REQUIRE_EQ(seen.size(), 2);
+    CHECK_EQ(seen[0].step, 4);
+    CHECK_EQ(seen[0].lr, Approx(0.2));
+    CHECK_EQ(seen[0].val_loss.value(), 7);
+    CHECK_EQ(seen[1].step, 5);
+
+    options.first_step = 0;
+    TrainLoop loop(optimizer, options, callbacks);
+    for (std::int64_t step = 1; step <= 5; ++step) {
+        CHECK_FALSE(loop.is_finished());
+        const StepMetrics m = loop.next();
+        CHECK_EQ(m.step, step);
+        CHECK_EQ(loop.steps(), step);
+        CHECK_EQ(m.val_loss.has_value(), step >= 4);
+        CHECK_GE(m.seconds, m.step_seconds);
+    }
+    CHECK(loop.is_finished());
+    CHECK_EQ(seen.size(), 2);
+}
+
 TEST_CASE("train: a report that returns false stops after its step") {
     Regression r(8);
     SGD optimizer({{.parameters = r.model.parameters()}}, {});
@@ -194,6 +228,7 @@ TEST_CASE("train: what is refused") {
     check_throws<ValueError>(with({.clip = -1}), "train: clip -1 is negative");
     CHECK_THROWS_AS(with({.clip = NAN})(), ValueError);
     CHECK_THROWS_AS(with({.eval_every = -1})(), ValueError);
+    check_throws<ValueError>(with({.first_step = -1}), "train: first step -1 is negative");
     CHECK_THROWS_AS(with({.schedule = nullptr})(), ValueError);
     CHECK_THROWS_AS(train(optimizer, {}, {}), ValueError);
     CHECK_THROWS_AS(with({.schedule = [](std::int64_t) { return -1.0; }})(), ValueError);

@@ -112,6 +112,21 @@ TEST_CASE("Adam and AdamW") {
     }
 }
 
+TEST_CASE("optimizer: the decay of the configuration; AdamW's is 0.01 unless it says otherwise") {
+    const AdamConfig config{.lr = 0.02};
+    const AdamConfig half{.lr = 0.02, .weight_decay = 0.5};
+    const Tensor p = parameter({kSize}, DType::f64), q = parameter({kSize}, DType::f64);
+    const Tensor r = parameter({kSize}, DType::f64), s = parameter({kSize}, DType::f64);
+    AdamW usual(Tensors{p}, config);
+    check_against(usual, p, plain_adam(config, 0.01, true));
+    Adam without(Tensors{q}, config);
+    check_against(without, q, plain_adam(config, 0, false));
+    AdamW given({{.parameters = {r}}}, half);
+    check_against(given, r, plain_adam(config, 0.5, true));
+    SGD sgd({{.parameters = {s}}}, {.lr = 0.05, .weight_decay = 0.1});
+    check_against(sgd, s, plain_sgd(0.05, 0, false, 0.1));
+}
+
 TEST_CASE("optimizer: the gradient's scale acts before moments and decay") {
     const AdamConfig config{.lr = 0.02};
     const Tensor p = parameter({kSize}, DType::f64), q = parameter({kSize}, DType::f64);
@@ -176,18 +191,19 @@ TEST_CASE("optimizer: what is refused") {
     const Tensor p = parameter({2}, DType::f32);
     const Tensor copy = p;
     check_throws<ValueError>([&] { SGD({{.parameters = {ones({2})}}}, {}); },
-                             "optimizer: a parameter [2] does not ask for its gradient");
+                             "optimizer: parameter \"0\" [2] does not ask for its gradient "
+                             "(set_requires_grad)");
     check_throws<ValueError>(
         [&] {
             SGD({{.parameters = {p}}, {.parameters = {copy}}}, {});
         },
-        "optimizer: a parameter [2] is listed twice");
+        "optimizer: parameter \"1\" [2] is listed twice");
     check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.lr = -1}); },
                              "optimizer: learning rate -1 is not a finite number >= 0");
     CHECK_THROWS_AS(SGD({{.parameters = {p}}}, {.lr = NAN}), ValueError);
     check_throws<ValueError>([&] { SGD({{.parameters = {p}, .weight_decay = -1}}, {}); },
-                             "optimizer: weight decay -1 and learning rate factor 1 must not be "
-                             "negative");
+                             "optimizer: weight decay -1 and learning rate factor 1 must be finite "
+                             "numbers >= 0");
     check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.momentum = 1}); },
                              "SGD: momentum 1 is not in [0, 1)");
     check_throws<ValueError>([&] { SGD({{.parameters = {p}}}, {.nesterov = true}); },
@@ -197,9 +213,12 @@ TEST_CASE("optimizer: what is refused") {
     CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.eps = NAN}), ValueError);
     AdamW optimizer({{.parameters = {p}}}, {});
     CHECK_THROWS_AS(optimizer.set_lr(INFINITY), ValueError);
-    AdamW nothing({}, {});
-    nothing.step();
-    CHECK_EQ(nothing.steps(), 1);
+    check_throws<ValueError>(
+        [&] {
+            SGD({{.parameters = {{"w", p}, {"w", ones({3}).set_requires_grad()}}}}, {});
+        },
+        "optimizer: two parameters are called \"w\"; put something before the names of each "
+        "module");
 }
 
 TEST_CASE("decay_groups: matrices decay, vectors do not, ties count once") {
@@ -210,8 +229,9 @@ TEST_CASE("decay_groups: matrices decay, vectors do not, ties count once") {
     CHECK_EQ(groups[1].weight_decay, 0);
     CHECK_EQ(groups[0].parameters.size(), 4);
     CHECK_EQ(groups[1].parameters.size(), 8);
-    for (const Tensor& p : groups[0].parameters) CHECK_EQ(p.rank(), 2);
-    for (const Tensor& p : groups[1].parameters) CHECK_EQ(p.rank(), 1);
+    for (const auto& [name, p] : groups[0].parameters) CHECK_EQ(p.rank(), 2);
+    for (const auto& [name, p] : groups[1].parameters) CHECK_EQ(p.rank(), 1);
+    CHECK_EQ(groups[0].parameters.front().first, "attention.qkv.weight");
 }
 
 TEST_CASE("clip_grad_norm") {

@@ -1,13 +1,14 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/examples/cli/read_metrics.h>
+#include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/read_metrics.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
 
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 using Json = nlohmann::json;
@@ -61,4 +62,10 @@ Metrics read_metrics(const std::filesystem::path& file) {
     return metrics;
 }
 
-}  // namespace tapestry::cli
+std::filesystem::path latest_metrics(const std::filesystem::path& directory) {
+    std::error_code ignored;
+    const std::filesystem::path unsaved = directory / kNewMetricsName;
+    return std::filesystem::exists(unsaved, ignored) ? unsaved : directory / kMetricsName;
+}
+
+}  // namespace tapestry

@@ -1,9 +1,11 @@
-#include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/models/check_memory.h>
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
+#include <string>
 
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
@@ -46,4 +48,4 @@ void check_memory(const GPTConfig& config, std::int64_t batch) {
         needed / 1e9, available / 1e9);
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

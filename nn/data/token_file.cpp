@@ -1,18 +1,19 @@
 #include <tapestry/core/file.h>
-#include <tapestry/examples/cli/tokens.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/token_file.h>
 
 #include <algorithm>
 #include <charconv>
 #include <span>
 
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\n\v\f\r";
 
 }  // namespace
 
-std::vector<std::int64_t> read_tokens(const std::string& path, std::int64_t vocab) {
+std::vector<std::int64_t> read_token_file(const std::string& path, std::int64_t vocab) {
     const std::string file = read_file(path);
     const std::string shown = utf8::quoted(path, 300);
     std::vector<std::int64_t> ids;
@@ -36,10 +37,4 @@ std::vector<std::int64_t> read_tokens(const std::string& path, std::int64_t voca
     return ids;
 }
 
-std::string DrawnText::next(std::int64_t id) {
-    // A model's table may have more rows than its tokenizer tokens.
-    if (id >= tokenizer_.vocab_size()) return stream_.push("\xFF");
-    return stream_.push(tokenizer_.decode(std::span(&id, 1)));
-}
-
-}  // namespace tapestry::cli
+}  // namespace tapestry

@@ -1,7 +1,7 @@
 // A training step that can be taken again with the same bits: its batches and where the random
 // numbers of dropout stood before each of them; the weights lie beside it as a model. Nothing of
 // the optimiser is needed for that: a step's losses and gradients do not depend on it.
-// Read next: trap.h, which records steps, and replay.cpp, which takes them again.
+// Read next: trap.h, which records steps.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace tapestry::cli {
+namespace tapestry {
 
 struct RecordedBatch {
     Batch batch;
@@ -62,4 +62,4 @@ RecordedStep read_step(const std::filesystem::path& directory, const GPTConfig& 
 
 inline constexpr const char* kStepName = "step.json";
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

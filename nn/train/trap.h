@@ -1,37 +1,37 @@
-// tapestry train --trap-nan: when a training diverges, its last step is taken again under an
-// Inspector, which names the operation or parameter where NaN or infinity first appeared, and is
-// saved for `tapestry replay`.
+// A trap for NaN: when a training diverges, its last step is taken again under an Inspector, which
+// names the operation or parameter where NaN or infinity first appeared, and is saved, to be looked
+// at with `tapestry replay`.
 //
 // Between steps it only holds on to the step's batches (the tensors, no copies) and notes where the
 // random numbers stood: a step takes as long with it as without. Read next: recorded_step.h.
 #pragma once
 
-#include <tapestry/examples/cli/recorded_step.h>
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/train/recorded_step.h>
 
 #include <functional>
 
-namespace tapestry::cli {
+namespace tapestry {
 
 class Trap {
 public:
-    /// Off: guard(f) is f(). The step goes to `directory`. All must outlive the trap.
-    Trap(bool on, GPT& model, Generator& dropout, const Tokenizer& tokenizer,
+    /// The step goes to `directory`, with the model and the tokenizer. `dropout` is the generator
+    /// that the model's dropout draws from. All must outlive the trap.
+    Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
          std::filesystem::path directory);
 
-    /// To be told of every batch before its loss is computed; returns it.
-    const Batch& note(const Batch& batch);
+    /// To be told of every batch before its loss is computed.
+    void note(const Batch& batch);
     /// To be told of every step after its update.
     void stepped(std::int64_t step);
 
     /// f(). A DivergedError that it throws comes out with the finding added and the step saved.
-    int guard(const std::function<int()>& f);
+    void guard(const std::function<void()>& f);
 
 private:
     std::string take_again();
     void save(const RecordedOutcome& outcome) const;
 
-    bool on_;
     GPT& model_;
     Generator& dropout_;
     const Tokenizer& tokenizer_;
@@ -39,4 +39,4 @@ private:
     RecordedStep step_{.step = 1};
 };
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

@@ -1,34 +1,28 @@
-#include <tapestry/examples/cli/trap.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/loop.h>
+#include <tapestry/nn/train/trap.h>
 #include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>
 #include <system_error>
 #include <utility>
 
-namespace tapestry::cli {
+namespace tapestry {
 
 namespace fs = std::filesystem;
 
-Trap::Trap(bool on, GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory)
-    : on_(on),
-      model_(model),
-      dropout_(dropout),
-      tokenizer_(tokenizer),
-      directory_(std::move(directory)) {
-    step_.began_finite = !on || std::isfinite(sum_of_squares(model.parameters()));
+Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory)
+    : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
+    step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }
 
-const Batch& Trap::note(const Batch& batch) {
-    if (!on_) return batch;
+void Trap::note(const Batch& batch) {
     if (step_.updated) {
         ++step_.step;
         step_.updated = false;
         step_.batches.clear();
     }
     step_.batches.push_back({batch, dropout_.seed(), dropout_.offset()});
-    return batch;
 }
 
 void Trap::stepped(std::int64_t step) {
@@ -36,11 +30,11 @@ void Trap::stepped(std::int64_t step) {
     step_.updated = true;
 }
 
-int Trap::guard(const std::function<int()>& f) {
+void Trap::guard(const std::function<void()>& f) {
     try {
-        return f();
+        f();
     } catch (const DivergedError& error) {
-        if (!on_ || step_.batches.empty()) throw;
+        if (step_.batches.empty()) throw;
         fail<DivergedError>("{}; taken again, {}", error.what(), take_again());
     }
 }
@@ -73,4 +67,4 @@ void Trap::save(const RecordedOutcome& outcome) const {
     write_step(directory_, step_, outcome);
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

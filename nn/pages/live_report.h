@@ -1,32 +1,20 @@
-// report.html of `tapestry train`: when it is written, how little it may cost, and what the command
-// line adds to it. Read next: nn/pages/report.h, the page itself.
+// The report of a training that runs: a TrainingReport and its file, when that is written, and how
+// little it may cost. Read next: report.h, the page itself.
 #pragma once
 
-#include <tapestry/examples/options/options.h>
-#include <tapestry/nn/data/text.h>
-#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/pages/report.h>
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 
-namespace tapestry::cli {
-
-/// Every option of the command that has a value, and the command line with those that were given.
-TrainingRecipe recipe_of(const Options& options);
-
-/// Replaces the value of an option, where something else than the command line decided it.
-void set_option(TrainingRecipe& recipe, const std::string& name, const std::string& value);
-
-/// What needs no model: guessing, counting tokens, counting pairs of them. Measured on the
-/// validation part.
-std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
+namespace tapestry {
 
 /// Keeps a TrainingReport and its file. The page is written after the first step; then at
 /// evaluations, and every four seconds at the most, as long as all that the report takes (looking
 /// at parameters, samples, pages) stays within 1% of the training's time; and at the end, with what
 /// the last evaluation brought, whatever it takes. What the report cannot do never ends a training.
-class TrainReport {
+class LiveReport {
 public:
     struct Hooks {
         std::function<TrainingRecipe()> recipe;        ///< its time counts as the report's
@@ -35,7 +23,7 @@ public:
     };
 
     /// The model is that of the hooks, and lives as long as this.
-    TrainReport(std::filesystem::path path, const Module& model, Hooks hooks);
+    LiveReport(std::filesystem::path path, const Module& model, Hooks hooks);
 
     /// Gradients are in place, the update is not; an evaluation will follow it. `last`: no other.
     void before_evaluated_update(bool last);
@@ -72,4 +60,4 @@ private:
     bool is_written_ = false;
 };
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace tapestry::cli {
+namespace tapestry {
 
 /// One number per entry of the steps beside it; NaN where a number was not finite.
 struct Metrics {
@@ -18,4 +18,8 @@ struct Metrics {
 /// naming the line, for one that is no JSON object with "step" and "loss".
 Metrics read_metrics(const std::filesystem::path& file);
 
-}  // namespace tapestry::cli
+/// The file of metrics in a training's directory: those of the training that has not saved its
+/// model yet, if there are any.
+std::filesystem::path latest_metrics(const std::filesystem::path& directory);
+
+}  // namespace tapestry

@@ -1,7 +1,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
-#include <tapestry/examples/cli/recorded_step.h>
+#include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 
@@ -9,7 +9,7 @@
 
 #include <bit>
 
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
     }
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

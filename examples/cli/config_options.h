@@ -1,0 +1,44 @@
+// Options for the fields of a configuration: their names, meanings and bounds are written in its
+// list (nn/config_fields.h) and nowhere else.
+#pragma once
+
+#include <tapestry/examples/options/options.h>
+#include <tapestry/nn/config_fields.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+namespace tapestry::cli {
+
+template <class T>
+void add_field(Options& o, const std::string& name, T& value, const char* meaning,
+               const FieldTraits& traits) {
+    constexpr Bounds kUsual;
+    if constexpr (std::is_same_v<T, std::int64_t>) {
+        const bool unbounded = traits.high > static_cast<double>(kUsual.high);
+        o.count(name, value, meaning,
+                {static_cast<std::int64_t>(traits.low),
+                 unbounded ? kUsual.high : static_cast<std::int64_t>(traits.high)});
+    } else if constexpr (std::is_same_v<T, double>) {
+        o.number(name, value, traits.low, traits.high, meaning);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+        o.seed(value, meaning);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        o.text(name, value, meaning);
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        o.texts(name, value, meaning);
+    }
+}
+
+/// Those of `config` whose fields have these names, in the order of its list. `config` must live
+/// until the options are read.
+template <class Config>
+void add_fields(Options& o, Config& config, std::initializer_list<std::string_view> names) {
+    for_each_field<Config>([&](const auto& one) {
+        if (std::find(names.begin(), names.end(), one.name) == names.end()) return;
+        add_field(o, option_name(one), config.*one.member, one.meaning, one.traits);
+    });
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,229 @@
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/version.h>
+#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/io/module_file.h>
+#include <tapestry/nn/io/safetensors.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "tapestry-checkpoint";
+constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kModel = "model.";
+constexpr std::string_view kOptimizer = "optimizer.";
+
+// Shortest decimal forms, as the JSON library writes doubles, are read as the same bits; integers
+// are written whole. All numbers here are finite.
+Json json_of(const OptimizerState& state) {
+    Json groups = Json::array();
+    for (const OptimizerState::Group& group : state.groups) {
+        groups.push_back({{"weight_decay", group.weight_decay},
+                          {"lr_factor", group.lr_factor},
+                          {"parameters", group.parameters}});
+    }
+    return {{"kind", state.kind},
+            {"steps", state.steps},
+            {"lr", state.lr},
+            {"settings", state.settings},
+            {"groups", groups}};
+}
+
+Json json_of(const Checkpoint& c, const OptimizerState& state) {
+    Json generators = Json::object();
+    for (const auto& [name, generator] : c.generators) {
+        require(generator != nullptr, "checkpoint: generator \"{}\" is null", name);
+        generators[name] = {{"seed", generator->seed()}, {"offset", generator->offset()}};
+    }
+    return {{"version", kVersion},
+            {"tapestry", version()},
+            {"isa", name_of(current_isa())},
+            {"step", c.step},
+            {"generators", generators},
+            {"optimizer", json_of(state)},
+            {"frozen", frozen_parameters(c.module)},
+            {"config", c.config}};
+}
+
+// Every number and name with the type it must have; the JSON library would convert silently.
+template <class T>
+T get(const Json& object, const char* name) {
+    const Json& value = object.at(name);
+    bool fits = false;
+    if constexpr (std::is_same_v<T, std::string>) {
+        fits = value.is_string();
+    } else if constexpr (std::is_same_v<T, double>) {
+        fits = value.is_number();
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+        fits = value.is_number_unsigned();
+    } else {
+        fits = value.is_number_integer() &&
+               (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+    }
+    require(fits, "\"{}\" is {}, which is not what belongs there", name, value.dump());
+    return value.get<T>();
+}
+
+OptimizerState state_of(const Json& json) {
+    OptimizerState state{.kind = get<std::string>(json, "kind"),
+                         .steps = get<std::int64_t>(json, "steps"),
+                         .lr = get<double>(json, "lr")};
+    for (const auto& [name, value] : json.at("settings").items()) {
+        state.settings[name] = get<double>(json.at("settings"), name.c_str());
+    }
+    for (const Json& group : json.at("groups")) {
+        state.groups.push_back({group.at("parameters").get<std::vector<std::string>>(),
+                                get<double>(group, "weight_decay"),
+                                get<double>(group, "lr_factor")});
+    }
+    return state;
+}
+
+struct GeneratorState {
+    std::uint64_t seed;
+    std::uint64_t offset;
+};
+
+// A checkpoint's file, read.
+struct Contents {
+    CheckpointInfo info;
+    OptimizerState state;
+    std::map<std::string, GeneratorState> generators;
+};
+
+Contents parse(const std::string& text) {
+    const Json json = Json::parse(text);
+    const auto number = get<std::uint64_t>(json, "version");
+    require(number == kVersion, "it is of version {}; this Tapestry reads version {}", number,
+            kVersion);
+    Contents contents{.info = {.step = get<std::int64_t>(json, "step"),
+                               .config = get<std::string>(json, "config"),
+                               .version = get<std::string>(json, "tapestry"),
+                               .isa = get<std::string>(json, "isa"),
+                               .optimizer = get<std::string>(json.at("optimizer"), "kind"),
+                               .frozen = json.at("frozen").get<std::vector<std::string>>()},
+                      .state = state_of(json.at("optimizer")),
+                      .generators = {}};
+    for (const auto& [name, value] : json.at("generators").items()) {
+        contents.generators[name] = {get<std::uint64_t>(value, "seed"),
+                                     get<std::uint64_t>(value, "offset")};
+    }
+    return contents;
+}
+
+std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
+
+Contents contents_of(const fs::path& path, const std::map<std::string, std::string>& metadata) {
+    const auto format = metadata.find("format");
+    const auto text = metadata.find("checkpoint");
+    require<IoError>(format != metadata.end() && format->second == kFormat,
+                     "{}: not a checkpoint: the format in its metadata is {}, not {}", shown(path),
+                     format == metadata.end() ? "missing" : utf8::quoted(format->second),
+                     utf8::quoted(kFormat));
+    require<IoError>(text != metadata.end(), "{}: the checkpoint has no numbers in its metadata",
+                     shown(path));
+    try {
+        return parse(text->second);
+    } catch (const nlohmann::json::exception& error) {
+        fail<IoError>("{}: the checkpoint's metadata is damaged: {}", shown(path), error.what());
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: the checkpoint's metadata: {}", shown(path), error.what());
+    }
+}
+
+// The tensors of the file, shared out: the module's, and the optimiser's.
+NamedTensors take_prefix(const fs::path& path, const NamedTensors& all, OptimizerState& state) {
+    NamedTensors model;
+    for (const auto& [name, tensor] : all) {
+        if (name.starts_with(kModel)) {
+            model.emplace_back(name.substr(kModel.size()), tensor);
+        } else {
+            require<IoError>(name.starts_with(kOptimizer), "{}: tensor {} is of nothing known",
+                             shown(path), utf8::quoted(name));
+            state.tensors.emplace_back(name.substr(kOptimizer.size()), tensor);
+        }
+    }
+    return model;
+}
+
+void check_frozen(const fs::path& path, std::vector<std::string> there,
+                  std::vector<std::string> here) {
+    std::sort(there.begin(), there.end());
+    std::sort(here.begin(), here.end());
+    const auto check = [&](const auto& some, const auto& others, const char* words) {
+        for (const std::string& name : some) {
+            require<IoError>(std::binary_search(others.begin(), others.end(), name),
+                             "{}: parameter \"{}\" is frozen {}", shown(path), name, words);
+        }
+    };
+    check(there, here, "in the file and not in the module");
+    check(here, there, "in the module and not in the file");
+}
+
+void check_generators(const fs::path& path, const std::map<std::string, GeneratorState>& there,
+                      const std::map<std::string, Generator*>& here) {
+    for (const auto& [name, generator] : here) {
+        require(generator != nullptr, "checkpoint: generator \"{}\" is null", name);
+        require<IoError>(there.contains(name), "{}: generator \"{}\" is missing", shown(path),
+                         name);
+    }
+    for (const auto& [name, state] : there) {
+        require<IoError>(here.contains(name), "{}: generator \"{}\" of the file is unknown",
+                         shown(path), name);
+    }
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
+    const OptimizerState state = checkpoint.optimizer.state();
+    NamedTensors tensors;
+    for (const auto& [name, tensor] : saved_tensors(checkpoint.module)) {
+        tensors.emplace_back(fmt::format("{}{}", kModel, name), tensor);
+    }
+    for (const auto& [name, tensor] : state.tensors) {
+        tensors.emplace_back(fmt::format("{}{}", kOptimizer, name), tensor);
+    }
+    if (const auto flaw = utf8::find_flaw(checkpoint.config)) {
+        fail("save_checkpoint: the configuration is not UTF-8, byte {}: {}", flaw->byte,
+             flaw->what);
+    }
+    write_safetensors(path, tensors,
+                      {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state).dump()}});
+}
+
+CheckpointInfo load_checkpoint(const fs::path& path, const Checkpoint& into) {
+    const SafetensorsFile file = read_safetensors(path);
+    Contents contents = contents_of(path, file.metadata);
+    const NamedTensors model = take_prefix(path, file.tensors, contents.state);
+    Unmatched none;
+    const auto pairs = match_tensors(shown(path), model, into.module, {}, none);
+    check_frozen(path, contents.info.frozen, frozen_parameters(into.module));
+    check_generators(path, contents.generators, into.generators);
+    try {
+        into.optimizer.load_state(contents.state);  // the last that may throw
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", shown(path), error.what());
+    }
+    for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
+    for (const auto& [name, generator] : into.generators) {
+        const GeneratorState& state = contents.generators.at(name);
+        generator->set_state(state.seed, state.offset);
+    }
+    return contents.info;
+}
+
+CheckpointInfo checkpoint_info(const fs::path& path) {
+    const auto nothing = [](const std::string&) { return false; };
+    return contents_of(path, read_safetensors(path, nothing).metadata).info;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,57 @@
+// A checkpoint: a training as one file, from which it goes on as if it had never stopped.
+//
+//     save_checkpoint("last.safetensors", {.module = model, .optimizer = optimizer,
+//                                          .generators = {{"batches", &batches}}, .step = 50});
+//     ...
+//     const CheckpointInfo info = load_checkpoint("last.safetensors", {...the same, made anew...});
+//
+// The same binary on the same instruction set takes the same steps, to the last bit. The file is
+// safetensors: "model.NAME" the module's parameters and buffers, "optimizer.NAME" the optimiser's
+// tensors (nn/optim/state.h), and in the metadata under "checkpoint" a JSON object with all
+// numbers that are no tensors. Read next: module_file.h, for the weights alone.
+#pragma once
+
+#include <tapestry/core/random.h>
+#include <tapestry/nn/module.h>
+#include <tapestry/nn/optim/optimizer.h>
+
+#include <filesystem>
+#include <map>
+
+namespace tapestry {
+
+/// What a checkpoint is made of, and what one is loaded into.
+struct Checkpoint {
+    Module& module;
+    Optimizer& optimizer;
+    /// All that the training draws from: batches, dropout; by names of one's own.
+    std::map<std::string, Generator*> generators = {};
+    std::int64_t step = 0;    ///< steps taken
+    std::string config = {};  ///< whatever else is to be known again, a configuration as JSON, say
+};
+
+/// What can be said of a checkpoint without the objects that it is loaded into.
+struct CheckpointInfo {
+    std::int64_t step = 0;
+    std::string config;
+    std::string version;              ///< of Tapestry, that wrote it
+    std::string isa;                  ///< on another one the bits are not the same
+    std::string optimizer;            ///< its kind: "AdamW"
+    std::vector<std::string> frozen;  ///< parameters
+};
+
+/// Writes it; a previous file survives every failure. Throws IoError.
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+/// Puts everything back: tensors of the module (in place), the optimiser's state, where the
+/// generators stand. `step` and `config` of `into` are not looked at; the result has the file's.
+///
+/// Throws IoError, and changes nothing, for a file that is damaged, no checkpoint or of a newer
+/// format; for another module, as load() does; an optimiser of another kind, or of other
+/// parameters, as Optimizer::load_state does; generators of other names; other frozen parameters.
+CheckpointInfo load_checkpoint(const std::filesystem::path& path, const Checkpoint& into);
+
+/// Reads the little that says what it is of, and no tensor. Throws IoError as load_checkpoint does.
+CheckpointInfo checkpoint_info(const std::filesystem::path& path);
+
+}  // namespace tapestry

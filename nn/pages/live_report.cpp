@@ -1,0 +1,93 @@
+#include <tapestry/core/file.h>
+#include <tapestry/nn/pages/live_report.h>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+constexpr double kShare = 0.01;    // of the training's time
+constexpr double kLeastGap = 4.0;  // seconds between pages
+
+double now_since_1970() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::round(1e3 * std::chrono::duration<double>(now).count()) / 1e3;
+}
+
+}  // namespace
+
+LiveReport::LiveReport(std::filesystem::path path, const Module& model, Hooks hooks)
+    : path_(std::move(path)), hooks_(std::move(hooks)), flow_(model), started_(now_since_1970()) {
+    timed([this] { report_ = TrainingReport(hooks_.recipe()); });
+}
+
+// Runs f, and no more than that is needed of it: the seconds count, and an error is told once.
+template <class F>
+double LiveReport::timed(const F& f) {
+    const auto start = Clock::now();
+    try {
+        f();
+    } catch (const Error& error) {
+        if (!warned_) hooks_.warn(error.what());
+        warned_ = true;
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    spent_ += seconds;
+    return seconds;
+}
+
+bool LiveReport::affords(double seconds) const { return spent_ + seconds <= kShare * elapsed_; }
+
+void LiveReport::before_evaluated_update(bool last) {
+    last_evaluation_ = last;
+    if (!last && !affords(flow_cost_)) return;
+    watches_update_ = true;
+    flow_cost_ = timed([this] { flow_.before_update(); });
+}
+
+void LiveReport::add(const StepMetrics& metrics) {
+    elapsed_ = metrics.seconds;
+    timed([&] { report_.add(metrics); });
+    if (metrics.val_loss) evaluate(metrics);
+    const bool first = metrics.step == 1;
+    const bool due = metrics.val_loss || elapsed_ - last_written_ >= kLeastGap;
+    const bool end_follows = metrics.val_loss && last_evaluation_;
+    if (first || (due && !end_follows && affords(page_cost_))) write(TrainingState::running);
+}
+
+void LiveReport::evaluate(const StepMetrics& metrics) {
+    ReportedEvaluation evaluation{.step = metrics.step, .val_loss = metrics.val_loss};
+    if (watches_update_) {
+        flow_cost_ += timed([&] { evaluation.flow = flow_.after_update(); });
+    }
+    watches_update_ = false;
+    if (last_evaluation_ || affords(sample_cost_)) {
+        sample_cost_ = timed([&] { evaluation.sample = hooks_.sample(); });
+    }
+    if (evaluation.flow.empty() && evaluation.sample.empty()) return;
+    timed([&] { report_.add(std::move(evaluation)); });
+}
+
+void LiveReport::end(TrainingState state, const std::string& message) { write(state, message); }
+
+void LiveReport::write(TrainingState state, const std::string& message) {
+    is_written_ = false;
+    page_cost_ = timed([&] {
+        const ReportStatus status{.state = state,
+                                  .message = message,
+                                  .cost_seconds = spent_,
+                                  .started = started_,
+                                  .written = now_since_1970()};
+        write_file_atomically(path_, to_html(report_, status));
+        is_written_ = true;
+    });
+    last_written_ = elapsed_;
+}
+
+std::string LiveReport::summary() const {
+    if (!is_written_) return {};
+    return fmt::format("report in {}; it took {:.1f}% of the time\n", path_.string(),
+                       elapsed_ > 0 ? 100 * spent_ / elapsed_ : 0);
+}
+
+}  // namespace tapestry

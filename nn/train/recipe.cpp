@@ -1,0 +1,113 @@
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/version.h>
+#include <tapestry/nn/data/ngram_baseline.h>
+#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/train/recipe.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+template <class T>
+std::string text_of(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+        return name_of_value(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return value ? "yes" : "no";
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        return fmt::format("{}", fmt::join(value, " "));
+    } else {
+        return fmt::format("{}", value);
+    }
+}
+
+template <class Config>
+void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
+    for_each_field<Config>([&](const auto& one) {
+        std::string value = text_of(config.*one.member);
+        if (!value.empty()) {
+            lines.push_back({option_name(one), std::move(value), one.meaning});
+        }
+    });
+}
+
+std::string subtitle_of(const Session& session) {
+    const TextData& data = session.data();
+    return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} threads",
+                       session.model().settings(), session.model().parameter_count(),
+                       data.ids(Split::train).size(), session.tokenizer().unit(),
+                       data.ids(Split::validation).size(), num_threads());
+}
+
+}  // namespace
+
+std::vector<RecipeLine> recipe_lines(const TrainingConfig& config) {
+    std::vector<RecipeLine> lines;
+    add_lines(lines, config);
+    add_lines(lines, config.model);
+    return lines;
+}
+
+std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer) {
+    const CountingLosses losses = counting_losses(
+        data.ids(Split::train), data.ids(Split::validation), tokenizer.vocab_size());
+    const std::string_view unit = tokenizer.unit();
+    std::vector<ExpectedLoss> expected{
+        {"guessing", losses.uniform,
+         fmt::format("Every one of the {} {}s is as likely as any other: ln({}). An untrained "
+                     "model's is about this.",
+                     tokenizer.vocab_size(), unit, tokenizer.vocab_size())},
+        {fmt::format("counting {}s", unit), losses.unigram,
+         fmt::format("Knows how often each {} occurs in the training text, and nothing of what "
+                     "came before.",
+                     unit)}};
+    if (losses.bigram) {
+        expected.push_back(
+            {"counting pairs", *losses.bigram,
+             fmt::format("Knows how often each {} follows the one before it. To do better, a "
+                         "model has to look further back.",
+                         unit)});
+    }
+    return expected;
+}
+
+TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor) {
+    const TrainingConfig& config = session.config();
+    TrainingRecipe recipe{.title = "Training on " + config.text,
+                          .subtitle = subtitle_of(session),
+                          .command = also.command,
+                          .options = recipe_lines(config),
+                          .expected = expected_losses(session.data(), session.tokenizer()),
+                          .steps = config.steps,
+                          .tokens_per_step = config.tokens_per_step(),
+                          .step_floor = step_floor,
+                          .clip = config.clip};
+    const std::vector<std::string> frozen = frozen_parameters(session.model());
+    if (!frozen.empty()) {
+        recipe.options.push_back(
+            {"frozen", text_of(frozen), "Parameters that stay as they are, by --train-only"});
+    }
+    const auto knows = [&recipe](const RecipeLine& line) {
+        return std::any_of(recipe.options.begin(), recipe.options.end(),
+                           [&line](const RecipeLine& other) { return other.name == line.name; });
+    };
+    for (const RecipeLine& line : also.options) {
+        if (!knows(line)) recipe.options.push_back(line);
+    }
+    recipe.options.push_back({"directory", std::filesystem::current_path().string(),
+                              "Where the command ran: paths begin here"});
+    recipe.options.push_back({"tapestry", fmt::format("{}, {}", version(), compiler()),
+                              "The same seed gives the same bits in the same build, on the same "
+                              "instruction set, for any number of threads"});
+    recipe.options.push_back(
+        {"instruction set", std::string(name_of(current_isa())), "Chosen by the processor"});
+    return recipe;
+}
+
+}  // namespace tapestry

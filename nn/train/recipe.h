@@ -1,0 +1,22 @@
+// What a training's report says before the first step: what it is, how to do it again, and what a
+// loss can be compared with.
+#pragma once
+
+#include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/session.h>
+
+namespace tapestry {
+
+/// The configuration's fields, the model's among them, as the command line calls them: "--min-lr".
+/// Texts that are empty are left out.
+std::vector<RecipeLine> recipe_lines(const TrainingConfig& config);
+
+/// What needs no model: guessing, counting tokens, counting pairs of them. Measured on the
+/// validation part.
+std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
+
+/// All of it. `also` has the command, and options to be listed besides the configuration's;
+/// `step_floor`: TrainingRecipe's.
+TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor);
+
+}  // namespace tapestry

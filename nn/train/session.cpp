@@ -1,0 +1,124 @@
+#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/generate/drawn_text.h>
+#include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/models/check_memory.h>
+#include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/session.h>
+
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// The model to begin with, or nothing.
+LoadedModel load_start(const std::string& directory) {
+    if (directory.empty()) return {};
+    LoadedModel start = load_model(directory);
+    require_tokenizer(start, directory);
+    return start;
+}
+
+// With the tokenizer of the model to begin with, or one of the text's characters.
+TokenizedText read_tokens(const std::string& path, std::unique_ptr<Tokenizer> tokenizer) {
+    const std::string text = read_text(path);
+    if (!tokenizer) tokenizer = std::make_unique<CharTokenizer>(CharTokenizer::from_text(text));
+    TextData data(tokenizer->encode(text, path), {.name = path});
+    return {std::move(tokenizer), std::move(data)};
+}
+
+}  // namespace
+
+Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start)) {}
+
+Session::Session(TrainingConfig config, LoadedModel start)
+    : config_(std::move(config)),
+      text_(read_tokens(config_.text, std::move(start.tokenizer))),
+      weights_(stream(config_.seed, Stream::weights)),
+      batches_(stream(config_.seed, Stream::batches)) {
+    if (start.model) {
+        config_.model = start.model->config();
+        config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
+    } else {
+        config_.model.vocab = tokenizer().vocab_size();
+    }
+    data().check_context(config_.model.context);
+    check_memory(config_.model, config_.batch);
+    make_model(std::move(start.model));
+    if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
+    optimizer_.emplace(decay_groups(*model_, config_.weight_decay),
+                       AdamConfig{.lr = config_.lr, .beta1 = 0.9, .beta2 = config_.beta2});
+    start_loop(0);
+}
+
+// A new one also for known weights: its dropout follows the seed of this training.
+void Session::make_model(std::unique_ptr<GPT> start) {
+    model_ = std::make_unique<GPT>(config_.model, weights_);
+    if (!start) return;
+    const Tensors from = start->parameters();
+    Tensors to = model_->parameters();
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
+}
+
+void Session::start_loop(std::int64_t first_step) {
+    TrainOptions options = config_.loop();
+    options.first_step = first_step;
+    loop_.emplace(*optimizer_, options,
+                  TrainCallbacks{.loss = [this] { return next_loss(); },
+                                 .evaluate = [this] { return evaluate(); },
+                                 .before_update =
+                                     [this](std::int64_t step) {
+                                         if (watchers_.before_update) watchers_.before_update(step);
+                                     },
+                                 .report = {}});
+}
+
+Tensor Session::next_loss() {
+    const Batch batch =
+        data().random_batch(Split::train, config_.batch, config_.model.context, batches_);
+    if (watchers_.batch) watchers_.batch(batch);
+    return model_->loss(batch.inputs, batch.targets);
+}
+
+double Session::evaluate() {
+    Generator generator = stream(config_.seed, Stream::evaluation);
+    return tapestry::evaluate(*model_, data(), Split::validation,
+                              {.batches = config_.eval_batches, .batch = config_.batch}, generator);
+}
+
+std::string Session::sample(std::int64_t tokens) {
+    Generator generator = stream(config_.seed, Stream::samples);
+    const auto prompt = data().ids(Split::all).subspan(0, 1);
+    model_->eval();
+    const auto ids =
+        tapestry::sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens}, generator);
+    model_->train();
+    DrawnText drawn(tokenizer());
+    std::string text;
+    for (const std::int64_t id : prompt) text += drawn.next(id);
+    for (const std::int64_t id : ids) text += drawn.next(id);
+    return text + drawn.finish();
+}
+
+Checkpoint Session::checkpoint() {
+    return {.module = *model_,
+            .optimizer = *optimizer_,
+            .generators = {{"weights", &weights_}, {"batches", &batches_}},
+            .step = steps(),
+            .config = to_json(config_)};
+}
+
+void Session::save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
+
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file) {
+    const CheckpointInfo info = checkpoint_info(file);
+    TrainingConfig config =
+        training_config_from_json(info.config, fmt::format("{}: configuration", file.string()));
+    config.start_dropout = config.model.dropout;  // which may not be that of the `start`
+    auto session = std::make_unique<Session>(config);
+    load_checkpoint(file, session->checkpoint());
+    session->start_loop(info.step);
+    return session;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,105 @@
+// A training as a value: a GPT on a text, with everything that it is made of, which can be asked
+// for its step, taken on step by step, and left at any time.
+//
+//     Session session({.text = "input.txt", .model = {.layers = 2}, .steps = 500});
+//     while (!session.is_finished()) {
+//         const StepMetrics m = session.take_step();
+//         if (m.val_loss) fmt::print("{}: {}\n", m.step, *m.val_loss);
+//     }
+//
+// Nothing is printed and no file is written: for that see training_run.h. Read next:
+// training_config.h, what decides it all; loop.h, the steps of any other model.
+#pragma once
+
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/train/streams.h>
+#include <tapestry/nn/train/training_config.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace tapestry {
+
+/// A text to learn from, as a model's ids.
+struct TokenizedText {
+    std::unique_ptr<Tokenizer> tokenizer;
+    TextData data;
+};
+
+/// Those who watch a session's steps; both may be empty.
+struct SessionWatchers {
+    /// Every batch, before its loss is computed.
+    std::function<void(const Batch&)> batch = {};
+    /// TrainCallbacks::before_update.
+    std::function<void(std::int64_t step)> before_update = {};
+};
+
+class Session {
+public:
+    /// Reads the text and the model to begin with, and freezes what is not to be trained. Throws
+    /// IoError and ValueError for files that cannot be read, a text that is too short or cannot be
+    /// said in the model's tokens, settings out of range, and more memory than there is.
+    explicit Session(const TrainingConfig& config);
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    /// What it was given, with the model's settings as they became: the vocabulary is the text's,
+    /// and a model to begin with brings its own.
+    const TrainingConfig& config() const { return config_; }
+    const Tokenizer& tokenizer() const { return *text_.tokenizer; }
+    const TextData& data() const { return text_.data; }
+    GPT& model() { return *model_; }
+    const GPT& model() const { return *model_; }
+    /// Of the parameters that are not frozen.
+    Optimizer& optimizer() { return *optimizer_; }
+    /// Dropout draws from it.
+    Generator& weights_generator() { return weights_; }
+
+    void watch(SessionWatchers watchers) { watchers_ = std::move(watchers); }
+
+    /// Steps taken.
+    std::int64_t steps() const { return loop_->steps(); }
+    bool is_finished() const { return loop_->is_finished(); }
+
+    /// The next step, and the evaluation that is due after it. Throws DivergedError.
+    StepMetrics take_step() { return loop_->next(); }
+
+    /// The mean loss over config().eval_batches batches of the validation part, the same every
+    /// time.
+    double evaluate();
+
+    /// What the model writes after the text's first token: that one and `tokens` more. The same
+    /// random numbers every time; U+FFFD stands for what is no UTF-8.
+    std::string sample(std::int64_t tokens);
+
+    /// All that the next steps depend on, with the configuration, as one file (nn/io/checkpoint.h);
+    /// the text stays where it is. Throws IoError.
+    void save(const std::filesystem::path& file);
+
+    /// The session that was saved, where it stood then: it takes the steps that the other would
+    /// have taken, to the last bit. Throws IoError for what is no session's checkpoint or is
+    /// damaged, and as the constructor does.
+    static std::unique_ptr<Session> resume(const std::filesystem::path& file);
+
+private:
+    Session(TrainingConfig config, LoadedModel start);
+    void start_loop(std::int64_t first_step);
+    Checkpoint checkpoint();
+    void make_model(std::unique_ptr<GPT> start);
+    Tensor next_loss();
+
+    TrainingConfig config_;
+    TokenizedText text_;
+    Generator weights_;
+    Generator batches_;
+    std::unique_ptr<GPT> model_;
+    std::optional<AdamW> optimizer_;
+    std::optional<TrainLoop> loop_;
+    SessionWatchers watchers_;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,32 @@
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/train/training_config.h>
+
+#include <utility>
+
+namespace tapestry {
+
+TrainOptions TrainingConfig::loop() const {
+    return {.steps = steps,
+            .accumulate = accumulate,
+            .clip = clip,
+            .schedule = warmup_cosine_schedule(
+                {.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps}),
+            .eval_every = eval_every};
+}
+
+std::string to_json(const TrainingConfig& config) {
+    ConfigWriter model, all;
+    write_fields(model, config.model);
+    write_fields(all, config);
+    all.set("model", model);
+    return all.text();
+}
+
+TrainingConfig training_config_from_json(std::string_view json, std::string what) {
+    const ConfigFile file(json, std::move(what));
+    auto config = read_fields<TrainingConfig>(file);
+    config.model = read_fields<GPTConfig>(file.object("model"));
+    return config;
+}
+
+}  // namespace tapestry

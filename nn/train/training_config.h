@@ -1,0 +1,75 @@
+// All that decides what a training learns: with the same configuration, files, build and
+// instruction set it is the same to the last bit. The command line fills it in, the report prints
+// it, a checkpoint keeps it. Read next: session.h, a training made from it.
+#pragma once
+
+#include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/train/loop.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tapestry {
+
+struct TrainingConfig {
+    std::string text = {};  ///< the file to learn from
+    std::string start =
+        {};  ///< directory of a model whose weights it begins with; empty: random ones
+    /// Of a `start` the model's own takes its place, but for what start_dropout says.
+    GPTConfig model = {};
+    std::optional<double> start_dropout = {};
+    std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
+    std::int64_t batch = 12;
+    std::int64_t accumulate = 1;
+    std::int64_t steps = 2000;
+    double lr = 1e-3;
+    double min_lr = 1e-4;
+    std::int64_t warmup = 100;
+    double weight_decay = 0.1;
+    double beta2 = 0.99;
+    double clip = 1;
+    std::int64_t eval_every = 250;
+    std::int64_t eval_batches = 50;
+    std::uint64_t seed = 1337;
+
+    std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
+    /// Steps, clipping, evaluations, and a rate that rises and falls along a cosine.
+    TrainOptions loop() const;
+};
+
+template <>
+struct FieldsOf<TrainingConfig> {
+    using C = TrainingConfig;
+    static constexpr auto list = std::make_tuple(
+        field("text", &C::text, "UTF-8 text to learn from"),
+        field("start", &C::start, "Go on from this model's weights instead of random ones",
+              {.option = "--model"}),
+        field("train_only", &C::train_only,
+              "Train these parameters or modules alone (blocks.3), freeze all others"),
+        field("batch", &C::batch, "Sequences per batch", {.low = 1}),
+        field("accumulate", &C::accumulate, "Batches per step", {.low = 1}),
+        field("steps", &C::steps, "Optimiser steps", {.low = 1}),
+        field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000}),
+        field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000}),
+        field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0}),
+        field("weight_decay", &C::weight_decay, "AdamW's, on matrices only",
+              {.low = 0, .high = 1000}),
+        field("beta2", &C::beta2, "AdamW's second decay rate", {.low = 0, .high = 0.999999}),
+        field("clip", &C::clip, "Largest norm of the gradient; 0: do not clip",
+              {.low = 0, .high = 1e12}),
+        field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0}),
+        field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1}),
+        field("seed", &C::seed, "Of all random numbers"));
+};
+
+/// A JSON object: the fields by name, and in "model" those of the GPT.
+std::string to_json(const TrainingConfig& config);
+
+/// The reverse; fields that are missing have their defaults. Throws IoError in the name of `what`
+/// for another type of value, or what is no JSON object.
+TrainingConfig training_config_from_json(std::string_view json, std::string what);
+
+}  // namespace tapestry

@@ -1,0 +1,60 @@
+// metrics.jsonl: written line by line, read back, and never beside a model that it is not of.
+#include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/read_metrics.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/support.h>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using test::spill;
+
+namespace fs = std::filesystem;
+
+TEST_CASE("metrics file: every line is there as soon as it is written") {
+    const test::Scratch scratch;
+    MetricsFile file(scratch.path());
+    CHECK_EQ(slurp(scratch / kMetricsName), "");
+    file.write("{\"step\":1,\"loss\":2}");
+    CHECK_EQ(slurp(scratch / kMetricsName), "{\"step\":1,\"loss\":2}\n");
+    file.put_in_place();
+    file.write("{\"step\":2,\"loss\":null,\"val_loss\":1.5}");
+    const Metrics metrics = read_metrics(scratch / kMetricsName);
+    CHECK(metrics.steps == std::vector<double>{1, 2});
+    CHECK_EQ(metrics.losses[0], 2);
+    CHECK(metrics.losses[1] != metrics.losses[1]);
+    CHECK(metrics.val_losses == std::vector<double>{1.5});
+    CHECK_EQ(scratch.names().size(), 1);
+}
+
+TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
+    const test::Scratch scratch;
+    spill(scratch / "config.json", "{}");
+    spill(scratch / kMetricsName, "{\"step\":7,\"loss\":1}\n");
+    {  // A training that ends before it has saved.
+        MetricsFile file(scratch.path());
+        file.write("{\"step\":1,\"loss\":3}");
+    }
+    CHECK_EQ(read_metrics(scratch / kMetricsName).steps.front(), 7);
+    CHECK_EQ(latest_metrics(scratch.path()), scratch / kNewMetricsName);
+    {  // One that saves.
+        MetricsFile file(scratch.path());
+        file.write("{\"step\":1,\"loss\":2}");
+        CHECK_EQ(read_metrics(scratch / kMetricsName).steps.front(), 7);
+        file.put_in_place();
+        file.write("{\"step\":2,\"loss\":1}");
+    }
+    CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{2, 1});
+    CHECK_FALSE(fs::exists(scratch / kNewMetricsName));
+    CHECK_EQ(latest_metrics(scratch.path()), scratch / kMetricsName);
+}
+
+TEST_CASE("metrics file: what is refused") {
+    const test::Scratch scratch;
+    check_message<IoError>([&] { MetricsFile file(scratch / "nowhere"); },
+                           "nowhere/metrics.jsonl: cannot be written: ");
+    spill(scratch / "m", "{\"event\":\"end\"}\n");
+    check_message<IoError>([&] { read_metrics(scratch / "m"); }, "m': no step is in it yet");
+    spill(scratch / "m", "{\"step\":1,\"loss\":2}\n{\"step\":2}\n");
+    check_message<IoError>([&] { read_metrics(scratch / "m"); }, "line 2: \"loss\" is missing");
+}

@@ -1,0 +1,59 @@
+// Sequential, and the activation functions that stand in one.
+#include <tapestry/nn/activation.h>
+#include <tapestry/nn/dropout.h>
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/sequential.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/tests/nn/support.h>
+
+using namespace tapestry;
+using test::check_throws;
+
+TEST_CASE("sequential: one after the other, named by their numbers") {
+    Generator generator(1), same(1);
+    Sequential network;
+    const Linear& first = network.add<Linear>(3, 4, generator);
+    network.add<SiLU>();
+    network.add<Linear>(4, 2, false, generator);
+    const Linear a(3, 4, true, same), b(4, 2, false, same);
+    const Tensor x = test::random({5, 3}, 1, DType::f32);
+    CHECK_EQ(network(x).to_vector<float>(), b(silu(a(x))).to_vector<float>());
+    CHECK_EQ(network.size(), 3);
+    CHECK_EQ(&network[0], &first);
+    CHECK_EQ(network[1].kind(), "SiLU");
+    check_throws<IndexError>([&] { network[3]; }, "Sequential: module 3 of 3");
+
+    std::vector<std::string> names;
+    for (const auto& [name, parameter] : network.named_parameters()) names.push_back(name);
+    CHECK_EQ(names, std::vector<std::string>{"0.weight", "0.bias", "2.weight"});
+    Tape tape;
+    network(x);
+    REQUIRE_EQ(tape.entries().size(), 3);
+    CHECK_EQ(tape.entries()[1]->module_path(), "1");
+}
+
+TEST_CASE("sequential: modes reach what is inside; one within another; none at all") {
+    Sequential network;
+    auto& inner = network.add<Sequential>();
+    inner.add<Dropout>(0.5);
+    network.eval();
+    CHECK_FALSE(inner[0].is_training());
+    CHECK_EQ(inner[0].name(), "0");
+    const Tensor x = ones({100});
+    CHECK_EQ(network(x).to_vector<float>(), x.to_vector<float>());
+    CHECK_EQ(Sequential()(x).storage(), x.storage());
+}
+
+TEST_CASE("sequential: activation functions are those of the ops") {
+    const Tensor x = test::random({50});
+    const auto same = [&](const Tensor& got, const Tensor& wanted) {
+        CHECK_EQ(got.to_vector<double>(), wanted.to_vector<double>());
+    };
+    same(ReLU()(x), relu(x));
+    same(GELU()(x), gelu(x, Gelu::erf));
+    same(GELU(Gelu::tanh)(x), gelu(x, Gelu::tanh));
+    same(SiLU()(x), silu(x));
+    same(Tanh()(x), tanh(x));
+    same(Sigmoid()(x), sigmoid(x));
+    CHECK_EQ(GELU().settings(), "erf");
+}

@@ -1,0 +1,208 @@
+// Session: a training as a value, taken step by step, against the parts put together by hand.
+#include <tapestry/core/file.h>
+#include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/session.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <map>
+
+using namespace tapestry;
+using test::check_message;
+
+namespace {
+
+std::string sentences() {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += "The cat sat on mat " + std::to_string(i * i % 17) + ".\n";
+    return text;
+}
+
+struct Trained {
+    Trained() { write_file_atomically(scratch / "t.txt", sentences()); }
+
+    TrainingConfig config() const {
+        return {.text = (scratch / "t.txt").string(),
+                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
+                .batch = 4,
+                .accumulate = 2,
+                .steps = 6,
+                .warmup = 2,
+                .eval_every = 4,
+                .eval_batches = 2};
+    }
+
+    test::Scratch scratch;
+};
+
+std::vector<std::vector<double>> numbers_of(const Module& model) {
+    std::vector<std::vector<double>> all;
+    for (const Tensor& p : model.parameters()) all.push_back(p.to_vector<double>());
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("session: the same bits as its parts put together by hand") {
+    const Trained t;
+    const TrainingConfig config = t.config();
+    Session session(config);
+    CHECK_EQ(session.config().model.vocab, session.tokenizer().vocab_size());
+
+    const std::string text = sentences();
+    const CharTokenizer tokenizer = CharTokenizer::from_text(text);
+    const TextData data(tokenizer.encode(text));
+    Generator weights = stream(config.seed, Stream::weights);
+    Generator batches = stream(config.seed, Stream::batches);
+    GPTConfig shape = config.model;
+    shape.vocab = tokenizer.vocab_size();
+    GPT model(shape, weights);
+    AdamW optimizer(decay_groups(model, config.weight_decay),
+                    {.lr = config.lr, .beta1 = 0.9, .beta2 = config.beta2});
+    train(optimizer, config.loop(),
+          {.loss =
+               [&] {
+                   const Batch b = data.random_batch(Split::train, 4, 8, batches);
+                   return model.loss(b.inputs, b.targets);
+               },
+           .evaluate =
+               [&] {
+                   Generator evaluation = stream(config.seed, Stream::evaluation);
+                   return evaluate(model, data, Split::validation, {.batches = 2, .batch = 4},
+                                   evaluation);
+               },
+           .report =
+               [&](const StepMetrics& m) {
+                   const StepMetrics own = session.take_step();
+                   CHECK_EQ(own.step, m.step);
+                   CHECK_EQ(own.loss, m.loss);
+                   CHECK_EQ(own.lr, m.lr);
+                   CHECK_EQ(own.grad_norm, m.grad_norm);
+                   CHECK(own.val_loss == m.val_loss);
+                   CHECK_EQ(session.steps(), m.step);
+                   return true;
+               }});
+    CHECK(session.is_finished());
+    CHECK(numbers_of(model) == numbers_of(session.model()));
+}
+
+TEST_CASE("session: looking at it changes nothing of what it learns") {
+    const Trained t;
+    Session watched(t.config()), alone(t.config());
+    std::int64_t batches = 0;
+    std::vector<std::int64_t> updates;
+    watched.watch({.batch = [&](const Batch& b) { batches += b.inputs.size(0); },
+                   .before_update = [&](std::int64_t step) { updates.push_back(step); }});
+    while (!watched.is_finished()) {
+        const double before = watched.evaluate();
+        CHECK_EQ(watched.evaluate(), before);
+        const std::string text = watched.sample(12);
+        CHECK_EQ(watched.sample(12), text);
+        CHECK_EQ(text.front(), 'T');
+        watched.take_step();
+        alone.take_step();
+    }
+    CHECK_EQ(batches, 6 * 2 * 4);
+    CHECK(updates == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+    CHECK(numbers_of(watched.model()) == numbers_of(alone.model()));
+}
+
+TEST_CASE("session: from a model's weights, with its shape, and the dropout that is asked for") {
+    const Trained t;
+    const auto start = t.scratch / "start";
+    {
+        Session first(t.config());
+        first.take_step();
+        save_model(start, first.model(), first.tokenizer());
+    }
+    TrainingConfig config = t.config();
+    config.start = start.string();
+    config.model = {.layers = 7};  // of no account
+    Session session(config);
+    CHECK_EQ(session.config().model.layers, 1);
+    CHECK_EQ(session.config().model.dropout, 0.1);
+    CHECK(numbers_of(session.model()) == numbers_of(*load_model(start).model));
+    config.start_dropout = 0.3;
+    CHECK_EQ(Session(config).config().model.dropout, 0.3);
+}
+
+TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bits") {
+    const Trained t;
+    const auto file = t.scratch / "c.safetensors";
+    Session whole(t.config());
+    {
+        Session first(t.config());
+        for (int i = 0; i < 3; ++i) first.take_step();
+        first.save(file);
+    }
+    const std::unique_ptr<Session> second = Session::resume(file);
+    CHECK_EQ(second->steps(), 3);
+    CHECK_EQ(to_json(second->config()), to_json(whole.config()));
+    for (int i = 0; i < 3; ++i) whole.take_step();
+    while (!whole.is_finished()) {
+        const StepMetrics a = whole.take_step(), b = second->take_step();
+        CHECK_EQ(b.step, a.step);
+        CHECK_EQ(b.loss, a.loss);
+        CHECK_EQ(b.lr, a.lr);
+        CHECK_EQ(b.grad_norm, a.grad_norm);
+        CHECK(b.val_loss == a.val_loss);
+    }
+    CHECK(second->is_finished());
+    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    test::spill(file, "{}");
+    CHECK_THROWS_AS(Session::resume(file), IoError);
+    save_checkpoint(file, {.module = whole.model(), .optimizer = whole.optimizer()});
+    check_message<IoError>([&] { Session::resume(file); },
+                           "c.safetensors: configuration: not valid JSON");
+}
+
+TEST_CASE("session: a part of the model is trained, and the rest stays, also after a checkpoint") {
+    const Trained t;
+    const auto file = t.scratch / "c.safetensors";
+    TrainingConfig config = t.config();
+    config.train_only = {"blocks.0.attention", "final_norm"};
+    Session session(config);
+    const auto is_trained = [](const std::string& name) {
+        return name.starts_with("blocks.0.attention.") || name.starts_with("final_norm.");
+    };
+    std::map<std::string, std::vector<double>> before;
+    std::size_t trained = 0;
+    for (const auto& [name, parameter] : session.model().named_parameters()) {
+        before[name] = parameter.to_vector<double>();
+        trained += is_trained(name);
+    }
+    CHECK_EQ(session.optimizer().parameters().size(), trained);
+    for (int i = 0; i < 3; ++i) session.take_step();
+    session.save(file);
+    const std::unique_ptr<Session> second = Session::resume(file);
+    while (!session.is_finished()) {
+        CHECK_EQ(second->take_step().loss, session.take_step().loss);
+    }
+    for (const Session* each : {&session, second.get()}) {
+        for (const auto& [name, parameter] : each->model().named_parameters()) {
+            INFO(name);
+            CHECK_EQ(parameter.to_vector<double>() != before[name], is_trained(name));
+        }
+    }
+    CHECK(numbers_of(second->model()) == numbers_of(session.model()));
+}
+
+TEST_CASE("session: what is refused") {
+    const Trained t;
+    const auto refused = [&](const auto& change, const char* words) {
+        TrainingConfig config = t.config();
+        change(config);
+        check_message<Error>([&] { Session session(config); }, words);
+    };
+    refused([](TrainingConfig& c) { c.text += "x"; }, "t.txtx");
+    refused([](TrainingConfig& c) { c.start = "nowhere"; }, "'nowhere': no such directory");
+    refused([](TrainingConfig& c) { c.model.context = 100000; }, "100000");
+    refused([](TrainingConfig& c) { c.model.heads = 3; }, "3 heads do not divide dim 16");
+    refused([](TrainingConfig& c) { c.train_only = {"block"}; },
+            "train_only: no parameter stands under \"block\"; the module has token_embedding, ");
+    refused([](TrainingConfig& c) { c.train_only = {"head"}; },
+            "train_only: \"head.weight\" and \"token_embedding.weight\" are one tensor");
+    refused([](TrainingConfig& c) { c.accumulate = 0; }, "train: accumulate 0");
+    refused([](TrainingConfig& c) { c.model.layers = 1000000; },
+            "training this model would need about ");
+}

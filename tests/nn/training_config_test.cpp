@@ -1,0 +1,78 @@
+// TrainingConfig: to JSON and back, and what the loop makes of it.
+#include <tapestry/nn/train/training_config.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <nlohmann/json.hpp>
+
+using namespace tapestry;
+using doctest::Approx;
+using test::check_throws;
+
+TEST_CASE("training config: what JSON keeps is the configuration") {
+    TrainingConfig given{.text = "a \"b\".txt",
+                         .start = "m",
+                         .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1},
+                         .train_only = {"blocks.0", "final_norm"},
+                         .batch = 3,
+                         .accumulate = 2,
+                         .steps = 11,
+                         .lr = 1.0 / 3,
+                         .min_lr = 0.01,
+                         .warmup = 4,
+                         .weight_decay = 0.2,
+                         .beta2 = 0.95,
+                         .clip = 0.5,
+                         .eval_every = 6,
+                         .eval_batches = 8,
+                         .seed = ~std::uint64_t{0}};
+    const std::string json = to_json(given);
+    const TrainingConfig read = training_config_from_json(json, "c");
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        INFO(one.name);
+        CHECK(read.*one.member == given.*one.member);
+    });
+    CHECK_EQ(to_json(read), json);
+    CHECK_EQ(read.model.dropout, 0.1);
+    const auto parsed = nlohmann::json::parse(json);
+    CHECK_EQ(parsed.at("lr"), 1.0 / 3);
+    CHECK_EQ(parsed.at("model").at("context"), 7);
+    const TrainingConfig usual = training_config_from_json(
+        R"({"model": {"vocab": 2, "context": 4, "layers": 1, "heads": 1, "dim": 4, "dropout": 0,)"
+        R"( "bias": true, "tied_head": true}, "steps": 5})",
+        "c");
+    CHECK_EQ(usual.steps, 5);
+    CHECK_EQ(usual.lr, 1e-3);
+    check_throws<IoError>([] { training_config_from_json("{}", "c"); }, "c: \"model\" is missing");
+    check_throws<IoError>([] { training_config_from_json(R"({"steps": "many"})", "c"); },
+                          "c: \"steps\" is \"many\", which is not what belongs there");
+}
+
+TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
+    const TrainingConfig config;
+    [[maybe_unused]] const auto& [text, start, model, start_dropout, train_only, batch, accumulate,
+                                  steps, lr, min_lr, warmup, weight_decay, beta2, clip, eval_every,
+                                  eval_batches, seed] = config;
+    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 17 - 2);
+}
+
+TEST_CASE("training config: the loop it asks for") {
+    const TrainingConfig config{.model = {.context = 8},
+                                .batch = 3,
+                                .accumulate = 2,
+                                .steps = 10,
+                                .lr = 0.5,
+                                .min_lr = 0.1,
+                                .warmup = 2,
+                                .clip = 0.25,
+                                .eval_every = 4};
+    CHECK_EQ(config.tokens_per_step(), 3 * 8 * 2);
+    const TrainOptions loop = config.loop();
+    CHECK_EQ(loop.steps, 10);
+    CHECK_EQ(loop.accumulate, 2);
+    CHECK_EQ(loop.clip, 0.25);
+    CHECK(loop.evaluates_after(8));
+    CHECK(loop.evaluates_after(10));
+    CHECK_EQ(loop.schedule(0), Approx(0.25));
+    CHECK_EQ(loop.schedule(2), Approx(0.5));
+    CHECK_EQ(loop.schedule(10), Approx(0.1));
+}
