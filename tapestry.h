@@ -76,11 +76,11 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/sequential.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/terminal/text_tape.h>
-#include <tapestry/nn/sequential.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/train_step.h>

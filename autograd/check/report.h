@@ -80,5 +80,6 @@ std::string to_json(const GradcheckReport& report);
 /// "{}": see to_string.
 template <>
 struct fmt::formatter<tapestry::GradcheckReport> : tapestry::PlainFormatter {
-    fmt::appender format(const tapestry::GradcheckReport& report, fmt::format_context& context) const;
+    fmt::appender format(const tapestry::GradcheckReport& report,
+                         fmt::format_context& context) const;
 };
