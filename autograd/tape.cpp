@@ -64,7 +64,7 @@ int Tape::known_slot(const Tensor& x) const {
     const int slot = x.tape_ref().slot;
     if (slots_[static_cast<std::size_t>(slot)].forgotten) [[unlikely]] {
         fail<AutogradError>(
-            "checkpoint: a tensor {} from inside, which the tape has forgotten; return it from "
+            "recompute: a tensor {} from inside, which the tape has forgotten; return it from "
             "there",
             x.shape());
     }
@@ -102,7 +102,7 @@ void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& 
     for (const Tensor& y : outputs) {
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
-    note_recipes(op, inputs, outputs);
+    note_recomputed(op, inputs, outputs);
     entries_.push_back(std::move(op));
     TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
 }
@@ -182,7 +182,7 @@ bool Tape::step_back(Op& op, Walk& walk) {
     const bool any = std::any_of(op.outputs_.begin(), op.outputs_.end(), [&](const auto& y) {
         return walk.grads[static_cast<std::size_t>(y.slot)].defined();
     });
-    if (!any || unfold(op, walk)) return any;
+    if (!any || expand(op, walk)) return any;
     Tensors incoming;
     for (const auto& y : op.outputs_) {
         const auto slot = static_cast<std::size_t>(y.slot);
@@ -240,7 +240,7 @@ void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep)
         const bool touched = step_back(*entries_[i], walk);
         if (!touched || keep) continue;
         for (const auto& y : entries_[i]->outputs_) {
-            slots_[static_cast<std::size_t>(y.slot)].recipe = nullptr;
+            slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
         }
         entries_[i]->release();
     }

@@ -17,7 +17,7 @@
 
 namespace tapestry {
 
-class CheckpointOp;
+class RecomputeOp;
 
 struct GradientOptions {
     /// dL/dy for the y one starts from; ones if undefined, which needs a y of one element.
@@ -65,15 +65,15 @@ public:
 
 private:
     friend class Recording;
-    friend Tensors checkpoint(const std::function<Tensors(const Tensors&)>& f,
-                              const Tensors& inputs);
+    friend Tensors recompute(const std::function<Tensors(const Tensors&)>& f,
+                             const Tensors& inputs);
     struct Slot {
         Shape shape;
         DType dtype;
         std::shared_ptr<Leaf> leaf;  // null for what an op computed
         std::uint64_t version;       // of its storage when it got its slot; a leaf: when last used
         bool forgotten = false;      // its entry is gone
-        std::shared_ptr<const Recipe> recipe = nullptr;  // if it need not be kept
+        std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };
     struct Walk {                   // on the way back, by slot:
         std::vector<Tensor> grads;  // what has arrived
@@ -97,12 +97,13 @@ private:
     Tensor hooked(int slot, Tensor grad) const;
     void tell_trained(const std::shared_ptr<const Leaf>& untrained);
 
-    // For checkpoint(), and defined beside it: entries replaced by one, and that one by them again.
-    void fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensors& inputs,
-              const Tensors& outputs);
-    void note_recipes(const std::shared_ptr<Op>& op, const Tensors& inputs, const Tensors& outputs);
-    bool unfold(Op& op, Walk& walk);
-    std::vector<int> run_again(const CheckpointOp& op, const Mark& mark);
+    // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
+    void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
+                  const Tensors& outputs);
+    void note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
+                         const Tensors& outputs);
+    bool expand(Op& op, Walk& walk);
+    std::vector<int> run_again(const RecomputeOp& op, const Mark& mark);
     bool made_since(const Mark& mark, int slot) const;
     std::map<int, Op::Operand> used_since(const Mark& mark) const;
     void forget_since(const Mark& mark);

@@ -2,8 +2,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/ops/ceiling.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/machine_peak.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <nlohmann/json.hpp>
 
