@@ -7,14 +7,20 @@
 #include <utility>
 
 namespace tapestry {
+namespace detail {
 
-class [[deprecated("parallel loops keep their threads by themselves: call f()")]]
-Team{public : template <class F> static void run(F && f){std::forward<F>(f)();
-}
+struct FormerTeam {
+    template <class F>
+    static void run(F&& f) {
+        std::forward<F>(f)();
+    }
+    /// Does this thread share its loops with others?
+    static bool is_leader() { return num_threads() > 1; }
+};
 
-/// Does this thread share its loops with others?
-static bool is_leader() { return num_threads() > 1; }
-}
-;
+}  // namespace detail
+
+using Team [[deprecated("parallel loops keep their threads by themselves: call f()")]] =
+    detail::FormerTeam;
 
 }  // namespace tapestry
