@@ -1,17 +1,19 @@
 // Everything, in one include. Each room's headers can be included alone as well.
 #pragma once
 
+#include <tapestry/core/error.h>  // first: it says so when this is compiled as C++17
+
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/autograd/check/precision.h>
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/autograd/profile/roofline.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -34,6 +36,7 @@
 #include <tapestry/nn/attention/performer.h>
 #include <tapestry/nn/attention/sliding_window.h>
 #include <tapestry/nn/attention/strided.h>
+#include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/data/ngram_baseline.h>
@@ -46,6 +49,7 @@
 #include <tapestry/nn/generate/decoding.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/generate/search.h>
+#include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -74,10 +78,11 @@
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/sequential.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/terminal/text_tape.h>
-#include <tapestry/nn/sequential.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/train_step.h>
@@ -88,7 +93,6 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/cast.h>
-#include <tapestry/ops/ceiling.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>
@@ -96,11 +100,12 @@
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
+#include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/scan.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/ops/update.h>
 #include <tapestry/ops/view.h>

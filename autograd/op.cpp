@@ -1,6 +1,6 @@
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
-#include <tapestry/autograd/recipe.h>
+#include <tapestry/autograd/recomputed_output.h>
 
 #include <utility>
 
@@ -23,8 +23,8 @@ const Tensor& Op::saved(std::size_t i) const {
     }
     Saved& saved = saved_.at(i);
     if (!saved.tensor.defined()) {
-        if (saved.recipe == nullptr) return saved.tensor;
-        saved.tensor = saved.recipe->make();
+        if (saved.recomputed == nullptr) return saved.tensor;
+        saved.tensor = saved.recomputed->compute();
         saved.version = saved.tensor.storage()->version();
     }
     if (const auto now = saved.tensor.storage()->version(); now != saved.version) [[unlikely]] {

@@ -14,7 +14,7 @@
 
 namespace tapestry {
 
-class Recipe;
+class RecomputedOutput;
 
 class Op {
 public:
@@ -34,7 +34,7 @@ public:
     virtual Tensors backward(const Tensors& grads) = 0;
 
     /// Does forward() cost less than keeping a large output in memory until backward wants it? Then
-    /// ops that save this one's output compute it again (recipe.h).
+    /// ops that save this one's output compute it again (recomputed_output.h).
     virtual bool is_cheap() const { return false; }
 
     /// Which branch every element takes at these inputs, as integers or truth values: the sign of
@@ -85,7 +85,8 @@ private:
     struct Saved {
         Tensor tensor;
         std::uint64_t version;
-        std::shared_ptr<const Recipe> recipe = nullptr;  // makes the tensor if it is undefined
+        std::shared_ptr<const RecomputedOutput> recomputed =
+            nullptr;  // makes the tensor if it is undefined
     };
     void release();
 

@@ -1,3 +1,4 @@
+#include <tapestry/autograd/lost_gradient.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/tape.h>
@@ -63,7 +64,7 @@ int Tape::known_slot(const Tensor& x) const {
     const int slot = x.tape_ref().slot;
     if (slots_[static_cast<std::size_t>(slot)].forgotten) [[unlikely]] {
         fail<AutogradError>(
-            "checkpoint: a tensor {} from inside, which the tape has forgotten; return it from "
+            "recompute: a tensor {} from inside, which the tape has forgotten; return it from "
             "there",
             x.shape());
     }
@@ -101,7 +102,7 @@ void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& 
     for (const Tensor& y : outputs) {
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
-    note_recipes(op, inputs, outputs);
+    note_recomputed(op, inputs, outputs);
     entries_.push_back(std::move(op));
     TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
 }
@@ -181,7 +182,7 @@ bool Tape::step_back(Op& op, Walk& walk) {
     const bool any = std::any_of(op.outputs_.begin(), op.outputs_.end(), [&](const auto& y) {
         return walk.grads[static_cast<std::size_t>(y.slot)].defined();
     });
-    if (!any || unfold(op, walk)) return any;
+    if (!any || expand(op, walk)) return any;
     Tensors incoming;
     for (const auto& y : op.outputs_) {
         const auto slot = static_cast<std::size_t>(y.slot);
@@ -212,11 +213,7 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                                const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
-    require<AutogradError>(
-        start >= 0,
-        "backward: this tape did not record the tensor {} to start from: it "
-        "depends on nothing that requires a gradient, or stems from another tape",
-        y.shape());
+    if (start < 0) fail<AutogradError>("backward: the tensor {} {}", y.shape(), why_constant(y));
     Tensor seed = options.cotangent;
     if (!seed.defined()) {
         require<ShapeError>(y.numel() == 1,
@@ -243,7 +240,7 @@ void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep)
         const bool touched = step_back(*entries_[i], walk);
         if (!touched || keep) continue;
         for (const auto& y : entries_[i]->outputs_) {
-            slots_[static_cast<std::size_t>(y.slot)].recipe = nullptr;
+            slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
         }
         entries_[i]->release();
     }
@@ -274,21 +271,11 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
     if (untrained) tell_trained(untrained);
 }
 
-// Those that stand in an optimiser remember one that stands in none, for its next step to ask.
-void Tape::tell_trained(const std::shared_ptr<const Leaf>& untrained) {
-    for (const Slot& slot : slots_) {
-        if (slot.leaf && slot.leaf->optimizers > 0) slot.leaf->untrained = untrained;
-    }
-}
-
 Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options) {
     std::vector<int> slots;
     for (const Tensor& x : xs) {
         slots.push_back(slot_of(x));
-        require<AutogradError>(slots.back() >= 0,
-                               "gradient: x {} is a constant to this tape: it neither requires a "
-                               "gradient nor was computed from something that does",
-                               x.shape());
+        if (slots.back() < 0) fail<AutogradError>("gradient: x {} {}", x.shape(), why_constant(x));
     }
     std::vector<bool> wanted(slots_.size(), false);
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;

@@ -12,11 +12,12 @@
 
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 
 namespace tapestry {
 
-class CheckpointOp;
+class RecomputeOp;
 
 struct GradientOptions {
     /// dL/dy for the y one starts from; ones if undefined, which needs a y of one element.
@@ -56,20 +57,23 @@ public:
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
     void place_output(Tensor& y);
+    /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
+    /// there, for the error of whoever asks for it later.
+    static void note_loss(const Tensors& inputs, Tensor& y);
     void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
 private:
     friend class Recording;
-    friend Tensors checkpoint(const std::function<Tensors(const Tensors&)>& f,
-                              const Tensors& inputs);
+    friend Tensors recompute(const std::function<Tensors(const Tensors&)>& f,
+                             const Tensors& inputs);
     struct Slot {
         Shape shape;
         DType dtype;
         std::shared_ptr<Leaf> leaf;  // null for what an op computed
         std::uint64_t version;       // of its storage when it got its slot; a leaf: when last used
         bool forgotten = false;      // its entry is gone
-        std::shared_ptr<const Recipe> recipe = nullptr;  // if it need not be kept
+        std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };
     struct Walk {                   // on the way back, by slot:
         std::vector<Tensor> grads;  // what has arrived
@@ -93,12 +97,13 @@ private:
     Tensor hooked(int slot, Tensor grad) const;
     void tell_trained(const std::shared_ptr<const Leaf>& untrained);
 
-    // For checkpoint(), and defined beside it: entries replaced by one, and that one by them again.
-    void fold(const Mark& from, std::unique_ptr<CheckpointOp> op, const Tensors& inputs,
-              const Tensors& outputs);
-    void note_recipes(const std::shared_ptr<Op>& op, const Tensors& inputs, const Tensors& outputs);
-    bool unfold(Op& op, Walk& walk);
-    std::vector<int> run_again(const CheckpointOp& op, const Mark& mark);
+    // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
+    void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
+                  const Tensors& outputs);
+    void note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
+                         const Tensors& outputs);
+    bool expand(Op& op, Walk& walk);
+    std::vector<int> run_again(const RecomputeOp& op, const Mark& mark);
     bool made_since(const Mark& mark, int slot) const;
     std::map<int, Op::Operand> used_since(const Mark& mark) const;
     void forget_since(const Mark& mark);
@@ -135,6 +140,20 @@ public:
 /// themselves of recordable ops, without it they may take a fused kernel.
 inline bool is_recording() { return Tape::current() != nullptr; }
 
+namespace detail {
+template <class O, class... Args>
+std::shared_ptr<Op> make_op(const Args&... args) {
+    static_assert(!std::is_abstract_v<O>,
+                  "an Op overrides both forward(const Tensors&) const and backward(const "
+                  "Tensors&): this one lacks one of them");
+    if constexpr (!std::is_abstract_v<O>) {  // else there is more to read than that sentence
+        return std::make_shared<O>(args...);
+    } else {
+        return nullptr;
+    }
+}
+}  // namespace detail
+
 /// How an op puts itself on the tape, and nothing happens when there is none to follow it:
 ///     Tensor y = ...;
 ///     return record<ExpOp>({x}, y, y);
@@ -143,7 +162,9 @@ template <class O, class... Args>
 Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         tape->place_output(y);
-        tape->append(std::make_shared<O>(args...), inputs, {y});
+        tape->append(detail::make_op<O>(args...), inputs, {y});
+    } else {
+        Tape::note_loss(inputs, y);
     }
     return y;
 }
@@ -153,7 +174,9 @@ template <class O, class... Args>
 Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         for (Tensor& y : ys) tape->place_output(y);
-        tape->append(std::make_shared<O>(args...), inputs, ys);
+        tape->append(detail::make_op<O>(args...), inputs, ys);
+    } else {
+        for (Tensor& y : ys) Tape::note_loss(inputs, y);
     }
     return ys;
 }

@@ -7,10 +7,17 @@
 # shellcheck source=cmake/progress.sh
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
-# What a build needs. Tools for other tasks (clang, qemu) are named where they are used.
+# What a build needs; what single tests want besides; and what other compilers are.
 # shellcheck disable=SC2034  # used by those who source this
-build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
-                libcli11-dev)
+{
+    build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
+                    libcli11-dev)
+    test_packages=(chromium qemu-user valgrind pkgconf)
+    # Where npm comes from elsewhere, Debian's would quarrel with it.
+    command -v npm >/dev/null || test_packages+=(nodejs npm)
+    clang_packages=(clang-14 libomp-14-dev)
+    neon_packages=(g++-aarch64-linux-gnu qemu-user)
+}
 
 # Wrong use: one line on stderr, exit 2.
 wrong_use() {
@@ -18,10 +25,12 @@ wrong_use() {
     exit 2
 }
 
-# Prints those of the packages that are not installed.
+# Prints those of the packages that are not installed, each once.
 missing_packages() {
-    local name
+    local name seen=" "
     for name; do
+        [[ $seen != *" $name "* ]] || continue
+        seen+="$name "
         # dpkg-query also knows packages that were removed but for their configuration.
         if [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
             echo "$name"
@@ -84,11 +93,11 @@ quietly() {
     return "$status"
 }
 
-# build_preset NAME "TARGET..." [-DOPTION...] configures if need be and builds; ninja finds out what
-# is out of date.
+# build_preset NAME "TARGET..." [-DOPTION...] configures if need be and builds the targets, or those of
+# the preset if none are named; ninja finds out what is out of date.
 build_preset() {
     local preset=$1 dir=build/$1 targets
-    read -ra targets <<<"$2"
+    read -ra targets <<<"${2:+--target $2}"
     shift 2
     mkdir -p "$dir"
     # build.ninja is written last: without it, an earlier configuration failed.
@@ -100,5 +109,5 @@ build_preset() {
     fi
     # CMake's own default starts more compilers than there are cores, and memory may be short.
     NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
-        cmake --build "$dir" --target "${targets[@]}" --parallel "$(nproc)"
+        cmake --build --preset "$preset" "${targets[@]}" --parallel "$(nproc)"
 }

@@ -17,11 +17,6 @@ if(TAPESTRY_SANITIZE)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
 
-# For tests and the command, whose own code does little beside what they call in the library: most of
-# the time their compilation takes goes into optimising doctest and CLI11.
+# For tests, the command and programs, whose own code does little beside what they call in the library.
 add_library(tapestry_quick_build INTERFACE)
-if(TAPESTRY_SANITIZE)
-  target_compile_options(tapestry_quick_build INTERFACE -O0)
-else()
-  target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)
-endif()
+target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)

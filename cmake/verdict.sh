@@ -40,6 +40,23 @@ closing_line() {
     echo "$1 passed, $2 failed$( (($3 == 0)) || echo ", $3 skipped")"
 }
 
+# total LOG...: the closing lines of several runs of ./check and their sum; a run without one has
+# failed. Status 1 if anything has.
+total() {
+    local log line passed=0 failed=0 skipped=0
+    for log; do
+        line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+        line=${line:-0 passed, 1 failed}
+        log=${log##*/}
+        printf '%-8s %s\n' "${log%.log}" "$line"
+        [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]]
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+        skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+    done
+    closing_line "$passed" "$failed" "$skipped"
+    ((failed == 0))
+}
+
 # list TITLE LINE...: nothing if there are none.
 list() {
     (($# > 1)) || return 0

@@ -1,5 +1,5 @@
 // Who drew random numbers here? What runs a function twice and wants the same numbers both times
-// (autograd/checkpoint.h) must know which generators it uses; they tell, as they are drawn from.
+// (autograd/recompute.h) must know which generators it uses; they tell, as they are drawn from.
 #pragma once
 
 #include <tapestry/core/random.h>

@@ -1,5 +1,5 @@
 #include <tapestry/core/error.h>
-#include <tapestry/core/parallel.h>
+#include <tapestry/core/thread_pool.h>
 
 #include <omp.h>
 
@@ -37,6 +37,14 @@ int num_threads() { return threads().load(std::memory_order_relaxed); }
 void set_num_threads(int n) {
     require(n >= 1 && n <= kMaxThreads, "set_num_threads: {} is not from 1 to {}", n, kMaxThreads);
     threads().store(n, std::memory_order_relaxed);
+}
+
+void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
+    const int threads = chunks > 1 ? num_threads() : 1;
+    if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {
+        return pool->share(chunks, f, context, threads);
+    }
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(context, chunk);
 }
 
 }  // namespace tapestry

@@ -55,7 +55,7 @@ Tensor or_ones(const Tensor& weight, const Tensor& x) {
 
 // [chunks, n] -> [n], in the order of the chunks.
 Tensor sum_chunks(const Tensor& partial) {
-    return fold_axes(partial, axis_mask("norm", {0}, 2), Fold::sum, {partial.size(1)});
+    return reduce_axes(partial, axis_mask("norm", {0}, 2), Reducer::sum, {partial.size(1)});
 }
 
 // What the plain forms and the recordable rules are made of.

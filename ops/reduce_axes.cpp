@@ -31,8 +31,8 @@ struct Extent {
 
 // x [outer, reduced] -> y [outer, pieces]
 template <class T>
-void fold_row_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
-                     const typename kernels::Reduce<T>::Fold& kernel) {
+void reduce_row_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
+                       const typename kernels::Reduce<T>::Kernel& kernel) {
     const std::int64_t pieces = pieces_of(e.reduced, piece);
     const std::int64_t grain = units_per_chunk(std::min(e.reduced, piece));
     parallel_for(e.outer * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -50,8 +50,8 @@ void fold_row_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
 
 // x [outer, reduced, inner] -> y [outer, pieces, inner]
 template <class T>
-void fold_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
-                        const typename kernels::Reduce<T>::Fold& kernel) {
+void reduce_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
+                          const typename kernels::Reduce<T>::Kernel& kernel) {
     const std::int64_t pieces = pieces_of(e.reduced, piece);
     const std::int64_t strips = pieces_of(e.inner, kStrip);
     const std::int64_t grain =
@@ -70,19 +70,19 @@ void fold_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
 
 // x [outer, reduced, inner] -> y [outer, inner], through partial results where reduced is long.
 template <class T>
-void fold_extent(T* y, const T* x, const Extent& e,
-                 const typename kernels::Reduce<T>::Fold& kernel) {
+void reduce_extent(T* y, const T* x, const Extent& e,
+                   const typename kernels::Reduce<T>::Kernel& kernel) {
     const std::int64_t piece = e.inner == 1 ? kGrain : kRowsPerPiece;
     const std::int64_t pieces = pieces_of(e.reduced, piece);
-    const auto fold_pieces = e.inner == 1 ? fold_row_pieces<T> : fold_column_pieces<T>;
+    const auto reduce_pieces = e.inner == 1 ? reduce_row_pieces<T> : reduce_column_pieces<T>;
     if (pieces == 1) {
-        fold_pieces(y, x, e, piece, kernel);
+        reduce_pieces(y, x, e, piece, kernel);
         return;
     }
     Tensor partial({e.outer, pieces, e.inner}, dtype_of<T>());
     T* parts = partial.mutable_data<T>();
-    fold_pieces(parts, x, e, piece, kernel);
-    fold_extent<T>(y, parts, {e.outer, pieces, e.inner}, kernel);
+    reduce_pieces(parts, x, e, piece, kernel);
+    reduce_extent<T>(y, parts, {e.outer, pieces, e.inner}, kernel);
 }
 
 // Neighbouring axes of one kind, multiplied together. Axes of size 1 are of either kind.
@@ -103,17 +103,17 @@ std::vector<Block> blocks_of(const Shape& shape, const AxisMask& mask) {
 }
 
 template <class T>
-const typename kernels::Reduce<T>::Fold& kernel_of(Fold fold) {
+const typename kernels::Reduce<T>::Kernel& kernel_of(Reducer reducer) {
     const kernels::Reduce<T>& reduce = kernels::table<T>().reduce;
-    if (fold == Fold::sum) return reduce.sum;
-    return fold == Fold::max ? reduce.max : reduce.min;
+    if (reducer == Reducer::sum) return reduce.sum;
+    return reducer == Reducer::max ? reduce.max : reduce.min;
 }
 
 // Takes out the last reduced block, then the one before it: [B, T, C] over B and C is a row sum to
 // [B, T] and a column sum to [T].
 template <class T>
-Tensor fold_blocks(Tensor x, std::vector<Block> blocks, Fold fold, const Shape& result) {
-    const auto& kernel = kernel_of<T>(fold);
+Tensor reduce_blocks(Tensor x, std::vector<Block> blocks, Reducer reducer, const Shape& result) {
+    const auto& kernel = kernel_of<T>(reducer);
     for (std::size_t i = blocks.size(); i-- > 0;) {
         if (!blocks[i].reduced) continue;
         Extent extent{1, blocks[i].size, 1};
@@ -121,7 +121,7 @@ Tensor fold_blocks(Tensor x, std::vector<Block> blocks, Fold fold, const Shape& 
         for (std::size_t k = i + 1; k < blocks.size(); ++k) extent.inner *= blocks[k].size;
         blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
         Tensor y({extent.outer, extent.inner}, x.dtype());
-        fold_extent(y.mutable_data<T>(), x.data<T>(), extent, kernel);
+        reduce_extent(y.mutable_data<T>(), x.data<T>(), extent, kernel);
         x = y;
     }
     return views::reshape(x, result);
@@ -160,14 +160,14 @@ std::int64_t reduced_count(const Shape& shape, const AxisMask& mask) {
     return count;
 }
 
-Tensor fold_axes(const Tensor& x, const AxisMask& mask, Fold fold, const Shape& result) {
+Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const Shape& result) {
     const std::vector<Block> blocks = blocks_of(x.shape(), mask);
     const bool any =
         std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.reduced; });
     // Never x's own memory: what is returned may be changed in place.
     if (!any) return views::reshape(x.clone(), result);
     return visit_floating("reduction", x.dtype(), [&](auto zero) {
-        return fold_blocks<decltype(zero)>(dense(x), blocks, fold, result);
+        return reduce_blocks<decltype(zero)>(dense(x), blocks, reducer, result);
     });
 }
 

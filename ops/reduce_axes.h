@@ -26,12 +26,12 @@ Shape reduced_shape(const Shape& shape, const AxisMask& mask, bool keepdim);
 /// How many elements each result is made of.
 std::int64_t reduced_count(const Shape& shape, const AxisMask& mask);
 
-enum class Fold { sum, max, min };
+enum class Reducer { sum, max, min };
 
-/// x, f32 or f64, folded over the masked axes; shape `result`, which has as many elements as
+/// x, f32 or f64, reduced over the masked axes; shape `result`, which has as many elements as
 /// reduced_shape. Long sums are cut into pieces whose partial sums are added in index order: the
 /// cut depends on the shape alone. An empty sum is 0, an empty max -inf, an empty min inf.
-Tensor fold_axes(const Tensor& x, const AxisMask& mask, Fold fold, const Shape& result);
+Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const Shape& result);
 
 /// x with the masked axes moved behind the others, dense: [kept..., reduced...]
 Tensor reduced_axes_last(const Tensor& x, const AxisMask& mask);

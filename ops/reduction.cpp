@@ -82,7 +82,7 @@ struct SumOp final : ReductionOp {
 
 // `result` has the reduced axes with size 1, or not at all.
 Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result) {
-    Tensor y = fold_axes(x, mask, Fold::sum, result);
+    Tensor y = reduce_axes(x, mask, Reducer::sum, result);
     return record<SumOp>({x}, y, op, mask);
 }
 }  // namespace
@@ -128,7 +128,7 @@ struct MeanOp final : ReductionOp {
 
 Tensor mean_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
-    Tensor y = div(fold_axes(x, mask, Fold::sum, result), n);
+    Tensor y = div(reduce_axes(x, mask, Reducer::sum, result), n);
     return record<MeanOp>({x}, y, mask);
 }
 }  // namespace
@@ -142,17 +142,17 @@ Tensor mean(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // ---- max, min -----------------------------------------------------------------------------------
 
 namespace {
-Tensor extreme_over(Fold fold, const Tensor& x, const AxisMask& mask, const Shape& result);
+Tensor extreme_over(Reducer reducer, const Tensor& x, const AxisMask& mask, const Shape& result);
 
 struct ExtremeOp final : ReductionOp {
-    ExtremeOp(Fold fold, const AxisMask& axes, const Tensor& x, const Tensor& y)
-        : ReductionOp(fold == Fold::max ? "max" : "min", axes, {x, y}), fold_(fold) {}
+    ExtremeOp(Reducer reducer, const AxisMask& axes, const Tensor& x, const Tensor& y)
+        : ReductionOp(reducer == Reducer::max ? "max" : "min", axes, {x, y}), reducer_(reducer) {}
     Tensors forward(const Tensors& x) const override {
-        return {extreme_over(fold_, x[0], mask, outputs()[0].shape)};
+        return {extreme_over(reducer_, x[0], mask, outputs()[0].shape)};
     }
     Tensor decisions(const Tensors& x) const override {  // who attains the extreme
         const Shape kept_shape = reduced_shape(x[0].shape(), mask, true);
-        return eq(x[0], fold_axes(x[0], mask, fold_, kept_shape));
+        return eq(x[0], reduce_axes(x[0], mask, reducer_, kept_shape));
     }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
@@ -166,30 +166,30 @@ struct ExtremeOp final : ReductionOp {
     }
 
 private:
-    Fold fold_;
+    Reducer reducer_;
 };
 
-Tensor extreme_over(Fold fold, const Tensor& x, const AxisMask& mask, const Shape& result) {
-    Tensor y = fold_axes(x, mask, fold, result);
-    return record<ExtremeOp>({x}, y, fold, mask, x, y);
+Tensor extreme_over(Reducer reducer, const Tensor& x, const AxisMask& mask, const Shape& result) {
+    Tensor y = reduce_axes(x, mask, reducer, result);
+    return record<ExtremeOp>({x}, y, reducer, mask, x, y);
 }
 
-Tensor extreme(std::string_view op, Fold fold, const Tensor& x, const std::vector<int>& axes,
+Tensor extreme(std::string_view op, Reducer reducer, const Tensor& x, const std::vector<int>& axes,
                bool keepdim) {
     check_floating(op, x);
     const AxisMask mask = axis_mask(op, axes, x.rank());
     require<ShapeError>(reduced_count(x.shape(), mask) > 0,
                         "{}: nothing to choose from: a reduced axis of {} is empty", op, x.shape());
-    return extreme_over(fold, x, mask, reduced_shape(x.shape(), mask, keepdim));
+    return extreme_over(reducer, x, mask, reduced_shape(x.shape(), mask, keepdim));
 }
 }  // namespace
 
 Tensor max(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
-    return extreme("max", Fold::max, x, axes, keepdim);
+    return extreme("max", Reducer::max, x, axes, keepdim);
 }
 
 Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
-    return extreme("min", Fold::min, x, axes, keepdim);
+    return extreme("min", Reducer::min, x, axes, keepdim);
 }
 
 // ---- var ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 // Mixes a word into a hash (the finaliser of SplitMix64; Steele, Lea and Flood 2014).
@@ -51,4 +51,4 @@ void BranchTrace::recorded(const Op& op, const Tensors& inputs, const Tensors&) 
     busy_ = false;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

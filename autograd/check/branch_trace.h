@@ -1,4 +1,4 @@
-// Which branches a run took, op by op, seen from outside.
+// Which branches a run took, op by op, seen from outside. Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/observer.h>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 struct Branches {
     struct Step {
@@ -33,4 +33,4 @@ private:
     bool busy_ = false;
 };
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

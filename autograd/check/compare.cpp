@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
@@ -84,10 +84,11 @@ Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim
 
 }  // namespace
 
-Judgement examine(Line& line, const std::vector<double>& weights, const Surroundings& around,
+Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number) {
-    return examination.fixed ? fixed_step(line, weights, claim, examination)
-                             : judge(line, weights, around, claim, examination.limits, one_number);
+    return examination.fixed
+               ? fixed_step(line, weights, claim, examination)
+               : check_slope(line, weights, around, claim, examination.limits, one_number);
 }
 
 double typical_size(const std::vector<double>& x) {
@@ -155,7 +156,7 @@ std::string kink_note(Subject& subject, std::size_t which, const std::vector<dou
                : fmt::format("{} takes other branches however small the step", op);
 }
 
-void compare_entries(Subject& subject, std::size_t which, const Surroundings& around,
+void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
                      const std::vector<ClaimedGradient>& claims, const Examination& examination,
                      InputReport& report) {
     const Tensor& leaf = subject.leaves()[which].second;
@@ -183,7 +184,7 @@ void compare_entries(Subject& subject, std::size_t which, const Surroundings& ar
     }
 }
 
-void compare_directions(Subject& subject, std::size_t which, const Surroundings& around,
+void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
                         const ClaimedGradient& claim, int count_of_directions, std::uint64_t seed,
                         const Examination& examination, InputReport& report) {
     const auto x = subject.leaves()[which].second.to_vector<double>();
@@ -204,4 +205,4 @@ void compare_directions(Subject& subject, std::size_t which, const Surroundings&
     }
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

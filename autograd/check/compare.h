@@ -5,7 +5,7 @@
 #include <tapestry/autograd/check/report.h>
 #include <tapestry/autograd/check/subject.h>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 /// What a rule claims for some weights: the gradient, and the same again with the last bits of
 /// everything it depends on changed.
@@ -17,7 +17,7 @@ struct ClaimedGradient {
 
 /// How closely slopes are looked at.
 struct Examination {
-    Limits limits;
+    GradcheckLimits limits;
     /// PyTorch's |claimed - numeric| <= atol + rtol |numeric| with step eps, instead of the derived
     /// tolerance.
     bool fixed = false;
@@ -28,17 +28,17 @@ struct Examination {
 
 /// Every entry of leaf `which` for every claim. `name_weights`: there are several, and messages
 /// say which output is meant.
-void compare_entries(Subject& subject, std::size_t which, const Surroundings& around,
+void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
                      const std::vector<ClaimedGradient>& claims, const Examination& examination,
                      InputReport& report);
 
 /// `count` random directions; entry by entry where they cross kinks and the leaf is no giant.
-void compare_directions(Subject& subject, std::size_t which, const Surroundings& around,
+void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
                         const ClaimedGradient& claim, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report);
 
 /// One slope of <weights, f>; the Judgement says how it went.
-Judgement examine(Line& line, const std::vector<double>& weights, const Surroundings& around,
+Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number = true);
 
 /// claims of slopes along u: <gradient, u>, with its uncertainty and scale.
@@ -59,4 +59,4 @@ std::string index_text(const Shape& shape, std::int64_t flat);
 std::string kink_note(Subject& subject, std::size_t which, const std::vector<double>& u,
                       const Judgement& judgement);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

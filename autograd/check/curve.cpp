@@ -1,11 +1,13 @@
 #include <tapestry/autograd/check/compare.h>
-#include <tapestry/autograd/check/curve.h>
+#include <tapestry/autograd/check/quotients.h>
 #include <tapestry/core/create.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace tapestry {
+
+using namespace checker;
 
 ErrorCurve error_curve(const std::function<Tensor()>& f, const NamedTensors& leaves,
                        std::size_t which, std::uint64_t seed) {
@@ -15,11 +17,11 @@ ErrorCurve error_curve(const std::function<Tensor()>& f, const NamedTensors& lea
     const auto weights = random_weights(subject.outputs(), seed);
     const auto x = leaves[which].second.to_vector<double>();
     const auto u = random_direction(x, seed);
-    const Surroundings around = subject.look_around(seed);
+    const Neighbourhood around = subject.look_around(seed);
     const ClaimedGradient gradient{weights, subject.gradient(weights)[which], {}};
     const Claim claim = claim_along(gradient, u);
     Line line = subject.along(which, u, 1);
-    return {leaves[which].first, claim.slope, error_curve(line, weights, around, claim)};
+    return {leaves[which].first, claim.slope, Quotients(line, weights, around).curve(claim.slope)};
 }
 
 namespace {

@@ -3,9 +3,20 @@
 // rises with 1 / h. A wrong one ends on a plateau.
 #pragma once
 
-#include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/core/tensor.h>
+
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace tapestry {
+
+/// One step: |D(h) - claim|, and what rounding explains of it.
+struct CurvePoint {
+    double step;
+    double difference;
+    double noise;
+};
 
 struct ErrorCurve {
     std::string title;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 void extrapolate(const Slopes& noise, double order, Attempt& attempt) {
     const Slopes& d = attempt.slopes;
@@ -72,4 +72,4 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
     return true;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

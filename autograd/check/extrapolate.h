@@ -1,13 +1,15 @@
 // Three difference quotients into one slope with an error: Richardson's extrapolation, the noise
-// carried along. Internal to autograd/check. Read next: difference.cpp, which decides what to make of it.
+// carried along. Internal to autograd/check. Read next: evidence.h, which decides what to make of
+// it.
 #pragma once
 
-#include <tapestry/autograd/check/difference.h>
+#include <tapestry/autograd/check/line.h>
+#include <tapestry/autograd/check/verdict.h>
 
 #include <array>
 #include <limits>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 inline constexpr int kLevels = 3;  // steps h, h/2, h/4
 using Slopes = std::array<double, kLevels>;
@@ -43,4 +45,4 @@ double usual_size(const std::vector<double>& w, const std::vector<double>& y);
 /// Are the outputs with a weight numbers?
 bool finite(const std::vector<double>& w, const Sample& sample);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

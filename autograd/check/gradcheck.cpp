@@ -12,6 +12,7 @@
 namespace tapestry {
 namespace {
 
+using namespace checker;
 using Values = std::vector<double>;
 
 Examination examination_of(const GradcheckOptions& o) {
@@ -237,7 +238,7 @@ private:
     Examination examination_;
     int directions_;
     Values weights_;
-    Surroundings around_;
+    Neighbourhood around_;
     std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
     bool remembers_ = false;
     GradcheckReport report_;

@@ -12,7 +12,7 @@
 
 #include <tapestry/autograd/check/dual.h>
 #include <tapestry/autograd/check/report.h>
-#include <tapestry/autograd/check/subject.h>
+#include <tapestry/core/tensor.h>
 
 #include <functional>
 #include <optional>
@@ -47,11 +47,11 @@ struct GradcheckOptions {
     /// A third: <v, J u> by jvp() against <J^T v, u>: whether the rules are linear, and record
     /// themselves rightly. gradgradcheck() always asks it.
     bool transpose = false;
-    /// Same inputs twice, one thread against several, with and without checkpoint().
+    /// Same inputs twice, one thread against several, with and without recompute().
     bool preconditions = true;
     /// Name the first wrong op and the likely mistake.
     bool explain = true;
-    Limits limits = {};
+    GradcheckLimits limits = {};
     std::uint64_t seed = 1;
 };
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 using Values = std::vector<double>;
@@ -39,9 +39,9 @@ std::string shapes_text(const Op& op) {
 }
 
 // One entry by itself, as a function of those operands that gradients are asked for.
-class Suspect {
+class EntryChecker {
 public:
-    Suspect(Op& op, const Tensors& inputs, const Limits& limits, std::uint64_t seed)
+    EntryChecker(Op& op, const Tensors& inputs, const GradcheckLimits& limits, std::uint64_t seed)
         : op_(op), examination_{.limits = limits}, seed_(seed) {
         NamedTensors leaves;
         Tensors operands = inputs;
@@ -59,7 +59,7 @@ public:
 
     std::optional<WrongOp> check(const Tensors& incoming, const Tensors& outgoing) {
         if (subject_ == nullptr || subject_->outputs() == 0) return {};
-        const Surroundings around = subject_->look_around(seed_);
+        const Neighbourhood around = subject_->look_around(seed_);
         const Values real = joined(incoming);
         // Another seed than the checker weights the outputs with.
         const Values random = random_weights(real.size(), seed_ + 77);
@@ -150,7 +150,7 @@ private:
         return all;
     }
 
-    std::optional<WrongOp> compare(std::size_t k, const Surroundings& around,
+    std::optional<WrongOp> compare(std::size_t k, const Neighbourhood& around,
                                    const ClaimedGradient& claim, const ClaimedGradient& other) {
         const Op::Operand& operand = op_.inputs()[which_[k]];
         InputReport report{.name = {}, .shape = operand.shape};
@@ -161,7 +161,7 @@ private:
                                report);
         }
         if (report.verdict != Verdict::fail) return {};
-        return wrong_op(k, report.worst, tapestry::find_cause(symptoms(k, claim, other)));
+        return wrong_op(k, report.worst, find_cause(symptoms(k, claim, other)));
     }
 
     Symptoms symptoms(std::size_t k, const ClaimedGradient& claim, const ClaimedGradient& other) {
@@ -195,10 +195,10 @@ private:
     std::unique_ptr<Subject> subject_;
 };
 
-// Watches the walk of the subject, and puts every entry on trial as it is walked through.
-class Court final : public TapeObserver {
+// Watches the walk of the subject, and checks every entry as it is walked through.
+class TapeChecker final : public TapeObserver {
 public:
-    Court(const Limits& limits, std::uint64_t seed) : limits_(limits), seed_(seed) {}
+    TapeChecker(const GradcheckLimits& limits, std::uint64_t seed) : limits_(limits), seed_(seed) {}
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
         if (!busy_) inputs_[&op] = inputs;
@@ -209,20 +209,20 @@ public:
         if (busy_ || found == inputs_.end()) return;
         busy_ = true;
         const NoGradGuard no_grad;
-        auto wrong = Suspect(op, found->second, limits_, seed_).check(incoming, outgoing);
+        auto wrong = EntryChecker(op, found->second, limits_, seed_).check(incoming, outgoing);
         busy_ = false;
         if (!wrong) return;
         ++count_;
         if (!first_ || wrong->number < first_->number) first_ = std::move(wrong);
     }
 
-    std::optional<WrongOp> verdict() {
+    std::optional<WrongOp> first_wrong() {
         if (first_) first_->others = count_ - 1;
         return std::move(first_);
     }
 
 private:
-    Limits limits_;
+    GradcheckLimits limits_;
     std::uint64_t seed_;
     std::unordered_map<const Op*, Tensors> inputs_;
     std::optional<WrongOp> first_;
@@ -307,8 +307,8 @@ std::string changing_constant(Subject& subject, std::size_t which) {
 }  // namespace
 
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
-                                     const Limits& limits, std::uint64_t seed) {
-    Court court(limits, seed);
+                                     const GradcheckLimits& limits, std::uint64_t seed) {
+    TapeChecker checker(limits, seed);
     Tape tape;
     const Tensors outputs = subject.outputs_on(tape);
     const Tensors cotangents = subject.as_cotangents(weights);
@@ -318,7 +318,7 @@ std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>
         if (!tape.follows(outputs[i])) continue;
         tape.gradient(outputs[i], asked, {.cotangent = cotangents[i], .retain = true});
     }
-    return court.verdict();
+    return checker.first_wrong();
 }
 
 void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms) {
@@ -357,4 +357,4 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
     return find_cause(symptoms);
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/mistakes.h>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 /// The first entry, in the order of the tape, whose own rule is wrong; nothing if all are right.
 /// weights: one per output of the subject.
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
-                                     const Limits& limits, std::uint64_t seed);
+                                     const GradcheckLimits& limits, std::uint64_t seed);
 
 /// For a leaf whose gradient is wrong where no entry is: what it looks like, and whether f goes
 /// round the tape.
@@ -21,4 +22,4 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
 /// What happens to f's outputs when elements of one leaf move, up to 256 of them.
 void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

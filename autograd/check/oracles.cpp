@@ -5,10 +5,10 @@
 #include <limits>
 #include <utility>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 Oracles::Oracles(Subject& subject, const GradcheckOptions& options,
-                 const std::vector<double>& weights, const Surroundings& around)
+                 const std::vector<double>& weights, const Neighbourhood& around)
     : subject_(subject),
       options_(options),
       weights_(weights),
@@ -97,4 +97,4 @@ Oracles::Values Oracles::dual_slopes(std::size_t i, const Values& u) {
     return is_the_function(values) ? slopes : Values{};
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

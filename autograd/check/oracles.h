@@ -6,7 +6,7 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/gradcheck.h>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 inline constexpr const char* kDualNumbers = "dual numbers";
 inline constexpr const char* kTranspose = "transpose";
@@ -15,7 +15,7 @@ class Oracles {
 public:
     /// Asks those that `options` name; all arguments must outlive it.
     Oracles(Subject& subject, const GradcheckOptions& options, const std::vector<double>& weights,
-            const Surroundings& around);
+            const Neighbourhood& around);
 
     /// Of the slope of leaf i along a random direction. Who has no opinion is left out.
     std::vector<Opinion> ask(std::size_t i, const ClaimedGradient& claim);
@@ -34,9 +34,9 @@ private:
     Subject& subject_;
     const GradcheckOptions& options_;
     const Values& weights_;
-    const Surroundings& around_;
+    const Neighbourhood& around_;
     double worth_;  // what f is worth, here and elsewhere: rounding on the way is a part of that
     std::string complaint_;
 };
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

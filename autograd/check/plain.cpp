@@ -58,7 +58,7 @@ GradcheckReport check_pullback(const PlainVectorFunction& f, const PlainPullback
     require<ShapeError>(numel(out) == m, "check_gradient: f gave {} numbers for a shape of {}", m,
                         out);
     GradcheckOptions plain = options;
-    plain.preconditions = false;  // of threads and checkpoints it knows nothing
+    plain.preconditions = false;  // of threads and recomputing it knows nothing
     plain.transpose = false;
     const Tensor leaf = tensor(x, in).set_requires_grad();
     const std::function<Tensor()> value = [&] { return apply(leaf, f, pullback, out); };

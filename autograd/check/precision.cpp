@@ -6,7 +6,6 @@
 #include <tapestry/core/create.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,8 @@
 
 namespace tapestry {
 namespace {
+
+using namespace checker;
 
 constexpr double kEps32 = std::numeric_limits<float>::epsilon();
 constexpr double kSafety = 6;
@@ -60,8 +61,8 @@ void put(const Values& values, Tensor leaf) {
 }
 
 // Gradients in one type, with the leaves holding x.
-Run run(const TwoPrecisions& f, const std::vector<Values>& x, const Values& weights, DType dtype,
-        const std::vector<GeneratorLog::State>& generators) {
+Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& weights, DType dtype,
+           const std::vector<GeneratorLog::State>& generators) {
     const RewindGuard frozen(generators);
     Tensors leaves;
     for (const auto& [name, leaf] : f.leaves(dtype)) {
@@ -149,60 +150,91 @@ PrecisionReport::Input compare(const Values& f32, const Values& f64, double unce
     return found;
 }
 
-}  // namespace
-
-PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
-    const NamedTensors leaves = f.leaves(DType::f64);
-    std::vector<Values> original, x;
-    for (const auto& [name, leaf] : leaves) {
-        original.push_back(leaf.to_vector<double>());
-        x.push_back(rounded(original.back()));
-    }
-    const GeneratorLog log;
-    const Tensor y = f.value();
-    const std::vector<GeneratorLog::State> generators = log.states();
-    for (const auto& then : generators) then.generator->set_state(then.seed, then.offset);
-    const auto values = y.to_vector<double>();
-    const Values w = rounded(random_weights(values.size(), seed));
-
-    const Run narrow = run(f, x, w, DType::f32, generators);
-    const Run exact = run(f, x, w, DType::f64, generators);
-    std::vector<Values> opposite = x;
-    for (Values& one : opposite) {
-        for (double& value : one) value = -value;
-    }
-    const Run negated = run(f, opposite, w, DType::f64, generators);
-    PrecisionReport report;
-    run(f, x, rounded(random_weights(w.size(), seed + 3)), DType::f32, generators);
-    const Run again = run(f, x, w, DType::f32, generators);
-    if (again.gradients != narrow.gradients && narrow.finite) {
-        report.verdict = Verdict::fail;
-        report.complaint =
-            "in f32 the same incoming gradient gave two results: a backward rule "
-            "keeps something between calls";
-    }
-    std::vector<double> moved(x.size(), 0.0);
-    for (std::uint64_t k = 0; k < kShaken; ++k) {
-        std::vector<Values> near;
-        for (const Values& one : x) near.push_back(shaken(one, seed + 10 * k + near.size()));
-        Run other = run(f, near, shaken(w, seed + 10 * k + 9), DType::f32, generators);
-        if (other.branch != narrow.branch) {  // the last bits choose the branch: leave them
-            other = run(f, x, shaken(w, seed + 10 * k + 9), DType::f32, generators);
+// f in both types at the same point, with the same cotangent and the same random numbers.
+class PrecisionCheck {
+public:
+    PrecisionCheck(const TwoPrecisions& f, std::uint64_t seed) : f_(f), seed_(seed) {
+        leaves_ = f.leaves(DType::f64);
+        for (const auto& [name, leaf] : leaves_) {
+            original_.push_back(leaf.to_vector<double>());
+            x_.push_back(rounded(original_.back()));
         }
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            for (std::size_t j = 0; j < x[i].size(); ++j) {
-                const double change = std::abs(other.gradients[i][j] - narrow.gradients[i][j]);
-                if (std::isfinite(change)) moved[i] = std::max(moved[i], change);
+        const GeneratorLog log;
+        const Tensor y = f.value();
+        generators_ = log.states();
+        for (const auto& then : generators_) then.generator->set_state(then.seed, then.offset);
+        values_ = y.to_vector<double>();
+        w_ = rounded(random_weights(values_.size(), seed));
+    }
+
+    PrecisionReport run() {
+        const Run narrow = at(x_, w_, DType::f32);
+        const Run exact = at(x_, w_, DType::f64);
+        std::vector<Values> opposite = x_;
+        for (Values& one : opposite) {
+            for (double& value : one) value = -value;
+        }
+        const Run negated = at(opposite, w_, DType::f64);
+        PrecisionReport report;
+        if (remembers(narrow)) {
+            report.verdict = Verdict::fail;
+            report.complaint =
+                "in f32 the same incoming gradient gave two results: a backward rule "
+                "keeps something between calls";
+        }
+        const std::vector<double> moved = largest_changes(narrow);
+        for (std::size_t i = 0; i < x_.size(); ++i) {
+            auto found = input(i, narrow, exact, negated, moved[i]);
+            if (found.verdict > report.verdict) {
+                report.verdict = found.verdict;
+                report.reason = found.reason;
+            }
+            report.inputs.push_back(std::move(found));
+        }
+        const NamedTensors wide = f_.leaves(DType::f64);
+        for (std::size_t i = 0; i < x_.size(); ++i) put(original_[i], wide[i].second);
+        return report;
+    }
+
+private:
+    Run at(const std::vector<Values>& x, const Values& weights, DType dtype) const {
+        return run_in(f_, x, weights, dtype, generators_);
+    }
+
+    // Asked the same again, with something else in between, do the rules say the same?
+    bool remembers(const Run& narrow) const {
+        at(x_, rounded(random_weights(w_.size(), seed_ + 3)), DType::f32);
+        return at(x_, w_, DType::f32).gradients != narrow.gradients && narrow.finite;
+    }
+
+    // By how much entries of each f32 gradient change with the last bits of inputs and cotangent.
+    std::vector<double> largest_changes(const Run& narrow) const {
+        std::vector<double> moved(x_.size(), 0.0);
+        for (std::uint64_t k = 0; k < kShaken; ++k) {
+            std::vector<Values> near;
+            for (const Values& one : x_) near.push_back(shaken(one, seed_ + 10 * k + near.size()));
+            const Values w = shaken(w_, seed_ + 10 * k + 9);
+            Run other = at(near, w, DType::f32);
+            // Where the last bits choose the branch, they are left alone.
+            if (other.branch != narrow.branch) other = at(x_, w, DType::f32);
+            for (std::size_t i = 0; i < x_.size(); ++i) {
+                for (std::size_t j = 0; j < x_[i].size(); ++j) {
+                    const double change = std::abs(other.gradients[i][j] - narrow.gradients[i][j]);
+                    if (std::isfinite(change)) moved[i] = std::max(moved[i], change);
+                }
             }
         }
+        return moved;
     }
-    for (std::size_t i = 0; i < x.size(); ++i) {
+
+    PrecisionReport::Input input(std::size_t i, const Run& narrow, const Run& exact,
+                                 const Run& negated, double moved) const {
         const double elsewhere = largest(negated.gradients[i]);
-        const double natural = largest(w) * largest(values) / typical_size(x[i]);
-        auto found = compare(narrow.gradients[i], exact.gradients[i], moved[i], natural,
+        const double natural = largest(w_) * largest(values_) / typical_size(x_[i]);
+        auto found = compare(narrow.gradients[i], exact.gradients[i], moved, natural,
                              narrow.loudest, elsewhere);
-        found.name = leaves[i].first;
-        found.shape = leaves[i].second.shape();
+        found.name = leaves_[i].first;
+        found.shape = leaves_[i].second.shape();
         if (!found.worst.empty()) found.worst = index_text(found.shape, std::stoll(found.worst));
         const bool overflow =
             !narrow.finite || largest(exact.gradients[i]) > 1e38 ||
@@ -211,15 +243,23 @@ PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
             found.verdict = Verdict::inconclusive;
             found.reason = overflow ? Reason::not_finite : Reason::kink;
         }
-        if (found.verdict > report.verdict) {
-            report.verdict = found.verdict;
-            report.reason = found.reason;
-        }
-        report.inputs.push_back(std::move(found));
+        return found;
     }
-    const NamedTensors wide = f.leaves(DType::f64);
-    for (std::size_t i = 0; i < x.size(); ++i) put(original[i], wide[i].second);
-    return report;
+
+    const TwoPrecisions& f_;
+    std::uint64_t seed_;
+    NamedTensors leaves_ = {};
+    std::vector<Values> original_ = {};
+    std::vector<Values> x_ = {};  // rounded to f32
+    std::vector<GeneratorLog::State> generators_ = {};
+    Values values_ = {};
+    Values w_ = {};
+};
+
+}  // namespace
+
+PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
+    return PrecisionCheck(f, seed).run();
 }
 
 PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& inputs,
@@ -242,40 +282,6 @@ PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& input
         return chosen;
     };
     return compare_precisions({leaves, [&] { return f(x); }}, seed);
-}
-
-std::string to_string(const PrecisionReport& report) {
-    std::string text = fmt::format("{}  f32 against f64; ulps: 0, 1, 2-3, 4-15, 16-255, more",
-                                   to_string(report.verdict));
-    if (!report.complaint.empty()) text += "\n  " + report.complaint;
-    for (const auto& input : report.inputs) {
-        text += fmt::format("\n  {:<12} {} {}: {}", to_string(input.verdict), input.name,
-                            input.shape, fmt::join(input.ulps, ", "));
-        if (input.verdict == Verdict::pass) continue;
-        text += fmt::format("\n    at {}: f32 {:.8g}, f64 {:.12g} (allowed difference {:.2g}{}{})",
-                            input.worst, input.f32, input.f64, input.tolerance,
-                            input.reason == Reason::none ? "" : "; ",
-                            input.reason == Reason::none ? "" : to_string(input.reason));
-    }
-    return text;
-}
-
-std::string to_json(const PrecisionReport& report) {
-    nlohmann::ordered_json json{{"verdict", to_string(report.verdict)},
-                                {"reason", to_string(report.reason)},
-                                {"complaint", report.complaint},
-                                {"inputs", nlohmann::ordered_json::array()}};
-    for (const auto& input : report.inputs) {
-        json["inputs"].push_back({{"name", input.name},
-                                  {"verdict", to_string(input.verdict)},
-                                  {"reason", to_string(input.reason)},
-                                  {"worst", input.worst},
-                                  {"f32", input.f32},
-                                  {"f64", input.f64},
-                                  {"allowed", input.tolerance},
-                                  {"ulps", input.ulps}});
-    }
-    return json.dump(2);
 }
 
 }  // namespace tapestry

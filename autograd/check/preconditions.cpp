@@ -1,12 +1,12 @@
 #include <tapestry/autograd/check/preconditions.h>
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 using Values = std::vector<double>;
@@ -120,10 +120,10 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
     const auto again = subject.recomputed_gradient(weights);
     if (!same(gradient, again)) {
         found.emplace_back(
-            "inside checkpoint() the gradient has other bits: the function does "
+            "inside recompute() the gradient has other bits: the function does "
             "something else when it is computed again");
     }
     return found;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

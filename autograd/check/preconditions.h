@@ -3,7 +3,7 @@
 
 #include <tapestry/autograd/check/subject.h>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 /// Throws ValueError where an input overlaps itself (a stride of 0) or another: a step in one
 /// number would be a step in several.
@@ -13,9 +13,9 @@ void refuse_overlaps(const Tensors& inputs);
 /// they are the same to the last bit.
 std::string find_randomness(Subject& subject);
 
-/// What changes, and should not, when f runs with one thread or several, or inside checkpoint():
+/// What changes, and should not, when f runs with one thread or several, or inside recompute():
 /// value and gradient, bit by bit. One sentence each.
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -1,8 +1,9 @@
 // What a check found: for programs as a struct, for people on one screen, for others as JSON.
 #pragma once
 
-#include <tapestry/autograd/check/difference.h>
-#include <tapestry/autograd/check/fingerprint.h>
+#include <tapestry/autograd/check/cause.h>
+#include <tapestry/autograd/check/verdict.h>
+#include <tapestry/core/shape.h>
 
 #include <fmt/format.h>
 
@@ -79,5 +80,6 @@ std::string to_json(const GradcheckReport& report);
 /// "{}": see to_string.
 template <>
 struct fmt::formatter<tapestry::GradcheckReport> : tapestry::PlainFormatter {
-    fmt::appender format(const tapestry::GradcheckReport& report, fmt::format_context& context) const;
+    fmt::appender format(const tapestry::GradcheckReport& report,
+                         fmt::format_context& context) const;
 };

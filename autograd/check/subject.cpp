@@ -1,13 +1,13 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/subject.h>
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/jvp.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/create.h>
 
 #include <cmath>
 #include <utility>
 
-namespace tapestry {
+namespace tapestry::checker {
 namespace {
 
 // A leaf stands somewhere else for a while.
@@ -174,7 +174,7 @@ std::vector<std::vector<double>> Subject::gradient(const std::vector<double>& we
 std::vector<std::vector<double>> Subject::recomputed_gradient(const std::vector<double>& weights) {
     Tape tape;
     const Tensors outputs =
-        checkpoint([this, &tape](const Tensors&) { return outputs_on(tape); }, Tensors{});
+        recompute([this, &tape](const Tensors&) { return outputs_on(tape); }, Tensors{});
     return gradient_of(tape, outputs, weights);
 }
 
@@ -211,8 +211,8 @@ void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
           then);
 }
 
-Surroundings Subject::look_around(std::uint64_t seed, int samples) {
-    Surroundings around{.base = run(), .shaken = {}, .elsewhere = {}};
+Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
+    Neighbourhood around{.base = run(), .shaken = {}, .elsewhere = {}};
     for (int i = 0; i < samples; ++i) {
         shaken(seed + static_cast<std::uint64_t>(i), [&] {
             Sample there = run();
@@ -231,4 +231,4 @@ Surroundings Subject::look_around(std::uint64_t seed, int samples) {
     return around;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -1,14 +1,15 @@
 // The function under test as the checker sees it: numbers in, numbers out, branches on the side.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/branch_trace.h>
-#include <tapestry/autograd/check/difference.h>
+#include <tapestry/autograd/check/slope.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/generator_log.h>
 
 #include <string>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 /// Random signs, and normal numbers: of streams of the checker's own, for who calls it may have
 /// drawn the inputs from a Generator with the same seed, and weights equal to the inputs see
@@ -48,7 +49,7 @@ public:
     /// The same for several weights, through one forward pass: [weights][leaf][element].
     std::vector<std::vector<std::vector<double>>> gradients(
         const std::vector<std::vector<double>>& weights);
-    /// gradient(), f having been run inside checkpoint().
+    /// gradient(), f having been run inside recompute().
     std::vector<std::vector<double>> recomputed_gradient(const std::vector<double>& weights);
     /// df/d(leaf `which`) u, by the rules alone: <v, J u> is the derivative of v^T J u by v.
     std::vector<double> jvp(std::size_t which, const std::vector<double>& u);
@@ -57,7 +58,7 @@ public:
     Line along(std::size_t which, std::vector<double> u, double scale);
     /// f here and with the last bits of all leaves changed at random, as often as that takes no
     /// other branch.
-    Surroundings look_around(std::uint64_t seed, int samples = 4);
+    Neighbourhood look_around(std::uint64_t seed, int samples = 4);
 
     /// Shakes the bits of every leaf, calls `then`, puts them back.
     void shaken(std::uint64_t seed, const std::function<void()>& then);
@@ -83,4 +84,4 @@ private:
     int runs_ = 0;
 };
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 double dot(const Values& a, const Values& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
@@ -85,4 +85,4 @@ bool broadcasts(const Shape& operand, const Shape& output) {
     return true;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tapestry {
+namespace tapestry::checker {
 
 using Values = std::vector<double>;
 
@@ -28,4 +28,4 @@ Values rolled(const Values& x, const Shape& shape, int axis, std::int64_t by);
 bool broadcasts(const Shape& operand, const Shape& output);
 std::vector<int> broadcast_axes(const Shape& operand, const Shape& output);
 
-}  // namespace tapestry
+}  // namespace tapestry::checker

@@ -53,7 +53,7 @@ ProfiledWork ProfileRow::total() const {
     return sum += backward;
 }
 
-Profiler::Profiler(Ceiling ceiling) : ceiling_(std::move(ceiling)), last_(Clock::now()) {}
+Profiler::Profiler(MachinePeak peak) : peak_(std::move(peak)), last_(Clock::now()) {}
 
 double Profiler::lap() const { return std::chrono::duration<double>(Clock::now() - last_).count(); }
 
@@ -73,7 +73,7 @@ ProfileRow& Profiler::row(const std::string& module, std::string_view name) {
 }
 
 void Profiler::add(ProfiledWork& to, double seconds, double flops, double bytes) const {
-    to += {1, seconds, flops, bytes, ceiling_.floor_seconds(flops, bytes)};
+    to += {1, seconds, flops, bytes, peak_.floor_seconds(flops, bytes)};
 }
 
 void Profiler::mark(std::string_view what, double flops, double bytes) {
@@ -86,7 +86,7 @@ void Profiler::mark(std::string_view what, double flops, double bytes) {
 
 void Profiler::recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
     const double seconds = lap();
-    const Work work = forward_work(op, inputs, outputs);
+    const OpWork work = forward_work(op, inputs, outputs);
     add(row(op.module_path(), op.name()).forward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
     resume();
@@ -100,7 +100,7 @@ void Profiler::walking(const Op&) {
 
 void Profiler::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     const double seconds = lap();
-    const Work work = backward_work(op, incoming, outgoing);
+    const OpWork work = backward_work(op, incoming, outgoing);
     add(row(op.module_path(), op.name()).backward, seconds, work.flops, work.bytes);
     accumulating_ = op.module_path();
     resume();

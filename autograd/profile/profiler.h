@@ -1,7 +1,7 @@
 // Where a training step's time goes: of every operation that a tape records, how long it took, what
 // it computed and moved, and how long that would take a machine that does nothing else.
 //
-//     Profiler profiler(measure_ceiling());
+//     Profiler profiler(measure_peak());
 //     {
 //         Tape tape;
 //         tape.backward(model.loss(x, y));
@@ -34,10 +34,10 @@ struct ProfiledWork {
     double seconds = 0;
     double flops = 0;
     double bytes = 0;  ///< that had to be read or written, each once
-    double floor = 0;  ///< seconds, summed over the calls: Ceiling::floor_seconds
+    double floor = 0;  ///< seconds, summed over the calls: MachinePeak::floor_seconds
 
     ProfiledWork& operator+=(const ProfiledWork& other);
-    /// Of the ceiling: floor / seconds; 0 where no time was taken.
+    /// Of the peak: floor / seconds; 0 where no time was taken.
     double share() const { return seconds > 0 ? floor / seconds : 0; }
 };
 
@@ -62,7 +62,7 @@ struct ProfileRow {
 /// memory shows as time and not as work.
 class Profiler final : public TapeObserver {
 public:
-    explicit Profiler(Ceiling ceiling);
+    explicit Profiler(MachinePeak peak);
 
     /// The time since the last event was spent on `what`, outside of the tape: on data, say, or on
     /// the optimiser, whose work the caller knows.
@@ -90,7 +90,7 @@ private:
     double lap() const;  // seconds since the last event
     void resume();       // the next event counts from now
 
-    Ceiling ceiling_;
+    MachinePeak peak_;
     std::map<std::pair<std::string, std::string>, ProfileRow> rows_;  // module, name
     std::map<std::string, ProfileRow, std::less<>> outside_;
     std::string accumulating_;  // the module of the rule that ran last

@@ -7,7 +7,7 @@
 // seconds, its floor. Which of the two is larger says what to look at: a product of large matrices
 // waits for the arithmetic, a + b for memory. Source: Williams, Waterman and Patterson 2009,
 // "Roofline: An Insightful Visual Performance Model for Multicore Architectures".
-// Read next: ops/ceiling.h, which measures the two; profiler.h; docs/profiling.md.
+// Read next: ops/machine_peak.h, which measures the two; profiler.h; docs/profiling.md.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace tapestry {
 
-/// What a machine reaches with loops that do nothing else (ops/ceiling.h).
-struct Ceiling {
+/// What a machine reaches with loops that do nothing else (ops/machine_peak.h).
+struct MachinePeak {
     /// Numbers that take so many bytes together pass at this rate, when they do so again and again.
     struct Level {
         std::size_t bytes;
@@ -47,5 +47,7 @@ struct Ceiling {
         return computing > moving ? computing : moving;
     }
 };
+
+using Ceiling [[deprecated("use MachinePeak")]] = MachinePeak;
 
 }  // namespace tapestry

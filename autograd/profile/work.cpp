@@ -75,11 +75,11 @@ double backward_flops(const Op& op) {
 
 }  // namespace
 
-Work forward_work(const Op& op, const Tensors& inputs, const Tensors& outputs) {
+OpWork forward_work(const Op& op, const Tensors& inputs, const Tensors& outputs) {
     return {op.flops(), forward_bytes(op, inputs, outputs)};
 }
 
-Work backward_work(const Op& op, const Tensors& incoming, const Tensors& outgoing) {
+OpWork backward_work(const Op& op, const Tensors& incoming, const Tensors& outgoing) {
     return {backward_flops(op), backward_bytes(op, incoming, outgoing)};
 }
 

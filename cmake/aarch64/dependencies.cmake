@@ -1,6 +1,6 @@
 # The libraries for a cross build, as headers alone: the installed packages speak of x86-64 code.
 # They get an include folder of their own, for /usr/include holds x86-64's C library as well.
-# Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see tests/neon.sh.
+# Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see ./check --neon.
 set(headers ${CMAKE_BINARY_DIR}/header_only)
 file(MAKE_DIRECTORY ${headers})
 foreach(library fmt xsimd nlohmann doctest CLI)

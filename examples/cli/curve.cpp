@@ -32,7 +32,7 @@ int run_curve(const CurveSettings& s) {
     std::vector<TextCurve> curves;
     for (const std::string& directory : s.directories) {
         const Metrics m = read_metrics(latest_metrics(directory));
-        const std::string name = label_of(directory, 60);
+        const std::string name = terminal::label_of(directory, 60);
         const std::string of = s.directories.size() > 1 ? name + ": " : "";
         curves.push_back({of + "loss", m.steps, m.losses});
         if (!m.val_losses.empty()) {

@@ -21,7 +21,7 @@ std::string Progress::line(const StepMetrics& m, const Speed& speed) const {
     const double left = speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
     std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
     if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
-    return text + fmt::format("  {:>7.0f} tokens/s, {:.0f}% of the ceiling  {} left",
+    return text + fmt::format("  {:>7.0f} tokens/s, {:.0f}% of the peak  {} left",
                               speed.tokens_per_second(), 100 * speed.share(), clock_text(left));
 }
 

@@ -7,7 +7,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/train/recorded_step.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
 
@@ -63,7 +63,7 @@ int run_replay(const ReplaySettings& s) {
     const RecordedStep step = read_step(s.directory, loaded.model->config(), then);
     loaded.model->train();
     // A loaded model's dropout draws from the default generator.
-    const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_ceiling());
+    const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
     const RecordedOutcome now = outcome_of(step, retaken);
     fmt::print("step {}: loss {}, {}\n{}\n", step.step, retaken.loss, comparison(then, now),
                now.finding);

@@ -51,7 +51,7 @@ void announce(Session& session, bool show_samples) {
 
 void conclude(const TrainingResult& result, const std::string& out) {
     const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
-    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the ceiling",
+    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
                                           result.tokens_per_second, 100 * result.share);
     fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                clock_text(result.last.seconds), speed, result.last.loss, val);

@@ -3,7 +3,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>

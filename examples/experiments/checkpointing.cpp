@@ -3,7 +3,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/task.h>
+#include <tapestry/examples/tasks/task.h>
 #include <tapestry/tapestry.h>
 
 #include <chrono>
@@ -20,13 +20,13 @@ struct Step {
     std::vector<float> gradient;  // of the first parameter, the last one that is reached
 };
 
-Step step_of(std::int64_t layers, bool checkpoint, std::uint64_t seed, int repetitions) {
+Step step_of(std::int64_t layers, bool recompute, std::uint64_t seed, int repetitions) {
     Generator generator(seed);
     GPT model({.vocab = kVocab,
                .context = kContext,
                .layers = layers,
                .dim = kDim,
-               .checkpoint = checkpoint},
+               .recompute = recompute},
               generator);
     const Tensor ids = randint(0, kVocab, {kBatch, kContext}, generator);
     const Tensor targets = randint(0, kVocab, {kBatch, kContext}, generator);

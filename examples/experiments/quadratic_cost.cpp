@@ -3,7 +3,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/long_copy.h>
+#include <tapestry/examples/tasks/long_copy.h>
 
 namespace tapestry::experiments {
 namespace {

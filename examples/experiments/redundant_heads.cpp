@@ -4,7 +4,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/without_head.h>
-#include <tapestry/examples/stories.h>
+#include <tapestry/examples/stories/stories.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>

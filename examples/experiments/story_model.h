@@ -2,7 +2,7 @@
 // The stories are those of stories.h, the words those of masked_words.h.
 #pragma once
 
-#include <tapestry/examples/masked_words.h>
+#include <tapestry/examples/tasks/masked_words.h>
 
 namespace tapestry::experiments {
 

@@ -77,19 +77,20 @@ Outcome train_as(const Recipe& recipe, const StoryText& text, const Setting& set
                  {.dim = 64, .heads = 4, .norm_first = recipe.norm_first, .causal = recipe.causal},
                  recipe.layers, weights);
     AdamW optimizer(decay_groups(model, 0), {.lr = recipe.rate, .beta2 = 0.99});
-    Outcome outcome;
-    for (std::int64_t step = 0; step < steps; ++step) {  // the loop of nn/train, by hand
+    const auto batch_loss = [&] {
         const Batch batch = text.data.random_batch(Split::train, 16, Reader::kContext, data);
-        if (recipe.zero_grad) optimizer.zero_grad();
-        Tape tape;
-        const Tensor loss = cross_entropy(model(batch.inputs), batch.targets);
-        tape.backward(loss);
-        outcome.grad_norm = grad_norm(optimizer.parameters());
-        if (!std::isfinite(loss.item()) || !std::isfinite(outcome.grad_norm)) break;
-        outcome.losses.push_back(loss.item());
+        return cross_entropy(model(batch.inputs), batch.targets);
+    };
+    TrainStep train_step(optimizer, {.clip = 0});
+    Outcome outcome;
+    for (std::int64_t step = 0; step < steps; ++step) {  // phase by phase, to leave one out
+        if (recipe.zero_grad) train_step.zero_grad();
+        const double loss = train_step.gradients(batch_loss);
+        outcome.grad_norm = train_step.norm();
+        if (!std::isfinite(loss) || !std::isfinite(outcome.grad_norm)) break;
+        outcome.losses.push_back(loss);
         const double rise = static_cast<double>(step + 1) / static_cast<double>(recipe.warmup);
-        optimizer.set_lr(recipe.rate * std::min(1.0, rise));
-        optimizer.step();
+        train_step.update(recipe.rate * std::min(1.0, rise), outcome.grad_norm);
     }
     const std::size_t last = std::min<std::size_t>(10, outcome.losses.size());
     for (std::size_t i = outcome.losses.size() - last; i < outcome.losses.size(); ++i) {

@@ -3,7 +3,7 @@
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/without_head.h>
-#include <tapestry/examples/masked_words.h>
+#include <tapestry/examples/tasks/masked_words.h>
 
 #include <fmt/format.h>
 

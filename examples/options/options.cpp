@@ -252,7 +252,7 @@ int Options::parse_and_run(int argc, char** argv) {
 
 int Options::main(int argc, char** argv, const std::function<void(Options&)>& declare) {
     try {
-        declare(*this);  // here, for defaults may come from a wrong environment
+        if (declare) declare(*this);
         return parse_and_run(argc, argv);
     } catch (const DivergedError& error) {
         return complain(name_, kFailure, error.what());

@@ -112,10 +112,11 @@ public:
     /// All options in the order of their declaration, but --help.
     std::vector<OptionValue> values() const;
 
-    /// Calls `declare` for the options, reads the command line, and runs what it chose. What any of
-    /// them throws becomes one line on stderr and an exit code: 1 for a training that diverged and
-    /// for what nobody expected, 2 for a tapestry::Error and for a command line that is wrong.
-    int main(int argc, char** argv, const std::function<void(Options&)>& declare);
+    /// Reads the command line and runs what it chose, having called `declare`, if it is there, for
+    /// options whose defaults may throw. What any of them throws becomes one line on stderr and an
+    /// exit code: 1 for a training that diverged and for what nobody expected, 2 for a
+    /// tapestry::Error and for a command line that is wrong.
+    int main(int argc, char** argv, const std::function<void(Options&)>& declare = {});
 
 private:
     explicit Options(CLI::App& app);

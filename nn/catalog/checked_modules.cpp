@@ -101,10 +101,10 @@ TransformerLayerConfig small_layer() {
     return {.dim = 8, .heads = 2, .hidden = 12, .activation = Activation::gelu_tanh};
 }
 
-CheckedModule gpt(bool with_checkpoint, Positions positions) {
+CheckedModule gpt(bool recompute, Positions positions) {
     Generator& g = fresh_generator();
     GPTConfig config{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-    config.checkpoint = with_checkpoint;
+    config.recompute = recompute;
     config.positions = positions;
     const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
     return checked(std::make_shared<GPT>(config, g), {},
@@ -168,6 +168,11 @@ Makers layers() {
              network->add<SiLU>();
              return of_input(network, {2, 3});
          }},
+    };
+}
+
+Makers sequence_layers() {
+    return {
         {"attention",
          [] {
              Generator& g = fresh_generator();
@@ -255,7 +260,9 @@ Makers models() {
 const Makers& makers() {
     static const Makers all = [] {
         Makers some = layers();
-        for (auto& model : models()) some.push_back(std::move(model));
+        for (auto& more : {sequence_layers(), models()}) {
+            some.insert(some.end(), more.begin(), more.end());
+        }
         return some;
     }();
     return all;

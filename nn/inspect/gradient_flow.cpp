@@ -1,6 +1,6 @@
 #include <tapestry/nn/inspect/gradient_flow.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>
 #include <limits>

@@ -6,8 +6,8 @@
 
 namespace tapestry {
 
-Inspector::Inspector(const Module& model, Ceiling ceiling)
-    : model_(&model), ceiling_(std::move(ceiling)) {
+Inspector::Inspector(const Module& model, MachinePeak peak)
+    : model_(&model), peak_(std::move(peak)) {
     for (const auto& [name, parameter] : model.named_parameters()) {
         if (parameter.leaf()) leaf_names_.emplace(parameter.leaf().get(), name);
         memory_.see(parameter, name, MemoryKind::parameter, -1);
@@ -99,9 +99,9 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
         places_[slot] = {number, static_cast<int>(i), {}, y.bytes()};
         memory_.see(y, op.name(), MemoryKind::activation, number);
     }
-    const Work work = forward_work(op, inputs, outputs);
+    const OpWork work = forward_work(op, inputs, outputs);
     entry.forward = {1, seconds, work.flops, work.bytes,
-                     ceiling_.floor_seconds(work.flops, work.bytes)};
+                     peak_.floor_seconds(work.flops, work.bytes)};
     non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
     see_attention(op, inputs, number);
@@ -188,9 +188,9 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     for (const auto& [slot, bytes] : cotangents_) step.cotangent_bytes += bytes;
     walk_.push_back(std::move(step));
     see_gradients(op, found->second, incoming, outgoing);
-    const Work work = backward_work(op, incoming, outgoing);
+    const OpWork work = backward_work(op, incoming, outgoing);
     entry.backward = {1, seconds, work.flops, work.bytes,
-                      ceiling_.floor_seconds(work.flops, work.bytes)};
+                      peak_.floor_seconds(work.flops, work.bytes)};
 }
 
 }  // namespace tapestry

@@ -2,7 +2,7 @@
 // writes down, of every entry, what went in and out, forward and backward; what was alive when;
 // where heads of attention looked. Without one nothing is done anywhere: it costs nothing.
 //
-//     Inspector inspector(model, measure_ceiling());
+//     Inspector inspector(model, measure_peak());
 //     {
 //         Tape tape;
 //         tape.backward(model.loss(ids, targets));
@@ -102,12 +102,12 @@ struct InspectedParameter {
 ///
 /// Times are from one event to the next without the Inspector's own, which looks at every number;
 /// what it has looked at lies in a cache afterwards, so small operations seem faster than they are
-/// (tapestry profile measures without looking). Entries inside a checkpoint appear as they first
+/// (tapestry profile measures without looking). Entries that are recomputed appear as they first
 /// ran and once more, at the end, as they were computed again.
 class Inspector final : public TapeObserver {
 public:
     /// Parameters get their names from `model`, which must live until finish().
-    explicit Inspector(const Module& model, Ceiling ceiling = {});
+    explicit Inspector(const Module& model, MachinePeak peak = {});
 
     /// After the walk back: looks at parameters and their gradients, and says why others have
     /// none. Watches no longer.
@@ -144,7 +144,7 @@ private:
     void find_dead_ends();
 
     const Module* model_;
-    Ceiling ceiling_;
+    MachinePeak peak_;
     bool finished_ = false;
     std::uint64_t tape_ = 0;
     Clock::time_point last_;

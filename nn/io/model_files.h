@@ -72,8 +72,8 @@ std::unique_ptr<GPT> make_model(const GPTConfig& config, const std::filesystem::
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
                                         const std::filesystem::path& directory);
 
-/// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws IoError as
-/// fill_parameters and check_all_used do.
+/// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
+/// IoError as fill_parameters and check_all_used do.
 void load_weights(const std::filesystem::path& directory, const Module& model);
 
 /// Where a parameter's values lie in a file.

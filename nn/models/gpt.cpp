@@ -36,7 +36,7 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
       token_embedding(checked(config).vocab, config.dim, generator),
       embedding_dropout(config.dropout, generator),
       blocks(
-          {.layers = config.layers, .layer = layer_config(config), .checkpoint = config.checkpoint},
+          {.layers = config.layers, .layer = layer_config(config), .recompute = config.recompute},
           generator),
       final_norm(config.dim, config.norm_eps, config.bias),
       head(config.dim, config.vocab, false, generator),
@@ -70,7 +70,7 @@ void GPT::initialise(Generator& generator) {
     }
 }
 
-Tensor GPT::operator()(const Tensor& ids, const EncoderInputs& inputs) const {
+Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const ModuleScope scope(name());
     check_ids("GPT", "ids", ids);
     const bool continued = inputs.caches != nullptr && !inputs.caches->empty();

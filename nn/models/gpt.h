@@ -4,11 +4,11 @@
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/positions.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/stack.h>
 
 namespace tapestry {
 
-/// ids [B, T] -> logits [B, T, V]: encoder layers that look back only and normalise first, between
+/// ids [B, T] -> logits [B, T, V]: blocks that look back only and normalise first, between
 /// embeddings and a linear head.
 /// Matrices are normal with the deviation of the config, those that write to the residual stream
 /// smaller by sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
@@ -17,7 +17,7 @@ public:
     Embedding token_embedding;                             // [V, C]
     std::optional<PositionalEncoding> position_embedding;  // [context, C]; not with rotary
     Dropout embedding_dropout;
-    Encoder blocks;
+    TransformerStack blocks;
     LayerNorm final_norm;
     Linear head;  // [V, C], no bias
 
@@ -27,7 +27,7 @@ public:
     /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
     /// which count towards the context. Throws ShapeError for more tokens than that, IndexError for
     /// ids outside the vocabulary.
-    Tensor operator()(const Tensor& ids, const EncoderInputs& inputs = {}) const;
+    Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs = {}) const;
 
     /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
     Tensor loss(const Tensor& ids, const Tensor& targets) const;

@@ -25,7 +25,7 @@ struct GPTConfig {
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< of matrices at the start; narrow models want more
-    bool checkpoint = false;  ///< compute layers again instead of keeping them (EncoderConfig)
+    bool recompute = false;   ///< blocks again on the way back (autograd/recompute.h)
 };
 
 template <>
@@ -55,7 +55,7 @@ struct FieldsOf<GPTConfig> {
               {.required = true, .gpt2 = "tie_word_embeddings"}),
         field("deviation", &C::deviation, "Standard deviation of matrices at the start",
               {.low = 0, .stored = false, .gpt2 = "initializer_range"}),
-        field("checkpoint", &C::checkpoint, "Compute layers again instead of keeping them",
+        field("recompute", &C::recompute, "Compute blocks again instead of keeping them",
               {.stored = false}));
 };
 

@@ -6,6 +6,7 @@
 #include <tapestry/nn/models/transformer_config.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/nn/transformer/decoder.h>
+#include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {
 

@@ -16,7 +16,7 @@ struct AdamConfig {
 };
 
 /// Kingma and Ba 2015; weight decay is added to the gradient. Formulas: adamw_update_ in
-/// ops/update.h.
+/// ops/optimizer_step.h.
 class Adam : public Optimizer {
 public:
     explicit Adam(ParameterGroups groups, const AdamConfig& config = {})

@@ -12,7 +12,7 @@ struct SGDConfig {
     double weight_decay = 0;  ///< of groups without one of their own
 };
 
-/// Formulas: sgd_update_ in ops/update.h. Source: Sutskever et al. 2013, in PyTorch's form.
+/// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
 class SGD : public Optimizer {
 public:
     explicit SGD(ParameterGroups groups, const SGDConfig& config = {});

@@ -4,6 +4,12 @@
 
 namespace tapestry {
 
+std::vector<PageText> texts_of_both(const std::vector<std::string>& read,
+                                    const std::vector<std::string>& written) {
+    return {{.module = "encoder", .queries = read},
+            {.module = "decoder", .queries = written, .keys = read}};
+}
+
 std::string to_html(const Inspector& inspector, const PageOptions& options) {
     return html_page(page_assets::kInspect, to_json(inspector, options));
 }

@@ -27,6 +27,11 @@ struct PageOptions {
 /// either is empty where there is none, or not one text per position.
 PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& texts);
 
+/// The tokens of an encoder-decoder whose parts are called so: what it reads, and what the decoder
+/// looks at while it writes.
+std::vector<PageText> texts_of_both(const std::vector<std::string>& read,
+                                    const std::vector<std::string>& written);
+
 /// UTF-8; titles and tokens may hold anything. Queries and keys are rounded to 11 bits of mantissa,
 /// and the page computes scores and weights from them.
 std::string to_html(const Inspector& inspector, const PageOptions& options);

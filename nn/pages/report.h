@@ -6,8 +6,8 @@
 //     ... report.add(metrics), report.add(evaluation) ...
 //     write_file_atomically("report.html", to_html(report, {.state = TrainingState::finished}));
 //
-// Read next: training_curve.h and gradient_flow.h, what it is made of; docs/report.md, how to read
-// the page.
+// Read next: nn/inspect/training_curve.h and gradient_flow.h, what it is made of; docs/report.md,
+// how to read the page.
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry {
+namespace tapestry::terminal {
 namespace {
 
 // What is off by rounding alone is not off.
@@ -86,4 +86,4 @@ Axis up_to_ticks(Axis axis) {
     return axis;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::terminal

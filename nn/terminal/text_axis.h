@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tapestry {
+namespace tapestry::terminal {
 
 struct Tick {
     double at;  ///< on the axis: a logarithm, if that is logarithmic
@@ -32,4 +32,4 @@ Axis log_axis(double low, double high, int most);
 /// The axis ends where its outermost ticks are.
 Axis up_to_ticks(Axis axis);
 
-}  // namespace tapestry
+}  // namespace tapestry::terminal

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tapestry {
+namespace tapestry::terminal {
 namespace {
 
 constexpr const char* kDottedCircle = "\u25CC";  // what Unicode shows a lone mark on
@@ -66,4 +66,4 @@ std::string padded(std::string_view text, int columns, bool right) {
     return right ? blanks + std::string(text) : std::string(text) + blanks;
 }
 
-}  // namespace tapestry
+}  // namespace tapestry::terminal

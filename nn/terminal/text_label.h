@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tapestry {
+namespace tapestry::terminal {
 
 /// Columns of a terminal that a text in UTF-8 takes: unicode::width_of, summed up.
 int columns_of(std::string_view text);
@@ -23,4 +23,4 @@ std::string label_of(std::string_view token, int most);
 /// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
 std::string padded(std::string_view text, int columns, bool right = false);
 
-}  // namespace tapestry
+}  // namespace tapestry::terminal

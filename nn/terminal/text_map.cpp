@@ -10,6 +10,8 @@
 namespace tapestry {
 namespace {
 
+using namespace terminal;
+
 constexpr int kCell = 2;          // columns: about as wide as a row is high
 constexpr int kLabel = 16;        // columns of a query's label at the most
 constexpr std::size_t kHigh = 8;  // rows of a key's label at the most

@@ -38,8 +38,8 @@ std::string text_map(const AttentionTrace& attention, std::int64_t head,
                      const std::vector<std::string>& keys = {}, const TextMapOptions& options = {});
 
 /// All heads as small maps side by side, each with its number and its entropy in nats
-/// (diagnostics.h says what that tells). Of every patch the greatest weight is drawn, so that a
-/// line one key wide stays to be seen.
+/// (nn/attention/diagnostics.h says what that tells). Of every patch the greatest weight is drawn,
+/// so that a line one key wide stays to be seen.
 std::string text_heads(const AttentionTrace& attention, const TextMapOptions& options = {});
 
 /// From which weight each shade is taken: ". 0.01  : 0.04  ...".

@@ -10,6 +10,8 @@
 namespace tapestry {
 namespace {
 
+using namespace terminal;
+
 constexpr std::string_view kMarks = "*o+x#@%&abcdefghijklmnopqrstuvwxyz";
 
 struct Point {

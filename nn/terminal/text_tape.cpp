@@ -8,6 +8,8 @@
 namespace tapestry {
 namespace {
 
+using namespace terminal;
+
 constexpr std::size_t kColumns = 7;
 constexpr int kMostOfOp = 32;  // columns; some ops have many settings
 using Row = std::array<std::string, kColumns>;

@@ -65,14 +65,14 @@ RecordedStep step_from(const Json& json, const GPTConfig& config) {
 }  // namespace
 
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
-                   const Ceiling& ceiling) {
+                   const MachinePeak& peak) {
     const auto count = static_cast<std::int64_t>(step.batches.size());
     RetakenStep retaken;
     model.zero_grad();
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
         dropout.set_state(recorded.seed, recorded.offset);
-        retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, ceiling)};
+        retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, peak)};
         const auto loss = [&] { return model.loss(recorded.batch.inputs, recorded.batch.targets); };
         retaken.loss = add_gradients(loss, count, [&] { retaken.inspector->finish(); });
         if (retaken.inspector->non_finite()) break;

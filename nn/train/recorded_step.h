@@ -39,7 +39,7 @@ struct RetakenStep {
 /// the model's dropout; it ends where the step left it. The model's gradients are cleared before
 /// and hold the sum afterwards.
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
-                   const Ceiling& ceiling = {});
+                   const MachinePeak& peak = {});
 
 /// What a finding means for a training: "batch 2 of 4: first NaN: parameter w ...; the update of
 /// step 7 made it".

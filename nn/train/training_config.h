@@ -15,8 +15,9 @@
 namespace tapestry {
 
 struct TrainingConfig {
-    std::string text = {};   ///< the file to learn from
-    std::string start = {};  ///< directory of a model whose weights it begins with; empty: random ones
+    std::string text = {};  ///< the file to learn from
+    std::string start =
+        {};  ///< directory of a model whose weights it begins with; empty: random ones
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
     GPTConfig model = {};
     std::optional<double> start_dropout = {};

@@ -1,10 +1,9 @@
-#include <tapestry/core/team.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/ops/ceiling.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/machine_peak.h>
+#include <tapestry/ops/optimizer_step.h>
 
 #include <nlohmann/json.hpp>
 
@@ -72,7 +71,7 @@ TrainingResult TrainingRun::to_the_end() {
     watch();
     try {
         const auto all = [this] {
-            Team::run([this] { take_steps(); });
+            take_steps();
             finish();
         };
         trap_ ? trap_->guard(all) : all();

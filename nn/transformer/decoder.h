@@ -2,7 +2,10 @@
 // encoder left, then is worked on by itself; repeated.
 #pragma once
 
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/block.h>
+
+#include <memory>
+#include <vector>
 
 namespace tapestry {
 
@@ -27,7 +30,7 @@ struct DecoderLayerInputs {
 /// x [B, T, C], memory [B, S, C] -> [B, T, C]:
 ///     h = norm(x + attention(x)), causal; m = norm(h + cross_attention(h, memory));
 ///     y = norm(m + feed_forward(m));
-/// or with norm_first the norm stands before each part, as in EncoderLayer.
+/// or with norm_first the norm stands before each part, as in TransformerBlock.
 /// Source: Vaswani et al. 2017, section 3.1.
 class DecoderLayer : public Module {
 public:

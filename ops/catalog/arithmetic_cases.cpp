@@ -45,11 +45,10 @@ OpCase number_row(const char* name, const char* variant, double low, double high
     return row;
 }
 
-}  // namespace
+using T = const Tensor&;
 
-std::vector<OpCase> arithmetic_cases() {
-    using T = const Tensor&;
-    std::vector<OpCase> rows;
+// Two tensors.
+void add_pairs(std::vector<OpCase>& rows) {
     rows.push_back(binary_row(
         "add", -3, 3, [](T a, T b) { return a + b; }, [](auto a, auto b) { return a + b; }));
     rows.push_back(binary_row(
@@ -67,7 +66,9 @@ std::vector<OpCase> arithmetic_cases() {
     rows.push_back(binary_row(
         "minimum", -3, 3, [](T a, T b) { return minimum(a, b); },
         [](auto a, auto b) { return a <= b ? a : b; }));
+}
 
+void add_numbers(std::vector<OpCase>& rows) {
     rows.push_back(number_row(
         "add", "number", -3, 3, [](T x) { return 1.5 + (x + 0.25); },
         [](auto x) { return x + 1.75; }));
@@ -80,6 +81,9 @@ std::vector<OpCase> arithmetic_cases() {
     rows.push_back(number_row(
         "div", "number", 0.5, 3, [](T x) { return 2.0 / (x / 1.5); },
         [](auto x) { return decltype(x)(3.0) / x; }));
+}
+
+void add_powers(std::vector<OpCase>& rows) {
     rows.push_back(number_row(
         "pow", "square", -3, 3, [](T x) { return pow(x, 2); }, [](auto x) { return x * x; }));
     rows.push_back(number_row(
@@ -97,8 +101,10 @@ std::vector<OpCase> arithmetic_cases() {
     rows.push_back(number_row(
         "pow", "zeroth", -2, 2, [](T x) { return pow(x, 0); },
         [](auto x) { return decltype(x)(1.0); }));
+}
 
-    OpCase choice = op_case(
+OpCase where_row() {
+    OpCase row = op_case(
         "where", "", [](const Tensors& x) { return where(x[0], x[1], x[2]); },
         [](const auto& x) {
             using A = std::decay_t<decltype(x[0])>;
@@ -116,23 +122,36 @@ std::vector<OpCase> arithmetic_cases() {
          {mask({5}), {{3, 5}}, {{}}},
          {mask({1}), {{1}}, {{1}}},
          {mask({0}), {{1}}, {{0}}}});
-    choice.large = {mask({70, 1000}), {{1000}}, {{70, 1000}}};
-    choice.errors = {{[] { where(ones({2}), ones({2}), ones({2})); }, "where: needs bool, got f32"},
-                     {[] { where(ones({2}, DType::boolean), ones({2}), ones({2}, DType::f64)); },
-                      "where: element types differ: f32 and f64"},
-                     {[] { where(ones({2}, DType::boolean), ones({3}), ones({3})); },
-                      "where: shapes do not broadcast: [2] and [3]"}};
-    rows.push_back(choice);
+    row.large = {mask({70, 1000}), {{1000}}, {{70, 1000}}};
+    row.errors = {{[] { where(ones({2}), ones({2}), ones({2})); }, "where: needs bool, got f32"},
+                  {[] { where(ones({2}, DType::boolean), ones({2}), ones({2}, DType::f64)); },
+                   "where: element types differ: f32 and f64"},
+                  {[] { where(ones({2}, DType::boolean), ones({3}), ones({3})); },
+                   "where: shapes do not broadcast: [2] and [3]"}};
+    return row;
+}
 
-    OpCase clamped = unary_case(
+OpCase clamp_row() {
+    OpCase row = unary_case(
         "clamp", "", [](T x) { return clamp(x, -1, 1.5); },
         [](auto x) { return x < -1.0  ? decltype(x)(-1.0)
                             : x > 1.5 ? decltype(x)(1.5)
                                       : x; }, -3,
         3);
-    clamped.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
-                      {[] { clamp(arange(2), 0, 1); }, "clamp: needs f32 or f64, got i64"}};
-    rows.push_back(clamped);
+    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
+                  {[] { clamp(arange(2), 0, 1); }, "clamp: needs f32 or f64, got i64"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> arithmetic_cases() {
+    std::vector<OpCase> rows;
+    add_pairs(rows);
+    add_numbers(rows);
+    add_powers(rows);
+    rows.push_back(where_row());
+    rows.push_back(clamp_row());
     return rows;
 }
 

@@ -1,5 +1,5 @@
 // Rows of the op table: attention, with each of its options. Definition: reference/attention.h;
-// layouts, memory and NaNs: attention_test.cpp.
+// layouts, memory and NaNs: tests/ops/attention_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention.h>

@@ -1,5 +1,5 @@
 // Rows of the op table: masks and dropout. Definitions: reference/masking.h; dropout as
-// statistics: dropout_test.cpp.
+// statistics: tests/ops/dropout_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/masking.h>
@@ -57,7 +57,7 @@ OpCase triangle_row(bool lower, std::int64_t diagonal) {
 }
 
 // The mask is drawn anew, from the same seed, at every call; what it does is checked by
-// dropout_test.cpp. Here: that values and gradients follow one and the same mask.
+// tests/ops/dropout_test.cpp. Here: that values and gradients follow one and the same mask.
 OpCase dropout_row() {
     constexpr double kP = 0.3;
     OpCase row = op_case(

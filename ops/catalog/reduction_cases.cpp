@@ -11,7 +11,7 @@ namespace {
 using Axes = std::vector<int>;
 
 // What a reduction of no numbers at all gives: a number, or NaN or an error. The latter two are
-// tested in reduction_test.cpp, and rows keep to empty results.
+// tested in tests/ops/reduction_test.cpp, and rows keep to empty results.
 enum class OfNothing { number, no_number };
 
 bool reduces_nothing(const Shape& shape, const Axes& axes) {

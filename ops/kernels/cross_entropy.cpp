@@ -1,6 +1,6 @@
 // Compiled once per ISA.
 #include <tapestry/ops/kernels/cross_entropy.h>
-#include <tapestry/ops/kernels/fold.h>
+#include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {

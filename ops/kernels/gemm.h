@@ -18,7 +18,7 @@
 //   L3         the block of B, <= 4 MiB of floats, read once per row of chunks.
 //
 // A long k is what pays for the traffic of C (once in and out per block of k); a wide chunk for
-// that of A, a high one for that of B. Measured at 2048^3, one thread of Zen 5, against a ceiling
+// that of A, a high one for that of B. Measured at 2048^3, one thread of Zen 5, against a peak
 // of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives 238; with 192 x 512 chunks
 // instead of 96 x 256, 246.
 //

@@ -1,7 +1,7 @@
 // Compiled once per ISA. A row is read two or three times, but from the L1 cache; the mean is
 // subtracted before squaring, so that a large mean costs no precision.
-#include <tapestry/ops/kernels/fold.h>
 #include <tapestry/ops/kernels/norm.h>
+#include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
@@ -21,7 +21,7 @@ struct SquaredDeviation {
 // 1 / sqrt(avg((x - mean)^2) + eps)
 template <class T>
 T reciprocal_deviation(const T* x, std::int64_t n, T mean, T eps) {
-    const T variance = fold_row<SumFold>(x, n, SquaredDeviation<T>(mean)) / static_cast<T>(n);
+    const T variance = reduce_row<SumReducer>(x, n, SquaredDeviation<T>(mean)) / static_cast<T>(n);
     return (Batch<T>(T(1)) / sqrt(Batch<T>(variance + eps))).get(0);
 }
 

@@ -1,20 +1,20 @@
-// Compiled once per ISA; fold.h has the loops over a row, here are those over columns.
-#include <tapestry/ops/kernels/fold.h>
+// Compiled once per ISA; reduce_row.h has the loops over a row, here are those over columns.
 #include <tapestry/ops/kernels/reduce.h>
+#include <tapestry/ops/kernels/reduce_row.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
 template <class F, class T>
-void fold_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
+void reduce_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
     const Plain<T> map{F::template kIdentity<T>};
-    for (std::int64_t r = 0; r < rows; ++r) y[r] = fold_row<F>(x + r * n, n, map);
+    for (std::int64_t r = 0; r < rows; ++r) y[r] = reduce_row<F>(x + r * n, n, map);
 }
 
 // kVectors columns wide, four rows at a time: sums stay in registers from the first row to the
 // last, and of four rows two pairs are added first, which also quarters the rounding.
 template <class F, int kVectors, class T, class Load, class Store>
-void fold_strip(std::int64_t rows, const Load& load_at, const Store& store_at) {
+void reduce_strip(std::int64_t rows, const Load& load_at, const Store& store_at) {
     Batch<T> acc[kVectors];
     for (Batch<T>& a : acc) a = Batch<T>(F::template kIdentity<T>);
     std::int64_t i = 0;
@@ -32,17 +32,17 @@ void fold_strip(std::int64_t rows, const Load& load_at, const Store& store_at) {
 }
 
 template <class F, class T>
-void fold_columns(T* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n) {
+void reduce_columns(T* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n) {
     constexpr std::int64_t kStep = kLanes<T>;
     std::int64_t j = 0;
     const auto load_at = [&](std::int64_t i, int v) {
         return load(x + i * stride + j + v * kStep);
     };
     const auto store_at = [&](int v, const Batch<T>& a) { store(y + j + v * kStep, a); };
-    for (; j + 4 * kStep <= n; j += 4 * kStep) fold_strip<F, 4, T>(rows, load_at, store_at);
-    for (; j + kStep <= n; j += kStep) fold_strip<F, 1, T>(rows, load_at, store_at);
+    for (; j + 4 * kStep <= n; j += 4 * kStep) reduce_strip<F, 4, T>(rows, load_at, store_at);
+    for (; j + kStep <= n; j += kStep) reduce_strip<F, 1, T>(rows, load_at, store_at);
     if (j == n) return;
-    fold_strip<F, 1, T>(
+    reduce_strip<F, 1, T>(
         rows, [&](std::int64_t i, int) { return load_partial(x + i * stride + j, n - j); },
         [&](int, const Batch<T>& a) { store_partial(y + j, a, n - j); });
 }
@@ -78,9 +78,9 @@ double sum_of_squares(const T* x, std::int64_t n) {
 
 template <class T>
 void fill(Reduce<T>& kernels) {
-    kernels.sum = {fold_rows<SumFold, T>, fold_columns<SumFold, T>};
-    kernels.max = {fold_rows<MaxFold, T>, fold_columns<MaxFold, T>};
-    kernels.min = {fold_rows<MinFold, T>, fold_columns<MinFold, T>};
+    kernels.sum = {reduce_rows<SumReducer, T>, reduce_columns<SumReducer, T>};
+    kernels.max = {reduce_rows<MaxReducer, T>, reduce_columns<MaxReducer, T>};
+    kernels.min = {reduce_rows<MinReducer, T>, reduce_columns<MinReducer, T>};
     kernels.logsumexp = logsumexp_rows<T>;
     kernels.sum_of_squares = sum_of_squares<T>;
 }

@@ -1,6 +1,6 @@
 // Compiled once per ISA. Three passes over a row (maximum, exponentials and their sum, scaling), of
 // which the last two find it in the L1 cache.
-#include <tapestry/ops/kernels/fold.h>
+#include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/softmax.h>
 #include <tapestry/ops/kernels/vectors.h>
 
@@ -54,7 +54,7 @@ template <class T>
 void log_softmax(T* y, const T* x, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r, y += n, x += n) {
         const T shift = softmax_shift(x, n);
-        const T total = fold_row<SumFold>(x, n, ShiftedExp<T>(shift));
+        const T total = reduce_row<SumReducer>(x, n, ShiftedExp<T>(shift));
         const Batch<T> largest(shift);
         const Batch<T> log_total(total == T(0) ? T(0) : scalar_log(total));
         for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {

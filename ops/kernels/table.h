@@ -6,14 +6,14 @@
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
-#include <tapestry/ops/kernels/ceiling.h>
 #include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
+#include <tapestry/ops/kernels/optimizer_step.h>
+#include <tapestry/ops/kernels/peak.h>
 #include <tapestry/ops/kernels/reduce.h>
 #include <tapestry/ops/kernels/softmax.h>
-#include <tapestry/ops/kernels/update.h>
 
 namespace tapestry::kernels {
 
@@ -26,8 +26,8 @@ struct Table {
     Softmax<T> softmax;
     Norm<T> norm;
     CrossEntropy<T> cross_entropy;
-    Update<T> update;
-    Ceiling<T> ceiling;
+    OptimizerStep<T> optimizer_step;
+    Peak<T> peak;
 };
 
 template <class T, class F>
@@ -39,8 +39,8 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.softmax);
     f(table.norm);
     f(table.cross_entropy);
-    f(table.update);
-    f(table.ceiling);
+    f(table.optimizer_step);
+    f(table.peak);
 }
 
 /// The table of current_isa(), T = float or double.

@@ -5,7 +5,7 @@
 //     });
 //
 // `part` loads and stores whole vectors but for the last, shorter one, whose unused lanes read as
-// zero (or `fill`) and are not written. For kernel files alone. Read next: fold.h.
+// zero (or `fill`) and are not written. For kernel files alone. Read next: reduce_row.h.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>

@@ -8,6 +8,7 @@
 #include <cmath>
 
 using namespace tapestry;
+using namespace tapestry::checker;
 using test::check_throws;
 using test::contains;
 using test::random;

@@ -1,7 +1,7 @@
 // Which entry of the tape is to blame: the one whose own rule is wrong, not those before it that
 // were handed its wrong gradient.
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/tests/autograd/check_support.h>
@@ -88,10 +88,10 @@ TEST_CASE("locate: operands too large to look at every element") {
     CHECK_EQ(to_string(report.first_wrong->cause.mistake), to_string(Mistake::factor));
 }
 
-TEST_CASE("locate: inside checkpoint()") {
+TEST_CASE("locate: inside recompute()") {
     const Tensor w = random({3}, 2);
     const auto f = [&](const Tensors& x) {
-        const Tensor y = checkpoint([&](const Tensor& t) { return chain(t, w, -1); }, exp(x[0]));
+        const Tensor y = recompute([&](const Tensor& t) { return chain(t, w, -1); }, exp(x[0]));
         return square(y);
     };
     const GradcheckReport report = gradcheck(f, {random({2, 3})});
@@ -103,7 +103,7 @@ TEST_CASE("locate: inside checkpoint()") {
     CHECK_EQ(to_string(report.first_wrong->cause.mistake), to_string(Mistake::sign));
     test::check_passes(gradcheck(
         [&](const Tensors& x) {
-            return checkpoint([&](const Tensor& t) { return chain(t, w, 1); }, x[0]);
+            return recompute([&](const Tensor& t) { return chain(t, w, 1); }, x[0]);
         },
         {random({2, 3})}));
 }

@@ -1,6 +1,6 @@
 // What must hold before a gradient can be checked: inputs that move one number at a time, and a
 // function that does the same whenever and however it runs.
-#include <tapestry/autograd/checkpoint.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/autograd/check_support.h>
 #include <tapestry/tests/settings.h>
@@ -84,7 +84,7 @@ TEST_CASE("preconditions: results that depend on the number of threads") {
 }
 
 TEST_CASE("preconditions: a function that does something else when it is computed again") {
-    // Inside checkpoint() the first run records nothing that stays; the second one does.
+    // Inside recompute() the first run records nothing that stays; the second one does.
     const TensorFunction f = test::sine_with([](const Tensor& g, const Tensor& x) {
         const bool again = Tape::current() != nullptr && Tape::current()->entries().empty();
         return Tensors{g * cos(x) * (again ? 2.0 : 1.0)};
@@ -98,7 +98,7 @@ TEST_CASE("preconditions: a function that does something else when it is compute
     const GradcheckReport report = gradcheck(counts, {random({3})});
     CHECK_EQ(verdict_of(report), "FAIL");
     CHECK_EQ(test::complaints_of(report),
-             "inside checkpoint() the gradient has other bits: the "
+             "inside recompute() the gradient has other bits: the "
              "function does something else when it is computed again");
     check_passes(gradcheck(counts, {random({3})}, {.preconditions = false}));
 }

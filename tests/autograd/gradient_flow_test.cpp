@@ -1,6 +1,6 @@
 // How gradients meet, part and end up in leaves: fan-out, sharing, hooks, long tapes, memory.
 #include <tapestry/ops/join.h>
-#include <tapestry/ops/update.h>
+#include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/autograd/support.h>
 

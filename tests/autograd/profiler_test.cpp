@@ -1,8 +1,8 @@
 // The profiler: what it counts is what was computed, sums are sums, and time goes where it was
 // spent.
-#include <tapestry/autograd/checkpoint.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/random.h>
 #include <tapestry/ops/attention.h>
 #include <tapestry/ops/indexing.h>
@@ -19,7 +19,7 @@ using test::leaf;
 namespace {
 
 // 1 GFLOP/s, and 1 GB/s beyond 1 KB.
-const Ceiling kCeiling{.flops_per_second = 1e9, .levels = {{512, 4e9}, {1024, 1e9}}};
+const MachinePeak kPeak{.flops_per_second = 1e9, .levels = {{512, 4e9}, {1024, 1e9}}};
 
 ProfileRow row_of(const Profiler& profiler, const std::string& op) {
     for (const ProfileRow& row : by_op(profiler.rows())) {
@@ -41,19 +41,19 @@ void sleep_for(double seconds) {
 }  // namespace
 
 TEST_CASE("roofline: what is slower, computing or moving, is the floor") {
-    CHECK_EQ(kCeiling.floor_seconds(3e9, 1e9), 3);
-    CHECK_EQ(kCeiling.floor_seconds(1e9, 2e9), 2);
+    CHECK_EQ(kPeak.floor_seconds(3e9, 1e9), 3);
+    CHECK_EQ(kPeak.floor_seconds(1e9, 2e9), 2);
     // As long as the numbers, read and written, might be 512 B in a cache, that is their rate.
-    CHECK_EQ(kCeiling.bytes_per_second(0), 4e9);
-    CHECK_EQ(kCeiling.bytes_per_second(2047), 4e9);
-    CHECK_EQ(kCeiling.bytes_per_second(2048), 1e9);
-    CHECK_EQ(Ceiling{}.floor_seconds(1, 1), 0);
+    CHECK_EQ(kPeak.bytes_per_second(0), 4e9);
+    CHECK_EQ(kPeak.bytes_per_second(2047), 4e9);
+    CHECK_EQ(kPeak.bytes_per_second(2048), 1e9);
+    CHECK_EQ(MachinePeak{}.floor_seconds(1, 1), 0);
 }
 
 TEST_CASE("profiler: a product's FLOPs and bytes, and twice as many FLOPs on the way back") {
     const Tensor x = random_leaf({6, 5, 10});
     const Tensor weight = random_leaf({20, 10});
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     Tape tape;
     const Tensor y = linear(x, weight);
     tape.gradient(y, {x, weight}, {.cotangent = ones_like(y)});
@@ -73,7 +73,7 @@ TEST_CASE("profiler: a product with one gradient to find is one product on the w
     const Tensor data = randn({6, 10}, generator);
     const Tensor weight = random_leaf({20, 10});
     const Tensor bias = random_leaf({20});
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     Tape tape;
     const Tensor y = linear(data, weight, bias);
     tape.gradient(y, {weight, bias}, {.cotangent = ones_like(y)});
@@ -84,7 +84,7 @@ TEST_CASE("profiler: a product with one gradient to find is one product on the w
 TEST_CASE("profiler: attention is two products over the pairs that are seen, and four back") {
     const Shape shape{2, 3, 8, 4};
     const Tensor q = random_leaf(shape), k = random_leaf(shape), v = random_leaf(shape);
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     Tape tape;
     const Tensor y = scaled_dot_product_attention(q, k, v, {.causal = true});
     tape.gradient(y, {q, k, v}, {.cotangent = ones_like(y)});
@@ -103,7 +103,7 @@ TEST_CASE("profiler: attention is two products over the pairs that are seen, and
 TEST_CASE("profiler: views move nothing, rows looked up only themselves") {
     const Tensor table = random_leaf({1000, 8});
     const Tensor ids = tensor<std::int64_t>({5, 999});
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     Tape tape;
     const Tensor rows = embedding(table, ids);
     const Tensor turned = transpose(rows, 0, 1);
@@ -118,7 +118,7 @@ TEST_CASE("profiler: views move nothing, rows looked up only themselves") {
 
 TEST_CASE("profiler: sums over operations and over modules are the same whole") {
     const Tensor x = leaf({1, 2, 3});
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     {
         Tape tape;
         Tensor y = x;
@@ -165,7 +165,7 @@ TEST_CASE("profiler: time goes to whom it was spent on") {
     constexpr double kNap = 0.02;
     const Tensor x = leaf({1});
     const auto start = std::chrono::steady_clock::now();
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     sleep_for(kNap);
     profiler.mark("data", 5, 7);
     Tape tape;
@@ -201,11 +201,11 @@ TEST_CASE("profiler: time goes to whom it was spent on") {
     CHECK_EQ(row_of(profiler, "exp").forward.calls, 1);
 }
 
-TEST_CASE("profiler: what a checkpoint computes again is seen again") {
+TEST_CASE("profiler: what is recomputed is seen again") {
     const Tensor x = leaf({1, 2});
-    Profiler profiler(kCeiling);
+    Profiler profiler(kPeak);
     Tape tape;
-    const Tensor y = checkpoint([](const Tensor& t) { return sin(exp(t)); }, x);
+    const Tensor y = recompute([](const Tensor& t) { return sin(exp(t)); }, x);
     tape.backward(sum(y));
     CHECK_EQ(row_of(profiler, "exp").forward.calls, 2);
     CHECK_EQ(row_of(profiler, "exp").backward.calls, 1);

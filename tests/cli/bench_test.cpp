@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 using namespace tapestry::test;
-using tapestry::Ceiling;
+using tapestry::MachinePeak;
 using Json = nlohmann::json;
 
 namespace {
@@ -19,22 +19,22 @@ Json benched(const Arguments& arguments) {
     return Json::parse(outcome.out);
 }
 
-void check_ceiling(const Json& json, const std::string& dtype = "f32") {
-    const Json& ceiling = json.at("ceiling");
-    CHECK_EQ(ceiling.at("dtype"), dtype);
-    CHECK_EQ(ceiling.at("threads"), 1);
-    CHECK_GT(ceiling.at("gflops").get<double>(), 0);
-    CHECK_GT(ceiling.at("gb_per_s").get<double>(), 0);
-    CHECK_EQ(ceiling.at("levels").back().at("gb_per_s"), ceiling.at("gb_per_s"));
+void check_peak(const Json& json, const std::string& dtype = "f32") {
+    const Json& peak = json.at("ceiling");
+    CHECK_EQ(peak.at("dtype"), dtype);
+    CHECK_EQ(peak.at("threads"), 1);
+    CHECK_GT(peak.at("gflops").get<double>(), 0);
+    CHECK_GT(peak.at("gb_per_s").get<double>(), 0);
+    CHECK_EQ(peak.at("levels").back().at("gb_per_s"), peak.at("gb_per_s"));
 }
 
-Ceiling ceiling_of(const Json& json) {
-    Ceiling ceiling{.flops_per_second = 1e9 * json.at("gflops").get<double>()};
+MachinePeak peak_of(const Json& json) {
+    MachinePeak peak{.flops_per_second = 1e9 * json.at("gflops").get<double>()};
     for (const Json& level : json.at("levels")) {
-        ceiling.levels.push_back(
+        peak.levels.push_back(
             {level.at("bytes").get<std::size_t>(), 1e9 * level.at("gb_per_s").get<double>()});
     }
-    return ceiling;
+    return peak;
 }
 
 // rate [1e9/s] times time [ms]
@@ -42,12 +42,11 @@ double total(const Json& row, const char* rate) {
     return row.at(rate).get<double>() * 1e6 * row.at("median_ms").get<double>();
 }
 
-// A share is the floor that the ceiling gives over the time. It has no bound that a test could ask
-// for: a machine that was busy while the ceiling was measured beats it afterwards.
-void check_row(const Json& row, const Json& ceiling) {
+// A share is the floor that the peak gives over the time. It has no bound that a test could ask
+// for: a machine that was busy while the peak was measured beats it afterwards.
+void check_row(const Json& row, const Json& peak) {
     INFO(row.dump());
-    const double floor =
-        ceiling_of(ceiling).floor_seconds(total(row, "gflops"), total(row, "gb_per_s"));
+    const double floor = peak_of(peak).floor_seconds(total(row, "gflops"), total(row, "gb_per_s"));
     CHECK_EQ(row.at("share").get<double>() * row.at("median_ms").get<double>(),
              doctest::Approx(1e3 * floor));
     CHECK_GT(row.at("min_ms").get<double>(), 0);
@@ -58,10 +57,10 @@ void check_row(const Json& row, const Json& ceiling) {
 
 }  // namespace
 
-TEST_CASE("cli bench step: share and ceiling") {
+TEST_CASE("cli bench step: share and peak") {
     const Json json = benched({"step", "--layers", "2", "--heads", "2", "--dim", "16", "--context",
                                "8", "--batch", "3", "--steps", "3", "--vocab", "30"});
-    check_ceiling(json);
+    check_peak(json);
     CHECK_EQ(json.at("share").get<double>() * json.at("ceiling").at("gflops").get<double>(),
              doctest::Approx(json.at("gflops").get<double>()));
     // B T (72 L d^2 + 6 d V + 6 L d (T + 1))
@@ -71,7 +70,7 @@ TEST_CASE("cli bench step: share and ceiling") {
 
 TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
     const Json square = benched({"gemm", "--seconds", "0", "--dtype", "f64"});
-    check_ceiling(square, "f64");
+    check_peak(square, "f64");
     REQUIRE_EQ(square.at("gflops").size(), 6);
     CHECK_EQ(square.at("gflops")[5].at("n"), 2048);
     for (const char* form : {"nn", "nt", "tn", "tt"}) {
@@ -85,7 +84,7 @@ TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
     CHECK_EQ(total(second, "gb_per_s"), doctest::Approx(8.0 * 3 * 64 * 64));
 
     const Json model = benched({"gemm", "--seconds", "0", "--model"});
-    check_ceiling(model);
+    check_peak(model);
     REQUIRE_EQ(model.at("products").size(), 48);
     bool found = false;
     for (const Json& row : model.at("products")) {
@@ -103,7 +102,7 @@ TEST_CASE("cli bench attention: work as far as it is needed") {
     const Arguments small{"attention", "--batch",   "2", "--heads",    "3", "--context",
                           "20",        "--seconds", "0", "--head-dim", "8"};
     const Json causal = benched(small);
-    check_ceiling(causal);
+    check_peak(causal);
     REQUIRE_EQ(causal.at("rows").size(), 2);
     for (const Json& row : causal.at("rows")) check_row(row, causal.at("ceiling"));
     CHECK_EQ(causal.at("rows")[0].at("what"), "forward");
@@ -115,7 +114,7 @@ TEST_CASE("cli bench attention: work as far as it is needed") {
 
 TEST_CASE("cli bench ops: forward and backward of each") {
     const Json json = benched({"ops", "--rows", "64", "--dim", "16", "--seconds", "0"});
-    check_ceiling(json);
+    check_peak(json);
     std::vector<std::string> both;
     double gelu_back = 0;
     for (const Json& row : json.at("rows")) {
@@ -133,7 +132,7 @@ TEST_CASE("cli bench ops: forward and backward of each") {
 TEST_CASE("cli bench sample: every weight once per token") {
     const Json json = benched({"sample", "--layers", "1", "--heads", "2", "--dim", "16",
                                "--context", "16", "--tokens", "8"});
-    check_ceiling(json);
+    check_peak(json);
     CHECK_EQ(json.at("same_tokens"), true);
     // 12 d^2 + 13 d in a layer, the last norm, and the head's [vocab, d], which is the embedding.
     const double weights = 12 * 256 + 13 * 16 + 2 * 16 + 65 * 16;
@@ -144,7 +143,7 @@ TEST_CASE("cli bench sample: every weight once per token") {
     CHECK_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
 }
 
-TEST_CASE("cli bench: text for people, the ceiling first") {
+TEST_CASE("cli bench: text for people, the peak first") {
     const Place place;
     const std::vector<Arguments> all{
         {"step", "--layers", "1", "--dim", "16", "--steps", "2", "--batch", "1"},
@@ -154,12 +153,12 @@ TEST_CASE("cli bench: text for people, the ceiling first") {
     for (const Arguments& part : all) {
         const Outcome outcome = place.run(Arguments{"bench"} + part);
         check_done(outcome);
-        CHECK(outcome.out.starts_with("ceiling: "));
+        CHECK(outcome.out.starts_with("peak: "));
         CHECK(outcome.out.find('%') != std::string::npos);
     }
     const std::string step = place.run(Arguments{"bench"} + all[0]).out;
-    CHECK(step.find(" of the ceiling), ") != std::string::npos);
-    CHECK(step.find("MB at the peak\n") != std::string::npos);
+    CHECK(step.find(" of the peak), ") != std::string::npos);
+    CHECK(step.find(", at most ") != std::string::npos);
 }
 
 TEST_CASE("cli bench: what makes no sense is refused") {
@@ -177,7 +176,7 @@ TEST_CASE("cli bench: what makes no sense is refused") {
     refused({"everything"}, "The following argument was not expected: everything");
 }
 
-TEST_CASE("cli train: the share of the ceiling, beside tokens/s and in the last metrics") {
+TEST_CASE("cli train: the share of the peak, beside tokens/s and in the last metrics") {
     const Place place;
     spill(place / "t.txt", simple_text());
     const Outcome outcome = place.run(tiny_training());
@@ -187,8 +186,8 @@ TEST_CASE("cli train: the share of the ceiling, beside tokens/s and in the last 
     const std::string& end = lines[lines.size() - 3];  // then where the model and the report are
     CHECK(end.starts_with("20 steps in 0:0"));
     CHECK(end.find(" tokens/s, ") != std::string::npos);
-    CHECK(end.find("% of the ceiling): loss ") != std::string::npos);
-    CHECK(outcome.out.find("% of the ceiling  0:0") != std::string::npos);  // and what is left
+    CHECK(end.find("% of the peak): loss ") != std::string::npos);
+    CHECK(outcome.out.find("% of the peak  0:0") != std::string::npos);  // and what is left
     const auto metrics = lines_of(slurp(place / "m" / "metrics.jsonl"));
     CHECK_GT(Json::parse(metrics.back()).at("share").get<double>(), 0);
 }

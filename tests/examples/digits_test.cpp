@@ -1,7 +1,7 @@
 // Sorting and addition: the questions, what is held out, and that a GPT begins to learn them.
 #include <doctest/doctest.h>
-#include <tapestry/examples/addition.h>
-#include <tapestry/examples/sort.h>
+#include <tapestry/examples/tasks/addition.h>
+#include <tapestry/examples/tasks/sort.h>
 
 #include <set>
 

@@ -1,7 +1,7 @@
 // The short form of examples/long_copy: over 64 positions a few symbols are copied by every form
 // but the sliding window that does not reach so far. (Over 512 positions only softmax has it easy.)
 #include <doctest/doctest.h>
-#include <tapestry/examples/long_copy.h>
+#include <tapestry/examples/tasks/long_copy.h>
 
 using namespace tapestry;
 using namespace tapestry::examples;

@@ -1,7 +1,7 @@
 // Shapes and digits from files: the pictures, bad files, and that a Vision Transformer begins to
 // tell them apart.
 #include <doctest/doctest.h>
-#include <tapestry/examples/shapes_csv.h>
+#include <tapestry/examples/tasks/shapes_csv.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;

@@ -3,7 +3,7 @@
 // The words are sorted into he, she, they and it by lists of the test's own, not by those of the
 // generator. Read next: examples/stories_data.h.
 #include <doctest/doctest.h>
-#include <tapestry/examples/stories.h>
+#include <tapestry/examples/stories/stories.h>
 
 #include <algorithm>
 #include <cctype>

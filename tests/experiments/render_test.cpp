@@ -4,6 +4,7 @@
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/experiments/support.h>
 
+#include <cmath>
 #include <set>
 
 using namespace tapestry::experiments;

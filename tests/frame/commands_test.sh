@@ -70,6 +70,7 @@ expect_no_call() {
 }
 
 all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev"
+all_of_ci="chromium qemu-user valgrind pkgconf nodejs npm clang-14 g++-aarch64-linux-gnu"
 line="apt-get update && apt-get install --yes --no-install-recommends"
 
 echo "---- everything is there: neither root nor network is needed"
@@ -96,7 +97,8 @@ echo "---- neither: the line to run, exit 3"
 new_machine 1000 "${all/libfmt-dev /}"
 expect 3 "su -c '$line libfmt-dev'" ./check
 expect 3 "su -c '$line libfmt-dev'" ./demo
-expect 3 "su -c '$line libfmt-dev chromium nodejs npm'" ./.ci/run
+expect 3 "su -c '$line libfmt-dev chromium qemu-user valgrind pkgconf nodejs npm clang-14 \
+g++-aarch64-linux-gnu'" ./.ci/run
 expect_no_call cmake
 
 echo "---- --no-install looks only"
@@ -112,13 +114,14 @@ false_program apt-get 'echo "E: no network" >&2; exit 100'
 expect 3 "E: no network" ./demo
 expect 3 "Could not install: $all" ./demo
 
-echo "---- clang has packages of its own"
+echo "---- other compilers, and the tools of single tests, are packages of their own"
 new_machine 1000 "$all"
-expect 3 "clang-14 libomp-14-dev'" ./check --clang
+expect 3 "recommends clang-14 libomp-14-dev'" ./check --clang
+expect 3 "recommends g++-aarch64-linux-gnu qemu-user'" ./check --neon
 expect 77 "build/asan" ./check --asan
-expect 3 "chromium nodejs npm'" ./check --browser
+expect 3 "recommends chromium qemu-user valgrind pkgconf nodejs npm'" ./check --complete
 false_program npm 'exit 77'
-expect 3 "--no-install-recommends chromium'" ./check --browser
+expect 3 "recommends chromium qemu-user valgrind pkgconf'" ./check --complete
 
 # ---- how far it is -------------------------------------------------------------------------------
 
@@ -138,9 +141,9 @@ new_builder
 export TAPESTRY_PROGRESS_SECONDS=0
 expect 78 "    3 of 4 done, about 0 s left" ./check
 expect 78 "4.cpp:1: error: no such thing" ./check
-expect_call "cmake --build build/release --target all --parallel 1"
+expect_call "cmake --build --preset release --parallel 1"
 expect 78 "    2 of 4 done" ./demo
-expect_call "cmake --build build/release --target tapestry_command write_stories --parallel 1"
+expect_call "cmake --build --preset release --target tapestry_command write_stories --parallel 1"
 
 echo "---- also while a single object takes long"
 false_program cmake 'if [[ $1 == --build ]]; then echo "[1/4] 1.o"; sleep 3; exit 78; fi'
@@ -197,7 +200,7 @@ told=$(left 60 50 200; left 5 2 200; left 7 0 0; left 60 100 200; left 3600 1 10
 # tests_that_end LINE: everything is built, and this is what ctest says and logs; what it skips, it
 # skips for two reasons.
 tests_that_end() {
-    new_machine 1000 "$all"
+    new_machine 1000 "$all $all_of_ci"
     false_program cmake 'exit 0'
     cat >"$temporary/LastTest.log" <<'END'
 1/3 Testing: cli
@@ -218,8 +221,8 @@ END
 $1
 END
     false_program ctest "
-        mkdir -p build/release/Testing/Temporary
-        cp '$temporary/LastTest.log' build/release/Testing/Temporary
+        mkdir -p build/\$2/Testing/Temporary
+        cp '$temporary/LastTest.log' build/\$2/Testing/Temporary
         cat '$temporary/said'"
     printf '%s\n' '# a comment' '' 'cli: a disk: no file  # why' 'silent  # for now' \
         >"$temporary/tree/.ci/may_skip"
@@ -241,6 +244,17 @@ expect 1 "Skipped without leave (.ci/may_skip):
 7 passed, 1 failed, 2 skipped" ./check --strict
 echo "pages: no browser" >>"$temporary/tree/.ci/may_skip"
 expect 0 "7 passed, 0 failed, 3 skipped" ./check --strict
+
+echo "---- .ci/run adds up"
+expect 0 "release  7 passed, 0 failed, 3 skipped
+clang    7 passed, 0 failed, 3 skipped
+asan     7 passed, 0 failed, 3 skipped
+neon     7 passed, 0 failed, 3 skipped
+28 passed, 0 failed, 12 skipped" ./.ci/run
+false_program ctest '[[ $2 != asan ]] || exit 1; echo "99% tests passed, 1 tests failed out of 100"'
+expect 1 "asan     0 passed, 1 failed
+neon     99 passed, 1 failed, 3 skipped
+297 passed, 4 failed, 9 skipped" ./.ci/run
 
 echo "---- failures"
 tests_that_end "89% tests passed, 1 tests failed out of 9"

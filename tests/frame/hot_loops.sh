@@ -130,7 +130,7 @@ look gemm -v kind=tile -v least="$least"
 look norm -v kind=kernel
 # Products of a few rows, which attention shares with gemm.cpp, keep their sums in an array.
 look attention -v kind=kernel -v except='few_rows|dot_products'
-look update -v kind=kernel
+look optimizer_step -v kind=kernel
 # Four exponentials at a time want more registers than there are; that is counted and let pass.
 look cross_entropy -v kind=kernel -v may_spill=1
 ((failures == 0)) || { echo "$failures kernels for $isa are not what they should be"; exit 1; }

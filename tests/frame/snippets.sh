@@ -62,15 +62,30 @@ rewrite() {
     ' "$1" >"$work/rewritten" && cp "$work/rewritten" "$1"
 }
 
-while IFS= read -r document; do
-    split "$document"
+# compile PROGRAM: beside it its .exe, or what the compiler says.
+compile() {
+    local name=${1%.cpp}
+    "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
+        -o "$name.exe" "$build/libtapestry.a" -lfmt >"$name.said" 2>&1 || true
+}
+
+mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
+for document in "${documents[@]}"; do split "$document"; done
+# As many compilers at once as there are cores; the programs themselves run one after the other.
+for program in "$work"/*.cpp; do
+    (($(jobs -pr | wc -l) < $(nproc))) || wait -n
+    compile "$program" &
+done
+wait
+
+for document in "${documents[@]}"; do
     for program in "$(work_of "$document")".*.cpp; do
         [[ -e $program ]] || continue
         programs=$((programs + 1))
         name=${program%.cpp}
-        if ! "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" \
-            "$program" -o "$name.exe" "$build/libtapestry.a" -lfmt || ! (cd "$work" && "$name.exe") >"$name.out"; then
+        if [[ ! -x $name.exe ]] || ! (cd "$work" && "$name.exe") >"$name.out"; then
             echo "FAILED: $document, program ${name##*.}"
+            cat "$name.said"
             failures=$((failures + 1))
         elif [[ $update == no && -e $name.txt ]] && ! diff "$name.txt" "$name.out"; then
             echo "OTHER OUTPUT: $document, program ${name##*.} (< in the document, > now)"
@@ -78,7 +93,7 @@ while IFS= read -r document; do
         fi
     done
     [[ $update == no ]] || rewrite "$document"
-done < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
+done
 
 echo "$programs programs in the documents, $failures failed"
 [[ $programs -gt 0 && $failures -eq 0 ]]

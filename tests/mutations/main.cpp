@@ -4,11 +4,11 @@
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
 // Exit status 1 where a figure is not what it must be.
+#include <tapestry/examples/options/options.h>
 #include <tapestry/tests/mutations/export.h>
 #include <tapestry/tests/mutations/suite.h>
 
 #include <fmt/core.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 
@@ -102,15 +102,18 @@ int run(const Settings& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("How good is the gradient checker? Wrong rules planted everywhere.");
+    cli::Options options("mutations",
+                         "How good is the gradient checker? Wrong rules planted everywhere.");
     Settings s;
-    app.add_option("--every", s.every, "Only every so-many-th mutant")->check(CLI::PositiveNumber);
-    app.add_option("--cases", s.cases, "Correct gradients tried, in f64 and in f32");
-    app.add_option("--seed", s.seed, "Of the correct gradients");
-    app.add_flag("--verbose", s.verbose, "Print what got away");
-    app.add_option("--export", s.exported, "Write the cases to this file instead");
-    CLI11_PARSE(app, argc, argv);
-    if (s.exported.empty()) return run(s);
-    export_cases(s.exported, s.cases, {.every = s.every});
-    return 0;
+    options.count("--every", s.every, "Only every so-many-th mutant");
+    options.count("--cases", s.cases, "Correct gradients tried, in f64 and in f32", {0});
+    options.seed(s.seed, "Of the correct gradients");
+    options.flag("--verbose", s.verbose, "Print what got away");
+    options.text("--export", s.exported, "Write the cases to this file instead");
+    options.run([&s] {
+        if (s.exported.empty()) return run(s);
+        export_cases(s.exported, s.cases, {.every = s.every});
+        return cli::kSuccess;
+    });
+    return options.main(argc, argv);
 }

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/precision.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
@@ -210,7 +211,7 @@ Counts& Counts::operator+=(const Counts& other) {
 }
 
 GradcheckReport check(const MutationCase& one) {
-    // Inside checkpoint() entries have other numbers, and the mutant would be elsewhere.
+    // Inside recompute() entries have other numbers, and the mutant would be elsewhere.
     return gradcheck(one.bound.f, one.bound.inputs, {.preconditions = false});
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("non-finite: -inf of a mask is none, and what is made of it is") {
     CHECK_EQ(forbidden->op, "mul");
 }
 
-TEST_CASE("non-finite: none in models that are well, masked, checkpointed, dropped, unfused") {
+TEST_CASE("non-finite: none in models that are well, masked, recomputed, dropped, unfused") {
     for (const bool fused : {true, false}) {
         const FusionGuard guard(fused);
         Generator generator(5);
@@ -220,7 +220,7 @@ TEST_CASE("non-finite: none in models that are well, masked, checkpointed, dropp
                        .dim = 8,
                        .dropout = 0.3,
                        .positions = Positions::rotary,
-                       .checkpoint = true},
+                       .recompute = true},
                       generator);
         well(gpt, [&] { return gpt.loss(ids, ids); });
         const Transformer transformer({.source_vocab = 9,

@@ -1,9 +1,12 @@
 // Curves, maps and tapes as text, word for word: columns that line up in any script.
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/unicode.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
+#include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
@@ -15,6 +18,7 @@
 #include <sstream>
 
 using namespace tapestry;
+using namespace tapestry::terminal;
 using test::check_message;
 
 namespace {
@@ -287,4 +291,37 @@ TEST_CASE("text tape: what an Inspector saw, with times in ms") {
     CHECK(lines[4].starts_with(
         "2  add                     leaf [3], constant [] -> [3]   0 B    0."));
     CHECK(lines[4].ends_with("         -"));
+}
+
+TEST_CASE("text step: a step without attention, watched") {
+    Weights model;
+    model.train();
+    const WatchedStep step(model, [&] { return sum(model.w * model.w); });
+    CHECK_EQ(step.loss(), 14);
+    CHECK_EQ(step.heads(), 0);
+    CHECK_EQ(model.w.to_vector<float>(), std::vector<float>{1, -2, 3});  // nothing was updated
+    const std::string text =
+        text_step(step.inspector(), {.title = "One step", .subtitle = "of three weights"});
+    CHECK(text.starts_with("One step\nof three weights\n\n2 entries, 24 B kept"));
+    CHECK(text.ends_with("no attention on the tape as one operation\n"));
+    check_message<ValueError>([&] { text_step(step.inspector(), {}, {.layer = 0, .head = 0}); },
+                              "there is no layer 0 of attention; there are 0");
+}
+
+TEST_CASE("text step: all heads, or one of them large") {
+    Generator generator(1);
+    MultiHeadAttention model({.dim = 8, .heads = 2}, generator);
+    const Tensor x = randn({1, 3, 8}, generator);
+    const WatchedStep step(model, [&] { return sum(model(x)); });
+    CHECK_EQ(step.heads(), 2);
+    const PageOptions page{.title = "T", .texts = {{.queries = {"a", "b", "c"}}}};
+    const std::string all = text_step(step.inspector(), page);
+    CHECK(all.find("layer 0: ") != std::string::npos);
+    CHECK(all.find(" self-attention, 3 queries, 3 keys\n") != std::string::npos);
+    CHECK(all.find("weights from ") != std::string::npos);
+    const std::string one = text_step(step.inspector(), page, {.layer = 0, .head = 1});
+    CHECK(one.find("layer 0, head 1: ") != std::string::npos);
+    CHECK(one.find(" nats of entropy, looks ") != std::string::npos);
+    check_message<ValueError>([&] { text_step(step.inspector(), page, {.layer = 0, .head = 2}); },
+                              "layer 0 has no head 2; it has 2");
 }

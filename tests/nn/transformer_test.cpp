@@ -68,21 +68,21 @@ TEST_CASE("Encoder: records and caches, one per layer") {
     }
     caches.pop_back();
     check_throws<ShapeError>([&] { encoder(x, {.caches = &caches}); },
-                             "Encoder: 2 caches or records for 3 layers");
+                             "TransformerStack: 2 caches or records for 3 layers");
     check_throws<ValueError>([] { Encoder({.layers = 0, .layer = {.dim = 4}}); },
-                             "Encoder: 0 layers; at least 1 is needed");
+                             "TransformerStack: 0 layers; at least 1 is needed");
     check_throws<ValueError>([] { Decoder({.layers = 0, .layer = {.dim = 4}}); },
                              "Decoder: 0 layers; at least 1 is needed");
 }
 
-TEST_CASE("Encoder: with checkpoints the same bits, dropout included, from less memory") {
+TEST_CASE("Encoder: recomputed to the same bits, dropout included, from less memory") {
     std::vector<std::vector<float>> gradients;
     std::vector<std::size_t> kept;
-    for (const bool checkpoint : {false, true}) {
+    for (const bool recompute : {false, true}) {
         Generator generator(1);
         Encoder encoder({.layers = 3,
                          .layer = {.dim = 16, .heads = 4, .dropout = 0.2, .head_dropout = 0.1},
-                         .checkpoint = checkpoint},
+                         .recompute = recompute},
                         generator);
         const Tensor x = random({4, 12, 16}, 1, DType::f32);
         const Tensor mask = length_mask(tensor<std::int64_t>({12, 7, 1, 0}), 12);

@@ -54,7 +54,7 @@ async function checkCurves(page) {
   assert.match(await readout(page, 'loss'), /; validation 2\.503 after step 300$/);
   await checkReadout(page, 'lr', /^step (\d+): (\S+)$/, (step) => 1e-6 * step);
   await checkReadout(page, 'norm', /^step (\d+): ([\d.]+), clipped$/, (step) => 2 - step / 2000);
-  assert.equal(await readout(page, 'speed'), 'step 300: 7680 tokens/s, 50% of the ceiling');
+  assert.equal(await readout(page, 'speed'), 'step 300: 7680 tokens/s, 50% of the peak');
   const levels = await page.$$eval('[data-chart=loss] .level', (all) =>
     all.map((each) => each.textContent));
   assert.deepEqual(levels, ['counting characters: 3.300', 'counting pairs: 2.400']);

@@ -1,3 +1,4 @@
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
@@ -9,8 +10,8 @@
 #include <tapestry/tests/settings.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <limits>
 
 namespace tapestry::test {
 namespace {
@@ -19,14 +20,6 @@ using catalog::BoundCase, catalog::bind_case, catalog::ErrorCase, catalog::Input
     catalog::make_inputs, catalog::OpCase, catalog::Sample;
 using reference::Array;
 using reference::Arrays;
-
-// Central differences evaluate an op twice per number and order. Under AddressSanitizer, which
-// looks for other mistakes, the small samples are enough.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::int64_t kLargestDifferenced = 24;
-#else
-constexpr std::int64_t kLargestDifferenced = std::numeric_limits<std::int64_t>::max();
-#endif
 
 std::int64_t numel_of(const Sample& sample) {
     std::int64_t count = 0;
@@ -105,16 +98,16 @@ public:
     std::vector<std::string> run() {
         const SettingsGuard restored_at_the_end;
         completeness();
-        for (std::size_t i = 0; i < row_.samples.size(); ++i) {
-            for (const Isa isa : available_isas()) {
+        for (std::size_t i = 0; i < std::min(effort_.samples, row_.samples.size()); ++i) {
+            for (const Isa isa : effort_.isas) {
                 set_isa(isa);
-                for (const DType dtype : {DType::f64, DType::f32}) sample(i, dtype);
+                for (const DType dtype : effort_.dtypes) sample(i, dtype);
             }
-            if (row_.differentiable && numel_of(row_.samples[i]) <= kLargestDifferenced) {
+            if (row_.differentiable && numel_of(row_.samples[i]) <= effort_.differenced) {
                 differences(i);
             }
         }
-        for (const Isa isa : available_isas()) {
+        for (const Isa isa : effort_.isas) {
             set_isa(isa);
             threads();
         }
@@ -318,7 +311,7 @@ private:
 
     void threads() {
         if (row_.large.empty()) return;
-        for (const DType dtype : {DType::f32, DType::f64}) {
+        for (const DType dtype : effort_.dtypes) {
             set_num_threads(1);
             const std::string one = bits_of_large(dtype);
             for (const int count : {2, 3}) {
@@ -362,11 +355,29 @@ private:
     }
 
     const OpCase& row_;
+    const Effort effort_ = effort_for(std::getenv("TAPESTRY_ROWS"));
     std::string where_;
     std::vector<std::string> failures_;
 };
 
 }  // namespace
+
+Effort effort_for(const char* tapestry_rows) {
+    Effort effort;
+    const std::string_view rows = tapestry_rows == nullptr ? "" : tapestry_rows;
+    if (rows == "sanitized") {
+        effort.isas = {effort.isas.front()};
+        if (available_isas().size() > 1) effort.isas.push_back(available_isas().back());
+        effort.differenced = 24;
+    } else if (rows == "emulated") {
+        effort.dtypes = {DType::f32};
+        effort.samples = 1;
+        effort.differenced = -1;
+    } else {
+        require(rows.empty(), "TAPESTRY_ROWS={}: neither sanitized nor emulated", rows);
+    }
+    return effort;
+}
 
 std::vector<std::string> check_case(const OpCase& row) { return Checker(row).run(); }
 

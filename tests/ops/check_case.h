@@ -2,12 +2,30 @@
 // ops/catalog/op_case.h, the row; ops_test.cpp, which goes through them all.
 #pragma once
 
+#include <tapestry/core/cpu.h>
 #include <tapestry/ops/catalog/op_case.h>
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace tapestry::test {
+
+/// How much of every row is tried.
+struct Effort {
+    std::vector<Isa> isas = available_isas();
+    std::vector<DType> dtypes{DType::f64, DType::f32};
+    std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
+    /// Central differences, which evaluate an op twice per number and order, at samples of at most
+    /// so many numbers.
+    std::int64_t differenced = std::numeric_limits<std::int64_t>::max();
+};
+
+/// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
+///     sanitized   the slowest and the fastest instruction set, differences of small samples
+///     emulated    the first sample, in f32, no differences
+Effort effort_for(const char* tapestry_rows);
 
 /// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
 std::vector<std::string> check_case(const catalog::OpCase& row);

@@ -30,7 +30,7 @@ std::string declared_in(const std::string& line) {
 // Names of the functions declared in ops/*.h that return a tensor: the public ops.
 std::set<std::string> declared_ops() {
     // What serves those who write ops, or changes tensors in place and is tested on its own.
-    const std::set<std::string> not_ops{"map.h",  "check.h", "update.h",   "reduce_axes.h",
+    const std::set<std::string> not_ops{"map.h",  "check.h", "optimizer_step.h", "reduce_axes.h",
                                         "keep.h", "batch.h", "decisions.h"};
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "ops")) {
@@ -54,6 +54,19 @@ TEST_CASE("every public op has a row, and every row an op") {
     CHECK(ops.size() > 40);
     for (const std::string& op : ops) CHECK_MESSAGE(rows.count(op) == 1, op << " has no row");
     for (const std::string& row : rows) CHECK_MESSAGE(ops.count(row) == 1, row << " is no op");
+}
+
+TEST_CASE("ops: how much of a row is tried") {
+    const auto all = available_isas();
+    CHECK(effort_for(nullptr).isas == all);
+    const Effort sanitized = effort_for("sanitized");
+    CHECK_EQ(sanitized.isas.size(), std::min<std::size_t>(all.size(), 2));
+    CHECK(sanitized.isas.front() == all.front());
+    CHECK(sanitized.isas.back() == all.back());
+    CHECK_EQ(sanitized.dtypes.size(), 2);
+    CHECK(effort_for("emulated").isas == all);
+    CHECK_EQ(effort_for("emulated").samples, 1);
+    CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: neither sanitized nor emulated");
 }
 
 TEST_CASE("ops: values, gradients, threads and errors") {

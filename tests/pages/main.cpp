@@ -9,7 +9,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/pages/page.h>
-#include <tapestry/ops/ceiling.h>
+#include <tapestry/ops/machine_peak.h>
 #include <tapestry/tests/pages/report.h>
 
 #include <fmt/core.h>
@@ -38,8 +38,8 @@ std::string weights_of(const Inspector& inspector) {
 
 void write_page(const std::filesystem::path& to, const Module& model, const PageOptions& options,
                 const std::function<Tensor()>& loss) {
-    static const Ceiling ceiling = measure_ceiling();
-    Inspector inspector(model, ceiling);
+    static const MachinePeak peak = measure_peak();
+    Inspector inspector(model, peak);
     {
         Tape tape;
         const Tensor y = loss();

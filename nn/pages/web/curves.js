@@ -87,7 +87,7 @@ function rapidityOf(data, range, step) {
   const speed = speedOf(data);
   const i = indexAt(speed, step);
   const { floor } = data.recipe;
-  const share = floor > 0 ? `, ${percent(floor / data.curves.seconds.mean[i])} of the ceiling` : '';
+  const share = floor > 0 ? `, ${percent(floor / data.curves.seconds.mean[i])} of the peak` : '';
   return { lines: [lineOf(speed, 'activation')], levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
       share };

@@ -118,7 +118,7 @@ function entryDetail(data, number_) {
       head([' input made by', ' type and shape', ' no gradient because']),
       h('tbody', {}, ...inputs))),
     h('div', { class: 'wide' }, h('table', { 'data-table': 'work' },
-      head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of ceiling']),
+      head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of peak']),
       h('tbody', {}, workRow('forward', entry.forward),
         entry.backward ? workRow('backward', entry.backward) : '')))];
 }
@@ -134,7 +134,7 @@ const share = (work) => (work && work.s > 0 ? work.floor / work.s : 0);
 // ---- all entries --------------------------------------------------------------------------------
 
 const COLUMNS = ['#', ' op', ' module', ' shapes', 'min', 'max', 'mean', 'std', 'gradient std',
-  'saved', 'FLOPs', 'forward', 'backward', 'of ceiling'];
+  'saved', 'FLOPs', 'forward', 'backward', 'of peak'];
 
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));

@@ -1,0 +1,198 @@
+#include <tapestry/autograd/check/evidence.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+}
+
+Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimits& limits)
+    : quotients_(quotients), claim_(claim), limits_(limits) {
+    note_size(quotients_.around().base.values);
+    for (const auto& values : quotients_.around().elsewhere) note_size(values);
+}
+
+// A slope of 0 has no size of its own: it is held against that of a function which changes by a
+// tenth of what it is worth when its input changes altogether.
+void Evidence::note_size(const std::vector<double>& values) {
+    const double usual = usual_size(quotients_.weights(), values) / quotients_.scale();
+    if (!std::isfinite(usual)) return;
+    invisible_ = std::max(invisible_, 0x1p-40 * usual);
+    if (!claim_.vanishes && claim_.scale > 8 * kEps * usual) return;
+    natural_ = std::max(natural_, 0.1 * usual);
+    claim_.uncertainty = std::max(claim_.uncertainty, 8 * kEps * usual);
+}
+
+double Evidence::tolerance(const Attempt& attempt) const {
+    return limits_.safety * (attempt.error + claim_.uncertainty);
+}
+
+// Where both slopes are next to nothing beside what the function is worth, they may be rounding on
+// the way back that no shaking of bits brought to light.
+double Evidence::unseen(double value) const {
+    const bool nothing = std::max(claim_.scale, std::abs(value)) <= 64 * invisible_;
+    return nothing ? limits_.safety * invisible_ : 0;
+}
+
+bool Evidence::sees_enough(double allowed, double value) const {
+    return allowed <= limits_.resolution * std::max({claim_.scale, std::abs(value), natural_});
+}
+
+bool Evidence::agrees(const Attempt& attempt) const {
+    if (attempt.obstacle != Reason::none || !attempt.settled) return false;
+    const double allowed = tolerance(attempt);
+    return std::abs(attempt.value - claim_.slope) <= allowed && sees_enough(allowed, attempt.value);
+}
+
+std::optional<Judgement> Evidence::consider(const Attempt& attempt) {
+    attempts_.push_back(attempt);
+    if (attempt.obstacle != Reason::none || !attempt.settled) return {};
+    doubted_ = doubted_ || std::abs(attempt.value - claim_.slope) > tolerance(attempt);
+    if (doubted_ || !agrees(attempt)) return {};
+    return judgement(attempt, Verdict::pass, Reason::none);
+}
+
+std::optional<Judgement> Evidence::refutes_infinite(const Attempt& a, const Attempt& b) const {
+    if (counts(a)) return judgement(a, Verdict::fail, Reason::none);
+    if (counts(b)) return judgement(b, Verdict::fail, Reason::none);
+    return {};
+}
+
+bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
+    if (!counts(a) || !counts(b)) return false;
+    const double apart = std::abs(a.value - claim_.slope);
+    return apart > tolerance(a) + unseen(a.value) && apart > 1e-4 * claim_.scale &&
+           std::abs(b.value - claim_.slope) > tolerance(b) &&
+           std::abs(a.value - b.value) <= 1e-3 * apart &&
+           4 * std::abs(a.value) >= std::abs(claim_.slope);
+}
+
+std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& right) const {
+    const double allowed = std::max(tolerance(left), tolerance(right));
+    if (!sees_enough(allowed, std::max(std::abs(left.value), std::abs(right.value)))) return {};
+    const double low = std::min(left.value, right.value) - allowed;
+    const double high = std::max(left.value, right.value) + allowed;
+    const bool inside = claim_.slope >= low && claim_.slope <= high;
+    const bool nearer_left =
+        std::abs(claim_.slope - left.value) < std::abs(claim_.slope - right.value);
+    Judgement j =
+        judgement(nearer_left ? left : right, inside ? Verdict::pass : Verdict::fail, Reason::none);
+    j.tolerance = allowed;
+    j.subgradient = inside && std::abs(left.value - right.value) > allowed;
+    return j;
+}
+
+std::optional<Judgement> Evidence::agreement() const {
+    const Attempt* best = nullptr;
+    for (const Attempt& attempt : attempts_) {
+        if (!agrees(attempt)) continue;
+        if (best == nullptr || attempt.error < best->error) best = &attempt;
+    }
+    if (best == nullptr) return {};
+    return judgement(*best, Verdict::pass, Reason::none);
+}
+
+// What an attempt says counts if its differences settled, and if it had a chance to see a slope. A
+// step beyond x's own size may reach where the function is flat; a small one may drown in rounding
+// on the way that leaves no trace in the result: both show a slope of 0.
+bool Evidence::counts(const Attempt& attempt) const {
+    if (attempt.obstacle != Reason::none || !attempt.settled) return false;
+    if (std::abs(attempt.value) > tolerance(attempt)) return true;
+    if (attempt.step > quotients_.scale()) return false;
+    const auto coarser_moves = [&](const Attempt& other) {
+        return other.step > attempt.step && other.moved;
+    };
+    return attempt.moved || std::none_of(attempts_.begin(), attempts_.end(), coarser_moves);
+}
+
+// Of the attempts up to x's own size or beyond it, the one with the smallest error.
+const Attempt* Evidence::sharpest(bool beyond) const {
+    const Attempt* best = nullptr;
+    for (const Attempt& attempt : attempts_) {
+        if (!counts(attempt) || (attempt.step > quotients_.scale()) != beyond) continue;
+        if (best == nullptr || attempt.error < best->error) best = &attempt;
+    }
+    return best;
+}
+
+// Do the slopes of smaller steps take the claim's side, or grow without end, by more than rounding
+// explains? Then the function swings or saturates within the step, or rounds in ways that do not
+// show.
+bool Evidence::contradicted(const Attempt& attempt) const {
+    const double apart = std::abs(attempt.value - claim_.slope);
+    const double steep = 10 * std::max(std::abs(attempt.value), tolerance(attempt));
+    return std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
+        if (other.obstacle != Reason::none || other.step >= attempt.step) return false;
+        for (int i = 0; i < kLevels; ++i) {
+            const double noise = limits_.safety * other.rounding / std::ldexp(other.step, -i);
+            const double slope = other.slopes[static_cast<std::size_t>(i)];
+            const double miss = std::abs(slope - attempt.value);
+            if (!(miss <= tolerance(attempt) + 0.1 * apart + noise)) return true;
+            if (!(std::abs(slope) <= steep + noise)) return true;
+        }
+        return false;
+    });
+}
+
+// The steps beyond x's own size or up to it: the largest whose slope speaks clearly against the
+// claim and is not contradicted, if no other that is as sharp speaks for the claim. (Small steps
+// drown in rounding that leaves no trace, large ones are contradicted by smaller ones.)
+const Attempt* Evidence::strongest_against(bool beyond) const {
+    const Attempt* against = nullptr;
+    for (const Attempt& attempt : attempts_) {
+        if (!counts(attempt) || (attempt.step > quotients_.scale()) != beyond) continue;
+        const double apart = std::abs(attempt.value - claim_.slope);
+        if (apart <= 4 * tolerance(attempt) + unseen(attempt.value)) continue;
+        const bool larger = against == nullptr || attempt.step > against->step;
+        if (larger && !contradicted(attempt)) against = &attempt;
+    }
+    if (against == nullptr) return nullptr;
+    const double apart = std::abs(against->value - claim_.slope);
+    const bool opposed = std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
+        return other.step > against->step && counts(other) && tolerance(other) < apart / 8 &&
+               std::abs(other.value - claim_.slope) < apart / 8;
+    });
+    return opposed ? nullptr : against;
+}
+
+std::optional<Judgement> Evidence::refutation() const {
+    const Attempt* against = strongest_against(false);
+    if (against == nullptr && sharpest(false) == nullptr) against = strongest_against(true);
+    if (against == nullptr) return {};
+    return judgement(*against, Verdict::fail, Reason::none);
+}
+
+Judgement Evidence::undecided() const {
+    const Attempt* best = sharpest(false);
+    if (best == nullptr) best = sharpest(true);
+    if (best == nullptr) {
+        const Attempt& first = attempts_.front();
+        const bool none = first.obstacle == Reason::none;
+        return judgement(first, Verdict::inconclusive, none ? Reason::truncation : first.obstacle);
+    }
+    const bool rounding =
+        limits_.safety * (best->noise + claim_.uncertainty) > 0.25 * tolerance(*best);
+    return judgement(*best, Verdict::inconclusive,
+                     rounding ? Reason::roundoff : Reason::truncation);
+}
+
+Judgement Evidence::judgement(const Attempt& attempt, Verdict verdict, Reason reason) const {
+    Judgement j{.verdict = verdict, .reason = reason};
+    j.numeric = attempt.value;
+    j.error = attempt.error;
+    j.tolerance = tolerance(attempt);
+    j.step = attempt.step;
+    j.above = quotients_.value_at(attempt.step);
+    j.below = quotients_.value_at(-attempt.step);
+    return j;
+}
+
+Judgement Evidence::no_number() {
+    Judgement j{.verdict = Verdict::inconclusive, .reason = Reason::not_finite};
+    j.numeric = std::numeric_limits<double>::quiet_NaN();
+    return j;
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,46 @@
+// A function of one number, as the checker looks at it: the outputs of f along a line x + t u, and
+// what is known of f around x before any step is taken. Internal to autograd/check.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tapestry::checker {
+
+/// The outputs of a function at one point, and which branches it took there.
+struct Sample {
+    std::vector<double> values = {};
+    std::uint64_t branch = 0;
+};
+
+/// A function along a line x + t u. Every t is computed once.
+class Line {
+public:
+    using Function = std::function<Sample(double t)>;
+
+    /// At t = `scale`, x has changed by about its own size.
+    Line(Function f, double scale) : f_(std::move(f)), scale_(scale) {}
+
+    const Sample& at(double t);
+    double scale() const { return scale_; }
+
+private:
+    Function f_;
+    double scale_;
+    std::map<double, Sample> known_;
+};
+
+struct Neighbourhood {
+    Sample base = {};
+    /// The outputs where every input is changed in its last bits, at random.
+    std::vector<std::vector<double>> shaken = {};
+    /// The outputs where all inputs are other numbers of the same sizes: what the function is worth
+    /// elsewhere. Where it has died away (e^-x far out), it is small here, but rounds as it does
+    /// there.
+    std::vector<std::vector<double>> elsewhere = {};
+};
+
+}  // namespace tapestry::checker

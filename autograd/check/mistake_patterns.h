@@ -1,0 +1,58 @@
+// What commonly goes wrong with a gradient, one function for each: does the claimed gradient look
+// like it? Internal to autograd/check.
+#pragma once
+
+#include <tapestry/autograd/check/mistakes.h>
+#include <tapestry/autograd/check/values.h>
+
+#include <optional>
+
+namespace tapestry::checker {
+
+/// A gradient that is wrong, and the right one, at symptoms.places.
+struct Wrong {
+    const Symptoms& symptoms;
+    Values claimed;
+    Values right;
+};
+
+/// How far apart two gradients may be to count as the same: far above what differences get wrong,
+/// far below what mistakes do.
+inline constexpr double kSame = 1e-5;
+
+inline bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
+
+/// The gradient at the places for another cotangent.
+Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
+
+/// Are the operand and the output of one shape?
+inline bool elementwise(const Wrong& w) { return w.symptoms.shape == w.symptoms.output; }
+
+/// "to 3e-10 of its norm": how well `model` explains what was claimed.
+std::string closeness(const Wrong& w, const Values& model);
+
+using Match = std::optional<Cause>;
+
+// Values (mistakes_in_values.cpp).
+Match looks_not_finite(const Wrong& w);         ///< infinite or NaN
+Match looks_zero(const Wrong& w);               ///< nothing arrives, of any or of one of two uses
+Match looks_negated(const Wrong& w);            ///< times -1
+Match looks_scaled_by_a_count(const Wrong& w);  ///< times 2, n, sqrt(n), or divided by it
+Match looks_scaled(const Wrong& w);             ///< times a constant
+Match looks_like_a_chain_factor(
+    const Wrong& w);                       ///< the op's own derivative missing, or there twice
+Match looks_partly_right(const Wrong& w);  ///< right but for some elements
+
+// Places (mistakes_in_places.cpp).
+Match looks_unsummed(const Wrong& w);  ///< of a broadcast operand: from one place, or summed twice
+Match looks_permuted(const Wrong& w);  ///< axes exchanged
+Match looks_shifted(const Wrong& w);   ///< off by one element
+Match looks_like_another_operand(const Wrong& w);  ///< another operand's
+Match looks_stale(const Wrong& w);                 ///< an earlier call's
+
+// Terms (mistakes_in_terms.cpp).
+Match lacks_the_direct_way(const Wrong& w);   ///< a residual connection is not added
+Match lacks_a_constant_term(const Wrong& w);  ///< a sum or mean along an axis is not subtracted
+Match lacks_an_output_term(const Wrong& w);   ///< the same, times the output
+
+}  // namespace tapestry::checker

@@ -1,0 +1,146 @@
+// Numbers that are wrong where they stand: missing, scaled, or some of them.
+#include <tapestry/autograd/check/mistake_patterns.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+
+std::optional<double> fitted(const Wrong& w) {
+    const double size = dot(w.right, w.right);
+    if (size == 0) return {};
+    const double c = dot(w.claimed, w.right) / size;
+    Values model = w.right;
+    for (double& value : model) value *= c;
+    // A factor that is right to 1e-8 is none: it is something else, small.
+    if (!same(w.claimed, model) || std::abs(c - 1) < 1e-8) return {};
+    return c;
+}
+
+// 2, n, sqrt(n) and their inverses, for the n that occur in the shapes.
+std::optional<std::string> name_of_factor(const Wrong& w, double c) {
+    const double size = std::max(std::abs(c), 1 / std::abs(c));
+    const bool inverse = std::abs(c) < 1;
+    const auto is = [size](double value) { return std::abs(size / value - 1) < kSame; };
+    const auto text = [&](const std::string& name, const std::string& what) {
+        return fmt::format("{}{}{}{}", c < 0 ? "-" : "", inverse ? "1/" : "", name, what);
+    };
+    if (is(2)) return text("2", "");
+    std::vector<std::pair<std::int64_t, std::string>> counts;
+    for (const auto& [shape, whose] :
+         {std::pair{w.symptoms.shape, "the operand"}, std::pair{w.symptoms.output, "the output"}}) {
+        for (int axis = 0; axis < shape.rank(); ++axis) {
+            counts.emplace_back(shape[axis], fmt::format("axis {} of {}", axis, whose));
+        }
+        counts.emplace_back(numel(shape), fmt::format("all elements of {}", whose));
+    }
+    for (const auto& [n, whose] : counts) {
+        if (n < 2) continue;
+        const auto count = static_cast<double>(n);
+        if (is(count)) return text(fmt::format("{}", n), fmt::format(" ({})", whose));
+        if (is(std::sqrt(count))) {
+            return text(fmt::format("sqrt({})", n), fmt::format(" ({})", whose));
+        }
+    }
+    if (is(std::sqrt(2.0))) return text("sqrt(2)", "");
+    return {};
+}
+
+}  // namespace
+
+Match looks_not_finite(const Wrong& w) {
+    const auto bad = std::find_if(w.symptoms.claimed.begin(), w.symptoms.claimed.end(),
+                                  [](double value) { return !std::isfinite(value); });
+    if (bad == w.symptoms.claimed.end()) return {};
+    return Cause{Mistake::not_finite,
+                 fmt::format("element {} is {}", bad - w.symptoms.claimed.begin(), *bad),
+                 "a division by zero, a logarithm or power at 0, or 0 * inf: treat the edge "
+                 "before the formula, not after it"};
+}
+
+Match looks_zero(const Wrong& w) {
+    if (norm(w.claimed) > 1e-9 * norm(w.right)) return {};
+    if (w.symptoms.used_twice) {
+        return Cause{
+            Mistake::dropped,
+            fmt::format("this use of the value claims 0, numeric norm {:.4g}", norm(w.right)),
+            "the same value is another operand too: both contributions must be added, "
+            "and this one is dropped"};
+    }
+    return Cause{Mistake::zero,
+                 fmt::format("claimed is 0 everywhere, numeric norm {:.4g}", norm(w.right)),
+                 "the rule returns nothing for this operand: a missing case, an undefined "
+                 "tensor, or an index of needs() that is off"};
+}
+
+Match looks_negated(const Wrong& w) {
+    Values model = w.right;
+    for (double& value : model) value = -value;
+    if (!same(w.claimed, model)) return {};
+    return Cause{Mistake::sign, "claimed = -numeric, " + closeness(w, model),
+                 "a minus too many or too few: the second operand of a difference, d(1/x), or "
+                 "a loss to be maximised"};
+}
+
+Match looks_scaled_by_a_count(const Wrong& w) {
+    const auto c = fitted(w);
+    if (!c) return {};
+    const auto name = name_of_factor(w, *c);
+    if (!name) return {};
+    const bool count = name->find('(') != std::string::npos;
+    Values model = w.right;
+    for (double& value : model) value *= *c;
+    return Cause{
+        Mistake::factor,
+        fmt::format("claimed = {} * numeric (fitted {:.10g}), {}", *name, *c, closeness(w, model)),
+        count ? "a sum where a mean belongs or the reverse, or a scale left out"
+              : "d(x^2) is 2x; a half in a loss; a path walked twice"};
+}
+
+Match looks_scaled(const Wrong& w) {
+    const auto c = fitted(w);
+    if (!c) return {};
+    Values model = w.right;
+    for (double& value : model) value *= *c;
+    return Cause{Mistake::factor,
+                 fmt::format("claimed = {:.10g} * numeric, {}", *c, closeness(w, model)),
+                 "a constant of the op is missing from its rule, or is in it twice"};
+}
+
+Match looks_like_a_chain_factor(const Wrong& w) {
+    if (!elementwise(w)) return {};
+    const Values incoming = at_places(w.symptoms.cotangent, w.symptoms.places);
+    if (same(w.claimed, incoming)) {
+        return Cause{Mistake::chain, "claimed = the incoming gradient, " + closeness(w, incoming),
+                     "the op's own derivative is missing: this is the gradient after the op, "
+                     "not before it"};
+    }
+    Values twice;
+    for (std::size_t i = 0; i < incoming.size(); ++i) {
+        twice.push_back(incoming[i] != 0 ? w.right[i] * w.right[i] / incoming[i] : 0);
+    }
+    if (!same(w.claimed, twice)) return {};
+    return Cause{Mistake::chain, "claimed = incoming * derivative^2, " + closeness(w, twice),
+                 "the op's own derivative is applied twice"};
+}
+
+Match looks_partly_right(const Wrong& w) {
+    double largest = 0;
+    for (const double value : w.right) largest = std::max(largest, std::abs(value));
+    std::size_t wrong = 0, first = 0;
+    for (std::size_t i = 0; i < w.right.size(); ++i) {
+        if (std::abs(w.claimed[i] - w.right[i]) <= kSame * largest) continue;
+        if (wrong++ == 0) first = i;
+    }
+    if (wrong == 0 || 3 * wrong > w.right.size()) return {};
+    return Cause{Mistake::partial,
+                 fmt::format("{} of {} elements are wrong, the first is number {}", wrong,
+                             w.right.size(), w.symptoms.places[first]),
+                 "a border: the last elements of a vectorised loop, a mask, an index that "
+                 "occurs twice"};
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,125 @@
+#include <tapestry/autograd/check/quotients.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+}
+
+// How uncertain one evaluation of <w, f> is, as far as it concerns the outputs that move.
+double Quotients::noise(const Sample& above, const Sample& below) const {
+    const auto& base = around_.base.values;
+    std::vector<bool> moves(base.size());
+    bool any = false;
+    for (std::size_t i = 0; i < base.size(); ++i) {
+        moves[i] = above.values[i] != base[i] || below.values[i] != base[i];
+        any = any || moves[i];
+    }
+    if (!any) moves.clear();
+    // An output that does not move may still have done so by less than its last bit.
+    double size = kEps * std::max(size_of(w_, base), size_of(w_, above.values));
+    for (const auto& shaken : around_.shaken) {
+        size = std::max(size, std::abs(weighted_difference(w_, shaken, base, moves)));
+    }
+    return size;
+}
+
+// Does any output that is asked for differ?
+bool Quotients::moves(const Sample& above, const Sample& below) const {
+    for (std::size_t i = 0; i < w_.size(); ++i) {
+        if (w_[i] != 0 && above.values[i] != below.values[i]) return true;
+    }
+    return false;
+}
+
+Attempt Quotients::central(double h) {
+    Attempt attempt;
+    attempt.step = h;
+    auto& slopes = attempt.slopes;
+    double one = 0;
+    for (int i = 0; i < kLevels; ++i) {
+        const double t = std::ldexp(h, -i);
+        const Sample& above = line_.at(t);
+        const Sample& below = line_.at(-t);
+        if (above.branch != around_.base.branch || below.branch != around_.base.branch) {
+            met_kink_ = true;
+            attempt.obstacle = Reason::kink;
+            return attempt;
+        }
+        if (!finite(w_, above) || !finite(w_, below)) {
+            attempt.obstacle = Reason::not_finite;
+            return attempt;
+        }
+        slopes[static_cast<std::size_t>(i)] =
+            weighted_difference(w_, above.values, below.values) / (2 * t);
+        one = std::max(one, noise(above, below));
+        attempt.moved = attempt.moved || moves(above, below);
+    }
+    attempt.rounding = one;
+    extrapolate({one / h, 2 * one / h, 4 * one / h}, 4, attempt);
+    return attempt;
+}
+
+std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
+    Attempt attempt;
+    attempt.step = h;
+    double one = 0;
+    const std::uint64_t branch = line_.at(side * h).branch;
+    for (int i = 0; i < kLevels; ++i) {
+        const double t = std::ldexp(h, -i);
+        const Sample& there = line_.at(side * t);
+        if (there.branch != branch || !finite(w_, there)) return {};
+        attempt.slopes[static_cast<std::size_t>(i)] =
+            side * weighted_difference(w_, there.values, around_.base.values) / t;
+        one = std::max(one, 2 * noise(there, around_.base));
+    }
+    extrapolate({one / h, 2 * one / h, 4 * one / h}, 2, attempt);
+    return attempt;
+}
+
+std::optional<Attempt> Quotients::one_sided(double side) {
+    std::optional<Attempt> best;
+    for (const int power : {-7, -13, -19, -25, -31, -1, 5, 11, 17}) {
+        if (!met_kink_ && power > -7) break;  // no op told of branches: stay close
+        const auto attempt = one_sided_step(side, std::ldexp(line_.scale(), power));
+        if (!attempt || !attempt->settled) continue;
+        if (!best || attempt->error < best->error) best = attempt;
+    }
+    return best;
+}
+
+// By how much the slopes to both sides differ, if that matters here.
+double Quotients::bend(int power, double slope, double scale) {
+    const double h = std::ldexp(line_.scale(), power);
+    const Sample &above = line_.at(h), &below = line_.at(-h);
+    if (!finite(w_, above) || !finite(w_, below)) return 0;
+    const double right = weighted_difference(w_, above.values, around_.base.values) / h;
+    const double left = weighted_difference(w_, around_.base.values, below.values) / h;
+    const double apart = std::abs((left + right) / 2 - slope);
+    const double steepest = std::max({std::abs(left), std::abs(right), scale});
+    const double least = std::max(0.1 * apart, 1e-3 * steepest) + 4 * noise(above, below) / h;
+    return std::abs(right - left) > least ? std::abs(right - left) : 0;
+}
+
+bool Quotients::is_corner(double slope, double scale) {
+    const double far = bend(-13, slope, scale);
+    const auto alike = [far](double near) { return near > 0.8 * far && near < 1.25 * far; };
+    return far > 0 && alike(bend(-19, slope, scale)) && alike(bend(-25, slope, scale));
+}
+
+std::vector<CurvePoint> Quotients::curve(double slope) {
+    std::vector<CurvePoint> points;
+    for (int power = -1; power >= -44; --power) {
+        const double h = std::ldexp(line_.scale(), power);
+        const Sample& above = line_.at(h);
+        const Sample& below = line_.at(-h);
+        if (!finite(w_, above) || !finite(w_, below)) continue;
+        const double quotient = weighted_difference(w_, above.values, below.values) / (2 * h);
+        points.push_back({h, std::abs(quotient - slope), noise(above, below) / h});
+    }
+    return points;
+}
+
+}  // namespace tapestry::checker

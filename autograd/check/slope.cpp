@@ -1,0 +1,98 @@
+#include <tapestry/autograd/check/evidence.h>
+#include <tapestry/autograd/check/slope.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+
+// Which steps are tried, and in which order: few where the case is plain, more where it is not.
+class SlopeEstimator {
+public:
+    SlopeEstimator(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
+                   const Claim& claim, const GradcheckLimits& limits, bool one_number)
+        : quotients_(line, weights, around),
+          evidence_(quotients_, claim, limits),
+          claim_(claim),
+          scale_(line.scale()),
+          one_number_(one_number) {}
+
+    Judgement run() {
+        if (!quotients_.is_finite_here()) return Evidence::no_number();
+        const Attempt first = quotients_.central(std::ldexp(scale_, -7));
+        if (const auto done = evidence_.consider(first)) return *done;
+        const Attempt second = quotients_.central(std::ldexp(scale_, -13));
+        if (const auto done = evidence_.consider(second)) return *done;
+        if (!std::isfinite(claim_.slope)) {
+            if (const auto done = evidence_.refutes_infinite(first, second)) return *done;
+        }
+        const bool at_corner =
+            !quotients_.met_kink() && quotients_.is_corner(claim_.slope, claim_.scale);
+        if (!quotients_.met_kink() && !at_corner && evidence_.plainly_refuted(first, second)) {
+            return evidence_.judgement(first, Verdict::fail, Reason::none);
+        }
+        return all_steps(first, at_corner);
+    }
+
+private:
+    Judgement all_steps(const Attempt& first, bool at_corner) {
+        const bool too_small = first.obstacle == Reason::none && first.noise > 0.5 * first.error;
+        const std::array<int, 5> down{-19, -25, -31, -37, -43};
+        const std::array<int, 5> up{-1, 5, 11, 17, 23};
+        if (const auto done = too_small ? try_steps(up) : try_steps(down)) return *done;
+        if (const auto done = too_small ? try_steps(down) : try_steps(up)) return *done;
+        if (quotients_.met_kink() || at_corner) {
+            if (const auto done = from_one_side()) return *done;
+        }
+        if (const auto done = evidence_.refutation()) return *done;
+        if (const auto done = evidence_.agreement()) return *done;
+        if (const auto done = try_steps(std::array<int, 6>{-10, -16, -22, -28, 2, 8})) return *done;
+        if (const auto done = try_steps(std::array<int, 2>{14, 20})) return *done;
+        if (const auto done = evidence_.agreement()) return *done;
+        return evidence_.undecided();
+    }
+
+    template <std::size_t N>
+    std::optional<Judgement> try_steps(const std::array<int, N>& powers) {
+        for (const int power : powers) {
+            const Attempt attempt = quotients_.central(std::ldexp(scale_, power));
+            if (const auto done = evidence_.consider(attempt)) return done;
+            const bool beyond = attempt.obstacle == Reason::not_finite;
+            if (beyond && power > -7) break;  // larger steps leave the domain too
+        }
+        return {};
+    }
+
+    // At a kink the gradient may be anything between the slopes to both sides. Close to one, it is
+    // the slope of the side that x itself is on.
+    std::optional<Judgement> from_one_side() {
+        std::optional<Attempt> right = quotients_.one_sided(1);
+        std::optional<Attempt> left = quotients_.one_sided(-1);
+        const bool on_right = right && quotients_.takes_own_branches(right->step);
+        const bool on_left = left && quotients_.takes_own_branches(-left->step);
+        if (on_right && !on_left) left = right;
+        if (on_left && !on_right) right = left;
+        if (!left || !right) return {};
+        if (!on_left && !on_right && !one_number_) {
+            return evidence_.judgement(*left, Verdict::inconclusive, Reason::kink);
+        }
+        return evidence_.between(*left, *right);
+    }
+
+    Quotients quotients_;
+    Evidence evidence_;
+    Claim claim_;
+    double scale_;
+    bool one_number_;
+};
+
+}  // namespace
+
+Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
+                      const Claim& claim, const GradcheckLimits& limits, bool one_number) {
+    return SlopeEstimator(line, weights, around, claim, limits, one_number).run();
+}
+
+}  // namespace tapestry::checker

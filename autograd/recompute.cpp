@@ -1,0 +1,204 @@
+// The two halves of recomputing: collapse() replaces what f recorded by one entry, expand() puts it
+// back for the moment in which the walk passes. Both are part of Tape; they stand here because one
+// can understand the tape without them.
+#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/recompute.h>
+#include <tapestry/core/generator_log.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using RecomputedFunction = std::function<Tensors(const Tensors&)>;
+
+}  // namespace
+
+// Its inputs, as the tape sees them, are all that f used: some of the inputs, and leaves.
+class RecomputeOp final : public Op {
+public:
+    RecomputeOp(const RecomputedFunction& f, const Tensors& inputs,
+                const std::vector<GeneratorLog::State>& generators)
+        : Op("recompute", inputs), f_(f), count_(inputs.size()), generators_(generators) {}
+
+    std::string attributes() const override { return fmt::format("{} operations", operations_); }
+    double flops() const override { return flops_; }
+
+    Tensors run_again() const {
+        Tensors inputs;
+        for (std::size_t i = 0; i < count_; ++i) inputs.push_back(saved(i));
+        const RewindGuard rewound(generators_);
+        return f_(inputs);
+    }
+
+    // The tape expands it instead: these two belong to the entries inside.
+    Tensors forward(const Tensors& inputs) const override {
+        fail<AutogradError>("recompute: cannot run apart from its tape, on {} inputs",
+                            inputs.size());
+    }
+    Tensors backward(const Tensors& grads) override {
+        fail<AutogradError>("recompute: has no rule of its own for {} gradients", grads.size());
+    }
+
+private:
+    friend class Tape;
+    RecomputedFunction f_;
+    std::size_t count_;
+    std::vector<GeneratorLog::State> generators_;
+    std::vector<std::uint64_t> versions_;  // of the inputs
+    std::vector<std::size_t> returned_;    // output i is the result of f at this place
+    std::size_t operations_ = 0;
+    double flops_ = 0;
+};
+
+bool Tape::made_since(const Mark& mark, int slot) const {
+    const auto i = static_cast<std::size_t>(slot);
+    return slot >= 0 && i >= mark.slots && slots_[i].leaf == nullptr;
+}
+
+// What the entries since then read that is not their own.
+std::map<int, Op::Operand> Tape::used_since(const Mark& mark) const {
+    std::map<int, Op::Operand> used;
+    for (std::size_t i = mark.entries; i < entries_.size(); ++i) {
+        for (const Op::Operand& x : entries_[i]->inputs_) {
+            if (x.slot >= 0 && !made_since(mark, x.slot)) used.emplace(x.slot, x);
+        }
+    }
+    return used;
+}
+
+// Slots are not used twice: whoever kept a tensor from inside is told.
+void Tape::forget_since(const Mark& mark) {
+    while (entries_.size() > mark.entries) {
+        for (const Op::Operand& y : entries_.back()->outputs_) {
+            slots_[static_cast<std::size_t>(y.slot)].forgotten = true;
+            slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
+            hooks_.erase(y.slot);
+        }
+        entries_.pop_back();
+    }
+}
+
+void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
+                    const Tensors& outputs) {
+    std::set<int> given;
+    for (const Tensor& x : inputs) given.insert(known_slot(x));
+    for (const auto& [number, x] : used_since(from)) {
+        const Slot& slot = slots_[static_cast<std::size_t>(number)];
+        require<AutogradError>(slot.leaf != nullptr || given.count(number) > 0,
+                               "recompute: the function uses a tensor {} that was computed outside "
+                               "of it and is not among its inputs; pass it as one",
+                               x.shape);
+        op->inputs_.push_back(x);
+        op->versions_.push_back(slot.version);
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const int slot = known_slot(outputs[i]);
+        const bool twice = std::any_of(op->outputs_.begin(), op->outputs_.end(),
+                                       [slot](const auto& y) { return y.slot == slot; });
+        if (!made_since(from, slot) || twice) continue;  // an input given back is still itself
+        op->outputs_.push_back({slot, outputs[i].shape(), outputs[i].dtype()});
+        op->returned_.push_back(i);
+    }
+    op->operations_ = entries_.size() - from.entries;
+    for (std::size_t i = from.entries; i < entries_.size(); ++i) op->flops_ += entries_[i]->flops();
+    op->module_path_ = module_path();
+    op->number_ = static_cast<int>(from.entries);
+    forget_since(from);
+    for (const auto& y : op->outputs_) slots_[static_cast<std::size_t>(y.slot)].forgotten = false;
+    if (!op->outputs_.empty()) entries_.push_back(std::move(op));
+}
+
+// Records what the entry stands for at the end of the tape. The slots of its outputs, this time.
+std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
+    const Tensors again = [&] {
+        const Recording recording(this);
+        const ModulePathGuard path(op.module_path_);
+        return op.run_again();
+    }();
+    const std::map<int, Op::Operand> used = used_since(mark);
+    bool same =
+        entries_.size() - mark.entries == op.operations_ && used.size() == op.inputs_.size();
+    for (std::size_t i = 0; same && i < op.inputs_.size(); ++i) {
+        const int slot = op.inputs_[i].slot;
+        same = used.count(slot) > 0;
+        require<AutogradError>(
+            !same || slots_[static_cast<std::size_t>(slot)].version == op.versions_[i],
+            "{}: a parameter {} has been changed in place since", op.described(),
+            op.inputs_[i].shape);
+    }
+    std::vector<int> slots;
+    for (std::size_t i = 0; same && i < op.outputs_.size(); ++i) {
+        const Op::Operand& was = op.outputs_[i];
+        const std::size_t place = op.returned_[i];
+        slots.push_back(place < again.size() ? known_slot(again[place]) : -1);
+        same = made_since(mark, slots.back()) && again[place].shape() == was.shape &&
+               again[place].dtype() == was.dtype;
+    }
+    require<AutogradError>(same, "{}: the function did something else when it ran again",
+                           op.described());
+    return slots;
+}
+
+// What is known of the outputs goes over to those of the second run, from where the walk goes on.
+bool Tape::expand(Op& entry, Walk& walk) {
+    const auto* op = dynamic_cast<RecomputeOp*>(&entry);
+    if (op == nullptr) return false;
+    const auto on_path = [&walk](const auto& x) {
+        return walk.on_path[static_cast<std::size_t>(x.slot)];
+    };
+    const auto awaited = [this, &on_path](const auto& y) {
+        return on_path(y) || hooks_.count(y.slot) > 0;
+    };
+    if (std::none_of(op->inputs_.begin(), op->inputs_.end(), on_path) &&
+        std::none_of(op->outputs_.begin(), op->outputs_.end(), awaited)) {
+        return true;
+    }
+    const Mark mark{entries_.size(), slots_.size()};
+    const std::vector<int> slots = run_again(*op, mark);
+    const std::size_t end = entries_.size();
+    walk.cover(slots_.size());
+    const auto each_output = [&](auto&& f) {
+        for (std::size_t i = 0; i < slots.size(); ++i) f(op->outputs_[i].slot, slots[i]);
+    };
+    each_output([&](int was, int now) {
+        const auto from = static_cast<std::size_t>(was), to = static_cast<std::size_t>(now);
+        walk.grads[to] = std::exchange(walk.grads[from], Tensor());
+        walk.wanted[to] = walk.on_path[to] = walk.wanted[from];
+        if (hooks_.count(was) == 0) return;
+        for (const GradientHook& hook : hooks_[was]) hooks_[now].push_back(hook);
+    });
+    find_paths(walk, mark.entries);
+    walk_back(mark.entries, end, walk, walk.create_graph);
+    each_output([&](int was, int now) {
+        const auto from = static_cast<std::size_t>(was), to = static_cast<std::size_t>(now);
+        if (walk.wanted[from]) walk.grads[from] = std::exchange(walk.grads[to], Tensor());
+    });
+    if (!walk.create_graph) forget_since(mark);
+    return true;
+}
+
+void Tape::Walk::cover(std::size_t slots) {
+    grads.resize(slots);
+    wanted.resize(slots, false);
+    on_path.resize(slots, false);
+}
+
+Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {
+    Tape* tape = Tape::current();
+    if (tape == nullptr) return f(inputs);
+    const Tape::Mark mark{tape->entries_.size(), tape->slots_.size()};
+    const GeneratorLog log;
+    const Tensors outputs = f(inputs);
+    tape->collapse(mark, std::make_unique<RecomputeOp>(f, inputs, log.states()), inputs, outputs);
+    return outputs;
+}
+
+Tensor recompute(const std::function<Tensor(const Tensor&)>& f, const Tensor& input) {
+    const RecomputedFunction one = [f](const Tensors& x) { return Tensors{f(x[0])}; };
+    return recompute(one, {input})[0];
+}
+
+}  // namespace tapestry

@@ -1,0 +1,147 @@
+#include <tapestry/core/error.h>
+#include <tapestry/core/thread_pool.h>
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace tapestry::detail {
+namespace {
+
+thread_local ThreadPool* ours = nullptr;  // this thread's
+thread_local bool alone = false;          // it runs a chunk, or is ending: its loops are its own
+
+/// Ends the pool with its thread.
+struct Owner {
+    ~Owner() {
+        alone = true;
+        delete std::exchange(ours, nullptr);
+    }
+};
+
+/// While a thread does its share of a loop.
+class AloneGuard {
+public:
+    AloneGuard() { alone = true; }
+    ~AloneGuard() { alone = false; }
+    AloneGuard(const AloneGuard&) = delete;
+    AloneGuard& operator=(const AloneGuard&) = delete;
+};
+
+// OpenMP ends the process when the system has no thread for a region. So as many are started first,
+// all at a time, of which one that cannot be is an error.
+void require_threads(int count) {
+    std::atomic<bool> tried{false};
+    std::vector<std::thread> threads;
+    std::string message;
+    threads.reserve(static_cast<std::size_t>(count));
+    try {
+        for (int i = 0; i < count; ++i) threads.emplace_back([&] { tried.wait(false); });
+    } catch (const std::system_error& error) {
+        message = error.code().message();
+    }
+    tried.store(true);
+    tried.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    const std::size_t possible = threads.size() + 1;  // with the caller's own
+    require<Error>(message.empty(),
+                   "parallel_for: the system started {} of {} threads ({}); set_num_threads({}) or "
+                   "TAPESTRY_THREADS={} asks for no more",
+                   possible, count + 1, message, possible, possible);
+}
+
+// A forked process has the thread that forked, and of its pool only the memory, in whatever state
+// it was. It is left alone; the next loop starts another.
+void forget_pool() { ours = nullptr; }
+
+}  // namespace
+
+ThreadPool* ThreadPool::of_this_thread() {
+    if (alone || omp_in_parallel() != 0) return nullptr;
+    if (ours == nullptr) {
+        thread_local const Owner owner;
+        ours = new ThreadPool;
+    }
+    return ours;
+}
+
+ThreadPool::ThreadPool() {
+    [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
+}
+
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
+    if (static_cast<int>(workers_.size()) < threads - 1) {
+        stop();
+        start(threads);
+    }
+    const AloneGuard in_loop;
+    loop_.publish(chunks, f, context, threads);
+    const auto useful = static_cast<std::size_t>(std::min<std::int64_t>(threads, chunks)) - 1;
+    for (std::size_t i = 0; i < useful; ++i) {
+        if (workers_[i]->asleep.load(std::memory_order_seq_cst)) wake(*workers_[i]);
+    }
+    loop_.work(0);
+    loop_.finish();
+}
+
+void ThreadPool::start(int threads) {
+    require_threads(threads - 1);
+    over_.store(false, std::memory_order_relaxed);
+    for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+    // OpenMP may open a smaller region (OMP_THREAD_LIMIT): the other workers take no chunks then.
+    host_ = std::thread([this, count = threads - 1] {
+#pragma omp parallel num_threads(count)
+        {
+            const int i = omp_get_thread_num();
+            serve(*workers_[static_cast<std::size_t>(i)], i + 1);
+        }
+    });
+}
+
+void ThreadPool::stop() {
+    if (!host_.joinable()) return;
+    over_.store(true, std::memory_order_seq_cst);
+    for (const auto& worker : workers_) wake(*worker);
+    host_.join();
+    workers_.clear();
+}
+
+void ThreadPool::serve(Worker& worker, int member) {
+    const AloneGuard in_loop;
+    Patience patience;
+    while (!over_.load(std::memory_order_acquire)) {
+        if (loop_.has_work(member)) {
+            loop_.work(member);
+            patience = {};
+        } else if (!patience.wait()) {
+            sleep(worker, member);
+            patience = {};
+        }
+    }
+}
+
+// Whoever goes to sleep says so before it looks for work a last time; whoever brings work looks for
+// sleepers after: one of the two sees the other.
+void ThreadPool::sleep(Worker& worker, int member) {
+    std::unique_lock lock(worker.mutex);
+    worker.asleep.store(true, std::memory_order_seq_cst);
+    if (over_.load(std::memory_order_seq_cst) || loop_.has_work(member)) {
+        worker.asleep.store(false, std::memory_order_relaxed);
+    }
+    worker.bell.wait(lock, [&] { return !worker.asleep.load(std::memory_order_relaxed); });
+}
+
+void ThreadPool::wake(Worker& worker) {
+    {
+        const std::lock_guard lock(worker.mutex);
+        worker.asleep.store(false, std::memory_order_relaxed);
+    }
+    worker.bell.notify_one();
+}
+
+}  // namespace tapestry::detail

@@ -1,0 +1,111 @@
+#include <tapestry/core/create.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/views.h>
+#include <tapestry/examples/cli/inspected_step.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/io/transformer_directory.h>
+
+#include <fmt/core.h>
+
+#include <span>
+
+namespace tapestry::cli {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+// Tokens as text, one each. A token of bytes that are no whole character is what it is.
+std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const std::int64_t> ids) {
+    std::vector<std::string> texts;
+    for (const std::int64_t& id : ids) texts.push_back(tokenizer.decode(std::span(&id, 1)));
+    return texts;
+}
+
+Tensor row_of(const Ids& ids) { return tensor(ids, {1, std::ssize(ids)}); }
+
+// ---- a GPT continues the prompt -----------------------------------------------------------------
+
+Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64_t context) {
+    const Ids ids = tokenizer.encode(prompt, "prompt");
+    require(ids.size() >= 2,
+            "inspect: the prompt has {} {}{}; at least 2 are needed, to predict each from those "
+            "before it",
+            ids.size(), tokenizer.unit(), ids.size() == 1 ? "" : "s");
+    require(
+        std::ssize(ids) <= context + 1,
+        "inspect: the prompt has {} {}s; the model looks at {} and predicts one more, so {} are "
+        "the most",
+        ids.size(), tokenizer.unit(), context, context + 1);
+    return ids;
+}
+
+InspectedStep step_of_gpt(const std::string& directory, const std::string& prompt) {
+    LoadedModel loaded = load_model(directory);
+    const Tokenizer& tokenizer = require_tokenizer(loaded, directory);
+    const Ids ids = prompt_ids(prompt, tokenizer, loaded.model->config().context);
+    const auto count = std::ssize(ids) - 1;
+    const Tensor all = row_of(ids);
+    const Tensor inputs = views::slice(all, 1, 0, count);
+    const Tensor targets = views::slice(all, 1, 1, count + 1);
+    const std::span<const std::int64_t> read(ids.data(), ids.size() - 1);
+    const std::shared_ptr<GPT> model = std::move(loaded.model);
+    return {.model = model,
+            .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
+            .predicted =
+                fmt::format("{} {}s predicted, each from those before it", count, tokenizer.unit()),
+            .texts = {{.queries = texts_of(tokenizer, read)}}};
+}
+
+// ---- an encoder-decoder reads the prompt and writes the target ----------------------------------
+
+Ids ids_of(const LoadedTransformer& loaded, const std::string& text, const char* what,
+           std::int64_t marks) {
+    const Ids ids = loaded.vocabulary.encode(text, what);
+    require(!ids.empty(), "inspect: the {} has no characters", what);
+    const TransformerConfig& config = loaded.model->config();
+    const std::int64_t most = config.max_length - marks;
+    require(config.positions != Positions::learned || std::ssize(ids) <= most,
+            "inspect: the {} has {} characters; the model has positions for {}", what, ids.size(),
+            most);
+    return ids;
+}
+
+InspectedStep step_of_transformer(const std::string& directory, const std::string& prompt,
+                                  const std::string& text) {
+    LoadedTransformer loaded = load_transformer(directory);
+    const MarkedCharacters& vocabulary = loaded.vocabulary;
+    const Ids source = ids_of(loaded, prompt, "prompt", 0);
+    Ids target = ids_of(loaded, text, "target", 1), next = target;
+    std::vector<std::string> read, written{"[begin]"};
+    for (const std::int64_t id : source) read.push_back(vocabulary.text_of(id));
+    for (const std::int64_t id : target) written.push_back(vocabulary.text_of(id));
+    target.insert(target.begin(), vocabulary.begin);
+    next.push_back(vocabulary.end);
+    const Tensor from = row_of(source), to = row_of(target), after = row_of(next);
+    const std::shared_ptr<Transformer> model = std::move(loaded.model);
+    return {.model = model,
+            .loss = [model, from, to, after] { return model->loss(from, to, after); },
+            .predicted = fmt::format(
+                "{} characters read, {} and the end predicted, each from those before it",
+                source.size(), target.size() - 1),
+            .texts = texts_of_both(read, written)};
+}
+
+}  // namespace
+
+InspectedStep inspected_step(const std::string& directory, const std::string& prompt,
+                             const std::optional<std::string>& target) {
+    const std::string name = utf8::quoted(directory, 300);
+    if (model_kind(directory) == ModelKind::gpt) {
+        require(!target,
+                "inspect: {} is a GPT, which goes on with the prompt; --target is for an "
+                "encoder-decoder",
+                name);
+        return step_of_gpt(directory, prompt);
+    }
+    require(target.has_value(),
+            "inspect: {} is an encoder-decoder; it needs --target, what it is to write", name);
+    return step_of_transformer(directory, prompt, *target);
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,10 @@
+// addition: a GPT learns to add numbers of three digits. Read addition.h.
+#include <tapestry/examples/programs/task_command.h>
+#include <tapestry/examples/tasks/addition.h>
+
+int main(int argc, char** argv) {
+    using namespace tapestry::examples;
+    TaskCommand command("addition", "a GPT learns to add numbers of three digits", kAdditionOptions,
+                        0.99);
+    return command.run(argc, argv, learn_to_add);
+}

@@ -1,0 +1,73 @@
+// long_copy: copying over 512 positions with five forms of attention, and what each costs at which
+// length. Read long_copy.h.
+#include <tapestry/examples/options/options.h>
+#include <tapestry/examples/tasks/long_copy.h>
+
+using namespace tapestry;
+using namespace tapestry::examples;
+
+namespace {
+
+void compare_learning(LongCopyOptions o, const std::vector<std::int64_t>& counts) {
+    fmt::print("symbols of {} kinds over {} positions, {} steps of {} sequences\n{:<16}",
+               o.alphabet, o.distance, o.steps, o.batch, "");
+    for (const std::int64_t count : counts) fmt::print("{:>5} symbols", count);
+    fmt::print("{:>12}{:>12}\n", "ms / step", "peak MB");
+    const std::vector<std::string> names = contender_names(o);
+    for (std::size_t which = 0; which < names.size(); ++which) {
+        fmt::print("{:<16}", names[which]);
+        CopyResult r;
+        for (const std::int64_t count : counts) {
+            o.symbols = count;
+            r = learn_to_copy(o, which);
+            fmt::print("{:>11.1f} %", 100 * r.accuracy);
+            std::fflush(stdout);
+        }
+        fmt::print("{:>12.1f}{:>12.1f}\n", r.milliseconds, r.megabytes);
+    }
+    fmt::print("{:<16}{:>11.1f} %\n", "(guessing)", 100.0 / static_cast<double>(o.alphabet));
+    fmt::print(
+        "Linformer's and the Performer's scores depend much on what was drawn: try --seed.\n");
+}
+
+void compare_costs(const LongCopyOptions& o, std::int64_t longest) {
+    fmt::print("\none layer, forward and backward: ms and MB at each length\n{:<16}", "");
+    for (std::int64_t length = 128; length <= longest; length *= 2) fmt::print("{:>17}", length);
+    const std::vector<std::string> names = contender_names(o);
+    for (std::size_t which = 0; which < names.size(); ++which) {
+        fmt::print("\n{:<16}", names[which]);
+        for (std::int64_t length = 128; length <= longest; length *= 2) {
+            const Cost cost = cost_at(o, which, length);
+            fmt::print("{:>9.1f}{:>8.1f}", cost.milliseconds, cost.megabytes);
+            std::fflush(stdout);
+        }
+    }
+    fmt::print("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    LongCopyOptions o;
+    std::vector<std::int64_t> counts{8, 32};
+    std::int64_t longest = 4096;
+    const cli::Bounds positive{1, 1000000};
+    cli::Options options("long_copy",
+                         "long_copy: copying over a long distance, with five forms of attention");
+    options.count("--distance", o.distance, "Positions between a symbol and its place", positive);
+    options.counts("--symbols", counts, "How many symbols to copy, for each column", positive);
+    options.count("--window", o.window, "Of the sliding window", positive);
+    options.count("--summaries", o.summaries, "Of Linformer", positive);
+    options.count("--features", o.features, "Of the Performer, per head", positive);
+    options.count("--layers", o.layers, "Of each model", positive);
+    options.count("--steps", o.steps, "Steps of training, for each form", positive);
+    options.seed(o.seed, "Of weights and sequences");
+    options.count("--longest", longest, "Of the lengths from 128 on whose costs are compared",
+                  positive);
+    options.run([&] {
+        compare_learning(o, counts);
+        compare_costs(o, longest);
+        return cli::kSuccess;
+    });
+    return options.main(argc, argv);
+}

@@ -1,0 +1,49 @@
+#include <tapestry/examples/programs/task_command.h>
+
+#include <filesystem>
+
+namespace tapestry::examples {
+
+TaskCommand::TaskCommand(const std::string& name, const std::string& description,
+                         const TaskOptions& defaults, double goal)
+    : options(name, name + ": " + description), task_(defaults), goal_(goal) {
+    options.count("--steps", task_.steps, "Steps of training");
+    options.count("--batch", task_.batch, "Questions per step", {1, 1000000});
+    options.number("--rate", task_.rate, 1e-9, 1e3, "Learning rate");
+    options.seed(task_.seed, "Of the weights, the questions, and their order");
+    options.threads(threads_);
+    options.number("--goal", goal_, 0, 1, "Share of right answers below which the program fails");
+}
+
+void TaskCommand::add_page() {
+    const auto check = [](const std::string& file) {
+        const auto folder = std::filesystem::absolute(file).parent_path();
+        std::error_code ignored;
+        return std::filesystem::is_directory(folder, ignored)
+                   ? std::string()
+                   : fmt::format("{}: no such directory", folder.string());
+    };
+    options
+        .text("--page", task_.page,
+              "After training: one step on a held-out question as an HTML page")
+        .check("FILE", check);
+}
+
+void TaskCommand::add_out(const std::string& description) {
+    options.text("--out", task_.out, description);
+}
+
+int TaskCommand::run(int argc, char** argv, const std::function<Score(const TaskOptions&)>& learn) {
+    options.run([&] {
+        if (threads_ > 0) set_num_threads(threads_);
+        const Score score = learn(task_);
+        fmt::print("{} of {} held out right ({:.2f} %)\n", score.right, score.of,
+                   100 * score.share());
+        if (score.share() >= goal_) return cli::kSuccess;
+        fmt::print("less than the goal of {} %\n", 100 * goal_);
+        return cli::kFailure;
+    });
+    return options.main(argc, argv);
+}
+
+}  // namespace tapestry::examples

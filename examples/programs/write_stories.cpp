@@ -1,0 +1,64 @@
+// write_stories: the stories as a text file, and the truth about their pronouns as JSON lines.
+//
+// The text is what the example GPT reads; the truth file is for programs in other languages that
+// hold its attention against what each pronoun means.
+// Read next: stories.h.
+#include <tapestry/examples/options/options.h>
+#include <tapestry/examples/stories/stories.h>
+
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+void write_file(const std::string& path, std::string_view text) {
+    const auto close = [](std::FILE* file) { return file == stdout ? 0 : std::fclose(file); };
+    std::unique_ptr<std::FILE, decltype(close)> file(
+        path == "-" ? stdout : std::fopen(path.c_str(), "wb"), close);
+    if (!file) throw std::runtime_error("cannot open " + path);
+    const bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+    if (!written || std::fflush(file.get()) != 0) throw std::runtime_error("cannot write " + path);
+}
+
+/// One line for each reference; the words need no escapes, being letters and spaces.
+std::string truth_lines(const tapestry::examples::Stories& stories) {
+    const std::string_view text = stories.text;
+    std::string lines;
+    for (const auto& r : stories.references) {
+        lines += fmt::format(
+            R"({{"pronoun":[{},{}],"antecedent":[{},{}],"word":"{}","refers_to":"{}"}})",
+            r.pronoun_begin, r.pronoun_end, r.antecedent_begin, r.antecedent_end,
+            text.substr(r.pronoun_begin, r.pronoun_end - r.pronoun_begin),
+            text.substr(r.antecedent_begin, r.antecedent_end - r.antecedent_begin));
+        lines += '\n';
+    }
+    return lines;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace tapestry;
+    std::uint64_t seed = 1;
+    std::int64_t bytes = 1'000'000;
+    std::string out = "-", truth;
+    cli::Options options("write_stories",
+                         "Writes children's stories, and what each of their pronouns refers to.");
+    options.seed(seed, "another seed, other stories");
+    options.count("--bytes", bytes, "at least so many, in whole stories");
+    options.text("--out", out, "file for the text; - is the standard output");
+    options.text("--truth", truth, "file for the references, as JSON lines");
+    options.run([&] {
+        const auto stories = examples::write_stories(seed, static_cast<std::size_t>(bytes));
+        write_file(out, stories.text);
+        if (!truth.empty()) write_file(truth, truth_lines(stories));
+        return cli::kSuccess;
+    });
+    return options.main(argc, argv);
+}

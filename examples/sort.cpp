@@ -1,9 +1,0 @@
-// sort: a GPT learns to sort six digits. Read sort.h.
-#include <tapestry/examples/sort.h>
-#include <tapestry/examples/task_main.h>
-
-int main(int argc, char** argv) {
-    using namespace tapestry::examples;
-    TaskCommand command("sort: a GPT learns to sort six digits", kSortOptions, 1.0);
-    return command.run(argc, argv, learn_to_sort);
-}

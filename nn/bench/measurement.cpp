@@ -1,0 +1,45 @@
+#include <tapestry/nn/bench/measurement.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tapestry::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Times times_of(std::vector<double> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    return {seconds[seconds.size() / 2], seconds.front()};
+}
+
+double seconds_of(const std::function<void()>& f) {
+    const auto start = Clock::now();
+    f();
+    return seconds_since(start);
+}
+
+Times repeated(double budget, const std::function<double()>& f) {
+    constexpr std::size_t kLeast = 5;
+    std::vector<double> seconds;
+    f();
+    const auto start = Clock::now();
+    while (seconds.size() < kLeast || seconds_since(start) < budget) seconds.push_back(f());
+    return times_of(std::move(seconds));
+}
+
+Times timed(double budget, const std::function<void()>& f) {
+    return repeated(budget, [&f] { return seconds_of(f); });
+}
+
+double Measurement::share(const MachinePeak& peak) const {
+    return peak.floor_seconds(flops, bytes) / times.median;
+}
+
+}  // namespace tapestry::bench

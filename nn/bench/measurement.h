@@ -1,0 +1,49 @@
+// How long something takes, and what that is worth: the clock of the benchmarks, and one row of
+// what they find. Read next: gemm.h, the plainest of them; docs/profiling.md.
+#pragma once
+
+#include <tapestry/autograd/profile/roofline.h>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tapestry::bench {
+
+/// How long something took, of several times.
+struct Times {
+    double median = 0;
+    double min = 0;
+};
+
+/// Of at least one.
+Times times_of(std::vector<double> seconds);
+
+/// Seconds that f takes.
+double seconds_of(const std::function<void()>& f);
+
+/// Calls f, which returns the seconds that count, once for nothing and then for about `budget`
+/// seconds, five times at least.
+Times repeated(double budget, const std::function<double()>& f);
+
+/// The same where all of f counts.
+Times timed(double budget, const std::function<void()>& f);
+
+/// What it was, how long it took, and how much work it is at least.
+struct Measurement {
+    std::string what;
+    Times times = {};
+    double flops = 0;
+    double bytes = 0;            ///< read or written, each number once
+    std::size_t peak_bytes = 0;  ///< of memory
+    bool backward = false;       ///< of `what`, which was measured before
+
+    /// The floor over the median.
+    double share(const MachinePeak& peak) const;
+};
+
+/// Told of every row of a table when it is measured, which may take a while. May be empty.
+using Told = std::function<void(const Measurement&)>;
+
+}  // namespace tapestry::bench

@@ -1,0 +1,140 @@
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/storage.h>
+#include <tapestry/nn/bench/ops.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/dropout.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/machine_peak.h>
+#include <tapestry/ops/norm.h>
+#include <tapestry/ops/optimizer_step.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/softmax.h>
+
+#include <fmt/format.h>
+
+namespace tapestry::bench {
+namespace {
+
+struct BenchedOp {
+    std::string what;
+    std::function<Tensor()> run;
+    Tensors leaves;  ///< whose gradients backward is to find
+    double forward_bytes = 0;
+    double backward_bytes = 0;  ///< 0: nothing to do
+};
+
+// Rows of a step, their size in bytes beside them: `n` of [rows, dim], `wide` of [rows, 4 dim].
+std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
+    const DType dtype = s.dtype;
+    const auto leaf = [&](const Shape& shape) {
+        return randn(shape, generator, dtype).set_requires_grad();
+    };
+    const Tensor x = leaf({s.rows, s.dim}), y = leaf({s.rows, s.dim});
+    const Tensor hidden = leaf({s.rows, 4 * s.dim});
+    const Tensor weight = leaf({s.dim}), bias = leaf({s.dim});
+    const Tensor table = leaf({s.vocab, s.dim}), logits = leaf({s.rows, s.vocab});
+    const Tensor ids = randint(0, s.vocab, {s.rows}, generator);
+    const auto size = [](const Tensor& t) { return static_cast<double>(t.bytes()); };
+    const double n = size(x), wide = size(hidden);
+    const std::string rows = fmt::format("[{}, {}]", s.rows, s.dim);
+    const std::string wide_rows = fmt::format("[{}, {}]", s.rows, 4 * s.dim);
+    return {
+        {"copy " + rows, [=] { return x.clone(); }, {}, 2 * n, 0},
+        {"add " + rows, [=] { return x + y; }, {x, y}, 3 * n, 0},
+        {"sum over rows " + wide_rows, [=] { return sum(hidden, {0}); }, {}, wide, 0},
+        {"gelu " + wide_rows, [=] { return gelu(hidden); }, {hidden}, 2 * wide, 3 * wide},
+        {"layer_norm " + rows,
+         [=] { return layer_norm(x, weight, bias); },
+         {x, weight, bias},
+         2 * n,
+         3 * n},
+        {"softmax " + rows, [=] { return softmax(x); }, {x}, 2 * n, 3 * n},
+        {"dropout " + rows,
+         [=, &generator] { return dropout(x, 0.1, true, generator); },
+         {x},
+         2 * n,
+         2 * n},
+        {fmt::format("embedding [{}, {}], {} ids", s.vocab, s.dim, s.rows),
+         [=] { return embedding(table, ids); },
+         {table},
+         2 * n + size(ids),
+         n + size(ids) + size(table)},
+        {fmt::format("cross_entropy [{}, {}]", s.rows, s.vocab),
+         [=] { return cross_entropy(logits, ids); },
+         {logits},
+         size(logits) + size(ids),
+         2 * size(logits) + size(ids)},
+    };
+}
+
+// Hands the row on with what it needed of memory since the last one.
+class Rows {
+public:
+    explicit Rows(const Told& told) : told_(told) { reset_peak_memory(); }
+
+    void add(Measurement m) {
+        m.peak_bytes = memory_statistics().peak;
+        rows_.push_back(std::move(m));
+        if (told_) told_(rows_.back());
+        reset_peak_memory();
+    }
+    std::vector<Measurement> take() { return std::move(rows_); }
+
+private:
+    const Told& told_;
+    std::vector<Measurement> rows_;
+};
+
+void measure(const BenchedOp& op, double seconds, Rows& rows) {
+    rows.add(
+        {.what = op.what, .times = timed(seconds, [&] { op.run(); }), .bytes = op.forward_bytes});
+    if (op.backward_bytes == 0) return;
+    Generator generator(2);
+    const Tensor like = op.run();
+    const Tensor g = randn(like.shape(), generator, like.dtype());
+    reset_peak_memory();
+    const auto walk = [&] {
+        Tape tape;
+        const Tensor y = op.run();
+        return seconds_of([&] { tape.gradient(y, op.leaves, {.cotangent = g}); });
+    };
+    rows.add({.what = op.what,
+              .times = repeated(seconds, walk),
+              .bytes = op.backward_bytes,
+              .backward = true});
+}
+
+// The optimiser's, over the weights of one layer: 12 dim^2.
+void measure_updates(const OpsOptions& s, Generator& generator, Rows& rows) {
+    const Shape shape{12 * s.dim, s.dim};
+    Tensor p = randn(shape, generator, s.dtype);
+    const Tensor g = randn(shape, generator, s.dtype);
+    Tensor m = zeros(shape, s.dtype), v = zeros(shape, s.dtype);
+    const auto size = static_cast<double>(p.bytes());
+    const std::string parameters = fmt::format(" [{}, {}]", shape[0], shape[1]);
+    reset_peak_memory();
+    rows.add({.what = "sum_of_squares" + parameters,
+              .times = timed(s.seconds, [&] { sum_of_squares({g}); }),
+              .bytes = size});
+    rows.add({.what = "adamw_update_" + parameters,  // reads p, g, m, v and writes p, m, v
+              .times = timed(s.seconds, [&] { adamw_update_(p, g, m, v, {.lr = 1e-6}); }),
+              .bytes = 7 * size});
+}
+
+}  // namespace
+
+std::vector<Measurement> measure_ops(const OpsOptions& options, const Told& told) {
+    Generator generator(1);
+    const std::vector<BenchedOp> ops = recorded_ops(options, generator);
+    Rows rows(told);
+    for (const BenchedOp& op : ops) measure(op, options.seconds, rows);
+    measure_updates(options, generator, rows);
+    return rows.take();
+}
+
+}  // namespace tapestry::bench

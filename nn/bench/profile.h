@@ -1,0 +1,51 @@
+// Where the time of a training step goes, and how much of it the machine would need at least: of
+// any model, step by step as TrainStep takes them. Read next: autograd/profile/profiler.h, the
+// clock; docs/profiling.md, how to read what it finds.
+#pragma once
+
+#include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/train/train_step.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tapestry::bench {
+
+struct ProfileOptions {
+    std::int64_t steps = 10;
+    std::int64_t warm_up = 3;  ///< steps before them
+};
+
+/// The rows are those of the fastest step, which was disturbed least: a mean over steps would add
+/// up whatever else the machine had to do.
+struct StepProfile {
+    MachinePeak peak;
+    std::vector<double> step_seconds = {};  ///< of every step
+    std::size_t peak_bytes = 0;
+    std::vector<ProfileRow> rows = {};     ///< of the fastest step
+    std::vector<ProfileRow> outside = {};  ///< of the same, outside of the tape
+};
+
+/// `draw` gets the next batch, which has a row of its own; `loss` computes that batch's. Parameters
+/// are updated, at learning rate `lr`.
+StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<void()>& draw,
+                         const BatchLoss& loss, const ProfileOptions& options = {});
+
+/// A GPT's, with what a report says of it.
+struct GPTProfile {
+    std::string what;  ///< "GPT on random tokens"
+    GPTConfig config;
+    std::int64_t batch = 0;
+    std::int64_t parameters = 0;
+    StepProfile profile = {};
+};
+
+/// With AdamW, at so small a rate that a trained model stays what it is. `next` draws a batch of
+/// `batch` sequences.
+GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
+                       const std::function<Batch()>& next, const ProfileOptions& options = {});
+
+}  // namespace tapestry::bench

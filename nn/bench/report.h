@@ -1,0 +1,46 @@
+// What the benchmarks have found, for people and as JSON: the only place that knows how it looks.
+// Every text and object names the peak, what this machine can do at most, and holds each time
+// against it. docs/profiling.md says how to read them.
+#pragma once
+
+#include <tapestry/core/dtype.h>
+#include <tapestry/nn/bench/attention.h>
+#include <tapestry/nn/bench/gemm.h>
+#include <tapestry/nn/bench/ops.h>
+#include <tapestry/nn/bench/profile.h>
+#include <tapestry/nn/bench/sampling.h>
+#include <tapestry/nn/bench/step.h>
+
+#include <string>
+#include <vector>
+
+namespace tapestry::bench {
+
+/// "peak: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2
+/// MB"
+std::string peak_text(const MachinePeak& peak, DType dtype = DType::f32);
+
+/// "87%"; "-" where there is no share to speak of.
+std::string percent(double share);
+
+/// The columns of a table, and a row of it.
+std::string table_head();
+std::string table_row(const Measurement& m, const MachinePeak& peak);
+
+/// Some lines, the peak not among them.
+std::string to_text(const StepRow& row, const MachinePeak& peak);
+std::string to_text(const SamplingRow& row);
+/// Tables by operation and by module, whose paths are cut at `depth` parts; 0: not at all.
+std::string to_text(const GPTProfile& profile, int depth);
+
+// One JSON object each. Threads and instruction set are those in use now.
+std::string to_json(const std::vector<GemmRow>& rows, DType dtype, const MachinePeak& peak);
+std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions& options,
+                    const MachinePeak& peak);
+std::string to_json(const std::vector<Measurement>& rows, const OpsOptions& options,
+                    const MachinePeak& peak);
+std::string to_json(const StepRow& row, const MachinePeak& peak);
+std::string to_json(const SamplingRow& row, const MachinePeak& peak);
+std::string to_json(const GPTProfile& profile, int depth);
+
+}  // namespace tapestry::bench

@@ -1,0 +1,113 @@
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/nn/bench/profile_totals.h>
+#include <tapestry/nn/bench/report.h>
+
+#include <fmt/format.h>
+
+namespace tapestry::bench {
+namespace {
+
+// "-" for nothing, so that what does not apply does not look like a measurement.
+std::string number(double value, int decimals) {
+    return value > 0 ? fmt::format("{:.{}f}", value, decimals) : "-";
+}
+
+double megabytes(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+std::string profile_head(const std::string& title) {
+    return fmt::format("\n{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>7}\n", title, "calls",
+                       "forward ms", "backward ms", "GFLOP", "MB", "floor ms", "share");
+}
+
+std::string profile_line(const std::string& name, const ProfileRow& row) {
+    const ProfiledWork all = row.total();
+    return fmt::format("{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>7}\n", name,
+                       row.forward.calls > 0 ? row.forward.calls : row.backward.calls,
+                       number(1e3 * row.forward.seconds, 3), number(1e3 * row.backward.seconds, 3),
+                       number(all.flops / 1e9, 3), number(all.bytes / 1e6, 1),
+                       number(1e3 * all.floor, 3), percent(all.share()));
+}
+
+std::string profile_tables(const StepProfile& profile, int depth) {
+    std::string text = profile_head("by operation");
+    for (const ProfileRow& row : by_op(profile.rows)) text += profile_line(row.op, row);
+    text += profile_line("all", sum_of(profile.rows));
+    text += profile_head("by module");
+    for (const ProfileRow& row : by_module(profile.rows, depth)) {
+        text += profile_line(row.module.empty() ? "(the model itself)" : row.module, row);
+    }
+    text += profile_head("outside of the tape");
+    for (const ProfileRow& row : by_op(profile.outside)) text += profile_line(row.op, row);
+    return text;
+}
+
+}  // namespace
+
+std::string peak_text(const MachinePeak& peak, DType dtype) {
+    std::string levels;
+    for (const MachinePeak::Level& level : peak.levels) {
+        levels += fmt::format("{}{:.0f} GB/s in {:.1f} MB", levels.empty() ? "" : ", ",
+                              level.bytes_per_second / 1e9, megabytes(level.bytes));
+    }
+    return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {} thread{});\n      {}",
+                       peak.flops_per_second / 1e9, name_of(dtype), name_of(current_isa()),
+                       num_threads(), num_threads() == 1 ? "" : "s", levels);
+}
+
+std::string percent(double share) { return share > 0 ? fmt::format("{:.0f}%", 100 * share) : "-"; }
+
+std::string table_head() {
+    return fmt::format("{:<34}{:>11}{:>11}{:>10}{:>9}{:>8}{:>9}", "", "median ms", "min ms",
+                       "GFLOP/s", "GB/s", "share", "peak MB");
+}
+
+std::string table_row(const Measurement& m, const MachinePeak& peak) {
+    return fmt::format(
+        "{:<34}{:>11.4f}{:>11.4f}{:>10}{:>9}{:>8}{:>9.1f}", m.backward ? "  backward" : m.what,
+        1e3 * m.times.median, 1e3 * m.times.min, number(m.flops / m.times.median / 1e9, 1),
+        number(m.bytes / m.times.median / 1e9, 1), percent(m.share(peak)), megabytes(m.peak_bytes));
+}
+
+std::string to_text(const StepRow& row, const MachinePeak& peak) {
+    const Measurement& m = row.measurement;
+    return fmt::format(
+        "{} parameters, {} threads: median {:.2f} ms, fastest {:.2f} ms per step\n"
+        "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), {:.0f} MB at the peak",
+        row.parameters, num_threads(), 1e3 * m.times.median, 1e3 * m.times.min,
+        row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.share(peak)),
+        megabytes(m.peak_bytes));
+}
+
+std::string to_text(const SamplingRow& row) {
+    return fmt::format(
+        "{} parameters, {} threads: {:.0f} tokens/s ({:.1f} GB/s of weights); without the "
+        "cache {:.0f} tokens/s, {} tokens\n"
+        "median {:.3f} ms, fastest {:.3f} ms per token, {:.0f} MB at the peak\n"
+        "{} of the peak: the weights can be read at {:.1f} GB/s",
+        row.parameters, num_threads(), 1 / row.token.median, row.bytes_per_second() / 1e9,
+        row.tokens_per_second_without_cache, row.same_tokens ? "the same" : "other",
+        1e3 * row.token.median, 1e3 * row.token.min, megabytes(row.peak_bytes),
+        percent(row.share()), row.read_speed / 1e9);
+}
+
+std::string to_text(const GPTProfile& p, int depth) {
+    const ProfileTotals t(p);
+    const GPTConfig& c = p.config;
+    std::string text = fmt::format(
+        "{}\n{}: {} layers, {} heads, dim {}, context {}, vocabulary {}, batch {}, {} parameters\n",
+        peak_text(p.profile.peak), p.what, c.layers, c.heads, c.dim, c.context, c.vocab, p.batch,
+        p.parameters);
+    text += fmt::format("{} steps: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
+                        p.profile.step_seconds.size(), 1e3 * t.step.median, 1e3 * t.step.min,
+                        t.flops / t.step.median / 1e9);
+    text += fmt::format("{} of the peak; {:.0f} MB at the peak\n", percent(t.share),
+                        megabytes(p.profile.peak_bytes));
+    text += profile_tables(p.profile, depth);
+    text += fmt::format("\nsum of floors {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
+                        1e3 * t.all.floor, 1e3 * t.all.seconds, percent(t.all.share()));
+    return text + fmt::format("{:.3f} ms on the tape, {:.3f} ms outside of it",
+                              1e3 * t.tape.seconds, 1e3 * t.outside.seconds);
+}
+
+}  // namespace tapestry::bench

@@ -1,0 +1,176 @@
+#include <tapestry/nn/catalog/check_gradients.h>
+#include <tapestry/nn/catalog/checked_modules.h>
+#include <tapestry/ops/catalog/bound_case.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace tapestry::catalog {
+namespace {
+
+constexpr std::size_t kMostCurves = 5;
+
+CheckedGradient checked(std::string what, const GradcheckReport& report) {
+    return {std::move(what), report.subject, report.verdict, to_string(report),
+            tapestry::to_json(report)};
+}
+
+CheckedGradient checked(std::string what, const PrecisionReport& report) {
+    return {std::move(what), "f32", report.verdict, to_string(report), tapestry::to_json(report)};
+}
+
+GradcheckOptions options_of(const CheckOptions& o) {
+    GradcheckOptions options;
+    options.certainty = o.certainty;
+    options.seed = o.seed;
+    return options;
+}
+
+BoundCase bound_sample(const OpCase& row, std::size_t i) {
+    return bind_case(row, make_inputs(row.samples[i], DType::f64, 17 + i));
+}
+
+void check_row(const OpCase& row, const CheckOptions& o, CheckedGradients& to) {
+    for (std::size_t i = 0; i < row.samples.size(); ++i) {
+        const BoundCase bound = bound_sample(row, i);
+        const std::string what = fmt::format("{}, sample {}", row.title(), i);
+        if (o.dtype == DType::f32) {
+            to.push_back(checked(what, compare_precisions(bound.f, bound.inputs, o.seed)));
+            continue;
+        }
+        GradcheckOptions options = options_of(o);
+        options.dual = bound.dual;
+        options.transpose = true;
+        if (o.order != 2) to.push_back(checked(what, gradcheck(bound.f, bound.inputs, options)));
+        if (o.order != 1) {
+            to.push_back(checked(what, gradgradcheck(bound.f, bound.inputs, options)));
+        }
+    }
+}
+
+// The first order of a function of leaves unless the second is asked for.
+CheckedGradients check_leaves(const std::string& what, const TwoPrecisions& both,
+                              const CheckOptions& o, const GradcheckOptions& options) {
+    if (o.dtype == DType::f32) return {checked(what, compare_precisions(both, o.seed))};
+    const NamedTensors leaves = both.leaves(DType::f64);
+    if (o.order == 2) return {checked(what, gradgradcheck(both.value, leaves, options))};
+    return {checked(what, gradcheck(both.value, leaves, options))};
+}
+
+std::vector<const OpCase*> rows_of(const std::string& op) {
+    std::vector<const OpCase*> rows;
+    for (const OpCase& row : all_cases()) {
+        if (row.name == op) rows.push_back(&row);
+    }
+    require(!rows.empty(), "gradcheck: no op is called \"{}\"; without --op all are checked", op);
+    return rows;
+}
+
+}  // namespace
+
+CheckedGradients check_op(const std::string& name, const CheckOptions& options) {
+    CheckedGradients all;
+    for (const OpCase* row : rows_of(name)) {
+        if (row->differentiable) check_row(*row, options, all);
+    }
+    return all;
+}
+
+CheckedGradients check_module(const std::string& name, const CheckOptions& options) {
+    const CheckedModule module = checked_module(name);
+    return check_leaves(name, {module.leaves, module.value}, options, options_of(options));
+}
+
+CheckedGradients check_catalog(const CheckOptions& options) {
+    CheckedGradients all;
+    for (const OpCase& row : all_cases()) {
+        if (row.differentiable) check_row(row, options, all);
+    }
+    for (const std::string& name : checked_module_names()) {
+        for (CheckedGradient& one : check_module(name, options)) all.push_back(std::move(one));
+    }
+    return all;
+}
+
+CheckedGradients check_loss(const std::string& what, const TwoPrecisions& both,
+                            const CheckOptions& o) {
+    GradcheckOptions options = options_of(o);
+    options.method = GradcheckMethod::directions;
+    return check_leaves(what, both, o, options);
+}
+
+// ---- curves -------------------------------------------------------------------------------------
+
+std::vector<ErrorCurve> curves_of(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                                  std::uint64_t seed) {
+    std::vector<ErrorCurve> curves;
+    for (std::size_t i = 0; i < std::min(kMostCurves, leaves.size()); ++i) {
+        curves.push_back(error_curve(f, leaves, i, seed));
+    }
+    return curves;
+}
+
+std::vector<ErrorCurve> curves_of_module(const std::string& name, std::uint64_t seed) {
+    const CheckedModule module = checked_module(name);
+    return curves_of(module.value, module.leaves(DType::f64), seed);
+}
+
+std::vector<ErrorCurve> curves_of_op(const std::string& name, std::uint64_t seed) {
+    std::vector<ErrorCurve> curves;
+    for (const OpCase* row : rows_of(name)) {
+        if (!row->differentiable || curves.size() >= kMostCurves) continue;
+        const BoundCase bound = bound_sample(*row, 0);
+        NamedTensors leaves;
+        Tensors x;
+        for (const Tensor& input : bound.inputs) {
+            x.push_back(input.clone().set_requires_grad());
+            leaves.emplace_back(fmt::format("{}, input {}", row->title(), x.size() - 1), x.back());
+        }
+        for (ErrorCurve& curve : curves_of([&] { return bound.f(x); }, leaves, seed)) {
+            curves.push_back(std::move(curve));
+        }
+    }
+    curves.resize(std::min(kMostCurves, curves.size()));
+    return curves;
+}
+
+// ---- what was found -----------------------------------------------------------------------------
+
+std::int64_t count_of(const CheckedGradients& checked, Verdict verdict) {
+    return std::count_if(checked.begin(), checked.end(),
+                         [verdict](const CheckedGradient& c) { return c.verdict == verdict; });
+}
+
+std::string to_text(const CheckedGradients& checked, bool in_full) {
+    std::string text;
+    for (const CheckedGradient& c : checked) {
+        if (in_full) {
+            text += fmt::format("{}\n{}\n", c.what, c.text);
+        } else if (c.verdict != Verdict::pass) {
+            text +=
+                fmt::format("{:<13} {} {}\n{}\n", to_string(c.verdict), c.what, c.check, c.text);
+        }
+    }
+    return text + fmt::format("{} gradients checked: {} PASS, {} FAIL, {} INCONCLUSIVE\n",
+                              checked.size(), count_of(checked, Verdict::pass),
+                              count_of(checked, Verdict::fail),
+                              count_of(checked, Verdict::inconclusive));
+}
+
+std::string to_json(const CheckedGradients& checked) {
+    using Json = nlohmann::ordered_json;
+    Json json{{"checked", checked.size()},
+              {"failed", count_of(checked, Verdict::fail)},
+              {"inconclusive", count_of(checked, Verdict::inconclusive)},
+              {"results", Json::array()}};
+    for (const CheckedGradient& c : checked) {
+        Json one{{"what", c.what}, {"check", c.check}};
+        one.update(Json::parse(c.json));
+        json["results"].push_back(std::move(one));
+    }
+    return json.dump(2);
+}
+
+}  // namespace tapestry::catalog

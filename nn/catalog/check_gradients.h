@@ -1,0 +1,64 @@
+// The gradient checker over the catalogue: of an op's rows, of a module's example, of all of them,
+// or of a model of one's own. What `tapestry gradcheck` runs. Read next:
+// autograd/check/gradcheck.h, the checker; ops/catalog/op_case.h, the rows.
+#pragma once
+
+#include <tapestry/autograd/check/curve.h>
+#include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/autograd/check/precision.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tapestry::catalog {
+
+struct CheckOptions {
+    DType dtype = DType::f64;  ///< f64: against differences; f32: against the gradients in f64
+    int order = 0;             ///< derivatives in f64, first (1) or second (2); 0: what is usual
+    double certainty = 0.999;  ///< GradcheckOptions::certainty
+    std::uint64_t seed = 1;    ///< of directions
+};
+
+/// One check, and its report for people and for programs.
+struct CheckedGradient {
+    std::string what;   ///< "softmax (last axis), sample 2"
+    std::string check;  ///< "gradcheck", "gradgradcheck" or "f32"
+    Verdict verdict;
+    std::string text;
+    std::string json;
+};
+using CheckedGradients = std::vector<CheckedGradient>;
+
+/// All samples of an op's rows, usually both orders. Throws ValueError for an unknown name.
+CheckedGradients check_op(const std::string& name, const CheckOptions& options = {});
+
+/// A module's example, usually the first order, for the second takes a while. Throws ValueError for
+/// an unknown name.
+CheckedGradients check_module(const std::string& name, const CheckOptions& options = {});
+
+/// Every op, then every module.
+CheckedGradients check_catalog(const CheckOptions& options = {});
+
+/// A loss with many parameters, usually the first order, along random directions. `both.leaves`
+/// converts the parameters.
+CheckedGradients check_loss(const std::string& what, const TwoPrecisions& both,
+                            const CheckOptions& options = {});
+
+/// How the error of differences depends on their step, for the first five inputs or parameters.
+std::vector<ErrorCurve> curves_of_op(const std::string& name, std::uint64_t seed);
+std::vector<ErrorCurve> curves_of_module(const std::string& name, std::uint64_t seed);
+std::vector<ErrorCurve> curves_of(const std::function<Tensor()>& f, const NamedTensors& leaves,
+                                  std::uint64_t seed);
+
+// ---- what was found -----------------------------------------------------------------------------
+
+std::int64_t count_of(const CheckedGradients& checked, Verdict verdict);
+
+/// Every report if `in_full`, else those that did not pass; then a line that counts.
+std::string to_text(const CheckedGradients& checked, bool in_full);
+
+/// One JSON object.
+std::string to_json(const CheckedGradients& checked);
+
+}  // namespace tapestry::catalog

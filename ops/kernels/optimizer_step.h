@@ -1,0 +1,49 @@
+// An optimiser's step over a row of parameters: every array is read and written once.
+//
+// ops/optimizer_step.h tells what the numbers mean to a user; here they are already combined into
+// what the loop multiplies by.
+#pragma once
+
+#include <cstdint>
+
+namespace tapestry::kernels {
+
+/// Adam (Kingma and Ba, 2015) and AdamW (Loshchilov and Hutter, 2019), for element i:
+///     g' = grad_scale g + l2 p            m <- m + beta1_rest (g' - m)
+///     p  <- shrink p                      v <- beta2 v + beta2_rest g'^2
+///     p  <- p - step_size m / (root_scale sqrt(v) + eps)
+/// `_rest` means 1 - beta.
+template <class T>
+struct AdamStep {
+    T grad_scale;
+    T l2;      ///< weight decay added to the gradient (Adam), or 0
+    T shrink;  ///< 1 - lr weight_decay (AdamW), or 1
+    T beta1_rest;
+    T beta2;
+    T beta2_rest;
+    T step_size;   ///< lr / (1 - beta1^t)
+    T root_scale;  ///< 1 / sqrt(1 - beta2^t)
+    T eps;
+};
+
+/// Gradient descent with momentum (Sutskever et al., 2013, in PyTorch's form):
+///     g' = grad_scale g + l2 p,  b <- momentum b + intake g'
+///     p <- p - lr (nesterov ? g' + momentum b : b)
+template <class T>
+struct SgdStep {
+    T grad_scale;
+    T l2;
+    T momentum;
+    T intake;  ///< 1 - dampening, or 1 on the first step
+    T lr;
+    bool nesterov;
+};
+
+template <class T>
+struct OptimizerStep {
+    void (*adam)(T* p, T* m, T* v, const T* g, std::int64_t n, const AdamStep<T>& step);
+    /// `b` may be null: then b = g', no momentum.
+    void (*sgd)(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step);
+};
+
+}  // namespace tapestry::kernels

@@ -1,0 +1,31 @@
+// What this machine can do at most, measured here and now: with the instruction set in use, on the
+// threads in use. Machines share their cores and change their clock, so a number from a data sheet,
+// or from yesterday, would not do.
+#pragma once
+
+#include <tapestry/autograd/profile/roofline.h>
+#include <tapestry/core/dtype.h>
+
+#include <cstddef>
+
+namespace tapestry {
+
+/// FLOP/s of independent multiply-adds (two operations each) that never leave the registers, on all
+/// num_threads(). The best of what fits into about `seconds`. Throws DTypeError unless f32 or f64.
+double measure_flops(DType dtype = DType::f32, double seconds = 0.03);
+
+/// The same, and the bytes per second of numbers that take from 256 KB per thread, which lie in the
+/// cores' own caches, to 128 MB, which lie in memory: the better of reading them and of changing
+/// them in place. Takes about a tenth of a second and, for that long, these 128 MB.
+MachinePeak measure_peak(DType dtype = DType::f32);
+
+[[deprecated("use measure_peak")]] inline MachinePeak measure_ceiling(DType dtype = DType::f32) {
+    return measure_peak(dtype);
+}
+
+/// Bytes per second at which f32 numbers that take `bytes` are read again and again: what bounds a
+/// model that writes token by token and reads all its weights for each. Takes that memory for as
+/// long.
+double measure_reading(std::size_t bytes);
+
+}  // namespace tapestry

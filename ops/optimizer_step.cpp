@@ -1,0 +1,225 @@
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/optimizer_step.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tapestry {
+namespace {
+
+void check_beside(std::string_view op, std::string_view name, const Tensor& p, const Tensor& x) {
+    check_same_dtype(op, p, x);
+    require<ShapeError>(x.shape() == p.shape(), "{}: {} is {} for a parameter {}", op, name,
+                        x.shape(), p.shape());
+}
+
+void check_contiguous(std::string_view op, std::string_view name, const Tensor& x) {
+    require<ShapeError>(x.is_contiguous(), "{}: {} {} is not contiguous", op, name, x.shape());
+}
+
+// What a step writes beside the parameter `p`.
+void check_state(std::string_view op, std::string_view name, const Tensor& p, const Tensor& x) {
+    check_beside(op, name, p, x);
+    check_contiguous(op, name, x);
+    require(x.storage() != p.storage() || x.offset() != p.offset(),
+            "{}: {} is the parameter itself", op, name);
+}
+
+void check_adam(const AdamUpdate& u) {
+    require(u.step >= 1, "adamw_update_: step {} is not counted from 1", u.step);
+    require(u.beta1 >= 0 && u.beta1 < 1, "adamw_update_: beta1 {} is not in [0, 1)", u.beta1);
+    require(u.beta2 >= 0 && u.beta2 < 1, "adamw_update_: beta2 {} is not in [0, 1)", u.beta2);
+    require(u.eps >= 0, "adamw_update_: eps {} is negative", u.eps);
+}
+
+template <class T>
+kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
+    const auto t = static_cast<double>(u.step);
+    const double shrink = u.decoupled ? 1 - u.lr * u.weight_decay : 1;
+    kernels::AdamStep<T> step{};
+    step.grad_scale = static_cast<T>(u.grad_scale);
+    step.l2 = static_cast<T>(u.decoupled ? 0 : u.weight_decay);
+    step.shrink = static_cast<T>(shrink);
+    step.beta1_rest = static_cast<T>(1 - u.beta1);
+    step.beta2 = static_cast<T>(u.beta2);
+    step.beta2_rest = static_cast<T>(1 - u.beta2);
+    step.step_size = static_cast<T>(u.lr / (1 - std::pow(u.beta1, t)));
+    step.root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(u.beta2, t)));
+    step.eps = static_cast<T>(u.eps);
+    return step;
+}
+
+void check_adam_parameter(const AdamParameter& a) {
+    constexpr std::string_view kOp = "adamw_update_";
+    check_floating(kOp, a.p);
+    check_adam(a.update);
+    check_contiguous(kOp, "the parameter", a.p);
+    check_state(kOp, "m", a.p, a.m);
+    check_state(kOp, "v", a.p, a.v);
+    check_beside(kOp, "the gradient", a.p, a.grad);
+}
+
+// Arrays as if they lay one behind the other, shared out in pieces of kGrain numbers: many short
+// ones cost hardly more than a long one.
+class Arrays {
+public:
+    explicit Arrays(std::size_t count) { ends_.reserve(count); }
+    void add(std::int64_t size) { ends_.push_back(size + (ends_.empty() ? 0 : ends_.back())); }
+    std::int64_t pieces() const { return ends_.empty() ? 0 : (ends_.back() + kGrain - 1) / kGrain; }
+
+    // f(piece, array, begin, end) for what of each array lies in a piece, in parallel; those of one
+    // piece one after the other.
+    template <class F>
+    void for_each(const F& f) const {
+        if (pieces() == 0) return;
+        parallel_for(ends_.back(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            const std::int64_t piece = begin / kGrain;
+            auto array = std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin();
+            for (; begin < end; ++array) {
+                const auto at = static_cast<std::size_t>(array);
+                const std::int64_t start = at == 0 ? 0 : ends_[at - 1];
+                const std::int64_t stop = std::min(end, ends_[at]);
+                f(piece, at, begin - start, stop - start);
+                begin = stop;
+            }
+        });
+    }
+
+private:
+    std::vector<std::int64_t> ends_;
+};
+
+// Those of `all` whose numbers are T.
+template <class T>
+void adam_steps(std::vector<AdamParameter>& all) {
+    struct Row {
+        T* p;
+        T* m;
+        T* v;
+        const T* g;
+        kernels::AdamStep<T> step;
+    };
+    std::vector<Row> rows;
+    rows.reserve(all.size());
+    Arrays arrays(all.size());
+    for (AdamParameter& a : all) {
+        if (a.p.dtype() != dtype_of<T>()) continue;
+        rows.push_back({a.p.mutable_data<T>(), a.m.mutable_data<T>(), a.v.mutable_data<T>(),
+                        a.grad.data<T>(), adam_step<T>(a.update)});
+        arrays.add(a.p.numel());
+    }
+    const auto kernel = kernels::table<T>().optimizer_step.adam;
+    arrays.for_each([&](std::int64_t, std::size_t i, std::int64_t begin, std::int64_t end) {
+        const Row& row = rows[i];
+        kernel(row.p + begin, row.m + begin, row.v + begin, row.g + begin, end - begin, row.step);
+    });
+}
+
+// Of those of `tensors` whose numbers are T; a sum per piece, and these in order.
+template <class T>
+double squares_of(const Tensors& tensors) {
+    std::vector<const T*> rows;
+    rows.reserve(tensors.size());
+    Arrays arrays(tensors.size());
+    for (const Tensor& x : tensors) {
+        if (x.dtype() != dtype_of<T>()) continue;
+        rows.push_back(x.data<T>());
+        arrays.add(x.numel());
+    }
+    std::vector<double> sums(static_cast<std::size_t>(arrays.pieces()), 0.0);
+    const auto kernel = kernels::table<T>().reduce.sum_of_squares;
+    arrays.for_each([&](std::int64_t piece, std::size_t i, std::int64_t begin, std::int64_t end) {
+        sums[static_cast<std::size_t>(piece)] += kernel(rows[i] + begin, end - begin);
+    });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+template <class T>
+kernels::SgdStep<T> sgd_step(const SgdUpdate& u) {
+    kernels::SgdStep<T> step{};
+    step.grad_scale = static_cast<T>(u.grad_scale);
+    step.l2 = static_cast<T>(u.weight_decay);
+    step.momentum = static_cast<T>(u.momentum);
+    step.intake = static_cast<T>(u.first ? 1 : 1 - u.dampening);
+    step.lr = static_cast<T>(u.lr);
+    step.nesterov = u.nesterov;
+    return step;
+}
+
+}  // namespace
+
+void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update) {
+    std::vector<AdamParameter> one{{p, grad, m, v, update}};
+    adamw_update_(one);
+}
+
+void adamw_update_(std::vector<AdamParameter>& all) {
+    for (AdamParameter& a : all) {
+        check_adam_parameter(a);
+        if (!a.grad.is_contiguous()) a.grad = dense(a.grad);
+    }
+    adam_steps<float>(all);
+    adam_steps<double>(all);
+}
+
+void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update) {
+    constexpr std::string_view kOp = "sgd_update_";
+    check_floating(kOp, p);
+    check_contiguous(kOp, "the parameter", p);
+    check_beside(kOp, "the gradient", p, grad);
+    const bool momentum = update.momentum != 0;
+    require(momentum || !update.nesterov, "sgd_update_: nesterov needs a momentum");
+    if (momentum) check_state(kOp, "the buffer", p, buffer);
+    const Tensor from = dense(grad);
+    visit_floating(kOp, p.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().optimizer_step.sgd;
+        const kernels::SgdStep<T> step = sgd_step<T>(update);
+        T* const values = p.mutable_data<T>();
+        T* const velocity = momentum ? buffer.mutable_data<T>() : nullptr;
+        const T* const g = from.data<T>();
+        parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            kernel(values + begin, momentum ? velocity + begin : nullptr, g + begin, end - begin,
+                   step);
+        });
+    });
+}
+
+double sum_of_squares(const Tensors& tensors) {
+    Tensors arrays;
+    arrays.reserve(tensors.size());
+    for (const Tensor& tensor : tensors) {
+        if (!tensor.defined()) continue;
+        check_floating("sum_of_squares", tensor);
+        arrays.push_back(dense(tensor));
+    }
+    return squares_of<float>(arrays) + squares_of<double>(arrays);
+}
+
+void scale_(Tensor& x, double factor) {
+    check_floating("scale_", x);
+    const Loop<1> loop(x.shape(), {x.strides()});
+    const std::int64_t stride = loop.inner_stride(0);
+    visit_floating("scale_", x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto multiply =
+            kernels::table<T>()
+                .elementwise.binary[kernels::kIndexOf<kernels::Mul, kernels::BinaryFunctions>];
+        const T by = static_cast<T>(factor);
+        T* const to = x.mutable_data<T>();
+        loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+            T* const row = to + offsets[0];
+            if (stride == 1) {
+                multiply(row, row, 1, &by, 0, n);
+            } else {
+                for (std::int64_t i = 0; i < n; ++i) row[i * stride] *= by;
+            }
+        });
+    });
+}
+
+}  // namespace tapestry

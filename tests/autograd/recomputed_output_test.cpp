@@ -1,0 +1,114 @@
+// Large outputs of cheap ops are not kept for backward but computed again: the same bits, less
+// memory, and the same complaints.
+#include <doctest/doctest.h>
+#include <tapestry/autograd/recompute.h>
+#include <tapestry/autograd/recomputed_output.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/storage.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/norm.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/core/support.h>
+
+namespace tapestry {
+namespace {
+
+constexpr std::int64_t kColumns = 64;
+constexpr auto kRows =
+    static_cast<std::int64_t>(RecomputedOutput::kLarge / sizeof(float)) / kColumns;
+
+struct Layer {
+    explicit Layer(std::int64_t row_count) : rows(row_count) {
+        Generator generator(1);
+        x = randn({rows, kColumns}, generator).set_requires_grad();
+        scale = randn({kColumns}, generator).set_requires_grad();
+        shift = randn({kColumns}, generator).set_requires_grad();
+        first = randn({kColumns, kColumns}, generator).set_requires_grad();
+        second = randn({8, kColumns}, generator).set_requires_grad();
+    }
+    Tensor operator()(const Tensor& in) const {
+        const Tensor bias;
+        return linear(gelu(linear(layer_norm(in, scale, shift), first, bias)), second, bias);
+    }
+    Tensors leaves() const { return {x, scale, shift, first, second}; }
+
+    std::int64_t rows;
+    Tensor x, scale, shift, first, second;
+};
+
+std::vector<std::vector<float>> values_of(const Tensors& tensors) {
+    std::vector<std::vector<float>> values;
+    for (const Tensor& tensor : tensors) values.push_back(tensor.to_vector<float>());
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("recomputed output: a large output of gelu or layer_norm is not kept, a small one is") {
+    for (const std::int64_t rows : {kRows, kRows - 1}) {
+        const Layer layer(rows);
+        Tape tape;
+        layer(layer.x);
+        std::size_t of_products = 0;
+        for (const auto& op : tape.entries()) {
+            if (op->name() == "linear") of_products += op->saved_bytes();
+        }
+        const std::size_t weights = layer.first.bytes() + layer.second.bytes();
+        const std::size_t activations = rows == kRows ? 0 : 2 * layer.x.bytes();
+        CHECK(of_products == weights + activations);
+    }
+}
+
+TEST_CASE("recomputed output: gradients are those of rows that are kept, bit for bit") {
+    const Layer layer(kRows);
+    Tape tape;
+    const Tensor y = layer(layer.x);
+    const Tensor whole = tape.gradient(sum(y), {layer.x})[0];
+    // The same rows in two halves, each too small for it.
+    for (const std::int64_t begin : {std::int64_t{0}, kRows / 2}) {
+        Tensor half = views::slice(layer.x.detach(), 0, begin, begin + kRows / 2).clone();
+        half.set_requires_grad();
+        Tape own;
+        const Tensor gradient = own.gradient(sum(layer(half)), {half})[0];
+        CHECK(gradient.to_vector<float>() ==
+              views::slice(whole, 0, begin, begin + kRows / 2).to_vector<float>());
+    }
+}
+
+TEST_CASE("recomputed output: walked twice, recorded, and recomputed") {
+    const Layer layer(kRows);
+    Tape tape;
+    const Tensor y = mean(square(layer(layer.x)));
+    const auto once = values_of(tape.gradient(y, layer.leaves(), {.retain = true}));
+    const auto twice = values_of(tape.gradient(y, layer.leaves(), {.retain = true}));
+    CHECK(once == twice);
+    const Tensors recorded = tape.gradient(y, layer.leaves(), {.create_graph = true});
+    const Tensor of_gradient = tape.gradient(sum(square(recorded[3])), {layer.second})[0];
+    CHECK(sum(square(of_gradient)).item() > 0);
+
+    Tape recomputing;
+    const auto f = [&layer](const Tensor& x) { return layer(x); };
+    const Tensor again = mean(square(recompute(f, layer.x)));
+    CHECK(values_of(recomputing.gradient(again, layer.leaves())) == once);
+}
+
+TEST_CASE("recomputed output: an input changed in place is noticed") {
+    Layer layer(kRows);
+    Tape tape;
+    const Tensor y = layer(layer.x);
+    {
+        const NoGradGuard no_grad;
+        layer.shift.fill_(1);
+    }
+    test::check_throws<AutogradError>([&] { tape.gradient(sum(y), {layer.first}); },
+                                      "layer_norm (#0): its input 2, a tensor [64], has been "
+                                      "changed in place since (version 1, now "
+                                      "2), so its output cannot be computed again");
+}
+
+}  // namespace tapestry

@@ -1,0 +1,98 @@
+// Command lines declared by typed calls: what is read, what is said to have been given, which code
+// comes back. Words of errors and help are tested through the command, in tests/cli/usage_test.cpp.
+#include <doctest/doctest.h>
+#include <tapestry/examples/options/options.h>
+
+#include <stdexcept>
+
+using namespace tapestry::cli;
+
+namespace {
+
+// Like main(): writable, ended by null.
+int run(Options& options, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "program");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    return options.main(static_cast<int>(arguments.size()), argv.data());
+}
+
+const OptionValue& value_of(const std::vector<OptionValue>& values, const std::string& name) {
+    for (const OptionValue& value : values) {
+        if (value.name == name) return value;
+    }
+    throw std::invalid_argument(name);
+}
+
+}  // namespace
+
+TEST_CASE("options: what was given, and what the rest is by default") {
+    std::int64_t steps = 5;
+    int height = 10;
+    double rate = 0.5;
+    bool loud = false, quiet = false;
+    std::uint64_t seed = 1;
+    std::string out = "page.html", dtype = "f32";
+    std::optional<std::string> target;
+    std::vector<std::string> names;
+    Options o("program", "");
+    o.count("--steps", steps, "Steps");
+    o.count("--height", height, "Rows", {4, 100}).without_default();
+    o.number("--rate", rate, 0, 1, "Rate");
+    o.flag("--loud", loud, "Noise");
+    o.flag("--quiet", quiet, "No noise");
+    o.seed(seed, "Of all");
+    o.text("--out", out, "File");
+    o.text("--target", target, "Text");
+    o.choice("--dtype", dtype, {"f32", "f64"}, "Type");
+    o.texts("names", names, "Which");
+    bool ran = false;
+    o.run([&] {
+        ran = true;
+        return 7;
+    });
+    CHECK_EQ(run(o, {"--steps=12", "--loud", "--rate", "0.25", "--seed", "18446744073709551615",
+                     "--target", "", "a", "b"}),
+             7);
+    CHECK(ran);
+    CHECK_EQ(steps, 12);
+    CHECK_EQ(rate, 0.25);
+    CHECK(loud);
+    CHECK_EQ(seed, 18446744073709551615u);
+    CHECK_EQ(target, std::string());
+    CHECK_EQ(names, std::vector<std::string>{"a", "b"});
+    CHECK(o.given("--steps"));
+    CHECK_FALSE(o.given("--out"));
+    CHECK_THROWS_AS(o.given("--nosuch"), std::invalid_argument);
+
+    const std::vector<OptionValue> values = o.values();
+    CHECK_EQ(values.size(), 10);
+    CHECK_EQ(values.front().name, "--steps");
+    CHECK_EQ(values.front().value, "12");
+    CHECK_EQ(values.front().description, "Steps");
+    CHECK(values.front().given);
+    CHECK_EQ(value_of(values, "--out").value, "page.html");
+    CHECK_EQ(value_of(values, "--height").value, "");
+    CHECK_EQ(value_of(values, "--loud").value, "yes");
+    CHECK_EQ(value_of(values, "--quiet").value, "no");
+    CHECK(value_of(values, "--quiet").is_flag);
+}
+
+TEST_CASE("options: the chosen subcommand runs, whatever its depth") {
+    Options o("program", "");
+    int first = 0, second = 0;
+    o.subcommand("first", "").run([&] { return ++first; });
+    Options& group = o.subcommand("group", "");
+    Options& inner = group.subcommand("second", "");
+    std::int64_t n = 0;
+    inner.count("-n", n, "", {0, 9});
+    inner.run([&] {
+        second = static_cast<int>(n);
+        return kSuccess;
+    });
+    CHECK_EQ(inner.name(), "second");
+    CHECK_EQ(run(o, {"group", "second", "-n", "3"}), kSuccess);
+    CHECK_EQ(first, 0);
+    CHECK_EQ(second, 3);
+}

@@ -1,0 +1,165 @@
+// nn/bench as a library: what counts as work, rows as they are measured, a profile of a model that
+// is no GPT. That the command prints it is tested in tests/cli.
+#include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/optim/sgd.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+using namespace tapestry;
+using doctest::Approx;
+using Json = nlohmann::json;
+
+namespace {
+
+const MachinePeak kPeak{.flops_per_second = 1e9, .levels = {{1 << 20, 1e9}}};
+
+GPTConfig small_gpt() { return {.vocab = 30, .context = 8, .layers = 2, .heads = 2, .dim = 16}; }
+
+}  // namespace
+
+TEST_CASE("bench: median and fastest") {
+    const bench::Times odd = bench::times_of({3, 1, 2});
+    CHECK_EQ(odd.median, 2);
+    CHECK_EQ(odd.min, 1);
+    CHECK_EQ(bench::times_of({4}).median, 4);
+    int calls = 0;
+    const bench::Times counted = bench::repeated(0, [&] { return static_cast<double>(++calls); });
+    CHECK_EQ(calls, 6);  // the first is a warm-up
+    CHECK_EQ(counted.min, 2);
+    CHECK_EQ(counted.median, 4);
+}
+
+TEST_CASE("bench: a share is the floor over the median") {
+    const bench::Measurement m{.what = "x", .times = {.median = 2, .min = 1}, .flops = 1e9};
+    CHECK_EQ(m.share(kPeak), Approx(0.5));
+    CHECK_EQ(bench::percent(0.5), "50%");
+    CHECK_EQ(bench::percent(0), "-");
+    const std::string row = bench::table_row(m, kPeak);
+    CHECK(row.starts_with("x "));
+    CHECK(row.find(" 50%") != std::string::npos);
+}
+
+TEST_CASE("bench gemm: products, their work, and rows as they are measured") {
+    CHECK_EQ(bench::square_products().size(), 24);
+    CHECK_EQ(bench::gpt_products().size(), 48);
+    std::vector<std::string> told;
+    const auto rows = bench::measure_gemm({{3, 5, 7, "NT"}, {4, 4, 4, "TT", "up dW"}},
+                                          {.dtype = DType::f64, .seconds = 0},
+                                          [&](const auto& m) { told.push_back(m.what); });
+    CHECK_EQ(told, std::vector<std::string>{"NT 3 x 5 x 7", "up dW, TT 4 x 4 x 4"});
+    REQUIRE_EQ(rows.size(), 2);
+    CHECK_EQ(rows[0].measurement.flops, 2 * 3 * 5 * 7);
+    CHECK_EQ(rows[0].measurement.bytes, 8 * (3 * 7 + 7 * 5 + 3 * 5));
+    CHECK_GT(rows[0].measurement.times.min, 0);
+    CHECK_LE(rows[0].measurement.times.min, rows[0].measurement.times.median);
+    const Json json = Json::parse(bench::to_json(rows, DType::f64, kPeak));
+    CHECK_EQ(json.at("dtype"), "f64");
+    CHECK_EQ(json.at("products")[1].at("form"), "TT");
+    CHECK_FALSE(json.contains("gflops"));  // which is for squares
+}
+
+TEST_CASE("bench attention: half of the pairs where it looks back alone") {
+    bench::AttentionOptions options{
+        .batch = 2, .heads = 3, .context = 20, .head_dim = 8, .seconds = 0};
+    const auto causal = bench::measure_attention(options);
+    REQUIRE_EQ(causal.size(), 2);
+    CHECK_EQ(causal[0].flops, Approx(4.0 * 210 * 8 * 6));
+    CHECK_EQ(causal[1].flops, Approx(3 * causal[0].flops));
+    CHECK_EQ(bench::title_of(options),
+             "causal attention, batch 2, 3 heads, context 20, 8 per head, f32");
+    options.causal = false;
+    CHECK_EQ(bench::measure_attention(options)[0].flops, Approx(4.0 * 400 * 8 * 6));
+}
+
+TEST_CASE("bench ops: a backward row follows its op, whose name it bears") {
+    std::vector<std::string> told;
+    const auto rows = bench::measure_ops({.rows = 64, .dim = 16, .seconds = 0}, [&](const auto& m) {
+        told.push_back(m.what.substr(0, m.what.find(' ')));
+    });
+    REQUIRE_EQ(rows.size(), told.size());
+    const auto gelu = std::find(told.begin(), told.end(), "gelu") - told.begin();
+    const auto i = static_cast<std::size_t>(gelu);
+    REQUIRE_LT(i + 1, rows.size());
+    CHECK_EQ(told[i + 1], "gelu");
+    CHECK_FALSE(rows[i].backward);
+    CHECK(rows[i + 1].backward);
+    CHECK_EQ(rows[i + 1].bytes, 12 * 64 * 64);  // g and x read, dx written
+    CHECK(bench::table_row(rows[i + 1], kPeak).starts_with("  backward "));
+    CHECK_EQ(told.back(), "adamw_update_");
+}
+
+TEST_CASE("bench step: the arithmetic of a training step") {
+    const bench::StepRow row = bench::measure_step({.model = small_gpt(), .batch = 3, .steps = 3});
+    // B T (72 L d^2 + 6 d V + 6 L d (T + 1))
+    CHECK_EQ(row.measurement.flops, Approx(24.0 * (72 * 2 * 256 + 6 * 16 * 30 + 6 * 2 * 16 * 9)));
+    CHECK_EQ(row.tokens_per_second * row.measurement.times.median, Approx(24));
+    Generator generator(1);
+    CHECK_EQ(row.parameters, GPT(small_gpt(), generator).parameter_count());
+}
+
+TEST_CASE("bench sampling: the same tokens with the cache and without") {
+    const bench::SamplingRow row = bench::measure_sampling({.model = small_gpt(), .tokens = 6});
+    CHECK(row.same_tokens);
+    CHECK_EQ(row.bytes, 4.0 * static_cast<double>(row.parameters - 8 * 16));
+    CHECK_GT(row.tokens_per_second_without_cache, 0);
+    CHECK_EQ(row.share() * row.read_speed, Approx(row.bytes_per_second()));
+}
+
+TEST_CASE("bench profile: a model of one's own, its batches and its optimiser") {
+    Generator generator(1);
+    Linear model(3, 2, true, generator);
+    SGD optimizer({{.parameters = model.parameters()}}, {});
+    Tensor x, y;
+    int drawn = 0;
+    const bench::StepProfile profile = bench::profile_step(
+        optimizer, 1e-3,
+        [&] {
+            ++drawn;
+            x = randn({4, 3}, generator);
+            y = randn({4, 2}, generator);
+        },
+        [&] { return mse_loss(model(x), y); }, {.steps = 4, .warm_up = 2});
+    CHECK_EQ(drawn, 6);
+    CHECK_EQ(profile.step_seconds.size(), 4);
+    std::vector<std::string> outside;
+    for (const ProfileRow& row : profile.outside) {
+        outside.push_back(row.op);
+        CHECK_EQ(row.forward.calls, 1);  // of one step
+        if (row.op == "grad_norm") CHECK_EQ(row.forward.bytes, 4 * 8);
+    }
+    std::sort(outside.begin(), outside.end());
+    CHECK_EQ(outside, std::vector<std::string>{"batch", "end of the tape", "grad_norm",
+                                               "gradients into grad()", "optimizer", "zero_grad"});
+    const bool has_linear =
+        std::any_of(profile.rows.begin(), profile.rows.end(),
+                    [](const ProfileRow& row) { return row.op.find("linear") == 0; });
+    CHECK(has_linear);
+}
+
+TEST_CASE("bench profile: a GPT's parameters stay what they are") {
+    Generator generator(1);
+    GPT model(small_gpt(), generator);
+    const auto before = model.parameters().front().to_vector<float>();
+    const auto next = [&] {
+        return Batch{randint(0, 30, {3, 8}, generator), randint(0, 30, {3, 8}, generator)};
+    };
+    const bench::GPTProfile profile =
+        bench::profile_gpt("mine", model, 3, next, {.steps = 2, .warm_up = 1});
+    const auto after = model.parameters().front().to_vector<float>();
+    double largest = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        largest = std::max(largest, std::abs(static_cast<double>(before[i] - after[i])));
+    }
+    CHECK_LT(largest, 1e-7);
+    const Json json = Json::parse(bench::to_json(profile, 3));
+    CHECK_EQ(json.at("what"), "mine");
+    CHECK_EQ(json.at("steps"), 2);
+    CHECK_EQ(json.at("batch"), 3);
+    CHECK(bench::to_text(profile, 0).find("blocks.1.attention.qkv") == std::string::npos);
+    CHECK(bench::to_text(profile, 0).find("blocks.*.attention.qkv") != std::string::npos);
+}
