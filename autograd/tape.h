@@ -57,8 +57,8 @@ public:
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
     void place_output(Tensor& y);
-    /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
-    /// there, for the error of whoever asks for it later.
+    /// For record(), where no tape follows an input: if y depends on a leaf all the same, leaves a
+    /// word of it in y, for the error of whoever asks for that gradient (lost_gradient.h).
     static void note_constant(const Tensors& inputs, Tensor& y);
     void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
