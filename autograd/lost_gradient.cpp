@@ -33,7 +33,7 @@ std::string why_constant(const Tensor& x) {
 // Nothing can be said here yet: a state carried over, a copy of the weights averaged over steps and
 // an example moved along its gradient are constants that are meant, and are computed in the same
 // way as a weight that was replaced by mistake. Only asking for a gradient tells them apart.
-void Tape::note_constant(const Tensors& inputs, Tensor& y) {
+void Tape::note_loss(const Tensors& inputs, Tensor& y) {
     for (const Tensor& x : inputs) {
         if (!x.requires_grad() && x.tape_ref().tape == 0) continue;
         y.set_tape_ref({is_recording() ? kFromConstant : kUnrecorded, -1});

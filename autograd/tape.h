@@ -57,9 +57,9 @@ public:
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
     void place_output(Tensor& y);
-    /// For record(), where no tape follows an input: if y depends on a leaf all the same, leaves a
-    /// word of it in y, for the error of whoever asks for that gradient (lost_gradient.h).
-    static void note_constant(const Tensors& inputs, Tensor& y);
+    /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
+    /// there, for the error of whoever asks for it later.
+    static void note_loss(const Tensors& inputs, Tensor& y);
     void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
@@ -164,7 +164,7 @@ Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
         tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, {y});
     } else {
-        Tape::note_constant(inputs, y);
+        Tape::note_loss(inputs, y);
     }
     return y;
 }
@@ -176,7 +176,7 @@ Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
         for (Tensor& y : ys) tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, ys);
     } else {
-        for (Tensor& y : ys) Tape::note_constant(inputs, y);
+        for (Tensor& y : ys) Tape::note_loss(inputs, y);
     }
     return ys;
 }
