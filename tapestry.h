@@ -1,6 +1,8 @@
 // Everything, in one include. Each room's headers can be included alone as well.
 #pragma once
 
+#include <tapestry/core/error.h>  // first: it says so when this is compiled as C++17
+
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/check/plain.h>

@@ -1,3 +1,4 @@
+#include <tapestry/autograd/lost_gradient.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/tape.h>
@@ -212,11 +213,7 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                                const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
-    require<AutogradError>(
-        start >= 0,
-        "backward: this tape did not record the tensor {} to start from: it "
-        "depends on nothing that requires a gradient, or stems from another tape",
-        y.shape());
+    if (start < 0) fail<AutogradError>("backward: the tensor {} {}", y.shape(), why_constant(y));
     Tensor seed = options.cotangent;
     if (!seed.defined()) {
         require<ShapeError>(y.numel() == 1,
@@ -274,21 +271,11 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
     if (untrained) tell_trained(untrained);
 }
 
-// Those that stand in an optimiser remember one that stands in none, for its next step to ask.
-void Tape::tell_trained(const std::shared_ptr<const Leaf>& untrained) {
-    for (const Slot& slot : slots_) {
-        if (slot.leaf && slot.leaf->optimizers > 0) slot.leaf->untrained = untrained;
-    }
-}
-
 Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options) {
     std::vector<int> slots;
     for (const Tensor& x : xs) {
         slots.push_back(slot_of(x));
-        require<AutogradError>(slots.back() >= 0,
-                               "gradient: x {} is a constant to this tape: it neither requires a "
-                               "gradient nor was computed from something that does",
-                               x.shape());
+        if (slots.back() < 0) fail<AutogradError>("gradient: x {} {}", x.shape(), why_constant(x));
     }
     std::vector<bool> wanted(slots_.size(), false);
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;

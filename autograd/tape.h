@@ -12,6 +12,7 @@
 
 #include <map>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 
 namespace tapestry {
@@ -56,6 +57,9 @@ public:
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
     void place_output(Tensor& y);
+    /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
+    /// there, for the error of whoever asks for it later.
+    static void note_loss(const Tensors& inputs, Tensor& y);
     void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
@@ -136,6 +140,20 @@ public:
 /// themselves of recordable ops, without it they may take a fused kernel.
 inline bool is_recording() { return Tape::current() != nullptr; }
 
+namespace detail {
+template <class O, class... Args>
+std::shared_ptr<Op> make_op(const Args&... args) {
+    static_assert(!std::is_abstract_v<O>,
+                  "an Op overrides both forward(const Tensors&) const and backward(const "
+                  "Tensors&): this one lacks one of them");
+    if constexpr (!std::is_abstract_v<O>) {  // else there is more to read than that sentence
+        return std::make_shared<O>(args...);
+    } else {
+        return nullptr;
+    }
+}
+}  // namespace detail
+
 /// How an op puts itself on the tape, and nothing happens when there is none to follow it:
 ///     Tensor y = ...;
 ///     return record<ExpOp>({x}, y, y);
@@ -144,7 +162,9 @@ template <class O, class... Args>
 Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         tape->place_output(y);
-        tape->append(std::make_shared<O>(args...), inputs, {y});
+        tape->append(detail::make_op<O>(args...), inputs, {y});
+    } else {
+        Tape::note_loss(inputs, y);
     }
     return y;
 }
@@ -154,7 +174,9 @@ template <class O, class... Args>
 Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         for (Tensor& y : ys) tape->place_output(y);
-        tape->append(std::make_shared<O>(args...), inputs, ys);
+        tape->append(detail::make_op<O>(args...), inputs, ys);
+    } else {
+        for (Tensor& y : ys) Tape::note_loss(inputs, y);
     }
     return ys;
 }

@@ -36,7 +36,15 @@ constexpr std::string_view name_of(DType dtype) {
 constexpr bool is_floating(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
 template <class T>
+inline constexpr bool kIsElement = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                                   std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>;
+
+template <class T>
 constexpr DType dtype_of() {
+    // Not int: a list like {1, 2, 3} is as often meant as floating numbers as it is as indices.
+    static_assert(kIsElement<T>,
+                  "elements are float, double, std::int64_t or bool: say which, as in "
+                  "tensor<float>({1, 2, 3})");
     if constexpr (std::is_same_v<T, float>) {
         return DType::f32;
     } else if constexpr (std::is_same_v<T, double>) {
@@ -44,7 +52,6 @@ constexpr DType dtype_of() {
     } else if constexpr (std::is_same_v<T, std::int64_t>) {
         return DType::i64;
     } else {
-        static_assert(std::is_same_v<T, bool>, "element types are float, double, int64_t and bool");
         return DType::boolean;
     }
 }

@@ -4,6 +4,11 @@
 // it never prints, aborts or exits.
 #pragma once
 
+#if __cplusplus <= 201703L
+#error Tapestry needs C++20: compile with -std=c++20
+#include <C++20>  // is nowhere, which ends the compilation before more is said
+#endif
+
 #include <fmt/core.h>
 
 #include <stdexcept>

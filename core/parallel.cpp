@@ -1,22 +1,30 @@
 #include <tapestry/core/error.h>
-#include <tapestry/core/parallel.h>
+#include <tapestry/core/thread_pool.h>
 
-#include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace tapestry {
 namespace {
 
 constexpr int kMaxThreads = 1024;
 
+// Those this process may run on: a container or taskset may have taken some away.
+int cores() {
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof(mine), &mine) == 0) return std::max(1, CPU_COUNT(&mine));
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 int initial_threads() {
     const char* text = std::getenv("TAPESTRY_THREADS");
-    if (text == nullptr) return std::max(1, omp_get_num_procs());
+    if (text == nullptr) return cores();
     int n = 0;
     const char* end = text + std::strlen(text);
     const auto [rest, error] = std::from_chars(text, end, n);
@@ -37,6 +45,14 @@ int num_threads() { return threads().load(std::memory_order_relaxed); }
 void set_num_threads(int n) {
     require(n >= 1 && n <= kMaxThreads, "set_num_threads: {} is not from 1 to {}", n, kMaxThreads);
     threads().store(n, std::memory_order_relaxed);
+}
+
+void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
+    const int threads = chunks > 1 ? num_threads() : 1;
+    if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {
+        return pool->share(chunks, f, context, threads);
+    }
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) f(context, chunk);
 }
 
 }  // namespace tapestry

@@ -2,10 +2,8 @@
 //
 // The cut into chunks depends on the work alone, never on the number of threads, and nothing here
 // adds floating-point numbers across threads: this is why the same seed gives the same bits with
-// one thread and with sixteen.
+// one thread and with sixteen. The threads stand behind in thread_pool.h.
 #pragma once
-
-#include <tapestry/core/team.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -29,6 +27,13 @@ public:
 private:
     int before_;
 };
+
+namespace detail {
+using ChunkFunction = void (*)(void* context, std::int64_t chunk);
+
+/// What parallel_for_chunks() below does, its f erased.
+void parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context);
+}  // namespace detail
 
 /// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done. Runs
 /// serially inside another such loop. What f throws is thrown again: of several, the lowest

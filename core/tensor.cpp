@@ -104,6 +104,13 @@ Tensor& Tensor::set_requires_grad(bool wanted) {
 }
 
 const Tensor& Tensor::grad() const {
+    if (leaf_ == nullptr && tape_ref_.tape != 0) [[unlikely]] {
+        fail<AutogradError>(
+            "grad: the tensor {} was computed, and a gradient is kept for leaves alone; ask "
+            "Tape::gradient for it, and change a leaf in place, as in w.copy_(w - lr * g), for w = "
+            "w - lr * g makes another tensor",
+            shape_);
+    }
     require<AutogradError>(leaf_ != nullptr,
                            "grad: this tensor did not ask for its gradient (set_requires_grad)");
     return leaf_->grad;

@@ -21,8 +21,8 @@ namespace tapestry {
 struct Leaf;
 struct ParameterPlace;
 
-/// Slot `slot` of the tape numbered `tape`. Tape numbers are never used twice, so a tensor that
-/// outlives its tape is a constant again.
+/// Slot `slot` of the tape numbered `tape`; 0 of none. Tape numbers are never used twice, so a
+/// tensor that outlives its tape is a constant again.
 struct TapeRef {
     std::uint64_t tape = 0;
     int slot = -1;

@@ -20,6 +20,7 @@
 
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/core/tensor.h>
+#include <tapestry/nn/not_copied.h>
 
 #include <functional>
 #include <memory>
@@ -46,11 +47,11 @@ struct ParameterPlace {
     std::string path() const;  ///< "blocks.3.feed_forward.up.weight"
 };
 
-class Module {
+class Module : detail::NotCopied<Module> {
 public:
     virtual ~Module();
-    Module(const Module&) = delete;
-    Module& operator=(const Module&) = delete;
+    Module(const Module&) = default;
+    Module& operator=(const Module&) = default;
 
     /// What kind of module it is: "Linear".
     const std::string& kind() const { return place_->kind; }

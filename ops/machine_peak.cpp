@@ -2,7 +2,6 @@
 // program, a clock that has yet to rise) only ever makes it slower.
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/core/team.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/machine_peak.h>
 
@@ -39,13 +38,11 @@ double best_span(double budget, F&& f) {
     constexpr int kLeast = 3;
     const auto start = Clock::now();
     double best = std::numeric_limits<double>::infinity();
-    Team::run([&] {  // threads that are awake: one that comes late would leave its part to another
-        for (int i = 0;
-             i < kLeast || std::chrono::duration<double>(Clock::now() - start).count() < budget;
-             ++i) {
-            best = std::min(best, span_of(f));
-        }
-    });
+    // The first rounds also wake the threads: one that comes late leaves its part to another.
+    for (int i = 0;
+         i < kLeast || std::chrono::duration<double>(Clock::now() - start).count() < budget; ++i) {
+        best = std::min(best, span_of(f));
+    }
     return best;
 }
 

@@ -9,7 +9,6 @@ set -euo pipefail
 binary=$1
 shift
 (($# > 0)) || { export TAPESTRY_ROWS=emulated; set -- --test-case='ops: values*'; }
-export OMP_WAIT_POLICY=passive  # threads that spin are threads that qemu emulates
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/skip.sh"
 command -v qemu-x86_64 >/dev/null || skip "no qemu-x86_64 here (Debian: qemu-user)"

@@ -1,4 +1,3 @@
-#include <tapestry/core/team.h>
 #include <tapestry/nn/bench/measurement.h>
 
 #include <algorithm>
@@ -29,11 +28,9 @@ double seconds_of(const std::function<void()>& f) {
 Times repeated(double budget, const std::function<double()>& f) {
     constexpr std::size_t kLeast = 5;
     std::vector<double> seconds;
-    Team::run([&] {  // as in training
-        f();
-        const auto start = Clock::now();
-        while (seconds.size() < kLeast || seconds_since(start) < budget) seconds.push_back(f());
-    });
+    f();
+    const auto start = Clock::now();
+    while (seconds.size() < kLeast || seconds_since(start) < budget) seconds.push_back(f());
     return times_of(std::move(seconds));
 }
 

@@ -1,5 +1,4 @@
 #include <tapestry/core/storage.h>
-#include <tapestry/core/team.h>
 #include <tapestry/nn/bench/measurement.h>
 #include <tapestry/nn/bench/profile.h>
 #include <tapestry/nn/optim/adam.h>
@@ -47,20 +46,17 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
         return loss();
     };
     double fastest = 0;
-    Team::run([&] {  // as train() does
-        for (std::int64_t i = 1; i <= options.warm_up; ++i) step.take(i, lr, drawn_loss);
-        reset_peak_memory();
-        for (std::int64_t i = 1; i <= options.steps; ++i) {
-            profiler.restart();
-            const double seconds =
-                seconds_of([&] { step.take(options.warm_up + i, lr, drawn_loss); });
-            profile.step_seconds.push_back(seconds);
-            if (i > 1 && seconds >= fastest) continue;
-            fastest = seconds;
-            profile.rows = profiler.rows();
-            profile.outside = profiler.outside();
-        }
-    });
+    for (std::int64_t i = 1; i <= options.warm_up; ++i) step.take(i, lr, drawn_loss);
+    reset_peak_memory();
+    for (std::int64_t i = 1; i <= options.steps; ++i) {
+        profiler.restart();
+        const double seconds = seconds_of([&] { step.take(options.warm_up + i, lr, drawn_loss); });
+        profile.step_seconds.push_back(seconds);
+        if (i > 1 && seconds >= fastest) continue;
+        fastest = seconds;
+        profile.rows = profiler.rows();
+        profile.outside = profiler.outside();
+    }
     profile.peak_bytes = memory_statistics().peak;
     return profile;
 }

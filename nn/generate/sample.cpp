@@ -1,6 +1,5 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/core/team.h>
 #include <tapestry/nn/generate/sample.h>
 
 #include <algorithm>
@@ -73,16 +72,14 @@ std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_
     std::vector<std::int64_t> ids = prompt;
     std::vector<std::int64_t> drawn;
     GPTDecoding decoding(model);
-    Team::run([&] {
-        for (std::int64_t i = 0; i < options.tokens; ++i) {
-            const std::vector<double> logits =
-                last_logits(decoding, ids, model.config().context, options.cache);
-            const std::int64_t id = draw(logits, options, generator);
-            ids.push_back(id);
-            drawn.push_back(id);
-            if (on_token && !on_token(id)) break;
-        }
-    });
+    for (std::int64_t i = 0; i < options.tokens; ++i) {
+        const std::vector<double> logits =
+            last_logits(decoding, ids, model.config().context, options.cache);
+        const std::int64_t id = draw(logits, options, generator);
+        ids.push_back(id);
+        drawn.push_back(id);
+        if (on_token && !on_token(id)) break;
+    }
     return drawn;
 }
 

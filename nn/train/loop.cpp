@@ -1,4 +1,3 @@
-#include <tapestry/core/team.h>
 #include <tapestry/nn/train/loop.h>
 
 #include <utility>
@@ -56,12 +55,10 @@ StepMetrics TrainLoop::next() {
 std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
                    const TrainCallbacks& callbacks) {
     TrainLoop loop(optimizer, options, callbacks);
-    Team::run([&] {
-        while (!loop.is_finished()) {
-            const StepMetrics metrics = loop.next();
-            if (callbacks.report && !callbacks.report(metrics)) break;
-        }
-    });
+    while (!loop.is_finished()) {
+        const StepMetrics metrics = loop.next();
+        if (callbacks.report && !callbacks.report(metrics)) break;
+    }
     return loop.steps();
 }
 

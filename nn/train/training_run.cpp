@@ -1,4 +1,3 @@
-#include <tapestry/core/team.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recipe.h>
@@ -72,7 +71,7 @@ TrainingResult TrainingRun::to_the_end() {
     watch();
     try {
         const auto all = [this] {
-            Team::run([this] { take_steps(); });
+            take_steps();
             finish();
         };
         trap_ ? trap_->guard(all) : all();

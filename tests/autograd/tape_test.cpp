@@ -107,8 +107,8 @@ TEST_CASE("tape: what gradient() and backward() refuse") {
     Tape tape;
     const Tensor y = x * c;
     const std::string no_constant =
-        "gradient: x [2] is a constant to this tape: it neither requires a gradient nor was "
-        "computed from something that does";
+        "gradient: x [2] depends on nothing that requires a gradient; ask for one with "
+        "set_requires_grad() before computing";
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {c}); }, no_constant);
     check_throws<AutogradError>([&] { tape.gradient(sum(y), {y.detach()}); }, no_constant);
     CHECK_THROWS_AS(tape.gradient(sum(y), {Tensor()}), AutogradError);
@@ -119,10 +119,6 @@ TEST_CASE("tape: what gradient() and backward() refuse") {
                              "backward: the cotangent is f64 [3], the tensor f64 [2]");
     check_throws<ShapeError>([&] { tape.backward(y, {.cotangent = ones({2})}); },
                              "backward: the cotangent is f32 [2], the tensor f64 [2]");
-    check_throws<AutogradError>([&] { tape.backward(sum(c)); },
-                                "backward: this tape did not record the tensor [] to start from: "
-                                "it depends on nothing that requires a gradient, or stems from "
-                                "another tape");
     check_throws<AutogradError>([&] { tape.backward(Tensor()); },
                                 "backward: the tensor to start from is undefined");
     check_throws<AutogradError>(

@@ -1,0 +1,295 @@
+// The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
+// chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
+#include "support.h"
+
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/team.h>
+#include <tapestry/tests/skip.h>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include <pthread.h>
+
+using namespace tapestry;
+using namespace std::chrono_literals;
+using tapestry::test::check_throws;
+
+namespace {
+
+// Each chunk once, and the threads that did them.
+std::set<std::thread::id> check_loop(std::int64_t chunks) {
+    std::vector<std::thread::id> who(static_cast<std::size_t>(chunks));
+    std::vector<int> visits(static_cast<std::size_t>(chunks), 0);
+    parallel_for_chunks(chunks, [&](std::int64_t i) {
+        ++visits[static_cast<std::size_t>(i)];
+        who[static_cast<std::size_t>(i)] = std::this_thread::get_id();
+    });
+    CHECK(visits == std::vector<int>(static_cast<std::size_t>(chunks), 1));
+    return {who.begin(), who.end()};
+}
+
+// Do `threads` threads ever do chunks of one loop side by side? Each waits for the others, for 5 s
+// at most.
+bool share_a_loop(int threads) {
+    std::atomic<int> inside{0};
+    std::atomic<bool> together{false};
+    parallel_for_chunks(threads, [&](std::int64_t) {
+        if (++inside == threads) together = true;
+        for (int i = 0; i < 5000 && !together; ++i) std::this_thread::sleep_for(1ms);
+    });
+    return together;
+}
+
+std::ptrdiff_t threads_of_process() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+double processor_seconds() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The thread that does the other chunk of a loop of two.
+pthread_t other_thread() {
+    const pthread_t here = pthread_self();
+    pthread_t other = here;
+    std::atomic<int> inside{0};
+    parallel_for_chunks(2, [&](std::int64_t) {
+        if (!pthread_equal(pthread_self(), here)) other = pthread_self();
+        ++inside;
+        for (int i = 0; i < 5000 && inside < 2; ++i) std::this_thread::sleep_for(1ms);
+    });
+    REQUIRE_FALSE(pthread_equal(other, here));
+    return other;
+}
+
+// Stops a thread where it is, in a signal handler, as a scheduler does that has put it aside.
+class Hold {
+public:
+    explicit Hold(pthread_t thread) {
+        held = released = false;
+        struct sigaction action {};
+        action.sa_handler = [](int) {
+            held = true;
+            while (!released) usleep(1000);
+        };
+        sigaction(SIGUSR1, &action, &before_);
+        REQUIRE_EQ(pthread_kill(thread, SIGUSR1), 0);
+        while (!held) std::this_thread::sleep_for(1ms);
+    }
+    ~Hold() {
+        release();
+        sigaction(SIGUSR1, &before_, nullptr);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    static void release() { released = true; }
+    static bool is_released() { return released; }
+
+private:
+    static inline std::atomic<bool> held, released;
+    struct sigaction before_ {};
+};
+
+// What f gives in a forked process, 0 to 99; nothing if it crashed, or has not ended after 20 s.
+template <class F>
+std::optional<int> in_fork(F&& f) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        int result = 99;
+        try {
+            result = f();
+        } catch (...) {
+        }
+        _exit(result);
+    }
+    int status = 0;
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status)) return std::nullopt;
+    return WEXITSTATUS(status);
+}
+
+// Emulators and ThreadSanitizer have none.
+bool has_threads_after_fork() {
+    return in_fork([] {
+               std::thread([] {}).join();
+               return 1;
+           }) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("thread pool: thousands of loops, each chunk once") {
+    for (const int threads : {2, 3}) {
+        const ThreadsGuard guard(threads);
+        for (std::int64_t round = 0; round < 3000; ++round) check_loop(1 + round % 40);
+    }
+}
+
+TEST_CASE("thread pool: a loop does not wait for a thread that has taken no chunk") {
+    const ThreadsGuard guard(2);
+    const Hold hold(other_thread());
+    std::thread limit([] {  // a loop that waits after all fails here, rather than hang
+        for (int i = 0; i < 10000 && !Hold::is_released(); ++i) std::this_thread::sleep_for(1ms);
+        Hold::release();
+    });
+    for (int round = 0; round < 1000; ++round) {
+        CHECK(check_loop(8) == std::set{std::this_thread::get_id()});
+    }
+    CHECK_FALSE(Hold::is_released());
+    Hold::release();
+    limit.join();
+    CHECK(share_a_loop(2));
+}
+
+TEST_CASE("thread pool: threads that have gone to sleep come again") {
+    const ThreadsGuard guard(3);
+    for (int round = 0; round < 3; ++round) {
+        CHECK(share_a_loop(3));
+        std::this_thread::sleep_for(20ms);
+    }
+}
+
+TEST_CASE("thread pool: idle threads take no time") {
+    const ThreadsGuard guard(4);
+    REQUIRE(share_a_loop(4));
+    std::this_thread::sleep_for(50ms);  // some milliseconds of looking for work
+    const double before = processor_seconds();
+    std::this_thread::sleep_for(400ms);
+    CHECK(processor_seconds() - before < 0.1);
+}
+
+TEST_CASE("thread pool: more threads later, and fewer for a while") {
+    const ThreadsGuard guard(2);
+    CHECK(share_a_loop(2));
+    set_num_threads(5);
+    CHECK(share_a_loop(5));
+    {
+        const ThreadsGuard alone(1);
+        CHECK(check_loop(50) == std::set{std::this_thread::get_id()});
+    }
+    set_num_threads(2);
+    for (int round = 0; round < 200; ++round) CHECK(check_loop(20).size() <= 2);
+    CHECK(share_a_loop(2));
+    set_num_threads(5);
+    CHECK(share_a_loop(5));
+}
+
+TEST_CASE("thread pool: an exception comes out, and all works on") {
+    const ThreadsGuard guard(3);
+    for (int round = 0; round < 20; ++round) {
+        check_throws<ValueError>(
+            [] { parallel_for_chunks(5, [](std::int64_t i) { fail("chunk {}", i); }); }, "chunk 0");
+        check_loop(100);
+    }
+}
+
+TEST_CASE("thread pool: another thread has its own, which ends with it") {
+    const ThreadsGuard guard(3);
+    check_loop(100);
+    const auto before = threads_of_process();
+    std::thread other([&] {
+        CHECK(share_a_loop(3));
+        CHECK(threads_of_process() == before + 3);
+    });
+    for (int round = 0; round < 100; ++round) check_loop(100);
+    other.join();
+    for (int i = 0; i < 5000 && threads_of_process() > before; ++i) {  // the kernel's list lags
+        std::this_thread::sleep_for(1ms);
+    }
+    CHECK(threads_of_process() == before);
+}
+
+TEST_CASE("thread pool: a forked process starts its own") {
+    const ThreadsGuard guard(2);
+    REQUIRE(share_a_loop(2));
+    if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
+    std::this_thread::sleep_for(20ms);  // asleep: a loop of the child would try to wake it
+    const auto work = [] {
+        std::atomic<int> sum{0};
+        parallel_for_chunks(10, [&](std::int64_t i) { sum += static_cast<int>(i); });
+        return share_a_loop(2) ? sum.load() : 98;
+    };
+    CHECK(in_fork(work) == 45);
+    CHECK(in_fork([&] { return in_fork(work) == 45 ? work() : 97; }) == 45);
+    CHECK(share_a_loop(2));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the address space
+TEST_CASE("thread pool: when the system has no more threads") {
+    if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
+    constexpr int kNoLimit = 1;
+    const auto limited = [] {
+        const ThreadsGuard guard(1000);  // of 8 MB of stack each
+        const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
+        if (setrlimit(RLIMIT_AS, &limit) != 0) return kNoLimit;
+        const bool kept = mmap(nullptr, std::size_t{4} << 30, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
+        if (!kept) return kNoLimit;  // an emulator, say
+        try {
+            parallel_for_chunks(2, [](std::int64_t) {});
+        } catch (const Error& error) {
+            const std::string text = error.what();
+            const bool as_it_should_be = text.starts_with("parallel_for: the system started ") &&
+                                         text.find(" of 1000 threads (") != text.npos &&
+                                         text.find("); set_num_threads(") != text.npos &&
+                                         text.ends_with("asks for no more");
+            if (!as_it_should_be) return 2;
+            set_num_threads(2);  // those there are go on working
+            return share_a_loop(2) ? 0 : 3;
+        }
+        return 4;
+    };
+    const std::optional<int> result = in_fork(limited);
+    if (result == kNoLimit) return test::skip("the address space cannot be limited here");
+    CHECK(result == 0);
+}
+#endif
+
+#if defined(_OPENMP)
+TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") {
+    const ThreadsGuard guard(2);
+    std::atomic<int> here_run{0}, elsewhere{0}, members{0};
+    const auto run = [&] {
+        const auto here = std::this_thread::get_id();
+        ++members;
+        parallel_for_chunks(20, [&](std::int64_t) {
+            ++(std::this_thread::get_id() == here ? here_run : elsewhere);
+        });
+    };
+#pragma omp parallel num_threads(3)
+    run();
+    CHECK(members == 3);
+    CHECK(here_run == members * 20);
+    CHECK(elsewhere == 0);
+    CHECK(share_a_loop(2));
+}
+#endif
+
+TEST_CASE("thread pool: Team is a name for nothing") {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    int calls = 0;
+    Team::run([&] { ++calls; });
+    CHECK(calls == 1);
+    const ThreadsGuard guard(2);
+    CHECK(Team::is_leader());
+#pragma GCC diagnostic pop
+}

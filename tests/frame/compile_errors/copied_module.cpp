@@ -1,0 +1,8 @@
+// -std=c++20
+// a module is neither copied nor moved, for its members are registered by address
+#include <tapestry/nn/module.h>
+struct Layer : tapestry::Module {
+    Layer() : Module("Layer") {}
+};
+const Layer layer;
+const Layer copy = layer;

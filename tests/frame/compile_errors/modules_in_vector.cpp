@@ -1,0 +1,7 @@
+// -std=c++20
+// a module is neither copied nor moved, for its members are registered by address
+#include <tapestry/nn/module.h>
+struct Layer : tapestry::Module {
+    Layer() : Module("Layer") {}
+};
+void add(std::vector<Layer>& layers) { layers.emplace_back(); }
