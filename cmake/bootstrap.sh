@@ -15,7 +15,7 @@
     test_packages=(chromium qemu-user valgrind pkgconf)
     # Where npm comes from elsewhere, Debian's would quarrel with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)
-    clang_packages=(clang-14)
+    clang_packages=(clang-14 libomp-14-dev)
     neon_packages=(g++-aarch64-linux-gnu qemu-user)
 }
 

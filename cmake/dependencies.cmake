@@ -9,7 +9,7 @@ FetchContent_Declare(nlohmann_json
                      URL https://github.com/nlohmann/json/archive/refs/tags/v3.11.2.tar.gz
                      FIND_PACKAGE_ARGS)
 FetchContent_MakeAvailable(fmt xsimd nlohmann_json)
-find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 # TAPESTRY_XSIMD_INCLUDE_DIR names another xsimd's headers: how the build with xsimd 13 is tested.
 set(TAPESTRY_XSIMD_INCLUDE_DIR "" CACHE PATH "Headers of another xsimd than the installed one")

@@ -1,30 +1,22 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
 
-#include <sched.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 namespace tapestry {
 namespace {
 
 constexpr int kMaxThreads = 1024;
 
-// Those this process may run on: a container or taskset may have taken some away.
-int cores() {
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof(mine), &mine) == 0) return std::max(1, CPU_COUNT(&mine));
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 int initial_threads() {
     const char* text = std::getenv("TAPESTRY_THREADS");
-    if (text == nullptr) return cores();
+    if (text == nullptr) return std::max(1, omp_get_num_procs());
     int n = 0;
     const char* end = text + std::strlen(text);
     const auto [rest, error] = std::from_chars(text, end, n);

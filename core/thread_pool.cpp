@@ -1,19 +1,15 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
 
+#include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
-// There where the program uses OpenMP, else null: Tapestry itself needs none.
-extern "C" [[gnu::weak]] int omp_in_parallel();
-
 namespace tapestry::detail {
 namespace {
-
-bool in_openmp_region() { return omp_in_parallel != nullptr && omp_in_parallel() != 0; }
 
 thread_local ThreadPool* ours = nullptr;  // this thread's
 thread_local bool alone = false;          // it runs a chunk, or is ending: its loops are its own
@@ -35,6 +31,28 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
+// OpenMP ends the process when the system has no thread for a region. So as many are started first,
+// all at a time, of which one that cannot be is an error.
+void require_threads(int count) {
+    std::atomic<bool> tried{false};
+    std::vector<std::thread> threads;
+    std::string message;
+    threads.reserve(static_cast<std::size_t>(count));
+    try {
+        for (int i = 0; i < count; ++i) threads.emplace_back([&] { tried.wait(false); });
+    } catch (const std::system_error& error) {
+        message = error.code().message();
+    }
+    tried.store(true);
+    tried.notify_all();
+    for (std::thread& thread : threads) thread.join();
+    const std::size_t possible = threads.size() + 1;  // with the caller's own
+    require<Error>(message.empty(),
+                   "parallel_for: the system started {} of {} threads ({}); set_num_threads({}) or "
+                   "TAPESTRY_THREADS={} asks for no more",
+                   possible, count + 1, message, possible, possible);
+}
+
 // A forked process has the thread that forked, and of its pool only the memory, in whatever state
 // it was. It is left alone; the next loop starts another.
 void forget_pool() { ours = nullptr; }
@@ -42,7 +60,7 @@ void forget_pool() { ours = nullptr; }
 }  // namespace
 
 ThreadPool* ThreadPool::of_this_thread() {
-    if (alone || in_openmp_region()) return nullptr;
+    if (alone || omp_in_parallel() != 0) return nullptr;
     if (ours == nullptr) {
         thread_local const Owner owner;
         ours = new ThreadPool;
@@ -54,14 +72,13 @@ ThreadPool::ThreadPool() {
     [[maybe_unused]] static const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
 }
 
-ThreadPool::~ThreadPool() {
-    over_.store(true, std::memory_order_seq_cst);
-    for (const auto& worker : workers_) wake(*worker);
-    for (const auto& worker : workers_) worker->thread.join();
-}
+ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
-    grow(threads);
+    if (static_cast<int>(workers_.size()) < threads - 1) {
+        stop();
+        start(threads);
+    }
     const AloneGuard in_loop;
     loop_.publish(chunks, f, context, threads);
     const auto useful = static_cast<std::size_t>(std::min<std::int64_t>(threads, chunks)) - 1;
@@ -72,22 +89,26 @@ void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int 
     loop_.finish();
 }
 
-void ThreadPool::grow(int threads) {
-    while (static_cast<int>(workers_.size()) < threads - 1) {
-        const int member = static_cast<int>(workers_.size()) + 1;
-        auto worker = std::make_unique<Worker>();
-        workers_.reserve(workers_.size() + 1);
-        try {
-            worker->thread =
-                std::thread([this, &worker = *worker, member] { serve(worker, member); });
-        } catch (const std::system_error& error) {
-            fail<Error>(
-                "parallel_for: the system started {} of {} threads ({}); "
-                "set_num_threads({}) or TAPESTRY_THREADS={} asks for no more",
-                member, threads, error.code().message(), member, member);
+void ThreadPool::start(int threads) {
+    require_threads(threads - 1);
+    over_.store(false, std::memory_order_relaxed);
+    for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+    // OpenMP may open a smaller region (OMP_THREAD_LIMIT): the other workers take no chunks then.
+    host_ = std::thread([this, count = threads - 1] {
+#pragma omp parallel num_threads(count)
+        {
+            const int i = omp_get_thread_num();
+            serve(*workers_[static_cast<std::size_t>(i)], i + 1);
         }
-        workers_.push_back(std::move(worker));
-    }
+    });
+}
+
+void ThreadPool::stop() {
+    if (!host_.joinable()) return;
+    over_.store(true, std::memory_order_seq_cst);
+    for (const auto& worker : workers_) wake(*worker);
+    host_.join();
+    workers_.clear();
 }
 
 void ThreadPool::serve(Worker& worker, int member) {

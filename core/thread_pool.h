@@ -6,6 +6,11 @@
 // chunks are waited for, never threads. One that the system has set aside for another program takes
 // no chunk, and the loop ends without it.
 //
+// The threads are OpenMP's: those of a single parallel region, which a thread of the pool's own
+// opens and which stays open. So OMP_PROC_BIND, OMP_PLACES and OMP_THREAD_LIMIT mean what they
+// always do, and the wait at a region's end, which would be for threads, comes only with the
+// pool's.
+//
 // Each thread that runs loops has a pool of its own, which ends with it.
 #pragma once
 
@@ -39,10 +44,10 @@ private:
         std::atomic<bool> asleep{false};
         std::mutex mutex;
         std::condition_variable bell;
-        std::thread thread;
     };
 
-    void grow(int threads);
+    void start(int threads);
+    void stop();
     void serve(Worker& worker, int member);
     void sleep(Worker& worker, int member);
     static void wake(Worker& worker);
@@ -50,6 +55,7 @@ private:
     SharedLoop loop_;
     std::atomic<bool> over_{false};
     std::vector<std::unique_ptr<Worker>> workers_;  // worker i is member i + 1 of a loop
+    std::thread host_;                              // worker 0, and whoever opened the region
 };
 
 }  // namespace tapestry::detail

@@ -14,7 +14,7 @@ foreach(target fmt::fmt xsimd nlohmann_json::nlohmann_json doctest::doctest CLI1
   add_library(${target} ALIAS header_only)
 endforeach()
 
-# Every find_package comes here first; what is not found here (Threads) is looked for as ever.
+# Every find_package comes here first; what is not found here (OpenMP) is looked for as ever.
 macro(tapestry_find_header_only method name)
   if("${name}" MATCHES "^(fmt|xsimd|nlohmann_json|doctest|CLI11)$")
     set(${name}_FOUND TRUE)

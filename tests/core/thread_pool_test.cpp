@@ -263,7 +263,6 @@ TEST_CASE("thread pool: when the system has no more threads") {
 }
 #endif
 
-#if defined(_OPENMP)
 TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") {
     const ThreadsGuard guard(2);
     std::atomic<int> here_run{0}, elsewhere{0}, members{0};
@@ -281,7 +280,6 @@ TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") 
     CHECK(elsewhere == 0);
     CHECK(share_a_loop(2));
 }
-#endif
 
 TEST_CASE("thread pool: Team is a name for nothing") {
 #pragma GCC diagnostic push

@@ -116,7 +116,7 @@ expect 3 "Could not install: $all" ./demo
 
 echo "---- other compilers, and the tools of single tests, are packages of their own"
 new_machine 1000 "$all"
-expect 3 "recommends clang-14'" ./check --clang
+expect 3 "recommends clang-14 libomp-14-dev'" ./check --clang
 expect 3 "recommends g++-aarch64-linux-gnu qemu-user'" ./check --neon
 expect 77 "build/asan" ./check --asan
 expect 3 "recommends chromium qemu-user valgrind pkgconf nodejs npm'" ./check --complete

@@ -27,7 +27,7 @@ work_of() {
 # Every program begins by reading this header, which takes longer than all the rest: g++ finds it
 # compiled (clang would want an option). That is the same header, so nothing else changes.
 mkdir -p "$work/include/tapestry"
-"$compiler" -w -std=c++20 -pthread -I "$build/include" "${flags[@]}" -x c++-header \
+"$compiler" -w -std=c++20 -fopenmp -I "$build/include" "${flags[@]}" -x c++-header \
     "$build/include/tapestry/tapestry.h" -o "$work/include/tapestry/tapestry.h.gch"
 
 # Splits a document into NAME.1.cpp, NAME.1.txt, NAME.2.cpp, ...: programs and wanted outputs.
@@ -65,7 +65,7 @@ rewrite() {
 # compile PROGRAM: beside it its .exe, or what the compiler says.
 compile() {
     local name=${1%.cpp}
-    "$compiler" -std=c++20 -pthread -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
+    "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
         -o "$name.exe" "$build/libtapestry.a" -lfmt >"$name.said" 2>&1 || true
 }
 
