@@ -4,11 +4,11 @@
 #include <tapestry/nn/linear.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/core/scratch.h>
-<tapestry / tests / nn / support.h>
+#include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>
 
-    using namespace tapestry;
+using namespace tapestry;
 using catalog::CheckedGradients;
 using test::check_message;
 
