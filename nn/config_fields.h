@@ -29,7 +29,7 @@ struct FieldTraits {
     double low = -std::numeric_limits<double>::infinity();  ///< bounds are inclusive
     double high = std::numeric_limits<double>::infinity();
     bool required = false;         ///< a file cannot do without it
-    bool stored = true;            ///< it stands in files
+    bool stored = true;            ///< it stands in a model's config.json
     const char* gpt2 = nullptr;    ///< what GPT-2's config.json calls it; null: by no one name
     const char* option = nullptr;  ///< on the command line, if not as option_name() has it
 };

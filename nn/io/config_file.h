@@ -90,14 +90,17 @@ Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
     fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, name, known);
 }
 
-/// A configuration from its stored fields; those that need not be there have their defaults.
+/// The fields that a model's config.json has, or all.
+enum class WhichFields { stored, all };
+
+/// A configuration from its fields; those that need not be there have their defaults.
 template <class Config>
-Config read_fields(const ConfigFile& file) {
+Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stored) {
     Config config;
     for_each_field<Config>([&](const auto& one) {
         auto& value = config.*one.member;
         using Value = typename std::decay_t<decltype(one)>::Value;
-        if (!one.traits.stored) return;
+        if (which == WhichFields::stored && !one.traits.stored) return;
         if constexpr (std::is_enum_v<Value>) {
             value = value_in(file, one.name, value);
         } else {
@@ -110,10 +113,10 @@ Config read_fields(const ConfigFile& file) {
 
 /// The reverse.
 template <class Config>
-void write_fields(ConfigWriter& to, const Config& config) {
+void write_fields(ConfigWriter& to, const Config& config, WhichFields which = WhichFields::stored) {
     for_each_field<Config>([&](const auto& one) {
         using Value = typename std::decay_t<decltype(one)>::Value;
-        if (!one.traits.stored) return;
+        if (which == WhichFields::stored && !one.traits.stored) return;
         if constexpr (std::is_enum_v<Value>) {
             to.set(one.name, name_of_value(config.*one.member));
         } else {

@@ -16,7 +16,7 @@ TrainOptions TrainingConfig::loop() const {
 
 std::string to_json(const TrainingConfig& config) {
     ConfigWriter model, all;
-    write_fields(model, config.model);
+    write_fields(model, config.model, WhichFields::all);  // the deviation at the start, too
     write_fields(all, config);
     all.set("model", model);
     return all.text();
@@ -25,7 +25,7 @@ std::string to_json(const TrainingConfig& config) {
 TrainingConfig training_config_from_json(std::string_view json, std::string what) {
     const ConfigFile file(json, std::move(what));
     auto config = read_fields<TrainingConfig>(file);
-    config.model = read_fields<GPTConfig>(file.object("model"));
+    config.model = read_fields<GPTConfig>(file.object("model"), WhichFields::all);
     return config;
 }
 

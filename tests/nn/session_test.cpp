@@ -179,9 +179,10 @@ TEST_CASE("session: a part of the model is trained, and the rest stays, also aft
         CHECK_EQ(second->take_step().loss, session.take_step().loss);
     }
     for (const Session* each : {&session, second.get()}) {
-        for (const auto& [name, parameter] : each->model().named_parameters()) {
-            INFO(name);
-            CHECK_EQ(parameter.to_vector<double>() != before[name], is_trained(name));
+        for (const auto& named : each->model().named_parameters()) {
+            INFO(named.first);
+            CHECK_EQ(named.second.to_vector<double>() != before[named.first],
+                     is_trained(named.first));
         }
     }
     CHECK(numbers_of(second->model()) == numbers_of(session.model()));

@@ -17,7 +17,7 @@ TEST_CASE("streams: those that every training has keep their keys") {
 TEST_CASE("streams: names, steps and indices have keys of their own, the same for ever") {
     std::set<std::uint64_t> keys;
     std::size_t count = 0;
-    for (const std::uint64_t seed : {0, 1, 1337}) {
+    for (const std::uint64_t seed : {0U, 1U, 1337U}) {
         for (const Stream name :
              {Stream::weights, Stream::batches, Stream::evaluation, Stream::samples}) {
             keys.insert(stream(seed, name).seed());

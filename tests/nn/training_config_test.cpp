@@ -9,22 +9,23 @@ using doctest::Approx;
 using test::check_throws;
 
 TEST_CASE("training config: what JSON keeps is the configuration") {
-    TrainingConfig given{.text = "a \"b\".txt",
-                         .start = "m",
-                         .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1},
-                         .train_only = {"blocks.0", "final_norm"},
-                         .batch = 3,
-                         .accumulate = 2,
-                         .steps = 11,
-                         .lr = 1.0 / 3,
-                         .min_lr = 0.01,
-                         .warmup = 4,
-                         .weight_decay = 0.2,
-                         .beta2 = 0.95,
-                         .clip = 0.5,
-                         .eval_every = 6,
-                         .eval_batches = 8,
-                         .seed = ~std::uint64_t{0}};
+    TrainingConfig given{
+        .text = "a \"b\".txt",
+        .start = "m",
+        .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1, .deviation = 0.3},
+        .train_only = {"blocks.0", "final_norm"},
+        .batch = 3,
+        .accumulate = 2,
+        .steps = 11,
+        .lr = 1.0 / 3,
+        .min_lr = 0.01,
+        .warmup = 4,
+        .weight_decay = 0.2,
+        .beta2 = 0.95,
+        .clip = 0.5,
+        .eval_every = 6,
+        .eval_batches = 8,
+        .seed = ~std::uint64_t{0}};
     const std::string json = to_json(given);
     const TrainingConfig read = training_config_from_json(json, "c");
     for_each_field<TrainingConfig>([&](const auto& one) {
@@ -32,7 +33,10 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
         CHECK(read.*one.member == given.*one.member);
     });
     CHECK_EQ(to_json(read), json);
-    CHECK_EQ(read.model.dropout, 0.1);
+    for_each_field<GPTConfig>([&](const auto& one) {
+        INFO(one.name);
+        CHECK(read.model.*one.member == given.model.*one.member);
+    });
     const auto parsed = nlohmann::json::parse(json);
     CHECK_EQ(parsed.at("lr"), 1.0 / 3);
     CHECK_EQ(parsed.at("model").at("context"), 7);
