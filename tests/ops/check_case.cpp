@@ -310,7 +310,7 @@ private:
     }
 
     void threads() {
-        if (row_.large.empty()) return;
+        if (row_.large.empty() || effort_.threads.empty()) return;
         for (const DType dtype : effort_.dtypes) {
             set_num_threads(1);
             const std::string one = bits_of_large(dtype);
@@ -372,7 +372,7 @@ Effort effort_for(const char* tapestry_rows) {
     } else if (rows == "emulated") {
         effort.isas = {effort.isas.back()};
         effort.dtypes = {DType::f32};
-        effort.threads = {2};
+        effort.threads = {};
         effort.samples = 1;
         effort.differenced = -1;
     } else {
