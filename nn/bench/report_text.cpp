@@ -73,7 +73,7 @@ std::string to_text(const StepRow& row, const MachinePeak& peak) {
     const Measurement& m = row.measurement;
     return fmt::format(
         "{} parameters, {} threads: median {:.2f} ms, fastest {:.2f} ms per step\n"
-        "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), {:.0f} MB at the peak",
+        "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), at most {:.0f} MB",
         row.parameters, num_threads(), 1e3 * m.times.median, 1e3 * m.times.min,
         row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.share(peak)),
         megabytes(m.peak_bytes));
@@ -83,7 +83,7 @@ std::string to_text(const SamplingRow& row) {
     return fmt::format(
         "{} parameters, {} threads: {:.0f} tokens/s ({:.1f} GB/s of weights); without the "
         "cache {:.0f} tokens/s, {} tokens\n"
-        "median {:.3f} ms, fastest {:.3f} ms per token, {:.0f} MB at the peak\n"
+        "median {:.3f} ms, fastest {:.3f} ms per token, at most {:.0f} MB\n"
         "{} of the peak: the weights can be read at {:.1f} GB/s",
         row.parameters, num_threads(), 1 / row.token.median, row.bytes_per_second() / 1e9,
         row.tokens_per_second_without_cache, row.same_tokens ? "the same" : "other",
@@ -101,7 +101,7 @@ std::string to_text(const GPTProfile& p, int depth) {
     text += fmt::format("{} steps: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
                         p.profile.step_seconds.size(), 1e3 * t.step.median, 1e3 * t.step.min,
                         t.flops / t.step.median / 1e9);
-    text += fmt::format("{} of the peak; {:.0f} MB at the peak\n", percent(t.share),
+    text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.share),
                         megabytes(p.profile.peak_bytes));
     text += profile_tables(p.profile, depth);
     text += fmt::format("\nsum of floors {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
