@@ -17,6 +17,14 @@ if(TAPESTRY_SANITIZE)
   target_link_options(tapestry_build_flags INTERFACE -fsanitize=${TAPESTRY_SANITIZE})
 endif()
 
-# For tests, the command and programs, whose own code does little beside what they call in the library.
+# For the command and programs, whose own code does little beside what they call in the library.
 add_library(tapestry_quick_build INTERFACE)
 target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)
+
+# For tests, which do even less. Their own mistakes with integers and pointers are not what sanitizers
+# are run for, and the checks for these take a quarter of the time of compiling.
+add_library(tapestry_test_build INTERFACE)
+target_compile_options(tapestry_test_build INTERFACE $<$<CONFIG:Release>:-O0>)
+if(TAPESTRY_SANITIZE)
+  target_compile_options(tapestry_test_build INTERFACE -fno-sanitize=undefined)
+endif()

@@ -310,11 +310,11 @@ private:
     }
 
     void threads() {
-        if (row_.large.empty()) return;
+        if (row_.large.empty() || effort_.threads.empty()) return;
         for (const DType dtype : effort_.dtypes) {
             set_num_threads(1);
             const std::string one = bits_of_large(dtype);
-            for (const int count : {2, 3}) {
+            for (const int count : effort_.threads) {
                 set_num_threads(count);
                 if (bits_of_large(dtype) != one) {
                     failed("{} {}: {} threads give other bits than one", name_of(current_isa()),
@@ -370,7 +370,9 @@ Effort effort_for(const char* tapestry_rows) {
         if (available_isas().size() > 1) effort.isas.push_back(available_isas().back());
         effort.differenced = 24;
     } else if (rows == "emulated") {
+        effort.isas = {effort.isas.back()};
         effort.dtypes = {DType::f32};
+        effort.threads = {};
         effort.samples = 1;
         effort.differenced = -1;
     } else {

@@ -16,6 +16,7 @@ namespace tapestry::test {
 struct Effort {
     std::vector<Isa> isas = available_isas();
     std::vector<DType> dtypes{DType::f64, DType::f32};
+    std::vector<int> threads{2, 3};                                 ///< the same bits as with one
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
     /// Central differences, which evaluate an op twice per number and order, at samples of at most
     /// so many numbers.
@@ -24,7 +25,8 @@ struct Effort {
 
 /// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
 ///     sanitized   the slowest and the fastest instruction set, differences of small samples
-///     emulated    the first sample, in f32, no differences
+///     emulated    the fastest instruction set: the first sample, in f32, no differences, no large
+///                 sample
 Effort effort_for(const char* tapestry_rows);
 
 /// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
