@@ -1,6 +1,6 @@
 // How far does information travel? Four kinds of networks with the same number of parameters copy
-// symbols over 8 to 512 positions. The task and the Transformer are those of
-// examples/long_copy.h; the recurrent networks read with one LSTM or RNN and write with another.
+// symbols over 8 to 512 positions. The task and the Transformer are those of tasks/long_copy.h; the
+// recurrent networks read with one LSTM or RNN and write with another.
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>

@@ -1,6 +1,6 @@
 // What the small tasks share (sort, addition, dates, masked_words, shapes): how they are trained,
-// how answers are counted, and what is held out. Each task has a header, with all that it is about,
-// and a program; read sort.h first.
+// how answers are counted, and what is held out. Each has a header, which says what it is about,
+// and a program of its name in ../programs; read sort.h first.
 #pragma once
 
 #include <tapestry/tapestry.h>

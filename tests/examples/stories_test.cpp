@@ -1,7 +1,7 @@
 // What stories.h promises: the same bytes everywhere, and a true referent for every pronoun.
 //
 // The words are sorted into he, she, they and it by lists of the test's own, not by those of the
-// generator. Read next: examples/stories_data.h.
+// generator. Read next: examples/stories/stories_data.h.
 #include <doctest/doctest.h>
 #include <tapestry/examples/stories/stories.h>
 

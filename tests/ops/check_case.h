@@ -25,8 +25,8 @@ struct Effort {
 
 /// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
 ///     sanitized   the slowest and the fastest instruction set, differences of small samples
-///     emulated    the fastest instruction set: the first sample, in f32, on one thread, without
-///                 differences
+///     emulated    the fastest instruction set: the first sample, in f32, no differences, no large
+///                 sample
 Effort effort_for(const char* tapestry_rows);
 
 /// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
