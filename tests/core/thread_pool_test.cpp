@@ -204,17 +204,18 @@ TEST_CASE("thread pool: an exception comes out, and all works on") {
 TEST_CASE("thread pool: another thread has its own, which ends with it") {
     const ThreadsGuard guard(3);
     check_loop(100);
-    const auto before = threads_of_process();
-    std::thread other([&] {
-        CHECK(share_a_loop(3));
-        CHECK(threads_of_process() == before + 3);
-    });
-    for (int round = 0; round < 100; ++round) check_loop(100);
-    other.join();
-    for (int i = 0; i < 5000 && threads_of_process() > before; ++i) {  // the kernel's list lags
-        std::this_thread::sleep_for(1ms);
+    // LLVM's OpenMP keeps the threads of a region that has ended, for the next one: there may be
+    // one more than before, but never two.
+    const auto most = threads_of_process() + 1;
+    for (int i = 0; i < 5; ++i) {
+        std::thread other([] { CHECK(share_a_loop(3)); });
+        for (int round = 0; round < 100; ++round) check_loop(100);
+        other.join();
+        for (int wait = 0; wait < 5000 && threads_of_process() > most; ++wait) {
+            std::this_thread::sleep_for(1ms);  // the kernel's list lags
+        }
+        CHECK(threads_of_process() <= most);
     }
-    CHECK(threads_of_process() == before);
 }
 
 TEST_CASE("thread pool: a forked process starts its own") {
