@@ -76,7 +76,8 @@ inline Numbers attention(const Numbers& x, const MultiHeadAttention& layer, std:
     return linear(merged, layer.output);
 }
 
-inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64_t heads, bool causal) {
+inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64_t heads,
+                     bool causal) {
     const Numbers normed = layer_norm(x, layer.attention_norm);
     const Numbers h = add(x, attention(normed, layer.attention, heads, causal));
     return add(h, feed_forward(layer_norm(h, layer.feed_forward_norm), layer.feed_forward));
