@@ -28,3 +28,12 @@ target_compile_options(tapestry_test_build INTERFACE $<$<CONFIG:Release>:-O0>)
 if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_test_build INTERFACE -fno-sanitize=undefined)
 endif()
+
+# Where the time to compile is most of all (.ci/run), what most sources include is read once.
+function(tapestry_precompile)
+  if(TAPESTRY_PRECOMPILE)
+    foreach(target IN LISTS ARGN)
+      target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+    endforeach()
+  endif()
+endfunction()
