@@ -141,8 +141,8 @@ inline void check_form(const AttentionForm& form, std::int64_t length, bool caus
     const TensorFunction f = [&](const Tensors& x) { return form(x[0], x[1], x[2], options); };
     const auto small = [](const Tensor& x) { return views::slice(x, 1, 0, 1).clone(); };
     const Tensors inputs{small(p.q), small(p.k), small(p.v)};
-    test::check_passes(gradcheck(f, inputs));
-    test::check_passes(gradgradcheck(f, inputs));
+    test::check_passes(gradcheck(f, inputs, test::gradcheck_options()));
+    test::check_passes(gradgradcheck(f, inputs, test::gradcheck_options()));
     check_threads(form, causal);
 }
 

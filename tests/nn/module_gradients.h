@@ -24,7 +24,7 @@ inline void randomise(Module& module, double scale = 0.7) {
 /// must depend on each of them.
 inline void check_module_gradients(const Module& module, const std::function<Tensor()>& f,
                                    const Tensors& inputs = {},
-                                   const GradcheckOptions& options = {}) {
+                                   const GradcheckOptions& options = gradcheck_options()) {
     const ThreadsGuard one(1);  // too small to share
     NamedTensors leaves = leaves_of(module, inputs);
     for (auto& [name, leaf] : leaves) leaf.clear_grad();
@@ -42,7 +42,7 @@ inline void check_module_gradients(const Module& module, const std::function<Ten
 
 /// The same for f(inputs), with the parameters as they start, moved a little.
 inline void check_module_gradients(Module& module, const TensorFunction& f, Tensors inputs,
-                                   const GradcheckOptions& options = {}) {
+                                   const GradcheckOptions& options = gradcheck_options()) {
     module.to(DType::f64);
     move_parameters(module, 0.1, 900);
     for (Tensor& input : inputs) input.set_requires_grad();

@@ -109,9 +109,10 @@ TEST_CASE("Transformer: gradients of its loss") {
         const Tensor source = ids({1, 2, 3, 6, 4, 0}, {2, 3});  // the second is padded
         const Tensor target = ids({1, 2, 1, 4}, {2, 2});
         const Tensor next = ids({2, 3, 4, 0}, {2, 2});
-        check_module_gradients(model,
-                               [&](const Tensors&) { return model.loss(source, target, next); }, {},
-                               {.method = GradcheckMethod::directions});
+        GradcheckOptions options = test::gradcheck_options();
+        options.method = GradcheckMethod::directions;
+        check_module_gradients(
+            model, [&](const Tensors&) { return model.loss(source, target, next); }, {}, options);
         CHECK_EQ(model.source_embedding.weight.leaf() == model.target_embedding.weight.leaf(),
                  shared);
         CHECK(model.head.weight.leaf() == model.target_embedding.weight.leaf());

@@ -71,13 +71,14 @@ async function checkTabKeys(page) {
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   for (const model of MODELS) {
     const file = path.join(pages, `${model}.html`);
-    for (const each of [file, withPlain(file, path.join(plain, 'page'))]) {
-      for (const [width, scheme] of [[1280, 'light'], [390, 'dark']]) {
-        const opened = await checkPage(browser, each, width, scheme);
-        console.log(`${path.basename(each)} at ${width}: ${fs.statSync(each).size} bytes, ` +
-          `opened in ${opened} ms`);
-        assert.ok(opened < 2000, `${each} took ${opened} ms to open`);
-      }
+    const same = withPlain(file, path.join(plain, 'page'));
+    // The plain script is the same source: once is enough, the narrow way.
+    for (const [each, width, scheme] of
+      [[file, 1280, 'light'], [file, 390, 'dark'], [same, 390, 'dark']]) {
+      const opened = await checkPage(browser, each, width, scheme);
+      console.log(`${path.basename(each)} at ${width}: ${fs.statSync(each).size} bytes, ` +
+        `opened in ${opened} ms`);
+      assert.ok(opened < 2000, `${each} took ${opened} ms to open`);
     }
   }
   assert.ok(fs.statSync(path.join(pages, 'large.html')).size < 5e6);

@@ -14,7 +14,11 @@ directory=$build/npm_pages
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1
 "$build/tests/inspect_pages" "$directory/pages"
-for script in inspect_pages report_pages; do
-    NODE_PATH=$directory/node_modules node "$source/tests/npm/$script.js" "$chromium" \
+check() {
+    NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" \
         "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
-done
+}
+# At once: the reports' mostly waits for what a page does after a while.
+check report_pages &
+check inspect_pages
+wait $!
