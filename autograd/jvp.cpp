@@ -1,4 +1,5 @@
 #include <tapestry/autograd/jvp.h>
+
 #include <tapestry/core/create.h>
 
 namespace tapestry {

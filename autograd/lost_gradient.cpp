@@ -1,4 +1,5 @@
 #include <tapestry/autograd/lost_gradient.h>
+
 #include <tapestry/autograd/tape.h>
 
 #include <limits>

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/module_path.h>
+
 #include <tapestry/autograd/tape.h>
 
 #include <utility>

@@ -1,3 +1,5 @@
+#include <tapestry/autograd/op.h>
+
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/recomputed_output.h>

@@ -1,8 +1,9 @@
 // The two halves of recomputing: collapse() replaces what f recorded by one entry, expand() puts it
 // back for the moment in which the walk passes. Both are part of Tape; they stand here because one
 // can understand the tape without them.
-#include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/recompute.h>
+
+#include <tapestry/autograd/module_path.h>
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>

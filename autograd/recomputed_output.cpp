@@ -1,4 +1,5 @@
 #include <tapestry/autograd/recomputed_output.h>
+
 #include <tapestry/autograd/tape.h>
 
 #include <utility>

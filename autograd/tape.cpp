@@ -1,7 +1,8 @@
+#include <tapestry/autograd/tape.h>
+
 #include <tapestry/autograd/lost_gradient.h>
 #include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
-#include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 

@@ -15,7 +15,7 @@
     test_packages=(chromium qemu-user valgrind pkgconf)
     # Where npm comes from elsewhere, Debian's would quarrel with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)
-    clang_packages=(clang-14 libomp-14-dev)
+    clang_packages=(clang-14 libclang-rt-14-dev libomp-14-dev)
     neon_packages=(g++-aarch64-linux-gnu qemu-user)
 }
 
@@ -107,6 +107,7 @@ build_preset() {
         fi
         quietly "$dir/configure.log" cmake --preset "$preset" "$@"
     fi
+    export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that is precompiled
     # CMake's own default starts more compilers than there are cores, and memory may be short.
     NINJA_STATUS='[%f/%t] ' with_progress ninja_steps "$dir/build.log" \
         cmake --build --preset "$preset" "${targets[@]}" --parallel "$(nproc)"

@@ -8,6 +8,9 @@ target_compile_options(tapestry_build_flags INTERFACE
   -ffp-contract=off
   # sqrt and friends need not set errno, so that loops over them vectorise.
   -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # a time in a precompiled header would defeat ccache
+  target_compile_options(tapestry_build_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+endif()
 if(TAPESTRY_WARNINGS_AS_ERRORS)
   target_compile_options(tapestry_build_flags INTERFACE -Werror)
 endif()
@@ -29,11 +32,10 @@ if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_test_build INTERFACE -fno-sanitize=undefined)
 endif()
 
-# Where the time to compile is most of all (.ci/run), what most sources include is read once.
-function(tapestry_precompile)
+# For the library where many builds follow one another (.ci/run): what most sources include is read
+# once. Not where a build is to show that every source includes what it uses.
+function(tapestry_precompile target)
   if(TAPESTRY_PRECOMPILE)
-    foreach(target IN LISTS ARGN)
-      target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
-    endforeach()
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
   endif()
 endfunction()

@@ -1,4 +1,5 @@
 #include <tapestry/core/copy.h>
+
 #include <tapestry/core/loop.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
 #include <tapestry/core/cpu.h>
+
 #include <tapestry/core/error.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // POSIX calls and what each of them may answer. Everything of one save happens relative to one open
 // directory, so that neither chdir nor a renamed parent can split it over two places.
 #include <tapestry/core/file.h>
+
 #include <tapestry/core/text/utf8.h>
 
 #include <fcntl.h>
@@ -181,7 +182,8 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     }
 }
 
-void write_file_atomically(const fs::path& path, const std::function<void(OutputFile&)>& write) {
+void write_file_atomically(const fs::path& path, const std::function<void(OutputFile&)>& write,
+                           const WriteOptions& options) {
     const std::string target = shown(path);
     const std::string name = path.filename().native();
     require<IoError>(!name.empty() && name != "." && name != "..",
@@ -200,14 +202,16 @@ void write_file_atomically(const fs::path& path, const std::function<void(Output
 
     OutputFile output(target, temporary.number());
     write(output);
-    sync(temporary.number(), target);
+    if (options.sync) sync(temporary.number(), target);
     if (const int error = temporary.close()) fail_to("write", target, error);
     if (const int error = temporary.rename_to(name)) fail_to("write", target, error);
-    sync(directory.number(), target);
+    if (options.sync) sync(directory.number(), target);
 }
 
-void write_file_atomically(const fs::path& path, std::string_view contents) {
-    write_file_atomically(path, [contents](OutputFile& file) { file.write(contents); });
+void write_file_atomically(const fs::path& path, std::string_view contents,
+                           const WriteOptions& options) {
+    write_file_atomically(
+        path, [contents](OutputFile& file) { file.write(contents); }, options);
 }
 
 }  // namespace tapestry

@@ -79,6 +79,12 @@ private:
     int descriptor_;
 };
 
+struct WriteOptions {
+    /// Whether to wait until it is on the disk, which may take seconds. If not, a crash of the
+    /// machine (not of the program) may leave an empty file.
+    bool sync = true;
+};
+
 /// Writes what `write` writes to a temporary file beside `path`, then renames it to `path`. After
 /// any failure, `write`'s own exceptions included, the temporary is gone and a previous file at
 /// `path` is what it was; only the last step, the sync of the directory, fails with the new file
@@ -90,7 +96,9 @@ private:
 /// A process beyond its file size limit (RLIMIT_FSIZE) is killed by SIGXFSZ unless it ignores that
 /// signal; then this is an error as any other.
 void write_file_atomically(const std::filesystem::path& path,
-                           const std::function<void(OutputFile&)>& write);
-void write_file_atomically(const std::filesystem::path& path, std::string_view contents);
+                           const std::function<void(OutputFile&)>& write,
+                           const WriteOptions& options = {});
+void write_file_atomically(const std::filesystem::path& path, std::string_view contents,
+                           const WriteOptions& options = {});
 
 }  // namespace tapestry

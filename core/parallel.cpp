@@ -1,3 +1,5 @@
+#include <tapestry/core/parallel.h>
+
 #include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
 

@@ -1,7 +1,8 @@
 // Philox and the distributions made from its words. Every distribution is a function of
 // (seed, first counter, element number), cut into tiles: start at fill_from_words.
-#include <tapestry/core/loop.h>
 #include <tapestry/core/random.h>
+
+#include <tapestry/core/loop.h>
 
 #include <algorithm>
 #include <bit>

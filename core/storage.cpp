@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/core/storage.h>
+
+#include <tapestry/core/error.h>
 
 #include <algorithm>
 #include <array>

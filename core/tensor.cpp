@@ -1,5 +1,6 @@
-#include <tapestry/core/copy.h>
 #include <tapestry/core/tensor.h>
+
+#include <tapestry/core/copy.h>
 
 #include <utility>
 

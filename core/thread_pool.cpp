@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
+
+#include <tapestry/core/error.h>
 
 #include <omp.h>
 #include <pthread.h>

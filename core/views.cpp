@@ -1,6 +1,7 @@
+#include <tapestry/core/views.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
-#include <tapestry/core/views.h>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 #include <tapestry/nn/activation.h>
+
 #include <tapestry/ops/elementwise.h>
 
 namespace tapestry {

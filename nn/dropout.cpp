@@ -1,4 +1,5 @@
 #include <tapestry/nn/dropout.h>
+
 #include <tapestry/ops/dropout.h>
 
 namespace tapestry {

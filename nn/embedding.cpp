@@ -1,4 +1,5 @@
 #include <tapestry/nn/embedding.h>
+
 #include <tapestry/ops/indexing.h>
 
 namespace tapestry {

@@ -1,4 +1,5 @@
 #include <tapestry/nn/feed_forward.h>
+
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 

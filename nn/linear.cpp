@@ -1,4 +1,5 @@
 #include <tapestry/nn/linear.h>
+
 #include <tapestry/ops/matmul.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
-#include <tapestry/core/copy.h>
 #include <tapestry/nn/module.h>
+
+#include <tapestry/core/copy.h>
 
 #include <algorithm>
 #include <map>

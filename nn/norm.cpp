@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/norm.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/norm.h>
 
 namespace tapestry {

@@ -1,6 +1,7 @@
+#include <tapestry/nn/positions.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/positions.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>

@@ -1,7 +1,8 @@
 // Hot rules are there twice: one fused pass over memory for an ordinary backward, and the formula
 // composed of recordable ops for gradients of gradients. The tests hold the two against each other.
-#include <tapestry/core/create.h>
 #include <tapestry/ops/activation.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>

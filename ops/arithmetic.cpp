@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>

@@ -1,8 +1,9 @@
 // The op: checks, what is saved, and the two backward rules. The fused passes are in
 // attention_heads.cpp; the rule that can itself be differentiated is composed of public ops, here.
+#include <tapestry/ops/attention.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/attention.h>
 #include <tapestry/ops/attention_heads.h>
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/cast.h>

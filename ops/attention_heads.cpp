@@ -1,9 +1,10 @@
 // Heads, and going forward runs of queries as well, are shared among the threads; what happens in
 // one is ops/kernels/attention.cpp.
+#include <tapestry/ops/attention_heads.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
-#include <tapestry/ops/attention_heads.h>
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/keep.h>
 #include <tapestry/ops/kernels/table.h>

@@ -1,5 +1,6 @@
-#include <tapestry/core/copy.h>
 #include <tapestry/ops/cast.h>
+
+#include <tapestry/core/copy.h>
 #include <tapestry/ops/check.h>
 
 namespace tapestry {

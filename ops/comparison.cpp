@@ -1,7 +1,8 @@
+#include <tapestry/ops/comparison.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/comparison.h>
 
 #include <functional>
 

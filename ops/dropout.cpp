@@ -1,9 +1,10 @@
 // The gradient of "keep some" is "keep the same ones": one function, which records itself, is the
 // forward pass and the backward pass of every order.
+#include <tapestry/ops/dropout.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/dropout.h>
 #include <tapestry/ops/keep.h>
 
 namespace tapestry {

@@ -1,8 +1,9 @@
+#include <tapestry/ops/elementwise.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/decisions.h>
-#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 
 namespace tapestry {

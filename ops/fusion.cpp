@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/ops/fusion.h>
+
+#include <tapestry/core/error.h>
 
 #include <atomic>
 #include <cstdlib>

@@ -1,11 +1,12 @@
 // Two pairs, each the other's gradient: whole rows (select, add), and single elements (gather,
 // scatter_add). Adding by index is shared among threads by columns, never by rows: all additions to
 // one place come from one thread, in the order of the indices, so sums do not depend on threads.
+#include <tapestry/ops/indexing.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/indexing.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>

@@ -1,10 +1,11 @@
 // concat and split are each other's gradient. split is one op with many outputs, so that its
 // gradient is written once, whole, and not once per piece into a tensor of zeros.
+#include <tapestry/ops/join.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/join.h>
 #include <tapestry/ops/view.h>
 
 #include <fmt/format.h>

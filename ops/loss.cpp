@@ -1,3 +1,5 @@
+#include <tapestry/ops/loss.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -8,7 +10,6 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/loss.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>

@@ -1,9 +1,10 @@
 // The measuring: everything is repeated, and the best counts, for whatever disturbs (another
 // program, a clock that has yet to rise) only ever makes it slower.
+#include <tapestry/ops/machine_peak.h>
+
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/machine_peak.h>
 
 #include <algorithm>
 #include <chrono>

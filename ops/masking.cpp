@@ -1,11 +1,12 @@
 // masked_fill is a where. A triangle of the gradient is the gradient of a triangle: one function,
 // which records itself, serves every order.
+#include <tapestry/ops/masking.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/masking.h>
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 // The backward rules are products again, of transposed views: nothing is copied to transpose it,
 // and what holds for orders 1 and 2 is written once.
+#include <tapestry/ops/matmul.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
@@ -8,7 +10,6 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 

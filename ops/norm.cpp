@@ -1,5 +1,7 @@
 // Layer norm and RMS norm differ by the mean alone; both are written here side by side. The order
 // inside: check, forward, the fused backward, the recordable one.
+#include <tapestry/ops/norm.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -9,7 +11,6 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/norm.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction.h>
 

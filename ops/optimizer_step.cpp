@@ -1,8 +1,9 @@
+#include <tapestry/ops/optimizer_step.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/optimizer_step.h>
 
 #include <algorithm>
 #include <cmath>

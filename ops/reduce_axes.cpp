@@ -1,8 +1,9 @@
+#include <tapestry/ops/reduce_axes.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/reduce_axes.h>
 
 #include <algorithm>
 

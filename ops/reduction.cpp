@@ -1,5 +1,7 @@
 // Each reduction in the order check, forward, rule. All gradients come down to one step: put the
 // reduced axes back with size 1 and repeat along them.
+#include <tapestry/ops/reduction.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -12,7 +14,6 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
-#include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>

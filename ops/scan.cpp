@@ -1,10 +1,11 @@
 // A running sum is its own mirror image: the rule for one direction is the other, and so to any
 // order.
+#include <tapestry/ops/scan.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/scan.h>
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,11 @@
 // Backward through a view is the opposite view of the gradient. slice and its opposite (a slice put
 // back into zeros) are each other's gradient, as expand and sum_to are.
+#include <tapestry/ops/view.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/view.h>
 
 #include <fmt/format.h>
 

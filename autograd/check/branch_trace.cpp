@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/branch_trace.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/compare.h>
+
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/core/create.h>
 

@@ -1,3 +1,5 @@
+#include <tapestry/autograd/check/curve.h>
+
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/quotients.h>
 #include <tapestry/core/create.h>

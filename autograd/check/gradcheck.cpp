@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/gradcheck.h>
+
 #include <tapestry/autograd/check/locate.h>
 #include <tapestry/autograd/check/oracles.h>
 #include <tapestry/autograd/check/preconditions.h>

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/locate.h>
+
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>
 

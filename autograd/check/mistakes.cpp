@@ -1,3 +1,5 @@
+#include <tapestry/autograd/check/mistakes.h>
+
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/plain.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 

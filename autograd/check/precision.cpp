@@ -1,5 +1,6 @@
-#include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/precision.h>
+
+#include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>

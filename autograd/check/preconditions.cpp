@@ -1,4 +1,5 @@
 #include <tapestry/autograd/check/preconditions.h>
+
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>

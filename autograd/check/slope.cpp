@@ -1,5 +1,6 @@
-#include <tapestry/autograd/check/evidence.h>
 #include <tapestry/autograd/check/slope.h>
+
+#include <tapestry/autograd/check/evidence.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
-#include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/subject.h>
+
+#include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/create.h>

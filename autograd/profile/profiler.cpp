@@ -1,4 +1,5 @@
 #include <tapestry/autograd/profile/profiler.h>
+
 #include <tapestry/autograd/profile/work.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
+#include <tapestry/nn/attention/cache.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/attention/cache.h>
 #include <tapestry/ops/indexing.h>
 
 #include <algorithm>

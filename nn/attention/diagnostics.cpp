@@ -1,6 +1,7 @@
+#include <tapestry/nn/attention/diagnostics.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/attention/diagnostics.h>
 #include <tapestry/ops/check.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // The denominator is the same sum with 1 for v: v gets a column of ones, and both come out of one
 // product.
+#include <tapestry/nn/attention/linear_attention.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/attention/sequence.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>

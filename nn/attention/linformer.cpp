@@ -1,5 +1,6 @@
-#include <tapestry/core/copy.h>
 #include <tapestry/nn/attention/linformer.h>
+
+#include <tapestry/core/copy.h>
 #include <tapestry/nn/attention/sequence.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/matmul.h>

@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/view.h>

@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/nn/positions.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/join.h>

@@ -1,9 +1,10 @@
 // Features are exponentials, and any constant factor on those of one query, or of all keys
 // together, cancels in the quotient of linear_attention: it is chosen so that nothing overflows.
+#include <tapestry/nn/attention/performer.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/linear_attention.h>
-#include <tapestry/nn/attention/performer.h>
 #include <tapestry/nn/attention/sequence.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>

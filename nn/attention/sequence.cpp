@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/attention/sequence.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/masking.h>

@@ -1,7 +1,8 @@
 // Blocks at least as long as the window: then a block needs no more than its neighbours. Query r of
 // a block and key c of [the block before, the block itself, the block after] are r + b - c apart.
-#include <tapestry/nn/attention/sequence.h>
 #include <tapestry/nn/attention/sliding_window.h>
+
+#include <tapestry/nn/attention/sequence.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/view.h>
 

@@ -1,8 +1,9 @@
 // The sequence is a matrix of rows of l = stride positions. Scores along rows and along columns are
 // two batches of small products, laid side by side for one softmax.
+#include <tapestry/nn/attention/strided.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/sequence.h>
-#include <tapestry/nn/attention/strided.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/dropout.h>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/bench/attention.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/nn/bench/attention.h>
 #include <tapestry/ops/attention.h>
 
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/bench/gemm.h>
+
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/bench/gemm.h>
 #include <tapestry/ops/matmul.h>
 
 #include <fmt/format.h>

@@ -1,9 +1,10 @@
+#include <tapestry/nn/bench/ops.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/nn/bench/ops.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/dropout.h>

@@ -1,6 +1,7 @@
+#include <tapestry/nn/bench/profile.h>
+
 #include <tapestry/core/storage.h>
 #include <tapestry/nn/bench/measurement.h>
-#include <tapestry/nn/bench/profile.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/ops/machine_peak.h>
 

@@ -1,6 +1,7 @@
+#include <tapestry/nn/bench/sampling.h>
+
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
-#include <tapestry/nn/bench/sampling.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/ops/machine_peak.h>
 

@@ -1,7 +1,8 @@
+#include <tapestry/nn/bench/step.h>
+
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/bench/step.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/loop.h>
 

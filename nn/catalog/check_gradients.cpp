@@ -1,4 +1,5 @@
 #include <tapestry/nn/catalog/check_gradients.h>
+
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/ops/catalog/bound_case.h>
 

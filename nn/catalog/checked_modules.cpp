@@ -1,7 +1,8 @@
+#include <tapestry/nn/catalog/checked_modules.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/activation.h>
-#include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/linear.h>

@@ -1,7 +1,8 @@
 // Reading the two files with every entry checked, so that encoding can trust them; then the merging
 // of one word, which is where the time goes.
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
+
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/words.h>
 
 #include <nlohmann/json.hpp>

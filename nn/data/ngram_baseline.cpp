@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/nn/data/ngram_baseline.h>
+
+#include <tapestry/core/error.h>
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,8 @@
 // From a file to batches: read, refuse what is not text, split, cut out pieces.
+#include <tapestry/nn/data/text.h>
+
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/text.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,7 @@
+#include <tapestry/nn/data/token_file.h>
+
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/token_file.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,8 @@
 // The vocabulary is a list; its inverse a hash map. JSON stays inside this file: users of the
 // library need not have nlohmann-json installed.
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/tokenizer.h>
+
+#include <tapestry/core/text/utf8.h>
 
 #include <nlohmann/json.hpp>
 

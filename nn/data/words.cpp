@@ -1,6 +1,7 @@
+#include <tapestry/nn/data/words.h>
+
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/words.h>
 
 namespace tapestry {
 namespace {

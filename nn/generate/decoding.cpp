@@ -1,5 +1,6 @@
-#include <tapestry/autograd/tape.h>
 #include <tapestry/nn/generate/decoding.h>
+
+#include <tapestry/autograd/tape.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/view.h>
 

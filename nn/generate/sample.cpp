@@ -1,6 +1,7 @@
+#include <tapestry/nn/generate/sample.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/generate/sample.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
+#include <tapestry/nn/generate/search.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/generate/search.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/softmax.h>
 

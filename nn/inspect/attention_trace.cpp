@@ -1,7 +1,8 @@
+#include <tapestry/nn/inspect/attention_trace.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/diagnostics.h>
-#include <tapestry/nn/inspect/attention_trace.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,6 @@
-#include <tapestry/core/copy.h>
 #include <tapestry/nn/inspect/dead_units.h>
+
+#include <tapestry/core/copy.h>
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 #include <tapestry/nn/inspect/gradient_flow.h>
+
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/optimizer_step.h>
 

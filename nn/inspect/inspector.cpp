@@ -1,6 +1,7 @@
 // What is written down while a step runs; what is made of it afterwards is in inspector_finish.cpp.
-#include <tapestry/autograd/profile/work.h>
 #include <tapestry/nn/inspect/inspector.h>
+
+#include <tapestry/autograd/profile/work.h>
 
 #include <utility>
 

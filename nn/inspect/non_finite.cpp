@@ -1,5 +1,6 @@
-#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/inspect/non_finite.h>
+
+#include <tapestry/nn/inspect/inspector.h>
 
 #include <algorithm>
 #include <array>

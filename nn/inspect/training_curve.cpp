@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/nn/inspect/training_curve.h>
+
+#include <tapestry/core/error.h>
 
 #include <algorithm>
 #include <cmath>

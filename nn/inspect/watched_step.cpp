@@ -1,5 +1,6 @@
-#include <tapestry/autograd/tape.h>
 #include <tapestry/nn/inspect/watched_step.h>
+
+#include <tapestry/autograd/tape.h>
 #include <tapestry/ops/machine_peak.h>
 
 namespace tapestry {

@@ -1,8 +1,9 @@
+#include <tapestry/nn/io/checkpoint.h>
+
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/freeze.h>
-#include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 

@@ -1,5 +1,6 @@
-#include <tapestry/core/file.h>
 #include <tapestry/nn/io/config_file.h>
+
+#include <tapestry/core/file.h>
 
 #include <nlohmann/json.hpp>
 

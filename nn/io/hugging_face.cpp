@@ -1,9 +1,10 @@
 // Settings, names, then reading and writing with them.
+#include <tapestry/nn/io/hugging_face.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
-#include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
 

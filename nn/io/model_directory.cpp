@@ -1,6 +1,7 @@
+#include <tapestry/nn/io/model_directory.h>
+
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
-#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/model_files.h>
 
 namespace tapestry {

@@ -1,9 +1,10 @@
+#include <tapestry/nn/io/model_files.h>
+
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/hugging_face.h>
-#include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 

@@ -1,5 +1,6 @@
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/module_file.h>
+
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors.h>
 
 #include <fmt/ranges.h>

@@ -1,8 +1,9 @@
 // The bytes around the header: see safetensors_header.cpp for the header itself.
+#include <tapestry/nn/io/safetensors.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
 #include <unistd.h>

@@ -1,8 +1,9 @@
 // Two passes. The parser (a SAX handler: no tree is built, and it sees keys that come twice and
 // numbers as they were written) accepts exactly the one structure there is. The layout pass checks
 // sizes and offsets, with every product and sum of numbers from the file checked for overflow.
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors_header.h>
+
+#include <tapestry/core/text/utf8.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/io/transformer_directory.h>
+
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/io/transformer_directory.h>
 
 namespace tapestry {
 namespace {

@@ -1,5 +1,6 @@
-#include <tapestry/nn/check_ids.h>
 #include <tapestry/nn/models/gpt.h>
+
+#include <tapestry/nn/check_ids.h>
 #include <tapestry/ops/loss.h>
 
 #include <cmath>

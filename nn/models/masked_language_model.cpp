@@ -1,7 +1,8 @@
+#include <tapestry/nn/models/masked_language_model.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/check_ids.h>
-#include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/models/seq2seq.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/check_ids.h>
-#include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/recurrent/lengths.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>

@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/models/vision_transformer.h>
+
+#include <tapestry/core/create.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/view.h>

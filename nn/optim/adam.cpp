@@ -1,4 +1,5 @@
 #include <tapestry/nn/optim/adam.h>
+
 #include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
-#include <tapestry/core/create.h>
 #include <tapestry/nn/optim/optimizer.h>
+
+#include <tapestry/core/create.h>
 
 #include <cmath>
 #include <set>

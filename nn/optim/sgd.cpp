@@ -1,4 +1,5 @@
 #include <tapestry/nn/optim/sgd.h>
+
 #include <tapestry/ops/optimizer_step.h>
 
 namespace tapestry {

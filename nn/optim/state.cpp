@@ -1,4 +1,6 @@
 // Out and back again: the half of Optimizer that is about its state.
+#include <tapestry/nn/optim/state.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/nn/optim/optimizer.h>
 

@@ -1,5 +1,6 @@
-#include <tapestry/core/file.h>
 #include <tapestry/nn/pages/live_report.h>
+
+#include <tapestry/core/file.h>
 
 #include <cmath>
 
@@ -78,7 +79,9 @@ void LiveReport::write(TrainingState state, const std::string& message) {
                                   .cost_seconds = spent_,
                                   .started = started_,
                                   .written = now_since_1970()};
-        write_file_atomically(path_, to_html(report_, status));
+        // Each is replaced by a later one; only the last is worth waiting for the disk.
+        write_file_atomically(path_, to_html(report_, status),
+                              {.sync = state != TrainingState::running});
         is_written_ = true;
     });
     last_written_ = elapsed_;

@@ -1,5 +1,6 @@
-#include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page.h>
+
+#include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page_assets.h>
 
 namespace tapestry {

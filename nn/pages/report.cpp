@@ -1,6 +1,7 @@
+#include <tapestry/nn/pages/report.h>
+
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page_assets.h>
-#include <tapestry/nn/pages/report.h>
 
 #include <utility>
 

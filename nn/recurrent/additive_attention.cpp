@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/additive_attention.h>
+
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>

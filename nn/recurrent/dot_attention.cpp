@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/dot_attention.h>
+
 #include <tapestry/ops/attention.h>
 
 namespace tapestry {

@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/gru.h>
+
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/join.h>

@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/lengths.h>
+
 #include <tapestry/ops/check.h>
 
 namespace tapestry {

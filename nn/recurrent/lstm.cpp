@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/lstm.h>
+
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/join.h>

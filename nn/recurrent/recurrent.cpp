@@ -1,5 +1,7 @@
 // Time comes first in here: with rows [T B, I] in the order of time, the steps of a layer are
 // adjacent pieces of one product.
+#include <tapestry/nn/recurrent/recurrent.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/recurrent/gru.h>

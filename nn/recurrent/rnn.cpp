@@ -1,4 +1,5 @@
 #include <tapestry/nn/recurrent/rnn.h>
+
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>

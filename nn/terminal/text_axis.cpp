@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/nn/terminal/text_axis.h>
+
+#include <tapestry/core/error.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
+#include <tapestry/nn/terminal/text_label.h>
+
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/terminal/text_label.h>
 
 #include <algorithm>
 

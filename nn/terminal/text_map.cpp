@@ -1,8 +1,9 @@
+#include <tapestry/nn/terminal/text_map.h>
+
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/terminal/text_label.h>
-#include <tapestry/nn/terminal/text_map.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/terminal/text_plot.h>
+
 #include <tapestry/core/error.h>
 #include <tapestry/nn/terminal/text_axis.h>
 #include <tapestry/nn/terminal/text_label.h>
-#include <tapestry/nn/terminal/text_plot.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
-#include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_step.h>
+
+#include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_tape.h>
 
 namespace tapestry {

@@ -1,6 +1,7 @@
+#include <tapestry/nn/terminal/text_tape.h>
+
 #include <tapestry/autograd/print.h>
 #include <tapestry/nn/terminal/text_label.h>
-#include <tapestry/nn/terminal/text_tape.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
-#include <tapestry/autograd/tape.h>
 #include <tapestry/nn/train/evaluate.h>
+
+#include <tapestry/autograd/tape.h>
 #include <tapestry/ops/loss.h>
 
 #include <algorithm>

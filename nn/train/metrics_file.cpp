@@ -1,5 +1,6 @@
-#include <tapestry/core/error.h>
 #include <tapestry/nn/train/metrics_file.h>
+
+#include <tapestry/core/error.h>
 
 #include <cerrno>
 #include <cstring>

@@ -1,7 +1,8 @@
+#include <tapestry/nn/train/read_metrics.h>
+
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,10 @@
+#include <tapestry/nn/train/recipe.h>
+
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/freeze.h>
-#include <tapestry/nn/train/recipe.h>
 
 #include <fmt/ranges.h>
 

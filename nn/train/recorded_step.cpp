@@ -1,7 +1,8 @@
+#include <tapestry/nn/train/recorded_step.h>
+
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
-#include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 

@@ -1,10 +1,11 @@
+#include <tapestry/nn/train/session.h>
+
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/nn/train/session.h>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
+#include <tapestry/nn/train/train_step.h>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
-#include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/train/training_config.h>
+
+#include <tapestry/nn/io/config_file.h>
 
 #include <utility>
 

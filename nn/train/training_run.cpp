@@ -1,7 +1,8 @@
+#include <tapestry/nn/train/training_run.h>
+
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/training_run.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
 

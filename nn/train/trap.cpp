@@ -1,6 +1,7 @@
+#include <tapestry/nn/train/trap.h>
+
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/loop.h>
-#include <tapestry/nn/train/trap.h>
 #include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>

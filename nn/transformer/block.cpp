@@ -1,4 +1,5 @@
 #include <tapestry/nn/transformer/block.h>
+
 #include <tapestry/ops/arithmetic.h>
 
 namespace tapestry {

@@ -1,4 +1,5 @@
 #include <tapestry/nn/transformer/decoder.h>
+
 #include <tapestry/nn/transformer/per_layer.h>
 #include <tapestry/ops/arithmetic.h>
 

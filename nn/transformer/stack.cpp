@@ -1,6 +1,7 @@
+#include <tapestry/nn/transformer/stack.h>
+
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/nn/transformer/per_layer.h>
-#include <tapestry/nn/transformer/stack.h>
 
 #include <fmt/format.h>
 

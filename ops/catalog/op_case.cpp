@@ -1,6 +1,7 @@
+#include <tapestry/ops/catalog/op_case.h>
+
 #include <tapestry/core/copy.h>
 #include <tapestry/core/random.h>
-#include <tapestry/ops/catalog/op_case.h>
 
 namespace tapestry::catalog {
 

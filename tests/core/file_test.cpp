@@ -1,44 +1,23 @@
 // Reading and atomic writing of files: what is refused, and that a failed save leaves nothing
 // behind and the previous file as it was.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tapestry/core/file.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/skip.h>
 #include <unistd.h>
-
-#include <csignal>
 
 using namespace tapestry;
 using test::check_message;
 using test::message_of;
 using test::Scratch;
+using test::SizeLimit;
 using test::slurp;
 using test::spill;
 using Names = std::vector<std::string>;
 
 namespace {
-
-// Files of this process may not grow beyond `bytes`: a disk that is full, without a disk.
-class SizeLimit {
-public:
-    explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{bytes, before_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~SizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    SizeLimit(const SizeLimit&) = delete;
-    SizeLimit& operator=(const SizeLimit&) = delete;
-
-private:
-    rlimit before_{};
-    void (*handler_)(int);
-};
 
 // Permissions do not bind root: be somebody else for a while.
 class Nobody {
@@ -144,6 +123,8 @@ TEST_CASE("file: writing, replacing, names") {
         file.write("pieces");
     });
     CHECK_EQ(slurp(scratch / "a"), "in pieces");
+    write_file_atomically(scratch / "a", "at once", {.sync = false});
+    CHECK_EQ(slurp(scratch / "a"), "at once");
     const std::string longest(255, 'n');
     write_file_atomically(scratch / longest, "long");
     CHECK_EQ(slurp(scratch / longest), "long");

@@ -1,17 +1,17 @@
 // A model on disk and back: the same bits; and every way in which the files can be wrong.
-#include <sys/resource.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/nn/support.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 using namespace tapestry;
 using test::check_message;
 using test::message_of;
 using test::Scratch;
+using test::SizeLimit;
 using test::slurp;
 using test::spill;
 using Json = nlohmann::ordered_json;
@@ -53,25 +53,6 @@ struct Saved {
 std::vector<float> logits_of(const GPT& model) {
     return model(tensor<std::int64_t>({{0, 1, 2, 3, 4, 0}})).to_vector<float>();
 }
-
-class SizeLimit {
-public:
-    explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{bytes, before_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~SizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    SizeLimit(const SizeLimit&) = delete;
-    SizeLimit& operator=(const SizeLimit&) = delete;
-
-private:
-    rlimit before_{};
-    void (*handler_)(int);
-};
 
 }  // namespace
 
