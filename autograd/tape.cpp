@@ -20,35 +20,38 @@ std::uint64_t next_tape_number() {
 
 }  // namespace
 
-thread_local Tape* Tape::current_ = nullptr;
+std::shared_ptr<Tape::Life>& Tape::current_life() {
+    static thread_local std::shared_ptr<Life> life;
+    while (life && life->tape == nullptr) life = std::shared_ptr<Life>(life->outer);
+    return life;
+}
 
-// Not in the header: UndefinedBehaviorSanitizer mistakes other files' view of current_ for null.
-Recording::Recording(Tape* tape) : outer_(std::exchange(Tape::current_, tape)) {}
-Recording::~Recording() { Tape::current_ = outer_; }
+Tape* Tape::current() {
+    const auto& life = current_life();
+    return life ? life->tape.load() : nullptr;
+}
+
+Recording::Recording(Tape* tape)
+    : outer_(std::exchange(Tape::current_life(), tape ? tape->life_ : nullptr)) {}
+Recording::~Recording() { Tape::current_life() = std::move(outer_); }
 
 // ---- recording ----------------------------------------------------------------------------------
 
-Tape::Tape() : number_(next_tape_number()), outer_(std::exchange(current_, this)) {}
-
-Tape::~Tape() {
-    if (current_ == this) {
-        current_ = outer_;
-        return;
-    }
-    for (Tape* tape = current_; tape != nullptr; tape = tape->outer_) {  // made later, still alive
-        if (tape->outer_ == this) tape->outer_ = outer_;
-    }
+Tape::Tape() : number_(next_tape_number()), life_(std::make_shared<Life>()) {
+    life_->tape = this;
+    life_->outer = std::exchange(current_life(), life_);
 }
+
+Tape::~Tape() { life_->tape = nullptr; }  // its thread finds out when it asks for the next
 
 bool Tape::follows(const Tensor& x) const {
     return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);
 }
 
 Tape* Tape::following(const Tensors& inputs) {
-    Tape* tape = current_;
-    if (tape == nullptr) return nullptr;
+    Tape* tape = current();
     const auto followed = [tape](const Tensor& x) { return tape->follows(x); };
-    return std::any_of(inputs.begin(), inputs.end(), followed) ? tape : nullptr;
+    return tape && std::any_of(inputs.begin(), inputs.end(), followed) ? tape : nullptr;
 }
 
 void Tape::place_output(Tensor& y) {

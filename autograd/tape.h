@@ -10,6 +10,7 @@
 
 #include <tapestry/autograd/op.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <type_traits>
@@ -30,7 +31,8 @@ struct GradientOptions {
 
 class Tape {
 public:
-    /// Starts recording on this thread. A tape made while another is alive suspends that one.
+    /// Starts recording on this thread. A tape made while another is alive suspends that one. Tapes
+    /// may end in any order, and on any thread that nothing else happens on meanwhile.
     Tape();
     ~Tape();
     Tape(const Tape&) = delete;
@@ -52,7 +54,7 @@ public:
     std::size_t saved_bytes() const;
 
     /// The tape that records on this thread now, or null.
-    static Tape* current() { return current_; }
+    static Tape* current();
 
     /// For record(): the current tape if an input is part of what it follows, else null.
     static Tape* following(const Tensors& inputs);
@@ -108,17 +110,23 @@ private:
     std::map<int, Op::Operand> used_since(const Mark& mark) const;
     void forget_since(const Mark& mark);
 
-    static thread_local Tape* current_;
+    // A tape as those know it who may still be there when it is not: the thread that it records on,
+    // whoever ends it, and scopes within its own.
+    struct Life {
+        std::atomic<Tape*> tape;  // null when it has ended
+        std::shared_ptr<Life> outer;
+    };
+    static std::shared_ptr<Life>& current_life();  // of this thread: the innermost, if it lives
 
     std::uint64_t number_;
-    Tape* outer_;
+    std::shared_ptr<Life> life_;
     std::vector<std::shared_ptr<Op>> entries_;
     std::vector<Slot> slots_;
     std::unordered_map<const Leaf*, int> leaf_slots_;
     std::map<int, std::vector<GradientHook>> hooks_;
 };
 
-/// Sets which tape records in this scope; null: none does.
+/// Sets which tape records in this scope, while it is there; null: none does.
 class Recording {
 public:
     explicit Recording(Tape* tape);
@@ -127,7 +135,7 @@ public:
     Recording& operator=(const Recording&) = delete;
 
 private:
-    Tape* outer_;
+    std::shared_ptr<Tape::Life> outer_;
 };
 
 /// Nothing is recorded while one of these is alive, tape or no tape.

@@ -20,5 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/tensor.h>

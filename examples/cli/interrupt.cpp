@@ -1,6 +1,7 @@
 #include <tapestry/examples/cli/interrupt.h>
 
 #include <csignal>
+#include <initializer_list>
 
 namespace tapestry::cli {
 namespace {
@@ -9,15 +10,21 @@ volatile std::sig_atomic_t flag = 0;
 
 void on_signal(int signal) {
     flag = 1;
-    std::signal(signal, SIG_DFL);
+    // What is said while saving has no reader either, and must not end that.
+    std::signal(signal, signal == SIGPIPE ? SIG_IGN : SIG_DFL);
+}
+
+void watch(int signal) {
+    if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 }  // namespace
 
 void catch_interrupts() {
-    std::signal(SIGINT, on_signal);
-    std::signal(SIGTERM, on_signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) watch(signal);
 }
+
+void catch_lost_reader() { watch(SIGPIPE); }
 
 bool interrupted() { return flag != 0; }
 

@@ -15,6 +15,11 @@ std::string clock_text(double seconds) {
     return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
+void say(const std::string& text, std::FILE* to) {
+    std::fputs(text.c_str(), to);
+    std::fflush(to);
+}
+
 Progress::Progress(std::int64_t steps) : steps_(steps), terminal_(isatty(STDOUT_FILENO) == 1) {}
 
 std::string Progress::line(const StepMetrics& m, const Speed& speed) const {
@@ -29,19 +34,17 @@ void Progress::show(const StepMetrics& m, const Speed& speed) {
     if (m.val_loss) last_val_loss_ = m.val_loss;
     if (terminal_) {
         if (m.seconds - last_shown_ < 0.1 && m.step < steps_ && !m.val_loss) return;
-        fmt::print("\r{}\033[K", line(m, speed));
+        say(fmt::format("\r{}\033[K", line(m, speed)));
     } else {
         if (m.step != 1 && m.step != steps_ && !m.val_loss) return;
-        fmt::print("{}\n", line(m, speed));
+        say(line(m, speed) + "\n");
     }
-    std::fflush(stdout);
     last_shown_ = m.seconds;
 }
 
 void Progress::finish() {
     if (!terminal_ || last_shown_ < 0) return;
-    std::fputs("\n", stdout);  // throws nothing: the destructor calls it
-    std::fflush(stdout);
+    say("\n");
     last_shown_ = -1;
 }
 

@@ -4,6 +4,7 @@
 #include <tapestry/nn/train/speed.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,10 @@ private:
     double last_shown_ = -1;
     std::optional<double> last_val_loss_;
 };
+
+/// Prints and throws nothing, wherever that goes: a training does not end because nobody reads what
+/// is said of it. Options::main finds a stdout that failed.
+void say(const std::string& text, std::FILE* to = stdout);
 
 /// "1:05", "2:03:00"
 std::string clock_text(double seconds);

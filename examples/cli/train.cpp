@@ -53,9 +53,9 @@ void conclude(const TrainingResult& result, const std::string& out) {
     const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
     const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
                                           result.tokens_per_second, 100 * result.share);
-    fmt::print("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
-               clock_text(result.last.seconds), speed, result.last.loss, val);
-    fmt::print("saved in {}\n{}", out, result.report);
+    say(fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
+                    clock_text(result.last.seconds), speed, result.last.loss, val));
+    say(fmt::format("saved in {}\n{}", out, result.report));
 }
 
 int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
@@ -70,15 +70,16 @@ int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
     };
     options.warn = [&progress](const std::string& message) {
         progress.finish();
-        fmt::print(stderr, "tapestry: the report: {}\n", message);
+        say(fmt::format("tapestry: the report: {}\n", message), stderr);
     };
     TrainingRun run(session, std::move(options));
     announce(session, s.show_samples);
     catch_interrupts();
+    catch_lost_reader();
     const TrainingResult result = run.to_the_end();
     progress.finish();
     if (s.show_samples && !result.interrupted) {
-        fmt::print("\nafter training: it writes\n{}\n\n", session.sample(300));
+        say(fmt::format("\nafter training: it writes\n{}\n\n", session.sample(300)));
     }
     conclude(result, s.out);
     return result.interrupted ? kInterrupted : kSuccess;

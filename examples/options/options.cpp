@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -28,8 +30,19 @@ std::string one_line(std::string text) {
 }
 
 int complain(const std::string& program, int code, const std::string& message) {
-    fmt::print(stderr, "{}: {}\n", program, one_line(message));
+    const std::string line = fmt::format("{}: {}\n", program, one_line(message));
+    std::fputs(line.c_str(), stderr);  // throws nothing where that cannot be written
     return code;
+}
+
+// A file opened while 0, 1 or 2 is closed would get that number, and what is printed would go into
+// it.
+void open_standard_streams() {
+    int lowest_free = -1;
+    do {
+        lowest_free = ::open("/dev/null", O_RDWR);
+    } while (0 <= lowest_free && lowest_free <= STDERR_FILENO);
+    if (lowest_free > STDERR_FILENO) ::close(lowest_free);
 }
 
 // CLI11 looks for what is missing before it looks for what is too much: "tapestry trian" would be
@@ -245,12 +258,13 @@ int Options::parse_and_run(int argc, char** argv) {
     fusion_enabled();
     const int code = chosen().action_();
     // What was printed may have stayed in a buffer until now.
-    require<IoError>(std::fflush(stdout) == 0 && std::ferror(stdout) == 0,
-                     "the output could not be written");
+    const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    require<IoError>(written || code != kSuccess, "the output could not be written");
     return code;
 }
 
 int Options::main(int argc, char** argv, const std::function<void(Options&)>& declare) {
+    open_standard_streams();
     try {
         if (declare) declare(*this);
         return parse_and_run(argc, argv);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 namespace tapestry {
 namespace {
@@ -49,7 +49,11 @@ std::string html_page(const PageAssets& assets, const std::string& json,
 double six_digits(double x) {
     if (x == 0 || !std::isfinite(x)) return x;
     const int places = 5 - static_cast<int>(std::floor(std::log10(std::abs(x))));
-    if (places < 0 || places > 22) return std::strtod(fmt::format("{:.6g}", x).c_str(), nullptr);
+    if (places < 0 || places > 22) {
+        const std::string text = fmt::format("{:.6g}", x);
+        std::from_chars(text.data(), text.data() + text.size(), x);
+        return x;
+    }
     const double power = std::pow(10.0, places);
     return std::nearbyint(x * power) / power;
 }

@@ -28,7 +28,7 @@ double LiveReport::timed(const F& f) {
     const auto start = Clock::now();
     try {
         f();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // out of memory, too
         if (!warned_) hooks_.warn(error.what());
         warned_ = true;
     }

@@ -10,11 +10,14 @@ namespace {
 
 // What is off by rounding alone is not off.
 constexpr double kNear = 1e-9;
+// Nearer to one another, the steps between numbers would lose their digits.
+constexpr double kLeast = 1e-300;
 
 Axis range_of(double low, double high) {
-    const double least = kNear * std::max(std::abs(low), std::abs(high));
+    require(std::isfinite(high - low), "text_plot: {} and {} are too far apart", low, high);
+    const double least = std::max(kLeast, kNear * std::max(std::abs(low), std::abs(high)));
     if (high - low > least) return {low, high};
-    const double room = low == 0 ? 1 : 0.1 * std::abs(low);
+    const double room = std::abs(low) < kLeast ? 1 : 0.1 * std::abs(low);
     return {low - room, high + room};
 }
 

@@ -252,3 +252,35 @@ TEST_CASE("tape: two threads, a tape each") {
     CHECK(here.entries().empty());
     CHECK_EQ(Tape::current(), &here);
 }
+
+TEST_CASE("tape: tapes end in any order, and on another thread") {
+    const Tensor x = leaf({3});
+    auto outer = std::make_unique<Tape>();
+    auto middle = std::make_unique<Tape>();
+    auto inner = std::make_unique<Tape>();
+    middle.reset();
+    CHECK_EQ(Tape::current(), inner.get());
+    std::thread([&] { inner.reset(); }).join();
+    CHECK_EQ(Tape::current(), outer.get());
+    CHECK(outer->follows(x * x));
+    CHECK_EQ(outer->entries().size(), 1);
+    std::thread([&] { outer.reset(); }).join();
+    CHECK_EQ(Tape::current(), nullptr);
+    CHECK_FALSE((x * x).requires_grad());
+    const Tape next;
+    CHECK_EQ(Tape::current(), &next);
+}
+
+TEST_CASE("tape: a scope that outlives its tape records nothing") {
+    const Tensor x = leaf({3});
+    auto tape = std::make_unique<Tape>();
+    {
+        const Recording here(tape.get());
+        auto none = std::make_unique<NoGradGuard>();  // which remembers the tape
+        tape.reset();
+        none.reset();
+        CHECK_EQ(Tape::current(), nullptr);
+        CHECK_EQ((x * x).to_vector<double>(), std::vector<double>{9});
+    }
+    CHECK_EQ(Tape::current(), nullptr);
+}

@@ -69,7 +69,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 // Only calls that are safe between fork and exec. The program is opened before root's rights go:
 // it may lie in a folder that nobody else may enter.
 bool prepare_child(const Surroundings& surroundings) {
-    for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+        std::signal(signal, SIG_DFL);
+    }
+    for (const int descriptor : surroundings.closed) ::close(descriptor);
     ::alarm(kSeconds);
     if (surroundings.file_size_limit >= 0) {
         const auto bytes = static_cast<rlim_t>(surroundings.file_size_limit);
@@ -117,6 +120,10 @@ Process::Process(const Arguments& arguments, const fs::path& directory,
     if (!surroundings.stdout_to.empty()) {
         ::close(out.write);
         out.write = ::open(surroundings.stdout_to.c_str(), O_WRONLY | O_CLOEXEC);
+    }
+    if (!surroundings.stderr_to.empty()) {
+        ::close(err.write);
+        err.write = ::open(surroundings.stderr_to.c_str(), O_WRONLY | O_CLOEXEC);
     }
     start_child(arguments, surroundings, out.write, surroundings.terminal ? out.write : err.write);
     ::close(out.write);

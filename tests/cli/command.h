@@ -30,8 +30,10 @@ struct Surroundings {
     std::map<std::string, std::string> environment = {};  ///< on top of a clean one
     long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
     bool as_nobody = false;                               ///< gives up root's rights; needs them
-    bool terminal = false;       ///< stdout and stderr are one terminal, in Outcome::out
-    std::string stdout_to = {};  ///< a path
+    bool terminal = false;         ///< stdout and stderr are one terminal, in Outcome::out
+    std::string stdout_to = {};    ///< a path
+    std::string stderr_to = {};    ///< a path
+    std::vector<int> closed = {};  ///< of the descriptors 0 to 2
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
 };
 

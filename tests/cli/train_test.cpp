@@ -145,7 +145,7 @@ TEST_CASE("cli train: evaluating more often does not change what is learned") {
 }
 
 TEST_CASE("cli train: an interrupt saves, and ends with 130") {
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         const TrainingPlace place;
         Process process(tiny_training({"--steps", "100000000", "--eval-every", "0"}), place.path());
         const auto metrics = place / "m" / "metrics.jsonl";

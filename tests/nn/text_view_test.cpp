@@ -185,6 +185,28 @@ TEST_CASE("text plot: what is refused") {
     const TextCurve wide{"wide", {0, 1}, {1.23456789e-200, 1.23456799e-200}};
     check_message<ValueError>([&] { text_plot({wide}, {.width = 24}); }, "no room for curves");
     text_plot(std::vector<TextCurve>(34, good));
+    check_message<ValueError>(
+        [] {
+            text_plot({{"x", {-1e308, 1e308}, {1, 2}}});
+        },
+        "text_plot: -1e+308 and 1e+308 are too far apart");
+    check_message<ValueError>([] { text_plot({{"y", {0, 1}, {-1e308, 1e308}}}); }, "too far apart");
+    // The mean of a column.
+    const TextCurve mean{"mean", {0, 0, 1}, {1.7e308, 1.7e308, 1}};
+    check_message<ValueError>([&] { text_plot({mean}); }, "too far apart");
+}
+
+TEST_CASE("text plot: numbers that lose their digits") {
+    for (const double tiny : {5e-324, 1e-310, 1e-301, 3e-300}) {
+        CAPTURE(tiny);
+        for (const auto& y : {std::vector{tiny, 0.}, {0., -tiny}, {tiny, tiny}, {tiny, 2 * tiny}}) {
+            for (const bool log : {false, true}) {
+                if (log && !(y[0] > 0)) continue;
+                CHECK_EQ(lines_of(text_plot({{"y", {0, 1}, y}}, {.log_y = log})).size(), 19);
+            }
+        }
+        CHECK_EQ(lines_of(text_plot({{"x", {0, tiny}, {1, 2}}})).size(), 19);
+    }
 }
 
 TEST_CASE("text map: words, ideographs and what cannot be seen, word for word") {

@@ -368,7 +368,7 @@ Effort effort_for(const char* tapestry_rows) {
     if (rows == "sanitized") {
         effort.isas = {effort.isas.front()};
         if (available_isas().size() > 1) effort.isas.push_back(available_isas().back());
-        effort.differenced = 12;
+        effort.differenced = -1;
     } else if (rows == "emulated") {
         effort.isas = {effort.isas.back()};
         effort.dtypes = {DType::f32};

@@ -24,7 +24,7 @@ struct Effort {
 };
 
 /// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
-///     sanitized   the slowest and the fastest instruction set, differences of small samples
+///     sanitized   the slowest and the fastest instruction set, no differences
 ///     emulated    the fastest instruction set: the first sample, in f32, no differences, no large
 ///                 sample
 Effort effort_for(const char* tapestry_rows);
