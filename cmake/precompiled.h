@@ -1,6 +1,6 @@
-// What nearly every source includes, precompiled for the tests, and for the library in .ci/run's builds
-// by clang (TAPESTRY_PRECOMPILE): two fifths of the time it takes to compile a small one. The library's
-// sources include what they use all the same, which the build by g++ proves.
+// What nearly every source includes, precompiled for the tests, and for the library in .ci/run's
+// builds by clang (TAPESTRY_PRECOMPILE): two fifths of the time it takes to compile a small one.
+// The library's sources include what they use all the same, which the build by g++ proves.
 #pragma once
 
 #include <fmt/core.h>

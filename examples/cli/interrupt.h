@@ -1,5 +1,5 @@
-// Ctrl-C or a terminal that closes asks the training to end after its step and to save; a second time
-// ends it at once.
+// Ctrl-C or a terminal that closes asks the training to end after its step and to save; a second
+// time ends it at once.
 #pragma once
 
 namespace tapestry::cli {

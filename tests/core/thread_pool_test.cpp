@@ -243,7 +243,8 @@ TEST_CASE("thread pool: a forked process starts its own") {
 }
 
 // AddressSanitizer needs the address space for itself.
-TEST_CASE("thread pool: when the system has no more threads" * doctest::skip(test::kAddressSanitizer)) {
+TEST_CASE("thread pool: when the system has no more threads" *
+          doctest::skip(test::kAddressSanitizer)) {
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
     constexpr int kNoLimit = 1;
     const auto limited = [] {
