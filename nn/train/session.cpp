@@ -25,14 +25,14 @@ TokenizedText read_tokens(const std::string& path, std::unique_ptr<Tokenizer> to
     const std::string text = read_text(path);
     if (!tokenizer) tokenizer = std::make_unique<CharTokenizer>(CharTokenizer::from_text(text));
     TextData data(tokenizer->encode(text, path), {.name = path});
-    return {std::move(tokenizer), std::move(data)};
+    return {std::move(tokenizer), std::move(data), checksum_of(text)};
 }
 
 }  // namespace
 
-Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start)) {}
+Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start), false) {}
 
-Session::Session(TrainingConfig config, LoadedModel start)
+Session::Session(TrainingConfig config, LoadedModel start, bool resumed)
     : config_(std::move(config)),
       text_(read_tokens(config_.text, std::move(start.tokenizer))),
       weights_(stream(config_.seed, Stream::weights)),
@@ -40,7 +40,7 @@ Session::Session(TrainingConfig config, LoadedModel start)
     if (start.model) {
         config_.model = start.model->config();
         config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
-    } else {
+    } else if (!resumed) {
         config_.model.vocab = tokenizer().vocab_size();
     }
     data().check_context(config_.model.context);
@@ -61,9 +61,10 @@ void Session::make_model(std::unique_ptr<GPT> start) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
 }
 
-void Session::start_loop(std::int64_t first_step) {
+void Session::start_loop(std::int64_t first_step, double seconds) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
+    options.first_seconds = seconds;
     loop_.emplace(*optimizer_, options,
                   TrainCallbacks{.loss = [this] { return next_loss(); },
                                  .evaluate = [this] { return evaluate(); },
@@ -79,6 +80,17 @@ Tensor Session::next_loss() {
         data().random_batch(Split::train, config_.batch, config_.model.context, batches_);
     if (watchers_.batch) watchers_.batch(batch);
     return model_->loss(batch.inputs, batch.targets);
+}
+
+// A checkpoint has the settings that the optimiser had; those of the configuration may be
+// overridden.
+void Session::keep_settings_of(const OptimizerState& configured) {
+    OptimizerState state = optimizer_->state();
+    state.settings = configured.settings;
+    for (std::size_t i = 0; i < state.groups.size(); ++i) {
+        state.groups[i].weight_decay = configured.groups[i].weight_decay;
+    }
+    optimizer_->load_state(state);
 }
 
 double Session::evaluate() {
@@ -106,18 +118,29 @@ Checkpoint Session::checkpoint() {
             .optimizer = *optimizer_,
             .generators = {{"weights", &weights_}, {"batches", &batches_}},
             .step = steps(),
-            .config = to_json(config_)};
+            .config = to_json(config_),
+            .data = data_checksum()};
 }
 
-void Session::save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
+                                         const ResumeOptions& options) {
+    return resume(file, options, nullptr);
+}
 
-std::unique_ptr<Session> Session::resume(const std::filesystem::path& file) {
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
+                                         const ResumeOptions& options,
+                                         std::unique_ptr<Tokenizer> tokenizer) {
     const CheckpointInfo info = checkpoint_info(file);
-    TrainingConfig config =
-        training_config_from_json(info.config, fmt::format("{}: configuration", file.string()));
-    config.start_dropout = config.model.dropout;  // which may not be that of the `start`
-    auto session = std::make_unique<Session>(config);
+    auto [config, overridden] = resumed_config(info, file.string(), options);
+    LoadedModel start = tokenizer ? LoadedModel{nullptr, std::move(tokenizer)}
+                                  : LoadedModel{nullptr, load_start(config.start).tokenizer};
+    // Not make_unique: the constructor is private.
+    std::unique_ptr<Session> session(new Session(config, std::move(start), true));
+    check_same_data(info, file.string(), session->data_checksum(), options, overridden);
+    const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
+    session->keep_settings_of(configured);
+    session->overridden_ = std::move(overridden);
     session->start_loop(info.step);
     return session;
 }

@@ -16,9 +16,9 @@ namespace tapestry {
 class Trap {
 public:
     /// The step goes to `directory`, with the model and the tokenizer. `dropout` is the generator
-    /// that the model's dropout draws from. All must outlive the trap.
+    /// that the model's dropout draws from. All must outlive the trap. `steps` were taken before.
     Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
-         std::filesystem::path directory);
+         std::filesystem::path directory, std::int64_t steps = 0);
 
     /// To be told of every batch before its loss is computed.
     void note(const Batch& batch);
@@ -36,7 +36,7 @@ private:
     Generator& dropout_;
     const Tokenizer& tokenizer_;
     std::filesystem::path directory_;
-    RecordedStep step_{.step = 1};
+    RecordedStep step_;
 };
 
 }  // namespace tapestry

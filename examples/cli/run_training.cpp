@@ -1,0 +1,134 @@
+#include <tapestry/examples/cli/run_training.h>
+
+#include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/interrupt.h>
+#include <tapestry/examples/cli/progress.h>
+#include <tapestry/examples/options/options.h>
+#include <tapestry/nn/freeze.h>
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+namespace tapestry::cli {
+namespace {
+
+void announce(Session& session, bool show_samples) {
+    const TrainingConfig& config = session.config();
+    const TextData& data = session.data();
+    fmt::print("{}: {} {}s, {}{}; training on {}, validating on {}\n", config.text,
+               data.ids(Split::all).size(), session.tokenizer().unit(),
+               session.tokenizer().vocab_size(),
+               config.start.empty() ? " different" : " in the vocabulary",
+               data.ids(Split::train).size(), data.ids(Split::validation).size());
+    fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
+               config.model.layers, config.model.heads, config.model.dim, config.model.context,
+               session.model().parameter_count(), num_threads());
+    const std::size_t frozen = frozen_parameters(session.model()).size();
+    if (frozen > 0) {
+        fmt::print("frozen: {} of {} tensors of parameters\n", frozen,
+                   session.model().parameters().size());
+    }
+    if (show_samples) {
+        fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
+                   session.evaluate(), session.sample(300));
+    }
+    std::fflush(stdout);
+}
+
+void conclude(const TrainingResult& result, const std::string& out) {
+    const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
+    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
+                                          result.tokens_per_second, 100 * result.share);
+    say(fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
+                    clock_text(result.last.seconds), speed, result.last.loss, val));
+    say(fmt::format("saved in {}\n{}", out, result.report));
+}
+
+// Where the last run stopped, or at the beginning.
+std::unique_ptr<Session> make_session(const TrainSettings& s, RunDirectory& directory) {
+    if (!s.resume) return std::make_unique<Session>(s.config);
+    auto session =
+        directory.resume({.wanted = s.config, .given = s.given, .overrides = s.overrides});
+    if (!session) {
+        require(!s.config.text.empty(),
+                "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
+                s.out);
+        say(fmt::format("no checkpoint in {}: beginning at step 0\n", s.out));
+        return std::make_unique<Session>(s.config);
+    }
+    say(fmt::format("going on in {} after step {} of {}\n", s.out, session->steps(),
+                    session->config().steps));
+    for (const std::string& name : session->overridden()) {
+        say(fmt::format("{} differs from what it was so far (--override)\n", name));
+    }
+    return session;
+}
+
+// Waits for room on the disk; false once the user has had enough.
+bool wait_to_retry(const std::string& problem) {
+    say(fmt::format("tapestry: {}; trying again in 5 s (Ctrl-C gives up, the last checkpoint "
+                    "stays)\n",
+                    problem),
+        stderr);
+    for (int i = 0; i < 50 && !interrupted(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return !interrupted();
+}
+
+TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& recipe,
+                               Progress& progress) {
+    TrainingRunOptions options{.report = !s.no_report,
+                               .trap_nan = s.trap_nan,
+                               .checkpoints = s.checkpoints,
+                               .recipe = recipe};
+    options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
+        progress.show(metrics, speed);
+        return !interrupted();
+    };
+    options.warn = [&progress](const std::string& message) {
+        progress.finish();
+        say(fmt::format("tapestry: {}\n", message), stderr);
+    };
+    options.retry = [&progress](const std::string& problem) {
+        progress.finish();
+        return wait_to_retry(problem);
+    };
+    return options;
+}
+
+}  // namespace
+
+int run_training(const TrainSettings& s, const TrainingRecipe& recipe) {
+    set_num_threads(s.threads);
+    RunDirectory directory(s.out);
+    if (!directory.is_locked()) {
+        say(fmt::format("tapestry: {}: the file system knows no locks; nothing keeps a second "
+                        "training out\n",
+                        s.out),
+            stderr);
+    }
+    const std::unique_ptr<Session> session = make_session(s, directory);
+    if (session->is_finished()) {
+        say(fmt::format("nothing to do: all {} steps were taken\n", session->steps()));
+        return kSuccess;
+    }
+    Progress progress(session->config().steps);
+    TrainingRun run(*session, directory, run_options(s, recipe, progress));
+    announce(*session, s.show_samples);
+    catch_interrupts();
+    catch_lost_reader();
+    const TrainingResult result = run.to_the_end();
+    progress.finish();
+    if (s.show_samples && !result.interrupted) {
+        say(fmt::format("\nafter training: it writes\n{}\n\n", session->sample(300)));
+    }
+    conclude(result, s.out);
+    return result.interrupted ? kInterrupted : kSuccess;
+}
+
+}  // namespace tapestry::cli
