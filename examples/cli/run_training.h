@@ -15,6 +15,7 @@ struct TrainSettings {
     std::string out;
     bool resume = false;
     std::vector<std::string> overrides;
+    std::string interval;  ///< --checkpoint-every, as written
     CheckpointOptions checkpoints;
     double rewind_megabytes = 400;
     int threads = 1;

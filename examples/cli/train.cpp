@@ -30,12 +30,12 @@ std::string read_interval(const std::string& text, CheckpointOptions& to) {
     return {};
 }
 
-void add_checkpoint_options(Options& o, TrainSettings& s, std::string& every) {
+void add_checkpoint_options(Options& o, TrainSettings& s) {
     o.flag("--resume", s.resume,
            "Go on in OUT after its latest checkpoint, or begin if there is none");
     o.texts("--override", s.overrides,
             "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");
-    o.text("--checkpoint-every", every,
+    o.text("--checkpoint-every", s.interval,
            "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
         .check("STEPS|SECONDSs",
                [&s](const std::string& text) { return read_interval(text, s.checkpoints); });
@@ -50,7 +50,6 @@ void add_checkpoint_options(Options& o, TrainSettings& s, std::string& every) {
 
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
-    auto every = std::make_shared<std::string>();
     s->threads = num_threads();
     Options& o = app.subcommand("train", "Train a GPT on a text file");
     add_fields(o, s->config, {"text"});
@@ -64,7 +63,7 @@ void add_train(Options& app) {
     add_fields(o, s->config,
                {"batch", "accumulate", "steps", "lr", "min_lr", "warmup", "weight_decay", "beta2",
                 "clip", "eval_every", "eval_batches", "seed"});
-    add_checkpoint_options(o, *s, *every);
+    add_checkpoint_options(o, *s);
     o.require_any({"--text", "--resume"});
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");

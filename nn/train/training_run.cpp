@@ -184,7 +184,7 @@ void TrainingRun::check_finite(const StepMetrics& metrics) const {
 
 // As soon as it is known what a step takes. A run that became longer may need a greater distance.
 void TrainingRun::find_rewind_distance() {
-    constexpr std::int64_t kStepsToKnow = 5;
+    constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
     const double bytes = 3.0 * 4.0 * static_cast<double>(session_.model().parameter_count());
     const auto found = rewind_distance(session_.config().steps, speed_.seconds_per_step(), bytes,
@@ -213,7 +213,8 @@ double TrainingRun::save_age() const {
     return std::chrono::duration<double>(Clock::now() - last_save_).count();
 }
 
-// What is due while another is being written comes after that; but for the best, which is now.
+// What is due while another is being written comes after that. But the best is saved now, and what
+// is for steps to be taken again, then or never.
 void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due) {
     bool best = false;
     if (metrics.val_loss && (!state_.best || *metrics.val_loss < state_.best->val_loss)) {
@@ -224,6 +225,7 @@ void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<Checkpoi
     if (best) overdue_ = CheckpointPurpose::resume;
     const bool busy = writer_.is_busy();
     warn_of_checkpoints();
+    if (busy && overdue_ == CheckpointPurpose::rewind) overdue_.reset();
     if (overdue_ && (best || !busy)) save(metrics, *overdue_, best);
 }
 

@@ -37,9 +37,9 @@ struct CheckpointOptions {
 };
 
 struct TrainingRunOptions {
-    std::filesystem::path out;  ///< for model, tokenizer, metrics.jsonl and report.html
-    bool report = true;         ///< write report.html
-    bool trap_nan = false;      ///< record a step that diverges in out/trap
+    std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
+    bool report = true;              ///< write report.html
+    bool trap_nan = false;           ///< record a step that diverges in out/trap
     /// If none of its intervals is set: at every evaluation. And one at the end.
     CheckpointOptions checkpoints = {};
     TrainingRecipe recipe = {};  ///< what the report says of how to do it again
