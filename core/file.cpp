@@ -34,6 +34,9 @@ std::string reason(int error) { return std::generic_category().message(error); }
 // "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
 // being overwritten while the rest of the message is made.
 [[noreturn]] void fail_to(const char* verb, const std::string& target, int error) {
+    if (error == ENOSPC || error == EDQUOT) {
+        fail<DiskFullError>("cannot {} {}: {}", verb, target, reason(error));
+    }
     fail<IoError>("cannot {} {}: {}", verb, target, reason(error));
 }
 
@@ -111,6 +114,10 @@ mode_t mode_for(int directory, const fs::path& name, const std::string& target) 
         fail_to("write", target, errno);
     }
     return status.st_mode & 0777;
+}
+
+int open_directory(const fs::path& path) {
+    return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
 }
 
 void sync(int descriptor, const std::string& target) {
@@ -201,8 +208,7 @@ FileDigest write_file_atomically(const fs::path& path,
         const int error = errno;
         if (!good) fail_to("write", fmt::format("{}: directory {}", target, shown(parent)), error);
     };
-    const FileDescriptor directory(
-        uninterrupted([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    const FileDescriptor directory(open_directory(parent));
     check_directory(directory.is_open());
     const mode_t mode = options.stands_for.empty()
                             ? mode_for(directory.number(), name, target)
@@ -234,9 +240,22 @@ void make_directories(const fs::path& directory) {
 
 void check_replaceable(const fs::path& path) { mode_for(AT_FDCWD, path, shown(path)); }
 
+void check_room(const fs::path& directory, std::uint64_t bytes) {
+    const std::string target = shown(directory);
+    const FileDescriptor there(open_directory(directory));
+    const Temporary temporary(there.number(), 0666);
+    if (!temporary.is_open()) fail_to("write", target, errno);
+    const int result = uninterrupted(
+        [&] { return ::fallocate(temporary.number(), 0, 0, static_cast<off_t>(bytes)); });
+    const int error = result == 0 ? 0 : errno;
+    // EOPNOTSUPP: a file system that cannot say.
+    if (bytes > 0 && error != 0 && error != EOPNOTSUPP) {
+        fail_to("write", fmt::format("{} bytes in {}", bytes, target), error);
+    }
+}
+
 void sync_directory(const fs::path& path) {
-    const FileDescriptor directory(
-        uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    const FileDescriptor directory(open_directory(path));
     if (!directory.is_open()) fail_to("write", fmt::format("directory {}", shown(path)), errno);
     sync(directory.number(), fmt::format("directory {}", shown(path)));
 }

@@ -19,6 +19,12 @@
 
 namespace tapestry {
 
+/// No room is left on the disk, or none that this user may take: more may come.
+class DiskFullError : public IoError {
+public:
+    using IoError::IoError;
+};
+
 /// An open file of the operating system, closed at the end of its scope.
 class FileDescriptor {
 public:
@@ -116,6 +122,10 @@ void make_directories(const std::filesystem::path& directory);
 /// Throws IoError unless there is no file at `path` or one that write_file_atomically would
 /// replace.
 void check_replaceable(const std::filesystem::path& path);
+
+/// Throws IoError unless a file of so many bytes has room in the directory, DiskFullError if that
+/// is why. A file system that cannot tell is believed to have room.
+void check_room(const std::filesystem::path& directory, std::uint64_t bytes);
 
 /// Waits until the names in a directory are on the disk: those that were made, and those that are
 /// gone. Throws IoError.

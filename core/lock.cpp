@@ -22,13 +22,13 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
-// ", process 4711" as the holder wrote it, or nothing.
+// ", 4711" as the holder wrote it, or nothing.
 std::string holder_in(int file) {
     std::array<char, 32> text{};
     const auto length = ::pread(file, text.data(), text.size(), 0);
     const std::string_view words(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
     const std::string_view digits = words.substr(0, words.find_first_not_of("0123456789"));
-    return digits.empty() ? "" : fmt::format(", process {}", digits);
+    return digits.empty() ? "" : fmt::format(", {}", digits);
 }
 
 // Whether the path still names the open file: its last holder may have removed it since.
@@ -57,7 +57,7 @@ int lock(const fs::path& path) {
             ::close(file);
             if (error == EINTR) continue;
             if (error != EWOULDBLOCK) return -1;  // ENOLCK, EOPNOTSUPP: no locks here
-            fail<BusyError>("{}: in use by another training{}", shown(path.parent_path()), holder);
+            fail<BusyError>("{}: in use by another process{}", shown(path.parent_path()), holder);
         }
         if (is_at(path, file)) {
             write_number(file);

@@ -19,8 +19,8 @@ public:
 /// and is gone when the lock is.
 class DirectoryLock {
 public:
-    /// Does not wait. Throws BusyError, naming the process that has the lock ("a training, process
-    /// 4711"), and IoError if the file cannot be made. On a file system without locks it is not
+    /// Does not wait. Throws BusyError, with the number of the process that has the lock, and
+    /// IoError if the file cannot be made. On a file system without locks it is not
     /// held, see is_held().
     explicit DirectoryLock(const std::filesystem::path& directory);
     ~DirectoryLock();

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -48,18 +49,11 @@ void conclude(const TrainingResult& result, const std::string& out) {
     say(fmt::format("saved in {}\n{}", out, result.report));
 }
 
-// Where the last run stopped, or at the beginning.
-std::unique_ptr<Session> make_session(const TrainSettings& s, RunDirectory& directory) {
-    if (!s.resume) return std::make_unique<Session>(s.config);
+// Where the last run stopped; null if there is none.
+std::unique_ptr<Session> resume(const TrainSettings& s, RunDirectory& directory) {
     auto session =
         directory.resume({.wanted = s.config, .given = s.given, .overrides = s.overrides});
-    if (!session) {
-        require(!s.config.text.empty(),
-                "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
-                s.out);
-        say(fmt::format("no checkpoint in {}: beginning at step 0\n", s.out));
-        return std::make_unique<Session>(s.config);
-    }
+    if (!session) return nullptr;
     say(fmt::format("going on in {} after step {} of {}\n", s.out, session->steps(),
                     session->config().steps));
     for (const std::string& name : session->overridden()) {
@@ -68,11 +62,20 @@ std::unique_ptr<Session> make_session(const TrainSettings& s, RunDirectory& dire
     return session;
 }
 
+std::unique_ptr<Session> begin(const TrainSettings& s) {
+    require(!s.resume || !s.config.text.empty(),
+            "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
+            s.out);
+    if (s.resume) say(fmt::format("no checkpoint in {}: beginning at step 0\n", s.out));
+    return std::make_unique<Session>(s.config);
+}
+
 // Waits for room on the disk; false once the user has had enough.
-bool wait_to_retry(const std::string& problem) {
+bool wait_to_retry(const SaveProblem& problem) {
+    if (!problem.disk_is_full || interrupted()) return false;
     say(fmt::format("tapestry: {}; trying again in 5 s (Ctrl-C gives up, the last checkpoint "
                     "stays)\n",
-                    problem),
+                    problem.message),
         stderr);
     for (int i = 0; i < 50 && !interrupted(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -94,7 +97,7 @@ TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& rec
         progress.finish();
         say(fmt::format("tapestry: {}\n", message), stderr);
     };
-    options.retry = [&progress](const std::string& problem) {
+    options.retry = [&progress](const SaveProblem& problem) {
         progress.finish();
         return wait_to_retry(problem);
     };
@@ -105,20 +108,27 @@ TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& rec
 
 int run_training(const TrainSettings& s, const TrainingRecipe& recipe) {
     set_num_threads(s.threads);
-    RunDirectory directory(s.out);
-    if (!directory.is_locked()) {
+    // What cannot be trained leaves no directory behind.
+    std::unique_ptr<RunDirectory> directory;
+    std::unique_ptr<Session> session;
+    if (s.resume && std::filesystem::is_directory(s.out)) {
+        directory = std::make_unique<RunDirectory>(s.out);
+        session = resume(s, *directory);
+    }
+    if (!session) session = begin(s);
+    if (!directory) directory = std::make_unique<RunDirectory>(s.out);
+    if (!directory->is_locked()) {
         say(fmt::format("tapestry: {}: the file system knows no locks; nothing keeps a second "
                         "training out\n",
                         s.out),
             stderr);
     }
-    const std::unique_ptr<Session> session = make_session(s, directory);
     if (session->is_finished()) {
         say(fmt::format("nothing to do: all {} steps were taken\n", session->steps()));
         return kSuccess;
     }
     Progress progress(session->config().steps);
-    TrainingRun run(*session, directory, run_options(s, recipe, progress));
+    TrainingRun run(*session, *directory, run_options(s, recipe, progress));
     announce(*session, s.show_samples);
     catch_interrupts();
     catch_lost_reader();

@@ -37,11 +37,18 @@ void take_lowest_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::ge
 
 }  // namespace
 
-void check_can_write(const RunDirectory& directory, const Session& session) {
+std::uint64_t state_bytes(const GPT& model) {
+    std::uint64_t bytes = 0;
+    for (const Tensor& p : model.parameters()) bytes += p.bytes() * (p.requires_grad() ? 3 : 1);
+    return bytes;
+}
+
+void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
     Commit commit(directory.path());
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
+    if (state) check_room(directory.path(), state_bytes(session.model()));
 }
 
 CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
@@ -89,9 +96,11 @@ void CheckpointWriter::wait() {
     try {
         thread_ += running_.get();
         finish(job_);
-        problem_.clear();
+        problem_ = {};
+    } catch (const DiskFullError& error) {
+        problem_ = {error.what(), true};
     } catch (const std::exception& error) {
-        problem_ = error.what();
+        problem_ = {error.what(), false};
     }
     waited_ += seconds_since(began);
 }

@@ -23,9 +23,12 @@ struct CheckpointContents {
     std::int64_t keep = 1;  ///< Retention::keep
 };
 
-/// Throws IoError if the model could not be saved there now, and changes nothing: to be asked
-/// before a long training rather than after it. It writes the model, and removes it.
-void check_can_write(const RunDirectory& directory, const Session& session);
+/// Of a checkpoint: parameters, and of those that are trained two moments.
+std::uint64_t state_bytes(const GPT& model);
+
+/// Throws IoError if the first checkpoint would not be written there, or, without `state`, the
+/// model, and changes nothing: to be asked before a long training rather than after it.
+void check_can_write(const RunDirectory& directory, const Session& session, bool state);
 
 class CheckpointWriter {
 public:
@@ -47,8 +50,8 @@ public:
     /// Waits until it is written.
     void wait();
 
-    /// Why the latest that is over was not written; empty if it was. What was there before holds.
-    const std::string& problem() const { return problem_; }
+    /// Why the latest that is over was not written. What was there before holds.
+    const SaveProblem& problem() const { return problem_; }
 
     /// The last step that was written; nothing before the first.
     std::optional<std::int64_t> written() const { return written_; }
@@ -77,7 +80,7 @@ private:
     Job job_;
     std::future<double> running_;
     bool is_ours_;  // the directory's contents
-    std::string problem_;
+    SaveProblem problem_;
     std::optional<std::int64_t> written_;
     double waited_ = 0, thread_ = 0;
 };

@@ -67,14 +67,16 @@ void MetricsFile::write(const std::string& json) {
 }
 
 void MetricsFile::flush() {
-    problem_.clear();
+    problem_ = {};
     while (!pending_.empty()) {
         const auto done =
             ::pwrite(file_.number(), pending_.data(), pending_.size(), static_cast<off_t>(bytes_));
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
-            problem_ = fmt::format("{}: cannot be written: {}", utf8::quoted(path().native(), 300),
-                                   std::generic_category().message(done < 0 ? errno : ENOSPC));
+            const int error = done < 0 ? errno : ENOSPC;
+            problem_ = {fmt::format("{}: cannot be written: {}", utf8::quoted(path().native(), 300),
+                                    std::generic_category().message(error)),
+                        error == ENOSPC || error == EDQUOT};
             return;
         }
         const auto count = static_cast<std::size_t>(done);

@@ -13,6 +13,14 @@ inline constexpr const char* kMetricsName = "metrics.jsonl";
 /// Where the lines stand until the training has saved a model, if there is one of an earlier.
 inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
 
+/// Why something could not be written.
+struct SaveProblem {
+    std::string message = {};  ///< empty: it was written
+    bool disk_is_full = false;
+
+    explicit operator bool() const { return !message.empty(); }
+};
+
 /// One JSON object per line, handed to the system as it is written. What the disk has no room for
 /// is kept and written with the next line.
 class MetricsFile {
@@ -28,8 +36,8 @@ public:
 
     void write(const std::string& json);
 
-    /// Why the last lines are not in the file; empty if they are.
-    const std::string& problem() const { return problem_; }
+    /// Why the last lines are not in the file.
+    const SaveProblem& problem() const { return problem_; }
     /// Tries to write them again.
     void flush();
 
@@ -53,7 +61,7 @@ private:
     std::uint64_t bytes_ = 0;
     Checksum checksum_;
     std::string pending_;
-    std::string problem_;
+    SaveProblem problem_;
 };
 
 }  // namespace tapestry

@@ -20,12 +20,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSecondsToRetry = 5;  // after a checkpoint that could not be written
 
-// A model that is there stays until a save.
-const RunDirectory& checked(const RunDirectory& directory, const Session& session) {
+void check_options(const Session& session, const TrainingRunOptions& options) {
     require(!session.is_finished(), "training run: the session has taken all of its {} steps",
             session.steps());
-    check_can_write(directory, session);
+    require(options.checkpoints.keep >= 1,
+            "training run: {} checkpoints to keep; at least 1 is needed", options.checkpoints.keep);
+}
+
+const RunDirectory& checked(const RunDirectory& directory, const Session& session,
+                            const TrainingRunOptions& options) {
+    check_options(session, options);
+    check_can_write(directory, session, options.checkpoints.written);
     return directory;
+}
+
+// No directory is made for a run that cannot be.
+std::unique_ptr<RunDirectory> make_directory(const Session& session,
+                                             const TrainingRunOptions& options) {
+    check_options(session, options);
+    return std::make_unique<RunDirectory>(options.out);
 }
 
 // The metrics of a run that begins, or those of the one that goes on.
@@ -70,7 +83,7 @@ Json last_line(const TrainingResult& r) {
 }  // namespace
 
 TrainingRun::TrainingRun(Session& session, const TrainingRunOptions& options)
-    : TrainingRun(session, std::make_unique<RunDirectory>(options.out), options) {}
+    : TrainingRun(session, make_directory(session, options), options) {}
 
 TrainingRun::TrainingRun(Session& session, std::unique_ptr<RunDirectory> own,
                          TrainingRunOptions options)
@@ -82,7 +95,7 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
                          TrainingRunOptions options)
     : session_(session),
       options_(std::move(options)),
-      directory_(checked(directory, session)),
+      directory_(checked(directory, session, options_)),
       state_(state_at_start(directory, session)),
       metrics_(metrics_in(directory)),
       writer_(directory, session, metrics_),
@@ -90,8 +103,6 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
       speed_(session.config().tokens_per_step(), step_floor_),
       last_save_(Clock::now()) {
     options_.out = directory.path();
-    require(options_.checkpoints.keep >= 1, "training run: {} checkpoints to keep; at least 1",
-            options_.checkpoints.keep);
     if (options_.trap_nan) {
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
                       options_.out / "trap", session.steps());
@@ -186,7 +197,7 @@ void TrainingRun::check_finite(const StepMetrics& metrics) const {
 void TrainingRun::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
-    const double bytes = 3.0 * 4.0 * static_cast<double>(session_.model().parameter_count());
+    const auto bytes = static_cast<double>(state_bytes(session_.model()));
     const auto found = rewind_distance(session_.config().steps, speed_.seconds_per_step(), bytes,
                                        options_.checkpoints.rewind_budget);
     std::int64_t& distance = state_.rewind_every;
@@ -198,7 +209,7 @@ std::optional<CheckpointPurpose> TrainingRun::due_after(const StepMetrics& metri
     const CheckpointOptions& c = options_.checkpoints;
     const bool evaluated = metrics.val_loss.has_value();
     const bool unbound = !c.written || (c.every_steps == 0 && c.every_seconds == 0);
-    const bool failed = !writer_.problem().empty() && save_age() >= kSecondsToRetry;
+    const bool failed = writer_.problem() && save_age() >= kSecondsToRetry;
     if ((unbound && evaluated) || (c.every_steps > 0 && metrics.step % c.every_steps == 0) ||
         (c.every_seconds > 0 && save_age() >= c.every_seconds) || failed) {
         return CheckpointPurpose::resume;
@@ -233,7 +244,7 @@ void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bo
     overdue_.reset();
     last_save_ = Clock::now();
     metrics_.flush();
-    if (!metrics_.problem().empty()) return;  // no checkpoint without the metrics that belong to it
+    if (metrics_.problem()) return;  // no checkpoint without the metrics that belong to it
     state_.seconds = metrics.seconds;
     writer_.start(state_, {.state = options_.checkpoints.written,
                            .purpose = purpose,
@@ -242,29 +253,29 @@ void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bo
     started_ = metrics.step;
 }
 
+const SaveProblem& TrainingRun::problem() const {
+    return metrics_.problem() ? metrics_.problem() : writer_.problem();
+}
+
 // Of every trouble once.
 void TrainingRun::warn_of_checkpoints() {
-    const std::string& problem =
-        metrics_.problem().empty() ? writer_.problem() : metrics_.problem();
-    if (!problem.empty() && !warned_ && options_.warn) {
-        options_.warn(fmt::format("{}; the training goes on, and tries again", problem));
+    if (problem() && !warned_ && options_.warn) {
+        options_.warn(fmt::format("{}; the training goes on, and tries again", problem().message));
     }
-    warned_ = !problem.empty();
+    warned_ = static_cast<bool>(problem());
 }
 
 void TrainingRun::save_at_the_end() {
     check_finite(result_.last);
     for (;;) {
         writer_.wait();
-        if (writer_.written() == result_.last.step && metrics_.problem().empty()) return;
-        if (started_ != result_.last.step || !writer_.problem().empty()) {
+        if (writer_.written() == result_.last.step) return;
+        if (started_ != result_.last.step || problem()) {
             save(result_.last, CheckpointPurpose::resume, false);
             writer_.wait();
         }
-        const std::string& problem =
-            metrics_.problem().empty() ? writer_.problem() : metrics_.problem();
-        if (problem.empty()) continue;
-        require<IoError>(options_.retry && options_.retry(problem), "{}", problem);
+        if (!problem()) continue;
+        require<IoError>(options_.retry && options_.retry(problem()), "{}", problem().message);
     }
 }
 

@@ -50,7 +50,7 @@ struct TrainingRunOptions {
     std::function<void(const std::string&)> warn = {};
     /// Asked when the last checkpoint cannot be written, with the reason: whether to try again,
     /// when it has waited as long as it likes. Empty: no.
-    std::function<bool(const std::string&)> retry = {};
+    std::function<bool(const SaveProblem&)> retry = {};
 };
 
 struct TrainingResult {
@@ -80,6 +80,8 @@ public:
     TrainingResult to_the_end();
 
     const CheckpointWriter& checkpoints() const { return writer_; }
+    /// Waits until the one that is being written is there.
+    void wait_for_checkpoint() { writer_.wait(); }
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -96,6 +98,7 @@ private:
     void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
     void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
     void save_at_the_end();
+    const SaveProblem& problem() const;
     void warn_of_checkpoints();
     void finish();
 

@@ -37,8 +37,14 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
 TEST_CASE("cli: every option of the issue is in --help, with its default") {
     const Place place;
     const std::string train = place.run({"train", "--help"}).out;
-    for (const char* option : {"--text TEXT REQUIRED",
+    for (const char* option : {"--text TEXT",
                                "--out TEXT REQUIRED",
+                               "--resume",
+                               "--override",
+                               "--checkpoint-every",
+                               "--keep",
+                               "--best",
+                               "--rewind-budget",
                                "--layers",
                                "--heads",
                                "--dim",
