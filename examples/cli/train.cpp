@@ -100,8 +100,8 @@ void add_train(Options& app) {
     }
     add_fields(o, s->config.model, {"dropout"});
     add_fields(o, s->config,
-               {"batch", "accumulate", "steps", "lr", "min_lr", "warmup", "weight_decay", "beta2",
-                "clip", "eval_every", "eval_batches", "seed"});
+               {"batch", "accumulate", "micro_batches", "steps", "lr", "min_lr", "warmup",
+                "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->trap_nan,
