@@ -80,9 +80,10 @@ void add_train(Options& app) {
         o.option("--model").excludes(o.option(shape));
     }
     add_fields(o, s->config.model, {"dropout"});
-    add_fields(o, s->config,
-               {"test_fraction", "batch", "order", "accumulate", "steps", "lr", "min_lr", "warmup",
-                "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
+    add_fields(
+        o, s->config,
+        {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
+         "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->trap_nan,

@@ -6,6 +6,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/ops/view.h>
 
 #include <utility>
 
@@ -37,7 +39,9 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
         config_.model.vocab = tokenizer().vocab_size();
     }
     data().check_context(config_.model.context);
-    check_memory(config_.model, config_.batch);
+    check_memory(config_.model, config_.micro_batch_size(),
+                 GradientSum::gradient_sets(config_.accumulate * config_.micro_batches,
+                                            config_.micro_batches));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
     optimizer_.emplace(decay_groups(*model_, config_.weight_decay),
@@ -67,11 +71,30 @@ void Session::start_loop(std::int64_t first_step) {
                                  .report = {}});
 }
 
+StepMetrics Session::take_step() {
+    micro_batch_ = 0;
+    return loop_->next();
+}
+
+// A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
+// part drops depends on nothing that was dropped before it: any process can compute it.
 Tensor Session::next_loss() {
-    const Batch batch =
-        data().batch(config_.order, Split::train, config_.batch, config_.model.context, batches_);
-    if (watchers_.batch) watchers_.batch(batch);
-    return model_->loss(batch.inputs, batch.targets);
+    const std::int64_t parts = config_.micro_batches;
+    const std::int64_t rows = config_.micro_batch_size();
+    const std::int64_t first = micro_batch_ % parts * rows;
+    if (first == 0) {
+        batch_ = data().batch(config_.order, Split::train, config_.batch, config_.model.context,
+                              batches_);
+    }
+    if (parts > 1) {
+        weights_ = stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps() + 1),
+                          static_cast<std::uint64_t>(micro_batch_));
+    }
+    ++micro_batch_;
+    const Batch part{slice(batch_.inputs, 0, first, first + rows),
+                     slice(batch_.targets, 0, first, first + rows)};
+    if (watchers_.batch) watchers_.batch(part);
+    return model_->loss(part.inputs, part.targets);
 }
 
 double Session::evaluate() {

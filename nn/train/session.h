@@ -26,7 +26,7 @@ namespace tapestry {
 
 /// Those who watch a session's steps; both may be empty.
 struct SessionWatchers {
-    /// Every batch, before its loss is computed.
+    /// Every batch, or each of its micro-batches, before its loss is computed.
     std::function<void(const Batch&)> batch = {};
     /// TrainCallbacks::before_update.
     std::function<void(std::int64_t step)> before_update = {};
@@ -63,7 +63,7 @@ public:
     bool is_finished() const { return loop_->is_finished(); }
 
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
-    StepMetrics take_step() { return loop_->next(); }
+    StepMetrics take_step();
 
     /// The mean loss over config().eval_batches batches of the validation part, the same every
     /// time.
@@ -97,6 +97,8 @@ private:
     std::optional<AdamW> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;
+    Batch batch_;                   // of which a part comes next,
+    std::int64_t micro_batch_ = 0;  // the step's how manyth
 };
 
 }  // namespace tapestry

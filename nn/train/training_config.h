@@ -29,6 +29,7 @@ struct TrainingConfig {
     std::int64_t batch = 12;
     BatchOrder order = BatchOrder::random;
     std::int64_t accumulate = 1;
+    std::int64_t micro_batches = 1;
     std::int64_t steps = 2000;
     double lr = 1e-3;
     double min_lr = 1e-4;
@@ -41,6 +42,8 @@ struct TrainingConfig {
     std::uint64_t seed = 1337;
 
     std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
+    /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
+    std::int64_t micro_batch_size() const;
     /// Steps, clipping, evaluations, and a rate that rises and falls along a cosine.
     TrainOptions loop() const;
 };
@@ -64,6 +67,9 @@ struct FieldsOf<TrainingConfig> {
               "Sequences of a batch: anywhere in the text (random), or each once in a random order "
               "before any comes again (epoch)"),
         field("accumulate", &C::accumulate, "Batches per step", {.low = 1}),
+        field("micro_batches", &C::micro_batches,
+              "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
+              {.low = 1}),
         field("steps", &C::steps, "Optimiser steps", {.low = 1}),
         field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000}),
         field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000}),

@@ -63,7 +63,7 @@ TrainingRun::TrainingRun(Session& session, TrainingRunOptions options)
       speed_(session.config().tokens_per_step(), step_floor_) {
     if (options_.trap_nan) {
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
-                      options_.out / "trap");
+                      options_.out / "trap", session.config().micro_batches);
     }
 }
 

@@ -12,8 +12,10 @@ namespace tapestry {
 
 namespace fs = std::filesystem;
 
-Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory)
+Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
+           std::int64_t micro_batches)
     : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
+    step_.micro_batches = micro_batches;
     step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }
 

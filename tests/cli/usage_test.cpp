@@ -58,6 +58,7 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
                                "--clip",
                                "--dropout",
                                "--accumulate",
+                               "--micro-batches",
                                "--eval-every",
                                "--eval-batches",
                                "--seed",
@@ -134,7 +135,8 @@ TEST_CASE("cli: numbers that are none, or absurd") {
     refused(train, "--steps",
             {"0", "-1", "many", "1e3", "1.5", "12x", "nan", "9999999999999999999999"});
     for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch",
-                               "--accumulate", "--eval-batches", "--threads"}) {
+                               "--accumulate", "--micro-batches", "--eval-batches",
+                               "--threads"}) {
         refused(train, option, {"0", "-1", "x", "9999999999999999999999"});
     }
     for (const char* option : {"--warmup", "--eval-every"}) refused(train, option, {"-1", "x"});

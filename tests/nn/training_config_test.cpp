@@ -19,6 +19,7 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
         .batch = 3,
         .order = BatchOrder::epoch,
         .accumulate = 2,
+        .micro_batches = 3,
         .steps = 11,
         .lr = 1.0 / 3,
         .min_lr = 0.01,
@@ -57,16 +58,17 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
     const TrainingConfig config;
     [[maybe_unused]] const auto& [text, data, test_fraction, start, model, start_dropout,
-                                  train_only, batch, order, accumulate, steps, lr, min_lr, warmup,
-                                  weight_decay, beta2, clip, eval_every, eval_batches, seed] =
-        config;
-    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 20 - 2);
+                                  train_only, batch, order, accumulate, micro_batches, steps, lr,
+                                  min_lr, warmup, weight_decay, beta2, clip, eval_every,
+                                  eval_batches, seed] = config;
+    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 21 - 2);
 }
 
 TEST_CASE("training config: the loop it asks for") {
     const TrainingConfig config{.model = {.context = 8},
                                 .batch = 3,
                                 .accumulate = 2,
+                                .micro_batches = 3,
                                 .steps = 10,
                                 .lr = 0.5,
                                 .min_lr = 0.1,
@@ -77,6 +79,8 @@ TEST_CASE("training config: the loop it asks for") {
     const TrainOptions loop = config.loop();
     CHECK_EQ(loop.steps, 10);
     CHECK_EQ(loop.accumulate, 2);
+    CHECK_EQ(loop.micro_batches, 3);
+    CHECK_EQ(config.micro_batch_size(), 1);
     CHECK_EQ(loop.clip, 0.25);
     CHECK(loop.evaluates_after(8));
     CHECK(loop.evaluates_after(10));
