@@ -47,8 +47,8 @@ public:
     const TrainingConfig& config() const { return config_; }
     const Tokenizer& tokenizer() const { return *text_.tokenizer; }
     const TextData& data() const { return text_.data; }
-    /// Of the data: a training that goes on elsewhere needs the same.
-    const std::string& data_hash() const { return text_.hash; }
+    /// By which the data is known again, wherever it lies.
+    const std::string& data_checksum() const { return text_.checksum; }
     GPT& model() { return *model_; }
     const GPT& model() const { return *model_; }
     /// Of the parameters that are not frozen.

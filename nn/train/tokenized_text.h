@@ -17,7 +17,7 @@ namespace tapestry {
 struct TokenizedText {
     std::unique_ptr<Tokenizer> tokenizer;
     TextData data;
-    std::string hash;  ///< of ids and tokenizer: which data it is, wherever it lies
+    std::string checksum;  ///< of ids and tokenizer: which data it is, wherever it lies
 };
 
 /// config.text or config.data, cut as config.test_fraction says. `tokenizer` is that of the model
