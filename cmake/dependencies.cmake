@@ -11,6 +11,16 @@ FetchContent_Declare(nlohmann_json
 FetchContent_MakeAvailable(fmt xsimd nlohmann_json)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
+# xxHash is one header here (XXH_INLINE_ALL), included in one source; Debian's has no CMake package.
+find_path(TAPESTRY_XXHASH_INCLUDE_DIR xxhash.h)
+if(NOT TAPESTRY_XXHASH_INCLUDE_DIR)
+  FetchContent_Declare(xxhash
+                       URL https://github.com/Cyan4973/xxHash/archive/refs/tags/v0.8.1.tar.gz
+                       SOURCE_SUBDIR without-its-CMakeLists)
+  FetchContent_MakeAvailable(xxhash)
+  set(TAPESTRY_XXHASH_INCLUDE_DIR ${xxhash_SOURCE_DIR})
+endif()
+
 # TAPESTRY_XSIMD_INCLUDE_DIR names another xsimd's headers: how the build with xsimd 13 is tested.
 set(TAPESTRY_XSIMD_INCLUDE_DIR "" CACHE PATH "Headers of another xsimd than the installed one")
 add_library(tapestry_xsimd INTERFACE)

@@ -17,6 +17,7 @@ using namespace tapestry::cli;
 
 void declare(Options& app) {
     app.version(fmt::format("tapestry {}", tapestry::version()));
+    add_tokenize(app);
     add_train(app);
     add_curve(app);
     add_sample(app);

@@ -1,12 +1,13 @@
 // tapestry train: a GPT from a text file, from the beginning or from a model's weights. What it
 // does is in nn/train/training_run.cpp.
 #include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/announce.h>
 #include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/config_options.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/progress.h>
-#include <tapestry/nn/freeze.h>
+#include <tapestry/examples/cli/text_cache.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <fmt/core.h>
@@ -24,30 +25,8 @@ struct TrainSettings {
     bool show_samples = false;
     bool trap_nan = false;
     bool no_report = false;
+    bool no_cache = false;
 };
-
-void announce(Session& session, bool show_samples) {
-    const TrainingConfig& config = session.config();
-    const TextData& data = session.data();
-    fmt::print("{}: {} {}s, {}{}; training on {}, validating on {}\n", config.text,
-               data.ids(Split::all).size(), session.tokenizer().unit(),
-               session.tokenizer().vocab_size(),
-               config.start.empty() ? " different" : " in the vocabulary",
-               data.ids(Split::train).size(), data.ids(Split::validation).size());
-    fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
-               config.model.layers, config.model.heads, config.model.dim, config.model.context,
-               session.model().parameter_count(), num_threads());
-    const std::size_t frozen = frozen_parameters(session.model()).size();
-    if (frozen > 0) {
-        fmt::print("frozen: {} of {} tensors of parameters\n", frozen,
-                   session.model().parameters().size());
-    }
-    if (show_samples) {
-        fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
-                   session.evaluate(), session.sample(300));
-    }
-    std::fflush(stdout);
-}
 
 void conclude(const TrainingResult& result, const std::string& out) {
     const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
@@ -61,7 +40,8 @@ void conclude(const TrainingResult& result, const std::string& out) {
 
 int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
     set_num_threads(s.threads);
-    Session session(s.config);
+    const auto cache = s.no_cache ? nullptr : user_text_cache();
+    Session session(s.config, cache.get());
     Progress progress(s.config.steps);
     TrainingRunOptions options{
         .out = s.out, .report = !s.no_report, .trap_nan = s.trap_nan, .recipe = recipe};
@@ -90,9 +70,10 @@ int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
 
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
-    Options& o = app.subcommand("train", "Train a GPT on a text file");
-    add_fields(o, s->config, {"text"});
-    o.option("--text").required();
+    Options& o = app.subcommand("train", "Train a GPT on a text");
+    add_fields(o, s->config, {"text", "data"});
+    o.option("--text").excludes(o.option("--data"));
+    o.require_any({"--text", "--data"});
     o.text("--out", s->out, "Directory for the model").required();
     add_fields(o, s->config, {"start", "train_only"});
     add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
@@ -100,9 +81,10 @@ void add_train(Options& app) {
         o.option("--model").excludes(o.option(shape));
     }
     add_fields(o, s->config.model, {"dropout"});
-    add_fields(o, s->config,
-               {"batch", "accumulate", "micro_batches", "steps", "lr", "min_lr", "warmup",
-                "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
+    add_fields(
+        o, s->config,
+        {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
+         "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->trap_nan,
@@ -110,6 +92,7 @@ void add_train(Options& app) {
            "for `tapestry replay`");
     o.flag("--no-report", s->no_report,
            "Do not write report.html, the page that shows the training");
+    add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         if (o.given("--dropout")) s->config.start_dropout = s->config.model.dropout;
         return run_train(*s, recipe_of(o));

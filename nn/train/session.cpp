@@ -22,21 +22,14 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
-// With the tokenizer of the model to begin with, or one of the text's characters.
-TokenizedText read_tokens(const std::string& path, std::unique_ptr<Tokenizer> tokenizer) {
-    const std::string text = read_text(path);
-    if (!tokenizer) tokenizer = std::make_unique<CharTokenizer>(CharTokenizer::from_text(text));
-    TextData data(tokenizer->encode(text, path), {.name = path});
-    return {std::move(tokenizer), std::move(data)};
-}
-
 }  // namespace
 
-Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start)) {}
+Session::Session(const TrainingConfig& config, const TextCache* cache)
+    : Session(config, load_start(config.start), cache) {}
 
-Session::Session(TrainingConfig config, LoadedModel start)
+Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache)
     : config_(std::move(config)),
-      text_(read_tokens(config_.text, std::move(start.tokenizer))),
+      text_(read_tokens(config_, std::move(start.tokenizer), cache)),
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
@@ -90,7 +83,8 @@ Tensor Session::next_loss() {
     const std::int64_t rows = config_.micro_batch_size();
     const std::int64_t first = micro_batch_ % parts * rows;
     if (first == 0) {
-        batch_ = data().random_batch(Split::train, config_.batch, config_.model.context, batches_);
+        batch_ = data().batch(config_.order, Split::train, config_.batch, config_.model.context,
+                              batches_);
     }
     if (parts > 1) {
         weights_ = stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps() + 1),
@@ -111,10 +105,9 @@ double Session::evaluate() {
 
 std::string Session::sample(std::int64_t tokens) {
     Generator generator = stream(config_.seed, Stream::samples);
-    const auto prompt = data().ids(Split::all).subspan(0, 1);
+    const std::vector<std::int64_t> prompt = data().ids(Split::all).read(0, 1);
     model_->eval();
-    const auto ids =
-        tapestry::sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens}, generator);
+    const auto ids = tapestry::sample(*model_, prompt, {.tokens = tokens}, generator);
     model_->train();
     DrawnText drawn(tokenizer());
     std::string text;

@@ -11,11 +11,11 @@
 // training_config.h, what decides it all; loop.h, the steps of any other model.
 #pragma once
 
-#include <tapestry/nn/data/text.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/streams.h>
+#include <tapestry/nn/train/tokenized_text.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <filesystem>
@@ -23,12 +23,6 @@
 #include <optional>
 
 namespace tapestry {
-
-/// A text to learn from, as a model's ids.
-struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;
-    TextData data;
-};
 
 /// Those who watch a session's steps; both may be empty.
 struct SessionWatchers {
@@ -40,10 +34,11 @@ struct SessionWatchers {
 
 class Session {
 public:
-    /// Reads the text and the model to begin with, and freezes what is not to be trained. Throws
-    /// IoError and ValueError for files that cannot be read, a text that is too short or cannot be
-    /// said in the model's tokens, settings out of range, and more memory than there is.
-    explicit Session(const TrainingConfig& config);
+    /// Reads the text, through the cache if there is one, and the model to begin with, and freezes
+    /// what is not to be trained. Throws IoError and ValueError for files that cannot be read, a
+    /// text that is too short or cannot be said in the model's tokens, settings out of range, and
+    /// more memory than there is.
+    explicit Session(const TrainingConfig& config, const TextCache* cache = nullptr);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -52,6 +47,8 @@ public:
     const TrainingConfig& config() const { return config_; }
     const Tokenizer& tokenizer() const { return *text_.tokenizer; }
     const TextData& data() const { return text_.data; }
+    /// Of the data: a training that goes on elsewhere needs the same.
+    const std::string& data_hash() const { return text_.hash; }
     GPT& model() { return *model_; }
     const GPT& model() const { return *model_; }
     /// Of the parameters that are not frozen.
@@ -86,7 +83,7 @@ public:
     static std::unique_ptr<Session> resume(const std::filesystem::path& file);
 
 private:
-    Session(TrainingConfig config, LoadedModel start);
+    Session(TrainingConfig config, LoadedModel start, const TextCache* cache);
     void start_loop(std::int64_t first_step);
     Checkpoint checkpoint();
     void make_model(std::unique_ptr<GPT> start);

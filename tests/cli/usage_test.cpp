@@ -19,6 +19,8 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
                                           {"bench", "gemm"},
                                           {"bench", "attention"},
                                           {"bench", "ops"},
+                                          {"bench", "data"},
+                                          {"tokenize"},
                                           {"bench"},
                                           {"profile"},
                                           {"experiment"}};
@@ -37,7 +39,10 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
 TEST_CASE("cli: every option of the issue is in --help, with its default") {
     const Place place;
     const std::string train = place.run({"train", "--help"}).out;
-    for (const char* option : {"--text TEXT REQUIRED",
+    for (const char* option : {"--text TEXT",
+                               "--data TEXT",
+                               "--test-fraction",
+                               "--order TEXT:{random,epoch}=random",
                                "--out TEXT REQUIRED",
                                "--layers",
                                "--heads",

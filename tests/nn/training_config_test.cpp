@@ -11,10 +11,13 @@ using test::check_throws;
 TEST_CASE("training config: what JSON keeps is the configuration") {
     TrainingConfig given{
         .text = "a \"b\".txt",
+        .data = "d",
+        .test_fraction = 0.01,
         .start = "m",
         .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1, .deviation = 0.3},
         .train_only = {"blocks.0", "final_norm"},
         .batch = 3,
+        .order = BatchOrder::epoch,
         .accumulate = 2,
         .micro_batches = 3,
         .steps = 11,
@@ -54,10 +57,11 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
     const TrainingConfig config;
-    [[maybe_unused]] const auto& [text, start, model, start_dropout, train_only, batch, accumulate,
-                                  micro_batches, steps, lr, min_lr, warmup, weight_decay, beta2, clip, eval_every,
+    [[maybe_unused]] const auto& [text, data, test_fraction, start, model, start_dropout,
+                                  train_only, batch, order, accumulate, micro_batches, steps, lr,
+                                  min_lr, warmup, weight_decay, beta2, clip, eval_every,
                                   eval_batches, seed] = config;
-    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 18 - 2);
+    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 21 - 2);
 }
 
 TEST_CASE("training config: the loop it asks for") {

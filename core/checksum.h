@@ -1,0 +1,50 @@
+// A checksum of bytes, by which a file that a disk, a cable or a hand has changed is told from the
+// one that was written. XXH3, 128 bits: as fast as memory, and no defence against anybody who means
+// it. Read next: file.h, which makes one of all that it writes.
+//
+// Source: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tapestry {
+
+class Checksum {
+public:
+    Checksum();
+    ~Checksum();
+    Checksum(Checksum&&) noexcept;
+    Checksum& operator=(Checksum&&) noexcept;
+
+    void add(std::span<const std::byte> bytes);
+    void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+
+    /// Of all bytes added so far, as 32 hexadecimal digits: what `xxhsum -H128` prints.
+    std::string hex() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+std::string checksum_of(std::string_view text);
+
+/// How long something is, and its checksum.
+struct FileDigest {
+    std::uint64_t bytes = 0;
+    std::string checksum = {};
+
+    bool operator==(const FileDigest&) const = default;
+};
+
+/// Of the first `most` bytes of a regular file, or of all of them. Throws IoError as InputFile
+/// does.
+FileDigest digest_of_file(const std::filesystem::path& path, std::uint64_t most = UINT64_MAX);
+
+}  // namespace tapestry
