@@ -24,6 +24,7 @@
 #include <tapestry/core/storage.h>
 #include <tapestry/core/team.h>
 #include <tapestry/core/tensor.h>
+#include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/activation.h>
 #include <tapestry/nn/attention/cache.h>

@@ -34,7 +34,8 @@ void conclude(const TrainingResult& result, const std::string& out) {
                                           result.tokens_per_second, 100 * result.share);
     say(fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                     clock_text(result.last.seconds), speed, result.last.loss, val));
-    say(fmt::format("saved in {}\n{}", out, result.report));
+    say(fmt::format("saved in {}{}{}\n{}", out, result.concern.empty() ? "" : ", but ",
+                    result.concern, result.report));
 }
 
 int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {

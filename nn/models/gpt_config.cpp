@@ -40,7 +40,8 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     const double kept = s.layers * tokens * (8 * s.dim + (s.wide + 1) * s.hidden);
     const double logits = 3 * tokens * s.vocab;
     const double sets = 3 + static_cast<double>(gradient_sets);
-    return 4 * (sets * parameter_count(config) + kept + logits);
+    constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
+    return 4 * (sets * parameter_count(config) + kept + logits) + kLayer * s.layers;
 }
 
 double step_flops(const GPTConfig& config, std::int64_t batch) {

@@ -60,7 +60,8 @@ TrainingRun::TrainingRun(Session& session, TrainingRunOptions options)
       options_(std::move(options)),
       metrics_(checked(options_.out, session)),
       step_floor_(step_floor(session.config())),
-      speed_(session.config().tokens_per_step(), step_floor_) {
+      speed_(session.config().tokens_per_step(), step_floor_),
+      losses_(session.config()) {
     if (options_.trap_nan) {
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
                       options_.out / "trap", session.config().micro_batches);
@@ -125,6 +126,7 @@ void TrainingRun::take_steps() {
 // Returns whether to go on.
 bool TrainingRun::after(const StepMetrics& metrics) {
     speed_.add(metrics);
+    losses_.add(metrics);
     result_.last = metrics;
     const bool go_on = !options_.stepped || options_.stepped(metrics, speed_);
     if (metrics.val_loss) {
@@ -154,6 +156,7 @@ void TrainingRun::finish() {
     save(result_.last);
     result_.tokens_per_second = speed_.tokens() / result_.last.seconds;
     result_.share = speed_.mean_share();
+    result_.concern = losses_.concern();
     Json line = last_line(result_);
     const std::vector<std::string> frozen = frozen_parameters(session_.model());
     if (!frozen.empty()) line["frozen"] = frozen;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <tapestry/nn/pages/live_report.h>
+#include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/speed.h>
@@ -40,6 +41,7 @@ struct TrainingResult {
     double share = 0;                ///< of the machine's peak, evaluations excluded
     bool interrupted = false;        ///< `stepped` ended it
     std::string report = {};         ///< where the report is and what it took; empty: none
+    std::string concern = {};        ///< LossWatch::concern()
 };
 
 class TrainingRun {
@@ -68,6 +70,7 @@ private:
     MetricsFile metrics_;
     double step_floor_;  // seconds that the arithmetic of a step takes at least
     Speed speed_;
+    LossWatch losses_;
     std::optional<Trap> trap_;
     std::optional<LiveReport> report_;
     bool saved_ = false;
