@@ -24,6 +24,7 @@
 #include <tapestry/core/storage.h>
 #include <tapestry/core/team.h>
 #include <tapestry/core/tensor.h>
+#include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/activation.h>
 #include <tapestry/nn/attention/cache.h>
@@ -38,6 +39,7 @@
 #include <tapestry/nn/attention/strided.h>
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/mask_tokens.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/data/text.h>
@@ -51,10 +53,12 @@
 #include <tapestry/nn/generate/search.h>
 #include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/text_cache.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>

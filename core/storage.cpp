@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;                    // a cache line, and an AVX-512 register
 constexpr std::size_t kMostBytes = std::size_t{1} << 62;  // so that no rounding up overflows
+constexpr std::size_t kAlwaysKept = std::size_t{1} << 28;
 
 // Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
 // after free and a step past the end.
@@ -54,6 +55,7 @@ public:
         if (block == nullptr) block = from_system(wanted.bytes);
         statistics_.current += wanted.bytes;
         statistics_.peak = std::max(statistics_.peak, statistics_.current);
+        most_ = std::max(most_, statistics_.current);
         return block;
     }
 
@@ -62,6 +64,9 @@ public:
         const std::lock_guard lock(mutex_);
         statistics_.current -= had.bytes;
         if (kCaching) {
+            // Blocks of sizes that nobody asks for any more would pile up: what is beyond twice all
+            // that was ever in use at a time goes back, and what is in use comes again.
+            if (statistics_.cached + had.bytes > std::max(kAlwaysKept, 2 * most_)) release_locked();
             try {
                 free_[had.index].push_back(block);
                 statistics_.cached += had.bytes;
@@ -129,6 +134,7 @@ private:
     std::mutex mutex_;
     std::array<std::vector<std::byte*>, 8 + 8 * 60> free_;
     MemoryStatistics statistics_;
+    std::size_t most_ = 0;  // bytes that were ever in use
 };
 
 // Never destroyed: tensors in static variables may outlive it otherwise.

@@ -1,11 +1,12 @@
 #include <tapestry/core/thread_pool.h>
 
-#include <tapestry/core/error.h>
+#include <tapestry/core/thread_shortage.h>
 
 #include <omp.h>
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
@@ -33,25 +34,39 @@ public:
 };
 
 // OpenMP ends the process when the system has no thread for a region. So as many are started first,
-// all at a time, of which one that cannot be is an error.
-void require_threads(int count) {
+// all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
+// all.
+int startable_threads(int count, std::string& reason) {
     std::atomic<bool> tried{false};
     std::vector<std::thread> threads;
-    std::string message;
     threads.reserve(static_cast<std::size_t>(count));
     try {
-        for (int i = 0; i < count; ++i) threads.emplace_back([&] { tried.wait(false); });
+        for (int i = 0; i < count; ++i) {
+            threads.emplace_back([&] {
+                void* volatile const block = std::malloc(1);  // an arena takes address space, too
+                std::free(block);
+                tried.wait(false);
+            });
+        }
     } catch (const std::system_error& error) {
-        message = error.code().message();
+        reason = error.code().message();
     }
     tried.store(true);
     tried.notify_all();
     for (std::thread& thread : threads) thread.join();
-    const std::size_t possible = threads.size() + 1;  // with the caller's own
-    require<Error>(message.empty(),
-                   "parallel_for: the system started {} of {} threads ({}); set_num_threads({}) or "
-                   "TAPESTRY_THREADS={} asks for no more",
-                   possible, count + 1, message, possible, possible);
+    return static_cast<int>(threads.size());
+}
+
+// How many threads a loop that asks for `wanted` can have, its own included. Of those that are
+// scarce one is left: where it is address space that ended, for OpenMP's own tables.
+int threads_to_take(int wanted) {
+    std::string reason;
+    const int others = startable_threads(wanted - 1, reason);
+    if (others == wanted - 1) return wanted;
+    const int taken = std::max(1, others);
+    set_num_threads(taken);
+    tell_thread_shortage({.wanted = wanted, .taken = taken, .reason = reason});
+    return taken;
 }
 
 // A forked process has the thread that forked, and of its pool only the memory, in whatever state
@@ -78,7 +93,7 @@ ThreadPool::~ThreadPool() { stop(); }
 void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
     if (static_cast<int>(workers_.size()) < threads - 1) {
         stop();
-        start(threads);
+        threads = start(threads);
     }
     const AloneGuard in_loop;
     loop_.publish(chunks, f, context, threads);
@@ -90,8 +105,10 @@ void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int 
     loop_.finish();
 }
 
-void ThreadPool::start(int threads) {
-    require_threads(threads - 1);
+// Returns how many threads there are.
+int ThreadPool::start(int wanted) {
+    const int threads = threads_to_take(wanted);
+    if (threads == 1) return 1;
     over_.store(false, std::memory_order_relaxed);
     for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
     // OpenMP may open a smaller region (OMP_THREAD_LIMIT): the other workers take no chunks then.
@@ -102,6 +119,7 @@ void ThreadPool::start(int threads) {
             serve(*workers_[static_cast<std::size_t>(i)], i + 1);
         }
     });
+    return threads;
 }
 
 void ThreadPool::stop() {

@@ -35,8 +35,8 @@ public:
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     /// f(context, 0 .. chunks - 1) on the calling thread and up to threads - 1 of the pool's. What
-    /// f throws is thrown again: of several, the lowest chunk's. Throws Error when the system has
-    /// no more threads.
+    /// f throws is thrown again: of several, the lowest chunk's. Where the system has fewer
+    /// threads to give, num_threads() becomes what there is (thread_shortage.h).
     void share(std::int64_t chunks, ChunkFunction f, void* context, int threads);
 
 private:
@@ -46,7 +46,7 @@ private:
         std::condition_variable bell;
     };
 
-    void start(int threads);
+    int start(int wanted);
     void stop();
     void serve(Worker& worker, int member);
     void sleep(Worker& worker, int member);

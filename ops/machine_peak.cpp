@@ -124,16 +124,27 @@ T* filled(const Storage& storage) {
     return numbers;
 }
 
+// Where memory is scarce, as much as there is.
+Storage memory_to_measure() {
+    for (std::size_t bytes = std::size_t{128} << 20;; bytes /= 4) {
+        try {
+            return Storage(bytes);
+        } catch (const MemoryError&) {
+            if (bytes <= std::size_t{2} << 20) throw;
+        }
+    }
+}
+
 template <class T>
 MachinePeak peak_of() {
-    constexpr std::size_t kMemory = std::size_t{128} << 20;
     const auto threads = static_cast<std::size_t>(num_threads());
-    const Storage storage(kMemory);
+    const Storage storage = memory_to_measure();
+    const std::size_t all = storage.bytes();
     T* const numbers = filled<T>(storage);
 
     MachinePeak peak{.flops_per_second = flops_of<T>(0.04)};
-    for (const std::size_t bytes : {std::min(threads << 18, kMemory / 64), kMemory / 64,
-                                    kMemory / 16, kMemory / 4, kMemory}) {
+    for (const std::size_t bytes :
+         {std::min(threads << 18, all / 64), all / 64, all / 16, all / 4, all}) {
         const Traffic<T> traffic(numbers, bytes);
         peak.levels.push_back({bytes, std::max(traffic.reading(0.004), traffic.updating(0.004))});
     }

@@ -16,7 +16,8 @@ double measure_flops(DType dtype = DType::f32, double seconds = 0.03);
 
 /// The same, and the bytes per second of numbers that take from 256 KB per thread, which lie in the
 /// cores' own caches, to 128 MB, which lie in memory: the better of reading them and of changing
-/// them in place. Takes about a tenth of a second and, for that long, these 128 MB.
+/// them in place. Takes about a tenth of a second and, for that long, these 128 MB, or less where
+/// the system has no more.
 MachinePeak measure_peak(DType dtype = DType::f32);
 
 [[deprecated("use measure_peak")]] inline MachinePeak measure_ceiling(DType dtype = DType::f32) {

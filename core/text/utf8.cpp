@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <iterator>
 
 namespace tapestry::utf8 {
@@ -30,6 +32,14 @@ bool is_unfinished(std::string_view text, std::size_t at) {
     const Step here = step(text, at);
     return here.flaw != nullptr && at + here.bytes == text.size() &&
            here.bytes < announced(byte_at(text, at));
+}
+
+// Whether the next eight bytes are there, and characters each.
+bool is_ascii(std::string_view text, std::size_t at) {
+    if (text.size() - at < 8) return false;
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, 8);
+    return (bytes & 0x8080808080808080U) == 0;
 }
 
 bool is_surrogate(char32_t code) { return code >= 0xD800 && code <= 0xDFFF; }
@@ -82,6 +92,10 @@ Step step(std::string_view text, std::size_t at) {
 
 std::optional<Flaw> find_flaw(std::string_view text) {
     for (std::size_t at = 0; at < text.size();) {
+        if (is_ascii(text, at)) {
+            at += 8;
+            continue;
+        }
         const Step here = step(text, at);
         if (here.flaw != nullptr) {
             return Flaw{at, fmt::format("byte 0x{:02X} {}", byte_at(text, at), here.flaw)};

@@ -74,6 +74,7 @@ void add_bench(Options& app) {
     add_step(o);
     add_bench_tables(o);
     add_sampling(o);
+    add_bench_data(o);
 }
 
 }  // namespace tapestry::cli

@@ -5,6 +5,7 @@
 
 namespace tapestry::cli {
 
+void add_tokenize(Options& app);
 void add_train(Options& app);
 void add_curve(Options& app);
 void add_sample(Options& app);
@@ -13,6 +14,7 @@ void add_export(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);
 void add_bench_tables(Options& bench);  ///< subcommands of bench
+void add_bench_data(Options& bench);    ///< another
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);

@@ -11,6 +11,19 @@
 
 namespace tapestry::cli {
 
+/// One of an enumeration's values, by its name.
+template <class Enum>
+Option add_choice(Options& o, const std::string& name, Enum& value, const char* meaning) {
+    std::vector<std::string> names;
+    for (const auto& entry : NamesOf<Enum>::list) names.emplace_back(entry.second);
+    const auto choose = [&value](const std::string& chosen) {
+        for (const auto& entry : NamesOf<Enum>::list) {
+            if (entry.second == chosen) value = entry.first;
+        }
+    };
+    return o.choice(name, name_of_value(value), names, choose, meaning);
+}
+
 template <class T>
 void add_field(Options& o, const std::string& name, T& value, const char* meaning,
                const FieldTraits& traits) {
@@ -28,6 +41,8 @@ void add_field(Options& o, const std::string& name, T& value, const char* meanin
         o.text(name, value, meaning);
     } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
         o.texts(name, value, meaning);
+    } else if constexpr (std::is_enum_v<T>) {
+        add_choice(o, name, value, meaning);
     }
 }
 

@@ -5,10 +5,12 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/data/text.h>
+#include <tapestry/nn/io/text_cache.h>
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -29,8 +31,9 @@ struct ModelOnText {
 
 ModelOnText model_on_text(const GradcheckSettings& s) {
     ModelOnText result{load_model(s.model), {}};
-    const Tokenizer& tokenizer = require_tokenizer(result.loaded, s.model);
-    const TextData data(tokenizer.encode(read_text(s.text), s.text), {.name = s.text});
+    require_tokenizer(result.loaded, s.model);
+    const TextData data(tokenize_text(s.text, std::move(result.loaded.tokenizer)).ids,
+                        {.name = s.text});
     GPT& model = *result.loaded.model;
     model.to(DType::f64);
     model.train();  // dropout included: the checker draws the same numbers at every run

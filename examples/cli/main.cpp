@@ -2,8 +2,10 @@
 //
 // Exit codes: 0 done, 1 failed, 2 wrong use or bad input (one line on stderr says what and where),
 // 130 interrupted, having saved. Read next: sample.cpp, the plainest subcommand.
+#include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/progress.h>
 
 #include <fmt/core.h>
 
@@ -15,6 +17,7 @@ using namespace tapestry::cli;
 
 void declare(Options& app) {
     app.version(fmt::format("tapestry {}", tapestry::version()));
+    add_tokenize(app);
     add_train(app);
     add_curve(app);
     add_sample(app);
@@ -29,11 +32,18 @@ void declare(Options& app) {
     add_info(app);
 }
 
+void tell(const tapestry::ThreadShortage& shortage) {
+    say(fmt::format("tapestry: the system would not start {} threads ({}); going on with {}\n",
+                    shortage.wanted, shortage.reason, shortage.taken),
+        stderr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     // Writing past a limit on the size of files then fails as on a full disk does, with a message.
     std::signal(SIGXFSZ, SIG_IGN);
+    tapestry::on_thread_shortage(tell);
     return Options("tapestry", "Tapestry: autograd on the CPU, from scratch")
         .main(argc, argv, declare);
 }

@@ -5,8 +5,11 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/io/text_cache.h>
 
 #include <fmt/core.h>
+
+#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -35,9 +38,9 @@ bench::GPTProfile profile_on_random_tokens(const ProfileSettings& s) {
 }
 
 bench::GPTProfile profile_on_text(const ProfileSettings& s) {
-    const LoadedModel loaded = load_model(s.directory);
-    const Tokenizer& tokenizer = require_tokenizer(loaded, s.directory);
-    const TextData data(tokenizer.encode(read_text(s.text), s.text), {.name = s.text});
+    LoadedModel loaded = load_model(s.directory);
+    require_tokenizer(loaded, s.directory);
+    const TextData data(tokenize_text(s.text, std::move(loaded.tokenizer)).ids, {.name = s.text});
     GPT& model = *loaded.model;
     const std::int64_t context = model.config().context;
     data.check_context(context);

@@ -45,10 +45,10 @@ void write_page(const ReplaySettings& s, const LoadedModel& loaded, const Record
     const PageOptions options{
         .title = fmt::format("Step {}, taken again", step.step),
         .subtitle =
-            fmt::format("{}; {}, {} parameters{}; batch {} of {}, {} sequences of {}; loss {}",
-                        s.directory, loaded.model->settings(), loaded.model->parameter_count(),
-                        step.updated ? " as the step's update left them" : "", retaken.batch + 1,
-                        step.batches.size(), ids.size(0), ids.size(1), retaken.loss),
+            fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}", s.directory,
+                        loaded.model->settings(), loaded.model->parameter_count(),
+                        step.updated ? " as the step's update left them" : "",
+                        name_of_batch(step, retaken.batch), ids.size(0), ids.size(1), retaken.loss),
         .texts = {{.queries = first_sequence(ids, require_tokenizer(loaded, s.directory))}}};
     const std::string page = to_html(*retaken.inspector, options);
     write_file_atomically(s.out, page);

@@ -1,10 +1,11 @@
 #include <tapestry/examples/cli/run_training.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/examples/cli/announce.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/progress.h>
+#include <tapestry/examples/cli/text_cache.h>
 #include <tapestry/examples/options/options.h>
-#include <tapestry/nn/freeze.h>
 
 #include <fmt/core.h>
 
@@ -17,42 +18,21 @@
 namespace tapestry::cli {
 namespace {
 
-void announce(Session& session, bool show_samples) {
-    const TrainingConfig& config = session.config();
-    const TextData& data = session.data();
-    fmt::print("{}: {} {}s, {}{}; training on {}, validating on {}\n", config.text,
-               data.ids(Split::all).size(), session.tokenizer().unit(),
-               session.tokenizer().vocab_size(),
-               config.start.empty() ? " different" : " in the vocabulary",
-               data.ids(Split::train).size(), data.ids(Split::validation).size());
-    fmt::print("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
-               config.model.layers, config.model.heads, config.model.dim, config.model.context,
-               session.model().parameter_count(), num_threads());
-    const std::size_t frozen = frozen_parameters(session.model()).size();
-    if (frozen > 0) {
-        fmt::print("frozen: {} of {} tensors of parameters\n", frozen,
-                   session.model().parameters().size());
-    }
-    if (show_samples) {
-        fmt::print("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
-                   session.evaluate(), session.sample(300));
-    }
-    std::fflush(stdout);
-}
-
 void conclude(const TrainingResult& result, const std::string& out) {
     const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
     const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
                                           result.tokens_per_second, 100 * result.share);
     say(fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                     clock_text(result.last.seconds), speed, result.last.loss, val));
-    say(fmt::format("saved in {}\n{}", out, result.report));
+    say(fmt::format("saved in {}{}{}\n{}", out, result.concern.empty() ? "" : ", but ",
+                    result.concern, result.report));
 }
 
 // Where the last run stopped; null if there is none.
-std::unique_ptr<Session> resume(const TrainSettings& s, RunDirectory& directory) {
+std::unique_ptr<Session> resume(const TrainSettings& s, RunDirectory& directory,
+                                const TextCache* cache) {
     auto session =
-        directory.resume({.wanted = s.config, .given = s.given, .overrides = s.overrides});
+        directory.resume({.wanted = s.config, .given = s.given, .overrides = s.overrides}, cache);
     if (!session) return nullptr;
     say(fmt::format("going on in {} after step {} of {}\n", s.out, session->steps(),
                     session->config().steps));
@@ -62,12 +42,12 @@ std::unique_ptr<Session> resume(const TrainSettings& s, RunDirectory& directory)
     return session;
 }
 
-std::unique_ptr<Session> begin(const TrainSettings& s) {
-    require(!s.resume || !s.config.text.empty(),
+std::unique_ptr<Session> begin(const TrainSettings& s, const TextCache* cache) {
+    require(!s.resume || !data_name(s.config).empty(),
             "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
             s.out);
     if (s.resume) say(fmt::format("no checkpoint in {}: beginning at step 0\n", s.out));
-    return std::make_unique<Session>(s.config);
+    return std::make_unique<Session>(s.config, cache);
 }
 
 // Waits for room on the disk; false once the user has had enough.
@@ -108,14 +88,15 @@ TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& rec
 
 int run_training(const TrainSettings& s, const TrainingRecipe& recipe) {
     set_num_threads(s.threads);
+    const auto cache = s.no_cache ? nullptr : user_text_cache();
     // What cannot be trained leaves no directory behind.
     std::unique_ptr<RunDirectory> directory;
     std::unique_ptr<Session> session;
     if (s.resume && std::filesystem::is_directory(s.out)) {
         directory = std::make_unique<RunDirectory>(s.out);
-        session = resume(s, *directory);
+        session = resume(s, *directory, cache.get());
     }
-    if (!session) session = begin(s);
+    if (!session) session = begin(s, cache.get());
     if (!directory) directory = std::make_unique<RunDirectory>(s.out);
     if (!directory->is_locked()) {
         say(fmt::format("tapestry: {}: the file system knows no locks; nothing keeps a second "

@@ -22,6 +22,7 @@ struct TrainSettings {
     bool show_samples = false;
     bool trap_nan = false;
     bool no_report = false;
+    bool no_cache = false;
 };
 
 /// Returns the exit code.

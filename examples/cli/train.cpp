@@ -5,6 +5,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/config_options.h>
 #include <tapestry/examples/cli/run_training.h>
+#include <tapestry/examples/cli/text_cache.h>
 
 #include <fmt/core.h>
 
@@ -51,8 +52,10 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
-    Options& o = app.subcommand("train", "Train a GPT on a text file");
-    add_fields(o, s->config, {"text"});
+    Options& o = app.subcommand("train", "Train a GPT on a text");
+    add_fields(o, s->config, {"text", "data"});
+    o.option("--text").excludes(o.option("--data"));
+    o.require_any({"--text", "--data", "--resume"});
     o.text("--out", s->out, "Directory for the model").required();
     add_fields(o, s->config, {"start", "train_only"});
     add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
@@ -60,11 +63,11 @@ void add_train(Options& app) {
         o.option("--model").excludes(o.option(shape));
     }
     add_fields(o, s->config.model, {"dropout"});
-    add_fields(o, s->config,
-               {"batch", "accumulate", "steps", "lr", "min_lr", "warmup", "weight_decay", "beta2",
-                "clip", "eval_every", "eval_batches", "seed"});
+    add_fields(
+        o, s->config,
+        {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
+         "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     add_checkpoint_options(o, *s);
-    o.require_any({"--text", "--resume"});
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->trap_nan,
@@ -72,6 +75,7 @@ void add_train(Options& app) {
            "for `tapestry replay`");
     o.flag("--no-report", s->no_report,
            "Do not write report.html, the page that shows the training");
+    add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         if (o.given("--dropout")) s->config.start_dropout = s->config.model.dropout;
         s->given = given_fields<TrainingConfig>(o);

@@ -166,6 +166,19 @@ Option Options::choice(const std::string& name, std::string& value,
     return Option(*add(app_, name, value, description).check(CLI::IsMember(choices)));
 }
 
+Option Options::choice(const std::string& name, const std::string& value,
+                       const std::vector<std::string>& choices,
+                       const std::function<void(const std::string&)>& choose,
+                       const std::string& description) {
+    CLI::Option* option = app_.add_option_function<std::string>(name, choose, description);
+    return Option(*option->default_str(value)->check(CLI::IsMember(choices)));
+}
+
+Option Options::bytes(const std::string& name, std::uint64_t& value,
+                      const std::string& description) {
+    return Option(*add(app_, name, value, description).transform(CLI::AsSizeValue(true)));
+}
+
 Option Options::count(const std::string& name, std::int64_t& value, const std::string& description,
                       Bounds bounds) {
     return add_count(app_, name, value, description, bounds);

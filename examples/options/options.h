@@ -86,6 +86,13 @@ public:
                  const std::string& description);
     Option choice(const std::string& name, std::string& value,
                   const std::vector<std::string>& choices, const std::string& description);
+    /// The same for a value that is no text: `choose` is told which it is to be, if any is given.
+    Option choice(const std::string& name, const std::string& value,
+                  const std::vector<std::string>& choices,
+                  const std::function<void(const std::string&)>& choose,
+                  const std::string& description);
+    /// A size in bytes: 1500, 100MB, 2GiB.
+    Option bytes(const std::string& name, std::uint64_t& value, const std::string& description);
     /// Whole numbers that something is counted in.
     Option count(const std::string& name, std::int64_t& value, const std::string& description,
                  Bounds bounds = {});

@@ -144,6 +144,16 @@ std::string to_json(const SamplingRow& row, const MachinePeak& peak) {
         .dump();
 }
 
+std::string to_json(const DataRow& row) {
+    return Json{{"bytes", row.bytes},
+                {"vocab", row.vocab},
+                {"characters_mb_per_s", row.bytes_per_second(row.characters) / 1e6},
+                {"learning_mb_per_s", row.bytes_per_second(row.learning) / 1e6},
+                {"byte_pairs_mb_per_s", row.bytes_per_second(row.byte_pairs) / 1e6},
+                {"batch_us", 1e6 * row.batch.median}}
+        .dump();
+}
+
 std::string to_json(const GPTProfile& p, int depth) {
     const ProfileTotals t(p);
     const StepProfile& profile = p.profile;

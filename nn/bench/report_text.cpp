@@ -91,6 +91,17 @@ std::string to_text(const SamplingRow& row) {
         percent(row.share()), row.read_speed / 1e9);
 }
 
+std::string to_text(const DataRow& row) {
+    const auto line = [&row](const std::string& what, const Times& times) {
+        return fmt::format("{:<34}{:>9.1f} MB/s\n", what, row.bytes_per_second(times) / 1e6);
+    };
+    return fmt::format("{:.1f} MB of text, one thread\n", row.bytes / 1e6) +
+           line("characters, found and encoded", row.characters) +
+           line(fmt::format("learning {} byte pairs", row.vocab), row.learning) +
+           line("byte pairs, encoded", row.byte_pairs) +
+           fmt::format("{:<34}{:>9.2f} us", "drawing a batch", 1e6 * row.batch.median);
+}
+
 std::string to_text(const GPTProfile& p, int depth) {
     const ProfileTotals t(p);
     const GPTConfig& c = p.config;

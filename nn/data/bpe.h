@@ -13,6 +13,8 @@
 
 #include <array>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 namespace tapestry {
 
@@ -41,24 +43,32 @@ public:
         return from_text(vocab, merges, Names{});
     }
 
+    /// Pairs of tokens, each a byte or what an earlier pair makes; the most frequent first.
+    using Merges = std::vector<std::pair<std::string, std::string>>;
+    /// The bytes, with their values as ids, what the merges make, in their order, and kEndOfText.
+    /// Throws ValueError for a pair of what is no token yet.
+    static BytePairTokenizer from_merges(const Merges& merges);
+
     /// The two files: what from_text reads.
     std::string vocab_json() const;
     std::string merges_text() const;
 
     std::string_view kind() const override { return "bpe"; }
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(bytes_.size()); }
-    std::optional<std::int64_t> end_of_text() const { return end_of_text_; }
+    std::optional<std::int64_t> end_of_text() const override { return end_of_text_; }
     /// end_of_text(), or the token of a line's end.
     std::int64_t beginning() const override;
 
-    /// Throws ValueError in the name of `what` when `text` is not UTF-8. Time: n log n at the
+    /// Throws ValueError in the name of piece.what when the text is not UTF-8. Time: n log n at the
     /// worst, for one word of n bytes; a word that came before costs a look at a table.
-    std::vector<std::int64_t> encode(std::string_view text,
-                                     std::string_view what = "text") const override;
+    void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
+    /// The last place where a word begins whatever stands around it.
+    std::size_t piece_end(std::string_view text) const override;
 
     /// The bytes of the ids: decode(encode(text)) == text. Other ids may make what is not UTF-8:
     /// see utf8::Stream. Throws IndexError for an id outside the vocabulary.
     std::string decode(std::span<const std::int64_t> ids) const override;
+    std::string hash() const override;
 
 private:
     using Id = std::int32_t;
@@ -75,6 +85,7 @@ private:
     void read_vocab(std::string_view json, const std::string& name);
     void read_merges(std::string_view text, const Names& names);
     void add_merge(std::string_view line, std::size_t number, const Names& names);
+    Id add_token(const std::string& bytes);  // or the id that it has
     Id id_of(std::string_view bytes) const;  // -1 if it is no token
     void encode_words(std::string_view text, WordEncoder& encoder) const;
     static std::uint64_t key(Id left, Id right);

@@ -10,30 +10,36 @@ namespace tapestry {
 namespace {
 
 using Counts = std::vector<std::int64_t>;
-using Ids = std::span<const std::int64_t>;
 
-Counts count_ids(Ids ids, std::int64_t vocab) {
+Counts count_ids(const TokenIds& ids, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab));
-    for (const std::int64_t id : ids) {
-        require<IndexError>(id >= 0 && id < vocab,
-                            "counting_losses: id {} is outside the vocabulary of {}", id, vocab);
-        ++counts[static_cast<std::size_t>(id)];
-    }
+    ids.for_each_block([&](std::span<const std::int64_t> block) {
+        for (const std::int64_t id : block) {
+            require<IndexError>(id >= 0 && id < vocab,
+                                "counting_losses: id {} is outside the vocabulary of {}", id,
+                                vocab);
+            ++counts[static_cast<std::size_t>(id)];
+        }
+    });
     return counts;
 }
 
 // counts[a vocab + b]: how often b follows a
-Counts count_pairs(Ids ids, std::int64_t vocab) {
+Counts count_pairs(const TokenIds& ids, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab * vocab));
-    for (std::size_t i = 1; i < ids.size(); ++i) {
-        ++counts[static_cast<std::size_t>(ids[i - 1] * vocab + ids[i])];
-    }
+    std::int64_t before = -1;
+    ids.for_each_block([&](std::span<const std::int64_t> block) {
+        for (const std::int64_t id : block) {
+            if (before >= 0) ++counts[static_cast<std::size_t>(before * vocab + id)];
+            before = id;
+        }
+    });
     return counts;
 }
 
 // [vocab]: Laplace's rule
-std::vector<double> frequencies(const Counts& counts, std::size_t ids) {
-    const auto all = static_cast<double>(ids + counts.size());
+std::vector<double> frequencies(const Counts& counts, std::int64_t ids) {
+    const auto all = static_cast<double>(ids + static_cast<std::int64_t>(counts.size()));
     std::vector<double> p;
     p.reserve(counts.size());
     for (const std::int64_t count : counts) p.push_back(static_cast<double>(count + 1) / all);
@@ -65,16 +71,17 @@ double pair_loss(const Counts& seen, const Counts& held_out, const std::vector<d
 
 }  // namespace
 
-CountingLosses counting_losses(Ids training, Ids held_out, std::int64_t vocab) {
-    require(!training.empty() && held_out.size() >= 2,
+CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_out,
+                               std::int64_t vocab) {
+    require(training.size() > 0 && held_out.size() >= 2,
             "counting_losses: {} ids to count and {} held out; 1 and 2 are needed", training.size(),
             held_out.size());
     const auto predicted = static_cast<double>(held_out.size() - 1);
     const Counts counts = count_ids(training, vocab);
     const std::vector<double> p = frequencies(counts, training.size());
     CountingLosses losses{.uniform = std::log(static_cast<double>(vocab))};
-    count_ids(held_out.first(1), vocab);  // is in the vocabulary
-    const Counts targets = count_ids(held_out.subspan(1), vocab);
+    count_ids(held_out.slice(0, 1), vocab);  // is in the vocabulary
+    const Counts targets = count_ids(held_out.slice(1, held_out.size() - 1), vocab);
     for (std::size_t b = 0; b < p.size(); ++b) {
         losses.unigram -= static_cast<double>(targets[b]) * std::log(p[b]) / predicted;
     }

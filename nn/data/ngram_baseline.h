@@ -2,9 +2,10 @@
 // have learned anything. Read next: nn/train/evaluate.h, whose losses these stand beside.
 #pragma once
 
+#include <tapestry/nn/data/token_ids.h>
+
 #include <cstdint>
 #include <optional>
-#include <span>
 
 namespace tapestry {
 
@@ -26,7 +27,7 @@ struct CountingLosses {
 
 /// Counts in `training`, measures on `held_out`. Throws ValueError when the training text is empty
 /// or fewer than two ids are held out, IndexError for an id outside the vocabulary.
-CountingLosses counting_losses(std::span<const std::int64_t> training,
-                               std::span<const std::int64_t> held_out, std::int64_t vocab);
+CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_out,
+                               std::int64_t vocab);
 
 }  // namespace tapestry

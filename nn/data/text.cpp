@@ -3,6 +3,8 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/documents.h>
+#include <tapestry/nn/data/permutation.h>
 
 #include <algorithm>
 #include <utility>
@@ -16,18 +18,10 @@ std::string_view name_of(Split split) {
     switch (split) {
         case Split::train: return "training";
         case Split::validation: return "validation";
+        case Split::test: return "test";
         case Split::all: break;
     }
     return "whole";
-}
-
-// The commonest way not to be UTF-8 and still be text.
-std::string_view hint_for(std::string_view text) {
-    const std::string_view mark = text.substr(0, 2);
-    if (mark == "\xFF\xFE" || mark == "\xFE\xFF") {
-        return "; it begins like UTF-16, which iconv -f UTF-16 -t UTF-8 converts";
-    }
-    return "; text must be UTF-8 (iconv converts it)";
 }
 
 }  // namespace
@@ -35,56 +29,79 @@ std::string_view hint_for(std::string_view text) {
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_bytes) {
     std::string text = read_file(path, max_bytes);
     const std::string shown = utf8::quoted(path.native(), 300);
-    if (const auto flaw = utf8::find_flaw(text)) {
-        fail<IoError>("{}: not UTF-8 at byte {}: {}{}", shown, flaw->byte, flaw->what,
-                      hint_for(text));
-    }
+    check_utf8(text, shown);
     if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
     require<IoError>(!text.empty(), "{}: the file is empty", shown);
     return text;
 }
 
-TextData::TextData(std::vector<std::int64_t> ids, TextOptions options)
+TextData::TextData(TokenIds ids, TextOptions options)
     : ids_(std::move(ids)), name_(std::move(options.name)) {
     const double fraction = options.train_fraction;
     require(fraction > 0 && fraction < 1, "{}: a training fraction of {}; it lies between 0 and 1",
             name_, fraction);
-    train_size_ = static_cast<std::size_t>(fraction * static_cast<double>(ids_.size()));
+    require(options.test_fraction >= 0 && fraction + options.test_fraction < 1,
+            "{}: a test fraction of {} beside a training fraction of {}; it must not be negative, "
+            "and something is left for validation",
+            name_, options.test_fraction, fraction);
+    const auto all = static_cast<double>(ids_.size());
+    train_size_ = static_cast<std::int64_t>(fraction * all);
+    test_size_ = static_cast<std::int64_t>(options.test_fraction * all);
 }
 
-std::span<const std::int64_t> TextData::ids(Split split) const {
-    const std::span<const std::int64_t> all(ids_);
+TextData::TextData(const std::vector<std::int64_t>& ids, TextOptions options)
+    : TextData(TokenIds(ids), std::move(options)) {}
+
+TokenIds TextData::ids(Split split) const {
+    const std::int64_t validation = ids_.size() - train_size_ - test_size_;
     switch (split) {
-        case Split::train: return all.first(train_size_);
-        case Split::validation: return all.subspan(train_size_);
+        case Split::train: return ids_.slice(0, train_size_);
+        case Split::validation: return ids_.slice(train_size_, validation);
+        case Split::test: return ids_.slice(train_size_ + validation, test_size_);
         case Split::all: break;
     }
-    return all;
+    return ids_;
 }
 
 void TextData::check_context(std::int64_t context) const {
     require(context >= 1, "{}: a context of {}; it must be at least 1", name_, context);
-    const std::size_t shorter = std::min(train_size_, ids_.size() - train_size_);
-    require(std::cmp_greater(shorter, context),
-            "{}: too short: {} tokens for training and {} for validation; a context of {} needs "
+    const std::int64_t validation = size(Split::validation);
+    const bool fits =
+        std::min(train_size_, validation) > context && (test_size_ == 0 || test_size_ > context);
+    const std::string test = test_size_ == 0 ? "" : fmt::format(" and {} for testing", test_size_);
+    require(fits,
+            "{}: too short: {} tokens for training and {} for validation{}; a context of {} needs "
             "more than {} in each (a longer text, or a smaller context)",
-            name_, train_size_, ids_.size() - train_size_, context, context);
+            name_, train_size_, validation, test, context, context);
 }
 
 void TextData::check_fits(Split split, std::int64_t context) const {
     require(context >= 1, "{}: a context of {}; it must be at least 1", name_, context);
-    const std::size_t size = ids(split).size();
-    require(std::cmp_greater(size, context),
+    require(size(split) > context,
             "{}: too short: the {} part has {} tokens; a context of {} needs more than {}", name_,
-            name_of(split), size, context, context);
+            name_of(split), size(split), context, context);
 }
 
 Batch TextData::random_batch(Split split, std::int64_t batch, std::int64_t context,
                              Generator& generator) const {
+    return this->batch(BatchOrder::random, split, batch, context, generator);
+}
+
+Batch TextData::batch(BatchOrder order, Split split, std::int64_t batch, std::int64_t context,
+                      Generator& generator) const {
     require(batch >= 1, "{}: a batch of {}; it must be at least 1", name_, batch);
     check_fits(split, context);
-    const auto size = static_cast<std::int64_t>(ids(split).size());
-    const Tensor starts = randint(0, size - context, {batch}, generator);
+    const std::int64_t size = this->size(split);
+    Tensor starts;
+    if (order == BatchOrder::random) {
+        starts = randint(0, size - context, {batch}, generator);
+    } else {
+        starts = Tensor({batch}, DType::i64);
+        const std::span<std::int64_t> numbers(starts.mutable_data<std::int64_t>(),
+                                              static_cast<std::size_t>(batch));
+        next_in_epochs(generator, (size - 1) / context, numbers);
+        for (std::int64_t& number : numbers) number *= context;
+    }
     return batch_at(split, {starts.data<std::int64_t>(), static_cast<std::size_t>(batch)}, context);
 }
 
@@ -92,20 +109,20 @@ Batch TextData::batch_at(Split split, std::span<const std::int64_t> starts,
                          std::int64_t context) const {
     check_fits(split, context);
     require(!starts.empty(), "{}: a batch of 0; it must be at least 1", name_);
-    const std::span<const std::int64_t> part = ids(split);
-    const auto size = static_cast<std::int64_t>(part.size());
+    const TokenIds part = ids(split);
     const Shape shape{static_cast<std::int64_t>(starts.size()), context};
     Batch batch{Tensor(shape, DType::i64), Tensor(shape, DType::i64)};
     std::int64_t* inputs = batch.inputs.mutable_data<std::int64_t>();
     std::int64_t* targets = batch.targets.mutable_data<std::int64_t>();
+    std::vector<std::int64_t> sequence(static_cast<std::size_t>(context) + 1);
     for (const std::int64_t start : starts) {
-        if (start < 0 || start >= size - context) {
+        if (start < 0 || start >= part.size() - context) {
             fail<IndexError>("{}: a sequence of {} from {} on leaves the {} part of {} tokens",
-                             name_, context, start, name_of(split), size);
+                             name_, context, start, name_of(split), part.size());
         }
-        const std::int64_t* from = part.data() + start;
-        inputs = std::copy_n(from, context, inputs);
-        targets = std::copy_n(from + 1, context, targets);
+        part.read(start, sequence);
+        inputs = std::copy_n(sequence.data(), context, inputs);
+        targets = std::copy_n(sequence.data() + 1, context, targets);
     }
     return batch;
 }

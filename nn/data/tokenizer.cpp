@@ -1,11 +1,13 @@
-// The vocabulary is a list; its inverse a hash map. JSON stays inside this file: users of the
-// library need not have nlohmann-json installed.
+// The vocabulary is a list, and so is its inverse: a look-up is one load. JSON stays inside this
+// file: users of the library need not have nlohmann-json installed.
 #include <tapestry/nn/data/tokenizer.h>
 
+#include <tapestry/core/checksum.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -48,13 +50,23 @@ char32_t vocab_entry(const json& entry, std::size_t id) {
 
 }  // namespace
 
+std::vector<std::int64_t> Tokenizer::encode(std::string_view text, std::string_view what) const {
+    std::vector<std::int64_t> ids;
+    encode_piece({.text = text, .what = what}, ids);
+    return ids;
+}
+
 CharTokenizer::CharTokenizer(std::u32string vocab) : vocab_(std::move(vocab)) {
-    ids_.reserve(vocab_.size());
+    require(!vocab_.empty(), "tokenizer: the vocabulary is empty");
+    const char32_t last = *std::max_element(vocab_.begin(), vocab_.end());
+    require(last <= 0x10FFFF, "tokenizer: U+{:04X} is no character", static_cast<unsigned>(last));
+    ids_.assign(last + std::size_t{1}, -1);
+    std::int32_t id = 0;
     for (const char32_t character : vocab_) {
-        const auto id = static_cast<std::int64_t>(ids_.size());
-        const bool is_new = ids_.emplace(character, id).second;
-        require(is_new, "tokenizer: character '{}' (U+{:04X}) comes twice in the vocabulary",
+        require(ids_[character] < 0,
+                "tokenizer: character '{}' (U+{:04X}) comes twice in the vocabulary",
                 utf8::printable(character), static_cast<unsigned>(character));
+        ids_[character] = id++;
     }
 }
 
@@ -99,28 +111,34 @@ std::string CharTokenizer::to_json() const {
 }
 
 std::int64_t CharTokenizer::beginning() const {
-    const std::size_t newline = vocab_.find(U'\n');
-    return newline == std::u32string::npos ? 0 : static_cast<std::int64_t>(newline);
+    if (const auto end = end_of_text()) return *end;
+    return std::max(0, id_of(U'\n'));
 }
 
-std::vector<std::int64_t> CharTokenizer::encode(std::string_view text,
-                                                std::string_view what) const {
-    std::vector<std::int64_t> ids;
-    ids.reserve(text.size());
+std::optional<std::int64_t> CharTokenizer::end_of_text() const {
+    const std::int32_t id = id_of(kEndOfText);
+    return id < 0 ? std::nullopt : std::optional<std::int64_t>(id);
+}
+
+void CharTokenizer::encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const {
+    const std::string_view text = piece.text;
+    const std::size_t before = ids.size();
+    ids.reserve(before + text.size());
     for (std::size_t at = 0; at < text.size();) {
-        const utf8::Step here = utf8::step(text, at);
+        const auto byte = static_cast<unsigned char>(text[at]);
+        const utf8::Step here = byte < 0x80 ? utf8::Step{byte} : utf8::step(text, at);
         if (here.flaw != nullptr) {
-            fail("{}: not UTF-8 at byte {}: {}", what, at, utf8::find_flaw(text)->what);
+            fail("{}: not UTF-8 at byte {}: {}", piece.what, at, utf8::find_flaw(text)->what);
         }
-        const auto found = ids_.find(here.code);
-        if (found == ids_.end()) {
+        const std::int32_t id = id_of(here.code);
+        if (id < 0) {
             fail("{}: character '{}' (U+{:04X}) at position {} is not in the model's vocabulary",
-                 what, utf8::printable(here.code), static_cast<unsigned>(here.code), ids.size());
+                 piece.what, utf8::printable(here.code), static_cast<unsigned>(here.code),
+                 piece.position + static_cast<std::int64_t>(ids.size() - before));
         }
-        ids.push_back(found->second);
+        ids.push_back(id);
         at += here.bytes;
     }
-    return ids;
 }
 
 std::string CharTokenizer::decode(std::span<const std::int64_t> ids) const {
@@ -134,5 +152,7 @@ std::string CharTokenizer::decode(std::span<const std::int64_t> ids) const {
     }
     return text;
 }
+
+std::string CharTokenizer::hash() const { return checksum_of(to_json()); }
 
 }  // namespace tapestry

@@ -26,6 +26,14 @@ std::size_t contraction_at(std::string_view text, std::size_t at) {
     return 0;
 }
 
+// Where the character before `at` begins.
+std::size_t previous(std::string_view text, std::size_t at) {
+    do {
+        --at;
+    } while ((static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U);
+    return at;
+}
+
 }  // namespace
 
 std::size_t word_end(std::string_view text, std::size_t begin) {
@@ -47,6 +55,22 @@ std::size_t word_end(std::string_view text, std::size_t begin) {
     // White space before a word leaves its last character to it, unless it is the only one.
     const bool leaves_one = kind == Kind::space && at < text.size() && last > begin;
     return leaves_one ? last : at;
+}
+
+std::size_t last_cut(std::string_view text) {
+    if (text.empty()) return 0;
+    for (std::size_t at = previous(text, text.size()); at > 0;) {
+        const std::size_t before = previous(text, at);
+        const Kind left = character_at(text, before).kind;
+        const Kind right = character_at(text, at).kind;
+        const bool is_ascii = static_cast<unsigned char>(text[at]) < 0x80;
+        if (left != right && left != Kind::space &&
+            (right == Kind::space || !is_ascii || left == Kind::number || right == Kind::number)) {
+            return at;
+        }
+        at = before;
+    }
+    return 0;
 }
 
 }  // namespace tapestry

@@ -19,4 +19,11 @@ namespace tapestry {
 /// Time: linear in the word's length.
 std::size_t word_end(std::string_view text, std::size_t begin);
 
+/// The last byte of `text` at which a word begins and another has ended whatever the text continues
+/// with: so a long text can be cut into pieces, and its words are theirs. 0 if there is no such
+/// place. Before it stands no white space, after it a character of another kind, and one of the
+/// following holds: that is white space; it is not ASCII; one of the two is a number. (A letter
+/// after an apostrophe may be its word's end.) `text` must be UTF-8.
+std::size_t last_cut(std::string_view text);
+
 }  // namespace tapestry

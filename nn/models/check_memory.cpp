@@ -38,8 +38,8 @@ double container_memory() {
 
 }  // namespace
 
-void check_memory(const GPTConfig& config, std::int64_t batch) {
-    const double needed = training_bytes(config, batch);
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
+    const double needed = training_bytes(config, batch, gradient_sets);
     const double available = std::min(system_memory(), container_memory());
     require(
         needed <= available,

@@ -8,6 +8,6 @@ namespace tapestry {
 
 /// Throws ValueError when training, by the estimate of training_bytes, would need more memory than
 /// the system or the container has to give, saying how much it would need.
-void check_memory(const GPTConfig& config, std::int64_t batch);
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 }  // namespace tapestry

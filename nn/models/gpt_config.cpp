@@ -32,14 +32,16 @@ double parameter_count(const GPTConfig& config) {
     return tables + s.layers * (s.weights + biases + 2 * norm) + norm;
 }
 
-double training_bytes(const GPTConfig& config, std::int64_t batch) {
+double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
     const Sizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
     // Per layer and token the tape keeps: two norms' inputs, q k v, the heads, the wide layer
     // before and after its activation, the residual stream.
     const double kept = s.layers * tokens * (8 * s.dim + (s.wide + 1) * s.hidden);
     const double logits = 3 * tokens * s.vocab;
-    return 4 * (4 * parameter_count(config) + kept + logits);
+    const double sets = 3 + static_cast<double>(gradient_sets);
+    constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
+    return 4 * (sets * parameter_count(config) + kept + logits) + kLayer * s.layers;
 }
 
 double step_flops(const GPTConfig& config, std::int64_t batch) {

@@ -62,9 +62,11 @@ struct FieldsOf<GPTConfig> {
 /// Numbers in all parameters of a GPT; a double, for a configuration from a file may be absurd.
 double parameter_count(const GPTConfig& config);
 
-/// Bytes that training takes at the most: parameters, their gradients, two moments, and what the
-/// tape keeps of one batch. An estimate from the shapes, good to some ten per cent.
-double training_bytes(const GPTConfig& config, std::int64_t batch);
+/// Bytes that training takes at the most: parameters, their gradients, once or several times (of
+/// micro-batches whose sums are outstanding), two moments, what the tape keeps of one batch, and
+/// what a layer takes that has next to no numbers. An estimate from the shapes, good to some ten per
+/// cent.
+double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 /// Floating-point operations of the products of one training step, the rest being small beside
 /// them: forward 2 per token and number of a weight matrix, and per query 4 dim for each key that

@@ -3,6 +3,8 @@
 #include <tapestry/core/file.h>
 
 #include <cmath>
+#include <new>
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -29,12 +31,19 @@ double LiveReport::timed(const F& f) {
     try {
         f();
     } catch (const std::exception& error) {  // out of memory, too
-        if (!warned_) hooks_.warn(error.what());
-        warned_ = true;
+        warn(error.what());
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     spent_ += seconds;
     return seconds;
+}
+
+void LiveReport::warn(const char* message) {
+    if (std::exchange(warned_, true)) return;
+    try {
+        hooks_.warn(message);
+    } catch (const std::bad_alloc&) {  // not even memory to say so
+    }
 }
 
 bool LiveReport::affords(double seconds) const { return spent_ + seconds <= kShare * elapsed_; }

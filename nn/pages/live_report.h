@@ -44,6 +44,7 @@ private:
 
     template <class F>
     double timed(const F& f);
+    void warn(const char* message);
     bool affords(double seconds) const;
     void evaluate(const StepMetrics& metrics);
     void write(TrainingState state, const std::string& message = {});

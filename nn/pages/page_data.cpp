@@ -1,175 +1,205 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/json_writer.h>
 #include <tapestry/nn/pages/page.h>
 
-#include <nlohmann/json.hpp>
-
-#include <cmath>
+#include <limits>
+#include <set>
 
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::json;
-
-Json number(double x) { return std::isfinite(x) ? Json(six_digits(x)) : Json(); }
-
-Json sizes(const Shape& shape) {
-    return Json(std::vector<std::int64_t>(shape.begin(), shape.end()));
-}
-
-Json to_json(const ValueStatistics& s) {
-    Json json{{"zeros", s.zeros},
-              {"nans", s.nans},
-              {"infs", s.infinities},
-              {"negInfs", s.negative_infinities},
-              {"count", s.count}};
+void write(JsonWriter& json, const ValueStatistics& s) {
     const bool any = s.count > s.nans + s.infinities;  // else these would be 0, and are not known
-    json["min"] = any ? number(s.min) : Json();
-    json["max"] = any ? number(s.max) : Json();
-    json["mean"] = any ? number(s.mean) : Json();
-    json["std"] = any ? number(s.deviation) : Json();
-    return json;
-}
-
-Json to_json(const std::optional<ValueStatistics>& s) { return s ? to_json(*s) : Json(); }
-
-Json to_json(const Log2Histogram& h) { return Json{{"first", h.first}, {"counts", h.counts}}; }
-
-Json to_json(const ProfiledWork& w) {
-    return Json{{"s", number(w.seconds)},
-                {"flops", number(w.flops)},
-                {"bytes", number(w.bytes)},
-                {"floor", number(w.floor)}};
-}
-
-Json to_json(const InspectedEntry& e) {
-    Json inputs = Json::array(), outputs = Json::array();
-    for (const InspectedInput& x : e.inputs) {
-        if (!x.defined) continue;  // no mask, no bias
-        inputs.push_back(
-            {{"slot", x.slot}, {"shape", sizes(x.shape)}, {"dtype", name_of(x.dtype)}});
-        if (!x.dead_end.empty()) inputs.back()["dead"] = x.dead_end;
-    }
-    for (const InspectedOutput& y : e.outputs) {
-        outputs.push_back({{"slot", y.slot},
-                           {"shape", sizes(y.shape)},
-                           {"dtype", name_of(y.dtype)},
-                           {"values", to_json(y.values)},
-                           {"grad", to_json(y.gradient)}});
-    }
-    Json json{{"op", e.name},
-              {"settings", e.attributes},
-              {"module", e.module},
-              {"inputs", inputs},
-              {"outputs", outputs},
-              {"saved", e.saved_bytes},
-              {"forward", to_json(e.forward)},
-              {"step", e.step}};
-    if (e.step >= 0) json["backward"] = to_json(e.backward);
-    if (!e.dead_end.empty()) json["dead"] = e.dead_end;
-    if (e.units) {
-        json["units"] = {{"rows", e.units->rows},
-                         {"count", e.units->units},
-                         {"dead", e.units->dead},
-                         {"unreached", e.units->unreached}};
-    }
-    return json;
-}
-
-Json to_json(const std::optional<NonFinite>& finding) {
-    if (!finding) return {};
-    Json tensors = Json::array();
-    for (const NonFiniteTensor& t : finding->tensors) {
-        tensors.push_back({{"what", t.what},
-                           {"shape", sizes(t.shape)},
-                           {"dtype", name_of(t.dtype)},
-                           {"values", to_json(t.values)}});
-    }
-    return {{"headline", headline(*finding)}, {"entry", finding->entry}, {"tensors", tensors}};
-}
-
-Json places_of(const Inspector& inspector) {
-    Json places = Json::object();
-    const auto add = [&](int slot) {
-        if (slot < 0) return;
-        const GradientPlace& p = inspector.place(slot);
-        Json place{{"entry", p.entry}, {"output", p.output}, {"bytes", p.bytes}};
-        if (p.entry < 0) place["leaf"] = p.leaf;
-        places[std::to_string(slot)] = std::move(place);
+    const auto known = [any](double x) {
+        return any ? six_digits(x) : std::numeric_limits<double>::quiet_NaN();
     };
+    json.object([&] {
+        json.member("zeros", s.zeros);
+        json.member("nans", s.nans);
+        json.member("infs", s.infinities);
+        json.member("negInfs", s.negative_infinities);
+        json.member("count", s.count);
+        json.member("min", known(s.min));
+        json.member("max", known(s.max));
+        json.member("mean", known(s.mean));
+        json.member("std", known(s.deviation));
+    });
+}
+
+void write(JsonWriter& json, const std::optional<ValueStatistics>& s) {
+    s ? write(json, *s) : json.value(nullptr);
+}
+
+void write(JsonWriter& json, const Log2Histogram& h) {
+    json.object([&] {
+        json.member("first", h.first);
+        json.member("counts", h.counts);
+    });
+}
+
+void write(JsonWriter& json, const ProfiledWork& w) {
+    json.object([&] {
+        json.member("s", six_digits(w.seconds));
+        json.member("flops", six_digits(w.flops));
+        json.member("bytes", six_digits(w.bytes));
+        json.member("floor", six_digits(w.floor));
+    });
+}
+
+void write(JsonWriter& json, const InspectedInput& x) {
+    if (!x.defined) return;  // no mask, no bias
+    json.object([&] {
+        json.member("slot", x.slot);
+        json.member("shape", x.shape);
+        json.member("dtype", name_of(x.dtype));
+        if (!x.dead_end.empty()) json.member("dead", x.dead_end);
+    });
+}
+
+void write(JsonWriter& json, const InspectedOutput& y) {
+    json.object([&] {
+        json.member("slot", y.slot);
+        json.member("shape", y.shape);
+        json.member("dtype", name_of(y.dtype));
+        json.member("values", [&] { write(json, y.values); });
+        json.member("grad", [&] { write(json, y.gradient); });
+    });
+}
+
+void write_units(JsonWriter& json, const InspectedEntry& e) {
+    json.object([&] {
+        json.member("rows", e.units->rows);
+        json.member("count", e.units->units);
+        json.member("dead", e.units->dead);
+        json.member("unreached", e.units->unreached);
+    });
+}
+
+void write(JsonWriter& json, const InspectedEntry& e) {
+    json.object([&] {
+        json.member("op", e.name);
+        json.member("settings", e.attributes);
+        json.member("module", e.module);
+        json.list("inputs", e.inputs, [&](const InspectedInput& x) { write(json, x); });
+        json.list("outputs", e.outputs, [&](const InspectedOutput& y) { write(json, y); });
+        json.member("saved", e.saved_bytes);
+        json.member("forward", [&] { write(json, e.forward); });
+        json.member("step", e.step);
+        if (e.step >= 0) json.member("backward", [&] { write(json, e.backward); });
+        if (!e.dead_end.empty()) json.member("dead", e.dead_end);
+        if (e.units) json.member("units", [&] { write_units(json, e); });
+    });
+}
+
+void write(JsonWriter& json, const NonFiniteTensor& t) {
+    json.object([&] {
+        json.member("what", t.what);
+        json.member("shape", t.shape);
+        json.member("dtype", name_of(t.dtype));
+        json.member("values", [&] { write(json, t.values); });
+    });
+}
+
+void write(JsonWriter& json, const std::optional<NonFinite>& finding) {
+    if (!finding) return json.value(nullptr);
+    json.object([&] {
+        json.member("headline", headline(*finding));
+        json.member("entry", finding->entry);
+        json.list("tensors", finding->tensors, [&](const NonFiniteTensor& t) { write(json, t); });
+    });
+}
+
+void write(JsonWriter& json, const GradientPlace& p) {
+    json.object([&] {
+        json.member("entry", p.entry);
+        json.member("output", p.output);
+        json.member("bytes", p.bytes);
+        if (p.entry < 0) json.member("leaf", p.leaf);
+    });
+}
+
+void write_places(JsonWriter& json, const Inspector& inspector) {
+    std::set<int> slots;
     for (const InspectedEntry& e : inspector.entries()) {
-        for (const InspectedInput& x : e.inputs) add(x.slot);
-        for (const InspectedOutput& y : e.outputs) add(y.slot);
+        for (const InspectedInput& x : e.inputs) slots.insert(x.slot);
+        for (const InspectedOutput& y : e.outputs) slots.insert(y.slot);
     }
-    return places;
+    json.object([&] {
+        for (const int slot : slots) {
+            if (slot < 0) continue;
+            json.member(std::to_string(slot), [&] { write(json, inspector.place(slot)); });
+        }
+    });
 }
 
-Json walk_of(const Inspector& inspector) {
-    Json walk = Json::array();
-    for (const WalkStep& s : inspector.walk()) {
-        walk.push_back({{"entry", s.entry},
-                        {"used", s.used},
-                        {"arrived", s.arrived},
-                        {"cotangents", s.cotangent_bytes},
-                        {"freed", s.freed_bytes}});
-    }
-    return walk;
+void write(JsonWriter& json, const WalkStep& s) {
+    json.object([&] {
+        json.member("entry", s.entry);
+        json.member("used", s.used);
+        json.member("arrived", s.arrived);
+        json.member("cotangents", s.cotangent_bytes);
+        json.member("freed", s.freed_bytes);
+    });
 }
 
-Json memory_of(const MemoryTrace& memory) {
+void write(JsonWriter& json, const MemoryLife& l) {
     constexpr const char* kKinds[] = {"parameter", "input", "activation", "gradient"};
-    Json lives = Json::array();
-    for (const MemoryLife& l : memory.lives()) {
-        lives.push_back({{"name", l.name},
-                         {"kind", kKinds[static_cast<std::size_t>(l.kind)]},
-                         {"entry", l.entry},
-                         {"bytes", l.bytes},
-                         {"born", l.born},
-                         {"died", l.died}});
-    }
-    return {{"lives", lives}, {"bytes", memory.bytes()}, {"peak", memory.peak()}};
+    json.object([&] {
+        json.member("name", l.name);
+        json.member("kind", kKinds[static_cast<std::size_t>(l.kind)]);
+        json.member("entry", l.entry);
+        json.member("bytes", l.bytes);
+        json.member("born", l.born);
+        json.member("died", l.died);
+    });
 }
 
-Json numbers(const std::vector<double>& values) {
-    Json json = Json::array();
-    for (const double x : values) json.push_back(number(x));
-    return json;
+void write(JsonWriter& json, const MemoryTrace& memory) {
+    json.object([&] {
+        json.list("lives", memory.lives(), [&](const MemoryLife& l) { write(json, l); });
+        json.member("bytes", memory.bytes());
+        json.member("peak", memory.peak());
+    });
 }
 
-Json to_json(const AttentionTrace& a, const PageOptions& options) {
-    Json json{{"entry", a.entry},
-              {"module", a.module},
-              {"causal", a.causal},
-              {"cross", a.cross},
-              {"scale", a.scale},
-              {"heads", a.heads},
-              {"queries", a.queries},
-              {"keys", a.keys},
-              {"dim", a.dim},
-              {"q", half_base64(a.q)},
-              {"k", half_base64(a.k)},
-              {"entropy", numbers(a.entropy)},
-              {"distance", numbers(a.distance)}};
-    if (!a.mask.empty()) {
-        json["mask"] = half_base64(a.mask);
-        json["maskHeads"] = a.mask_heads;
-    }
-    const PageText text = text_of(a, options.texts);
-    if (!text.queries.empty()) json["queryTexts"] = text.queries;
-    if (!text.keys.empty()) json["keyTexts"] = text.keys;
-    return json;
+void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options) {
+    const auto number = [&](double x) { json.value(six_digits(x)); };
+    json.object([&] {
+        json.member("entry", a.entry);
+        json.member("module", a.module);
+        json.member("causal", a.causal);
+        json.member("cross", a.cross);
+        json.member("scale", a.scale);
+        json.member("heads", a.heads);
+        json.member("queries", a.queries);
+        json.member("keys", a.keys);
+        json.member("dim", a.dim);
+        json.member("q", half_base64(a.q));
+        json.member("k", half_base64(a.k));
+        json.list("entropy", a.entropy, number);
+        json.list("distance", a.distance, number);
+        if (!a.mask.empty()) {
+            json.member("mask", half_base64(a.mask));
+            json.member("maskHeads", a.mask_heads);
+        }
+        const PageText text = text_of(a, options.texts);
+        if (!text.queries.empty()) json.member("queryTexts", text.queries);
+        if (!text.keys.empty()) json.member("keyTexts", text.keys);
+    });
 }
 
-Json to_json(const InspectedParameter& p) {
-    Json json{{"name", p.name},
-              {"shape", sizes(p.shape)},
-              {"values", to_json(p.values)},
-              {"valueBins", to_json(p.value_histogram)},
-              {"grad", to_json(p.gradient)},
-              {"gradBins", to_json(p.gradient_histogram)}};
-    if (!p.dead_end.empty()) json["dead"] = p.dead_end;
-    return json;
+void write(JsonWriter& json, const InspectedParameter& p) {
+    json.object([&] {
+        json.member("name", p.name);
+        json.member("shape", p.shape);
+        json.member("values", [&] { write(json, p.values); });
+        json.member("valueBins", [&] { write(json, p.value_histogram); });
+        json.member("grad", [&] { write(json, p.gradient); });
+        json.member("gradBins", [&] { write(json, p.gradient_histogram); });
+        if (!p.dead_end.empty()) json.member("dead", p.dead_end);
+    });
 }
 
 }  // namespace
@@ -187,21 +217,21 @@ PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& t
 }
 
 std::string to_json(const Inspector& inspector, const PageOptions& options) {
-    Json entries = Json::array(), attention = Json::array(), parameters = Json::array();
-    for (const InspectedEntry& e : inspector.entries()) entries.push_back(to_json(e));
-    for (const AttentionTrace& a : inspector.attention()) attention.push_back(to_json(a, options));
-    for (const InspectedParameter& p : inspector.parameters()) parameters.push_back(to_json(p));
-    const Json all{{"title", options.title},
-                   {"subtitle", options.subtitle},
-                   {"entries", entries},
-                   {"places", places_of(inspector)},
-                   {"walk", walk_of(inspector)},
-                   {"memory", memory_of(inspector.memory())},
-                   {"attention", attention},
-                   {"parameters", parameters},
-                   {"nonFinite", to_json(inspector.non_finite())}};
-    // A token may be a part of a character: what is no UTF-8 becomes U+FFFD.
-    return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+    JsonWriter json;
+    json.object([&] {
+        json.member("title", options.title);
+        json.member("subtitle", options.subtitle);
+        json.list("entries", inspector.entries(), [&](const InspectedEntry& e) { write(json, e); });
+        json.member("places", [&] { write_places(json, inspector); });
+        json.list("walk", inspector.walk(), [&](const WalkStep& s) { write(json, s); });
+        json.member("memory", [&] { write(json, inspector.memory()); });
+        json.list("attention", inspector.attention(),
+                  [&](const AttentionTrace& a) { write(json, a, options); });
+        json.list("parameters", inspector.parameters(),
+                  [&](const InspectedParameter& p) { write(json, p); });
+        json.member("nonFinite", [&] { write(json, inspector.non_finite()); });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

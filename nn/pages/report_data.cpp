@@ -1,18 +1,12 @@
 // The report's data, as web/report.js reads it.
 #include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/json_writer.h>
 #include <tapestry/nn/pages/report.h>
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <cmath>
 
 namespace tapestry {
 namespace {
-
-using Json = nlohmann::json;
-
-Json number(double x) { return std::isfinite(x) ? Json(six_digits(x)) : Json(); }
 
 const char* name_of(TrainingState state) {
     constexpr const char* kNames[] = {"running", "finished", "interrupted", "diverged", "failed"};
@@ -20,104 +14,133 @@ const char* name_of(TrainingState state) {
 }
 
 // Columns. As long as every point is one step, which it is and not how they spread says it all.
-Json to_json(const TrainingCurve& curve) {
+void write(JsonWriter& json, const TrainingCurve& curve) {
     const auto points = curve.points();
     const bool single = std::all_of(points.begin(), points.end(),
                                     [](const TrainingPoint& p) { return p.count == 1; });
-    Json last = Json::array(), mean = Json::array();
-    Json first = Json::array(), low = Json::array(), high = Json::array();
-    for (const TrainingPoint& p : points) {
-        last.push_back(p.last);
-        mean.push_back(number(p.mean));
-        if (single) continue;
-        first.push_back(p.first);
-        low.push_back(number(p.low));
-        high.push_back(number(p.high));
-    }
-    Json json{{"last", last}, {"mean", mean}};
-    if (!single) json.update({{"first", first}, {"low", low}, {"high", high}});
-    return json;
+    json.object([&] {
+        json.list("last", points, [&](const TrainingPoint& p) { json.value(p.last); });
+        json.list("mean", points, [&](const TrainingPoint& p) { json.value(six_digits(p.mean)); });
+        if (single) return;
+        json.list("first", points, [&](const TrainingPoint& p) { json.value(p.first); });
+        json.list("low", points, [&](const TrainingPoint& p) { json.value(six_digits(p.low)); });
+        json.list("high", points, [&](const TrainingPoint& p) { json.value(six_digits(p.high)); });
+    });
 }
 
-Json to_json(const Log2Histogram& h) { return {{"first", h.first}, {"counts", h.counts}}; }
+void write(JsonWriter& json, const Log2Histogram& h) {
+    json.object([&] {
+        json.member("first", h.first);
+        json.member("counts", h.counts);
+    });
+}
 
 // Names and shapes once, for they are the same at every evaluation.
-Json parameters_of(const TrainingReport& report) {
-    Json parameters = Json::array();
-    for (const ReportedEvaluation& e : report.evaluations()) {
-        if (e.flow.empty()) continue;
-        for (const ParameterFlow& p : e.flow) {
-            parameters.push_back({{"name", p.frozen ? p.name + " (frozen)" : p.name},
-                                  {"shape", std::vector(p.shape.begin(), p.shape.end())}});
+void write_parameters(JsonWriter& json, const TrainingReport& report) {
+    const auto& all = report.evaluations();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [](const ReportedEvaluation& e) { return !e.flow.empty(); });
+    json.array([&] {
+        if (found == all.end()) return;
+        for (const ParameterFlow& p : found->flow) {
+            json.object([&] {
+                json.member("name", p.frozen ? p.name + " (frozen)" : p.name);
+                json.member("shape", p.shape);
+            });
         }
-        break;
-    }
-    return parameters;
+    });
 }
 
-Json to_json(const ReportedEvaluation& e) {
-    Json flow = Json::array();
-    for (const ParameterFlow& p : e.flow) {
-        flow.push_back({{"value", number(p.value_rms)},
-                        {"gradient", number(p.gradient_rms)},
-                        {"update", number(p.update_rms)},
-                        {"ratio", number(p.ratio())},
-                        {"values", to_json(p.values)},
-                        {"gradients", to_json(p.gradients)},
-                        {"updates", to_json(p.updates)}});
-    }
-    return {{"step", e.step},
-            {"val", e.val_loss ? number(*e.val_loss) : Json()},
-            {"sample", e.sample},
-            {"flow", flow}};
+void write(JsonWriter& json, const ParameterFlow& p) {
+    json.object([&] {
+        json.member("value", six_digits(p.value_rms));
+        json.member("gradient", six_digits(p.gradient_rms));
+        json.member("update", six_digits(p.update_rms));
+        json.member("ratio", six_digits(p.ratio()));
+        json.member("values", [&] { write(json, p.values); });
+        json.member("gradients", [&] { write(json, p.gradients); });
+        json.member("updates", [&] { write(json, p.updates); });
+    });
 }
 
-Json to_json(const TrainingRecipe& recipe) {
-    Json options = Json::array(), expected = Json::array();
-    for (const RecipeLine& line : recipe.options) {
-        options.push_back({{"name", line.name}, {"value", line.value}, {"meaning", line.meaning}});
-    }
-    for (const ExpectedLoss& e : recipe.expected) {
-        expected.push_back({{"name", e.name}, {"loss", number(e.loss)}, {"meaning", e.meaning}});
-    }
-    return {{"command", recipe.command},
-            {"options", options},
-            {"expected", expected},
-            {"steps", recipe.steps},
-            {"tokens", recipe.tokens_per_step},
-            {"floor", number(recipe.step_floor)},
-            {"clip", number(recipe.clip)}};
+void write(JsonWriter& json, const ReportedEvaluation& e) {
+    json.object([&] {
+        json.member("step", e.step);
+        if (e.val_loss) {
+            json.member("val", six_digits(*e.val_loss));
+        } else {
+            json.member("val", nullptr);
+        }
+        json.member("sample", e.sample);
+        json.list("flow", e.flow, [&](const ParameterFlow& p) { write(json, p); });
+    });
 }
 
-Json to_json(const ReportStatus& status, const StepMetrics& latest) {
-    return {{"state", name_of(status.state)},
-            {"message", status.message},
-            {"step", latest.step},
-            {"seconds", number(latest.seconds)},
-            {"cost", number(status.cost_seconds)},
-            {"started", status.started},
-            {"written", status.written}};
+void write(JsonWriter& json, const RecipeLine& line) {
+    json.object([&] {
+        json.member("name", line.name);
+        json.member("value", line.value);
+        json.member("meaning", line.meaning);
+    });
+}
+
+void write(JsonWriter& json, const ExpectedLoss& expected) {
+    json.object([&] {
+        json.member("name", expected.name);
+        json.member("loss", six_digits(expected.loss));
+        json.member("meaning", expected.meaning);
+    });
+}
+
+void write(JsonWriter& json, const TrainingRecipe& recipe) {
+    json.object([&] {
+        json.member("command", recipe.command);
+        json.list("options", recipe.options, [&](const RecipeLine& line) { write(json, line); });
+        json.list("expected", recipe.expected, [&](const ExpectedLoss& e) { write(json, e); });
+        json.member("steps", recipe.steps);
+        json.member("tokens", recipe.tokens_per_step);
+        json.member("floor", six_digits(recipe.step_floor));
+        json.member("clip", six_digits(recipe.clip));
+    });
+}
+
+void write(JsonWriter& json, const ReportStatus& status, const StepMetrics& latest) {
+    json.object([&] {
+        json.member("state", name_of(status.state));
+        json.member("message", status.message);
+        json.member("step", latest.step);
+        json.member("seconds", six_digits(latest.seconds));
+        json.member("cost", six_digits(status.cost_seconds));
+        json.member("started", status.started);
+        json.member("written", status.written);
+    });
+}
+
+void write_curves(JsonWriter& json, const TrainingReport& report) {
+    json.object([&] {
+        json.member("loss", [&] { write(json, report.loss()); });
+        json.member("val", [&] { write(json, report.val_loss()); });
+        json.member("lr", [&] { write(json, report.lr()); });
+        json.member("norm", [&] { write(json, report.grad_norm()); });
+        json.member("seconds", [&] { write(json, report.step_seconds()); });
+    });
 }
 
 }  // namespace
 
 std::string to_json(const TrainingReport& report, const ReportStatus& status) {
-    Json evaluations = Json::array();
-    for (const ReportedEvaluation& e : report.evaluations()) evaluations.push_back(to_json(e));
-    const Json all{{"title", report.recipe().title},
-                   {"subtitle", report.recipe().subtitle},
-                   {"status", to_json(status, report.latest())},
-                   {"recipe", to_json(report.recipe())},
-                   {"curves",
-                    {{"loss", to_json(report.loss())},
-                     {"val", to_json(report.val_loss())},
-                     {"lr", to_json(report.lr())},
-                     {"norm", to_json(report.grad_norm())},
-                     {"seconds", to_json(report.step_seconds())}}},
-                   {"parameters", parameters_of(report)},
-                   {"evaluations", evaluations}};
-    // A model may write what is no UTF-8: that becomes U+FFFD.
-    return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+    JsonWriter json;
+    json.object([&] {
+        json.member("title", report.recipe().title);
+        json.member("subtitle", report.recipe().subtitle);
+        json.member("status", [&] { write(json, status, report.latest()); });
+        json.member("recipe", [&] { write(json, report.recipe()); });
+        json.member("curves", [&] { write_curves(json, report); });
+        json.member("parameters", [&] { write_parameters(json, report); });
+        json.list("evaluations", report.evaluations(),
+                  [&](const ReportedEvaluation& e) { write(json, e); });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

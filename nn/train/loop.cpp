@@ -24,6 +24,7 @@ TrainLoop::TrainLoop(Optimizer& optimizer, TrainOptions options, TrainCallbacks 
     : options_(checked(std::move(options), callbacks)),
       callbacks_(std::move(callbacks)),
       step_(optimizer, {.accumulate = options_.accumulate,
+                        .micro_batches = options_.micro_batches,
                         .clip = options_.clip,
                         .ended = [this](StepPhase phase) { ended(phase); }}),
       steps_(options_.first_step) {}

@@ -13,8 +13,9 @@ namespace tapestry {
 
 struct TrainOptions {
     std::int64_t steps = 2000;
-    std::int64_t accumulate = 1;  ///< batches whose gradients are averaged per step
-    double clip = 1;              ///< largest global norm of the gradient; 0 for none
+    std::int64_t accumulate = 1;     ///< batches whose gradients are averaged per step
+    std::int64_t micro_batches = 1;  ///< parts of each, summed in a tree (gradient_sum.h)
+    double clip = 1;                 ///< largest global norm of the gradient; 0 for none
     Schedule schedule = constant_schedule(1e-3);
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
     std::int64_t first_step = 0;  ///< steps that were taken before, of the same training
@@ -27,7 +28,8 @@ struct TrainOptions {
 };
 
 struct TrainCallbacks {
-    /// The loss of the next batch, computed from the model. Called with a tape that records.
+    /// The loss of the next batch, or of its next part, computed from the model. Called with a tape
+    /// that records.
     BatchLoss loss;
     /// The loss on held-out data; called without a tape. May be empty.
     std::function<double()> evaluate;

@@ -27,8 +27,8 @@ std::string subtitle_of(const Session& session) {
     const TextData& data = session.data();
     return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} threads",
                        session.model().settings(), session.model().parameter_count(),
-                       data.ids(Split::train).size(), session.tokenizer().unit(),
-                       data.ids(Split::validation).size(), num_threads());
+                       data.size(Split::train), session.tokenizer().unit(),
+                       data.size(Split::validation), num_threads());
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
 
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor) {
     const TrainingConfig& config = session.config();
-    TrainingRecipe recipe{.title = "Training on " + config.text,
+    TrainingRecipe recipe{.title = "Training on " + data_name(config),
                           .subtitle = subtitle_of(session),
                           .command = also.command,
                           .options = recipe_lines(config),

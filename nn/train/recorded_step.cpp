@@ -3,6 +3,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
+#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 
@@ -60,6 +61,10 @@ RecordedStep step_from(const Json& json, const GPTConfig& config) {
                       .began_finite = json.at("began_finite").get<bool>()};
     for (const Json& batch : json.at("batches")) step.batches.push_back(batch_from(batch, config));
     require(!step.batches.empty(), "no batches");
+    step.micro_batches = json.value("micro_batches", std::int64_t{1});
+    const auto count = static_cast<std::int64_t>(step.batches.size());
+    require(step.micro_batches >= 1 && count % step.micro_batches == 0,
+            "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
     return step;
 }
 
@@ -70,24 +75,30 @@ RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
     const auto count = static_cast<std::int64_t>(step.batches.size());
     RetakenStep retaken;
     model.zero_grad();
+    GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
         dropout.set_state(recorded.seed, recorded.offset);
         retaken = {.batch = i, .inspector = std::make_unique<Inspector>(model, peak)};
         const auto loss = [&] { return model.loss(recorded.batch.inputs, recorded.batch.targets); };
         retaken.loss = add_gradients(loss, count, [&] { retaken.inspector->finish(); });
+        sum.add(retaken.loss);
         if (retaken.inspector->non_finite()) break;
     }
+    sum.finish();
     return retaken;
+}
+
+std::string name_of_batch(const RecordedStep& step, std::size_t i) {
+    return fmt::format("{} {} of {}", step.micro_batches > 1 ? "micro-batch" : "batch", i + 1,
+                       step.batches.size());
 }
 
 std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
     const auto& finding = retaken.inspector->non_finite();
     if (!finding) return "every number of its forward and backward pass is finite";
     std::string text;
-    if (step.batches.size() > 1) {
-        text = fmt::format("batch {} of {}: ", retaken.batch + 1, step.batches.size());
-    }
+    if (step.batches.size() > 1) text = name_of_batch(step, retaken.batch) + ": ";
     text += to_text(*finding);
     if (finding->origin != NonFiniteOrigin::parameter) return text;
     // The step before read the same parameters, and all it computed was finite.
@@ -119,6 +130,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
                     {"finding", outcome.finding},
                     {"loss_bits", outcome.loss_bits},
                     {"built", outcome.built},
+                    {"micro_batches", step.micro_batches},
                     {"batches", batches}};
     write_file_atomically(directory / kStepName, json.dump() + "\n");
 }

@@ -26,7 +26,11 @@ struct RecordedStep {
     bool updated = false;                     ///< the weights are those after the step's update
     bool began_finite = true;                 ///< all weights were, before the first step
     std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
+    std::int64_t micro_batches = 1;           ///< how many of these are one batch
 };
+
+/// "batch 2 of 4", or "micro-batch 2 of 4"; i counts from 0.
+std::string name_of_batch(const RecordedStep& step, std::size_t i);
 
 /// A step taken again under Inspectors, up to the batch in which NaN or infinity first appeared.
 struct RetakenStep {

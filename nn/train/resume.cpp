@@ -8,6 +8,9 @@
 namespace tapestry {
 namespace {
 
+// Where the data lies; what it is, its checksum says.
+bool is_place(std::string_view field) { return field == "text" || field == "data"; }
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -46,7 +49,7 @@ public:
     void take_given(Config& config, const Config& wanted) {
         for_each_field<Config>([&](const auto& one) {
             if (!contains(options_.given, one.name)) return;
-            if (std::string_view(one.name) != "text") {
+            if (!is_place(one.name)) {
                 check(one.name, value_text(config.*one.member), value_text(wanted.*one.member));
             }
             config.*one.member = wanted.*one.member;
@@ -71,6 +74,10 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     TrainingConfig config =
         training_config_from_json(info.config, fmt::format("{}: configuration", name));
     differences.take_given(config.model, options.wanted.model);
+    if (contains(options.given, "text") || contains(options.given, "data")) {
+        config.text.clear();
+        config.data.clear();
+    }
     differences.take_given(config, options.wanted);
     return {config, differences.overridden};
 }

@@ -82,12 +82,13 @@ RunDirectory::RunDirectory(fs::path path) : path_(made(path)), lock_(path_) {
     remove_stale_temporaries(path_);
 }
 
-std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options) {
+std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
+                                              const TextCache* cache) {
     const std::vector<StoredCheckpoint> stored = stored_checkpoints(path_);
     if (stored.empty()) return nullptr;
     const std::string name = stored.back().name();
     check_files(path_, {name});
-    auto session = Session::resume(path_ / name, options, load_tokenizer(path_));
+    auto session = Session::resume(path_ / name, options, load_tokenizer(path_), cache);
     RunState state = run_state_from_json(checkpoint_info(path_ / name).run,
                                          utf8::quoted((path_ / name).native(), 300));
     if (!session->overridden().empty()) {

@@ -53,7 +53,7 @@ public:
 
     /// The session of the latest checkpoint, where that left it; null if there is none. Throws as
     /// Session::resume does, and IoError for a file that is not what was saved.
-    std::unique_ptr<Session> resume(const ResumeOptions& options);
+    std::unique_ptr<Session> resume(const ResumeOptions& options, const TextCache* cache = nullptr);
 
     /// How the run went that was resumed; nothing if none was.
     const std::optional<RunState>& resumed() const { return resumed_; }

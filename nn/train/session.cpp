@@ -6,6 +6,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/ops/view.h>
 
 #include <utility>
 
@@ -20,21 +22,14 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
-// With the tokenizer of the model to begin with, or one of the text's characters.
-TokenizedText read_tokens(const std::string& path, std::unique_ptr<Tokenizer> tokenizer) {
-    const std::string text = read_text(path);
-    if (!tokenizer) tokenizer = std::make_unique<CharTokenizer>(CharTokenizer::from_text(text));
-    TextData data(tokenizer->encode(text, path), {.name = path});
-    return {std::move(tokenizer), std::move(data), checksum_of(text)};
-}
-
 }  // namespace
 
-Session::Session(const TrainingConfig& config) : Session(config, load_start(config.start), false) {}
+Session::Session(const TrainingConfig& config, const TextCache* cache)
+    : Session(config, load_start(config.start), cache, false) {}
 
-Session::Session(TrainingConfig config, LoadedModel start, bool resumed)
+Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
     : config_(std::move(config)),
-      text_(read_tokens(config_.text, std::move(start.tokenizer))),
+      text_(read_tokens(config_, std::move(start.tokenizer), cache)),
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
@@ -44,7 +39,9 @@ Session::Session(TrainingConfig config, LoadedModel start, bool resumed)
         config_.model.vocab = tokenizer().vocab_size();
     }
     data().check_context(config_.model.context);
-    check_memory(config_.model, config_.batch);
+    check_memory(config_.model, config_.micro_batch_size(),
+                 GradientSum::gradient_sets(config_.accumulate * config_.micro_batches,
+                                            config_.micro_batches));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
     optimizer_.emplace(decay_groups(*model_, config_.weight_decay),
@@ -75,11 +72,30 @@ void Session::start_loop(std::int64_t first_step, double seconds) {
                                  .report = {}});
 }
 
+StepMetrics Session::take_step() {
+    micro_batch_ = 0;
+    return loop_->next();
+}
+
+// A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
+// part drops depends on nothing that was dropped before it: any process can compute it.
 Tensor Session::next_loss() {
-    const Batch batch =
-        data().random_batch(Split::train, config_.batch, config_.model.context, batches_);
-    if (watchers_.batch) watchers_.batch(batch);
-    return model_->loss(batch.inputs, batch.targets);
+    const std::int64_t parts = config_.micro_batches;
+    const std::int64_t rows = config_.micro_batch_size();
+    const std::int64_t first = micro_batch_ % parts * rows;
+    if (first == 0) {
+        batch_ = data().batch(config_.order, Split::train, config_.batch, config_.model.context,
+                              batches_);
+    }
+    if (parts > 1) {
+        weights_ = stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps() + 1),
+                          static_cast<std::uint64_t>(micro_batch_));
+    }
+    ++micro_batch_;
+    const Batch part{slice(batch_.inputs, 0, first, first + rows),
+                     slice(batch_.targets, 0, first, first + rows)};
+    if (watchers_.batch) watchers_.batch(part);
+    return model_->loss(part.inputs, part.targets);
 }
 
 // A checkpoint has the settings that the optimiser had; those of the configuration may be
@@ -101,10 +117,9 @@ double Session::evaluate() {
 
 std::string Session::sample(std::int64_t tokens) {
     Generator generator = stream(config_.seed, Stream::samples);
-    const auto prompt = data().ids(Split::all).subspan(0, 1);
+    const std::vector<std::int64_t> prompt = data().ids(Split::all).read(0, 1);
     model_->eval();
-    const auto ids =
-        tapestry::sample(*model_, {prompt.begin(), prompt.end()}, {.tokens = tokens}, generator);
+    const auto ids = tapestry::sample(*model_, prompt, {.tokens = tokens}, generator);
     model_->train();
     DrawnText drawn(tokenizer());
     std::string text;
@@ -129,13 +144,14 @@ std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
 
 std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
                                          const ResumeOptions& options,
-                                         std::unique_ptr<Tokenizer> tokenizer) {
+                                         std::unique_ptr<Tokenizer> tokenizer,
+                                         const TextCache* cache) {
     const CheckpointInfo info = checkpoint_info(file);
     auto [config, overridden] = resumed_config(info, file.string(), options);
     LoadedModel start = tokenizer ? LoadedModel{nullptr, std::move(tokenizer)}
                                   : LoadedModel{nullptr, load_start(config.start).tokenizer};
     // Not make_unique: the constructor is private.
-    std::unique_ptr<Session> session(new Session(config, std::move(start), true));
+    std::unique_ptr<Session> session(new Session(config, std::move(start), cache, true));
     check_same_data(info, file.string(), session->data_checksum(), options, overridden);
     const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());

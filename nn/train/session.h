@@ -11,12 +11,12 @@
 // training_config.h, what decides it all; loop.h, the steps of any other model.
 #pragma once
 
-#include <tapestry/nn/data/text.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/resume.h>
 #include <tapestry/nn/train/streams.h>
+#include <tapestry/nn/train/tokenized_text.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <filesystem>
@@ -27,16 +27,9 @@
 
 namespace tapestry {
 
-/// A text to learn from, as a model's ids.
-struct TokenizedText {
-    std::unique_ptr<Tokenizer> tokenizer;
-    TextData data;
-    std::string checksum;  ///< of the text
-};
-
 /// Those who watch a session's steps; both may be empty.
 struct SessionWatchers {
-    /// Every batch, before its loss is computed.
+    /// Every batch, or each of its micro-batches, before its loss is computed.
     std::function<void(const Batch&)> batch = {};
     /// TrainCallbacks::before_update.
     std::function<void(std::int64_t step)> before_update = {};
@@ -44,10 +37,11 @@ struct SessionWatchers {
 
 class Session {
 public:
-    /// Reads the text and the model to begin with, and freezes what is not to be trained. Throws
-    /// IoError and ValueError for files that cannot be read, a text that is too short or cannot be
-    /// said in the model's tokens, settings out of range, and more memory than there is.
-    explicit Session(const TrainingConfig& config);
+    /// Reads the text, through the cache if there is one, and the model to begin with, and freezes
+    /// what is not to be trained. Throws IoError and ValueError for files that cannot be read, a
+    /// text that is too short or cannot be said in the model's tokens, settings out of range, and
+    /// more memory than there is.
+    explicit Session(const TrainingConfig& config, const TextCache* cache = nullptr);
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
 
@@ -56,6 +50,8 @@ public:
     const TrainingConfig& config() const { return config_; }
     const Tokenizer& tokenizer() const { return *text_.tokenizer; }
     const TextData& data() const { return text_.data; }
+    /// By which the data is known again, wherever it lies.
+    const std::string& data_checksum() const { return text_.checksum; }
     GPT& model() { return *model_; }
     const GPT& model() const { return *model_; }
     /// Of the parameters that are not frozen.
@@ -74,7 +70,7 @@ public:
     void set_seconds_before(double seconds) { start_loop(steps(), seconds); }
 
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
-    StepMetrics take_step() { return loop_->next(); }
+    StepMetrics take_step();
 
     /// The mean loss over config().eval_batches batches of the validation part, the same every
     /// time.
@@ -101,13 +97,14 @@ public:
     /// begin with are asked for one. May be null.
     static std::unique_ptr<Session> resume(const std::filesystem::path& file,
                                            const ResumeOptions& options,
-                                           std::unique_ptr<Tokenizer> tokenizer);
+                                           std::unique_ptr<Tokenizer> tokenizer,
+                                           const TextCache* cache = nullptr);
 
     /// With which of the overrides it was resumed, where they made a difference.
     const std::vector<std::string>& overridden() const { return overridden_; }
 
 private:
-    Session(TrainingConfig config, LoadedModel start, bool resumed);
+    Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
     void start_loop(std::int64_t first_step, double seconds = 0);
     void keep_settings_of(const OptimizerState& configured);
     void make_model(std::unique_ptr<GPT> start);
@@ -121,6 +118,8 @@ private:
     std::optional<AdamW> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;
+    Batch batch_;                   // of which a part comes next,
+    std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::vector<std::string> overridden_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/optim/clip.h>
+#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>
@@ -24,6 +25,8 @@ TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
     : optimizer_(optimizer), options_(std::move(options)), parameters_(optimizer.parameters()) {
     require(options_.accumulate >= 1, "train: accumulate {}; at least 1 is needed",
             options_.accumulate);
+    require(options_.micro_batches >= 1, "train: micro_batches {}; at least 1 is needed",
+            options_.micro_batches);
     require(options_.clip >= 0, "train: clip {} is negative", options_.clip);
 }
 
@@ -43,12 +46,14 @@ void TrainStep::zero_grad() {
 }
 
 double TrainStep::gradients(const BatchLoss& loss) {
-    double total = 0;
-    for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-        total += add_gradients(loss, options_.accumulate, [this] { end(StepPhase::backward); });
+    const std::int64_t count = options_.accumulate * options_.micro_batches;
+    GradientSum sum(parameters_, options_.micro_batches);
+    for (std::int64_t i = 0; i < count; ++i) {
+        sum.add(add_gradients(loss, count, [this] { end(StepPhase::backward); }));
     }
+    const double total = sum.finish();
     end(StepPhase::gradients);
-    return total / static_cast<double>(options_.accumulate);
+    return total / static_cast<double>(count);
 }
 
 void TrainStep::reduce(double& loss) {

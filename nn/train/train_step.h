@@ -2,7 +2,7 @@
 // looks into one, or takes one again. Its phases, in this order:
 //
 //     zero_grad    the last step's gradients are forgotten
-//     gradients    of the mean loss over a few batches, summed in the leaves
+//     gradients    of the mean loss over a few batches, or parts of batches (gradient_sum.h)
 //     reduce       with those of other processes that train the same model; nothing for one
 //     check        the norm of all gradients together; it and the loss are finite
 //     update       the optimiser's, with gradients clipped to the largest norm
@@ -23,7 +23,8 @@ public:
     using Error::Error;
 };
 
-/// The loss of the next batch, a scalar, computed while a tape records.
+/// The loss of the next batch, or of its next part where batches are cut into micro-batches: a
+/// scalar, computed while a tape records.
 using BatchLoss = std::function<Tensor()>;
 
 /// Adds the gradient of loss() / batches to the leaves, and returns the loss. `after_backward` is
@@ -33,7 +34,7 @@ double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
 
 enum class StepPhase {
     zero_grad,
-    backward,  ///< of one batch, whose tape is still there
+    backward,  ///< of one (micro-)batch, whose tape is still there
     gradients,
     reduce,
     check,
@@ -42,7 +43,9 @@ enum class StepPhase {
 
 struct TrainStepOptions {
     std::int64_t accumulate = 1;  ///< batches whose gradients are averaged
-    double clip = 1;              ///< largest global norm of the gradient; 0 for none
+    /// Parts of equal size that each batch is cut into: loss() is called once for each part.
+    std::int64_t micro_batches = 1;
+    double clip = 1;  ///< largest global norm of the gradient; 0 for none
     /// Makes the loss and the parameters' gradients those of all processes. Empty: there is one.
     std::function<void(double& loss, const Tensors& parameters)> reduce = {};
     /// Told of every phase that has ended. May be empty.
@@ -51,7 +54,7 @@ struct TrainStepOptions {
 
 /// What a step found out before its update.
 struct StepResult {
-    double loss = 0;       ///< mean over the batches
+    double loss = 0;       ///< mean over the batches, and their parts
     double grad_norm = 0;  ///< before clipping
 };
 

@@ -6,9 +6,18 @@
 
 namespace tapestry {
 
+std::int64_t TrainingConfig::micro_batch_size() const {
+    require(micro_batches >= 1, "train: micro_batches {}; at least 1 is needed", micro_batches);
+    require(batch % micro_batches == 0,
+            "train: micro_batches {} does not divide batch {}; all parts are of one size",
+            micro_batches, batch);
+    return batch / micro_batches;
+}
+
 TrainOptions TrainingConfig::loop() const {
     return {.steps = steps,
             .accumulate = accumulate,
+            .micro_batches = micro_batches,
             .clip = clip,
             .schedule = warmup_cosine_schedule(
                 {.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps}),

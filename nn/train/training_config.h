@@ -3,6 +3,7 @@
 // it, a checkpoint keeps it. Read next: session.h, a training made from it.
 #pragma once
 
+#include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/train/loop.h>
 
@@ -16,6 +17,9 @@ namespace tapestry {
 
 struct TrainingConfig {
     std::string text = {};  ///< the file to learn from
+    std::string data = {};  ///< or a directory that `tapestry tokenize` has written
+    /// Of the ids, cut off the end of those held out: no training looks at them.
+    double test_fraction = 0;
     std::string start =
         {};  ///< directory of a model whose weights it begins with; empty: random ones
     /// Of a `start` the model's own takes its place, but for what start_dropout says.
@@ -23,7 +27,9 @@ struct TrainingConfig {
     std::optional<double> start_dropout = {};
     std::vector<std::string> train_only = {};  ///< all other parameters are frozen; empty: none
     std::int64_t batch = 12;
+    BatchOrder order = BatchOrder::random;
     std::int64_t accumulate = 1;
+    std::int64_t micro_batches = 1;
     std::int64_t steps = 2000;
     double lr = 1e-3;
     double min_lr = 1e-4;
@@ -36,6 +42,8 @@ struct TrainingConfig {
     std::uint64_t seed = 1337;
 
     std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
+    /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
+    std::int64_t micro_batch_size() const;
     /// Steps, clipping, evaluations, and a rate that rises and falls along a cosine.
     TrainOptions loop() const;
 };
@@ -45,12 +53,23 @@ struct FieldsOf<TrainingConfig> {
     using C = TrainingConfig;
     static constexpr auto list = std::make_tuple(
         field("text", &C::text, "UTF-8 text to learn from"),
+        field("data", &C::data, "Instead of a text: what `tapestry tokenize` has made of texts"),
+        field("test_fraction", &C::test_fraction,
+              "Share of the text, at its end, that no training looks at (`tapestry eval --split "
+              "test`); the tenth held out for validation is smaller by it",
+              {.low = 0, .high = 0.1}),
         field("start", &C::start, "Go on from this model's weights instead of random ones",
               {.option = "--model"}),
         field("train_only", &C::train_only,
               "Train these parameters or modules alone (blocks.3), freeze all others"),
         field("batch", &C::batch, "Sequences per batch", {.low = 1}),
+        field("order", &C::order,
+              "Sequences of a batch: anywhere in the text (random), or each once in a random order "
+              "before any comes again (epoch)"),
         field("accumulate", &C::accumulate, "Batches per step", {.low = 1}),
+        field("micro_batches", &C::micro_batches,
+              "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
+              {.low = 1}),
         field("steps", &C::steps, "Optimiser steps", {.low = 1}),
         field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000}),
         field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000}),

@@ -101,15 +101,20 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
       writer_(directory, session, metrics_),
       step_floor_(step_floor(session.config())),
       speed_(session.config().tokens_per_step(), step_floor_),
+      losses_(session.config()),
       last_save_(Clock::now()) {
     options_.out = directory.path();
     if (options_.trap_nan) {
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
-                      options_.out / "trap", session.steps());
+                      options_.out / "trap", session.config().micro_batches, session.steps());
     }
 }
 
 TrainingResult TrainingRun::to_the_end() {
+    if (directory_.resumed() && session_.steps() > 0) {
+        earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
+    }
+    for (const StepMetrics& metrics : earlier_) losses_.add(metrics);
     if (options_.report) open_report();
     watch();
     try {
@@ -143,10 +148,7 @@ void TrainingRun::open_report() {
                 [this](const std::string& message) {
                     if (options_.warn) options_.warn("the report: " + message);
                 }});
-    if (directory_.resumed() && session_.steps() > 0) {
-        report_->add_earlier(
-            read_steps(options_.out / kMetricsName, session_.config().tokens_per_step()));
-    }
+    report_->add_earlier(earlier_);
 }
 
 void TrainingRun::watch() {
@@ -171,6 +173,7 @@ void TrainingRun::take_steps() {
 // Returns whether to go on.
 bool TrainingRun::after(const StepMetrics& metrics) {
     speed_.add(metrics);
+    losses_.add(metrics);
     result_.last = metrics;
     const bool go_on = !options_.stepped || options_.stepped(metrics, speed_);
     if (metrics.val_loss) result_.val_loss = metrics.val_loss;
@@ -284,6 +287,7 @@ void TrainingRun::finish() {
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.share = speed_.mean_share();
+    result_.concern = losses_.concern();
     Json line = last_line(result_);
     const std::vector<std::string> frozen = frozen_parameters(session_.model());
     if (!frozen.empty()) line["frozen"] = frozen;

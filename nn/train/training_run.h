@@ -11,6 +11,7 @@
 
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
+#include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
@@ -60,6 +61,7 @@ struct TrainingResult {
     double share = 0;                ///< of the machine's peak, evaluations excluded
     bool interrupted = false;        ///< `stepped` ended it
     std::string report = {};         ///< where the report is and what it took; empty: none
+    std::string concern = {};        ///< LossWatch::concern()
 };
 
 class TrainingRun {
@@ -111,6 +113,8 @@ private:
     CheckpointWriter writer_;
     double step_floor_;  // seconds that the arithmetic of a step takes at least
     Speed speed_;
+    LossWatch losses_;
+    std::vector<StepMetrics> earlier_;  // those of the run's parts before this
     std::optional<Trap> trap_;
     std::optional<LiveReport> report_;
     Clock::time_point last_save_;

@@ -16,11 +16,12 @@ namespace tapestry {
 class Trap {
 public:
     /// The step goes to `directory`, with the model and the tokenizer. `dropout` is the generator
-    /// that the model's dropout draws from. All must outlive the trap. `steps` were taken before.
+    /// that the model's dropout draws from. All must outlive the trap. `micro_batches`: parts of
+    /// each batch; `steps` were taken before.
     Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
-         std::filesystem::path directory, std::int64_t steps = 0);
+         std::filesystem::path directory, std::int64_t micro_batches = 1, std::int64_t steps = 0);
 
-    /// To be told of every batch before its loss is computed.
+    /// To be told of every batch, or of each of its parts, before its loss is computed.
     void note(const Batch& batch);
     /// To be told of every step after its update.
     void stepped(std::int64_t step);

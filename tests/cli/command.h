@@ -29,6 +29,7 @@ struct Outcome {
 struct Surroundings {
     std::map<std::string, std::string> environment = {};  ///< on top of a clean one
     long file_size_limit = -1;                            ///< RLIMIT_FSIZE in bytes
+    long address_space_limit = -1;                        ///< RLIMIT_AS in bytes
     bool as_nobody = false;                               ///< gives up root's rights; needs them
     bool terminal = false;         ///< stdout and stderr are one terminal, in Outcome::out
     std::string stdout_to = {};    ///< a path

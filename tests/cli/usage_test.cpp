@@ -19,6 +19,8 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
                                           {"bench", "gemm"},
                                           {"bench", "attention"},
                                           {"bench", "ops"},
+                                          {"bench", "data"},
+                                          {"tokenize"},
                                           {"bench"},
                                           {"profile"},
                                           {"experiment"}};
@@ -38,6 +40,9 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
     const Place place;
     const std::string train = place.run({"train", "--help"}).out;
     for (const char* option : {"--text TEXT",
+                               "--data TEXT",
+                               "--test-fraction",
+                               "--order TEXT:{random,epoch}=random",
                                "--out TEXT REQUIRED",
                                "--resume",
                                "--override",
@@ -59,6 +64,7 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
                                "--clip",
                                "--dropout",
                                "--accumulate",
+                               "--micro-batches",
                                "--eval-every",
                                "--eval-batches",
                                "--seed",
@@ -135,7 +141,8 @@ TEST_CASE("cli: numbers that are none, or absurd") {
     refused(train, "--steps",
             {"0", "-1", "many", "1e3", "1.5", "12x", "nan", "9999999999999999999999"});
     for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch",
-                               "--accumulate", "--eval-batches", "--threads"}) {
+                               "--accumulate", "--micro-batches", "--eval-batches",
+                               "--threads"}) {
         refused(train, option, {"0", "-1", "x", "9999999999999999999999"});
     }
     for (const char* option : {"--warmup", "--eval-every"}) refused(train, option, {"-1", "x"});

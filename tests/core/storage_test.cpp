@@ -95,3 +95,19 @@ TEST_CASE("storage: empty tensors have memory of their own") {
     CHECK(x.data<float>() != nullptr);
     CHECK(x.to_vector<float>().empty());
 }
+
+TEST_CASE("storage: blocks that nobody asks for any more do not pile up") {
+    if (kAddressSanitizer) return;
+    release_cached_memory();
+    const std::size_t largest = std::size_t{80} << 20;
+    std::size_t most = 0;
+    for (int round = 0; round < 2; ++round) {
+        for (std::size_t bytes = largest / 200; bytes <= largest; bytes += largest / 200) {
+            const Storage storage(bytes);  // never touched: it takes no memory but of addresses
+            most = std::max(most, memory_statistics().cached);
+        }
+    }
+    CHECK(most > largest);       // it is kept,
+    CHECK(most <= 4 * largest);  // but not all of it: 950 MB
+    release_cached_memory();
+}

@@ -1,9 +1,11 @@
 // The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
 // chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
+#include "child.h"
 #include "support.h"
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/team.h>
+#include <tapestry/core/thread_shortage.h>
 #include <tapestry/tests/skip.h>
 
 #include <sys/mman.h>
@@ -15,6 +17,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <thread>
@@ -124,6 +127,22 @@ std::optional<int> in_fork(F&& f) {
     REQUIRE_EQ(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status)) return std::nullopt;
     return WEXITSTATUS(status);
+}
+
+// Room for tensors stays; whether that could be had.
+bool leave_no_room_for_a_thread() {
+    rlimit stack{};
+    getrlimit(RLIMIT_STACK, &stack);
+    if (stack.rlim_cur < std::size_t{4} << 20) return false;
+    std::ifstream file("/proc/self/statm");
+    std::size_t pages = 0;
+    if (!(file >> pages)) return false;
+    const auto bytes = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t limit = bytes + (std::size_t{2} << 20);
+    const rlimit space{limit, limit};
+    if (setrlimit(RLIMIT_AS, &space) != 0) return false;
+    return mmap(nullptr, std::size_t{4} << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+           MAP_FAILED;
 }
 
 // Emulators and ThreadSanitizer have none.
@@ -254,23 +273,43 @@ TEST_CASE("thread pool: when the system has no more threads" *
         const bool kept = mmap(nullptr, std::size_t{4} << 30, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
         if (!kept) return kNoLimit;  // an emulator, say
-        try {
-            parallel_for_chunks(2, [](std::int64_t) {});
-        } catch (const Error& error) {
-            const std::string text = error.what();
-            const bool as_it_should_be = text.starts_with("parallel_for: the system started ") &&
-                                         text.find(" of 1000 threads (") != text.npos &&
-                                         text.find("); set_num_threads(") != text.npos &&
-                                         text.ends_with("asks for no more");
-            if (!as_it_should_be) return 2;
-            set_num_threads(2);  // those there are go on working
-            return share_a_loop(2) ? 0 : 3;
-        }
-        return 4;
+        ThreadShortage shortage;
+        int told = 0;
+        on_thread_shortage([&](const ThreadShortage& s) { shortage = s, ++told; });
+        const auto work = [] {
+            std::atomic<int> sum{0};
+            parallel_for_chunks(1000, [&](std::int64_t) { ++sum; });
+            return sum == 1000;
+        };
+        if (!work() || !work() || told != 1) return 2;
+        if (shortage.wanted != 1000 || shortage.reason.empty()) return 3;
+        if (shortage.taken < 2 || shortage.taken >= 300) return 4;
+        if (num_threads() != shortage.taken || !share_a_loop(shortage.taken)) return 5;
+        set_num_threads(2);
+        return share_a_loop(2) ? 0 : 6;
     };
     const std::optional<int> result = in_fork(limited);
     if (result == kNoLimit) return test::skip("the address space cannot be limited here");
     CHECK(result == 0);
+}
+
+TEST_CASE("thread pool: child of the next case" * doctest::skip()) {
+    test::answer([]() -> std::string {
+        ThreadShortage shortage;
+        on_thread_shortage([&](const ThreadShortage& s) { shortage = s; });
+        if (!leave_no_room_for_a_thread()) return "no limit";
+        const bool here = check_loop(50) == std::set{std::this_thread::get_id()};
+        return fmt::format("{} {} {} {}", here, shortage.wanted, shortage.taken, num_threads());
+    });
+}
+
+// In a process of its own: after a fork stacks of threads that are gone would be there for others.
+TEST_CASE("thread pool: when the system has no thread at all, loops run on their own" *
+          doctest::skip(test::kAddressSanitizer)) {
+    const auto said =
+        test::ask_child("thread pool: child of the next case", "TAPESTRY_THREADS", "4");
+    if (!said || *said == "no limit") return test::skip("the address space cannot be limited here");
+    CHECK_EQ(*said, "true 4 1 1");
 }
 
 TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") {

@@ -250,4 +250,8 @@ TEST_CASE("GPT: the estimate of what training takes") {
     }
     const double peak = static_cast<double>(memory_statistics().peak) - before;
     CHECK(training_bytes(config, 12) == Approx(peak).epsilon(0.25));
+    // Layers without numbers to speak of are modules and entries of a tape all the same.
+    CHECK_GT(
+        training_bytes({.vocab = 50, .context = 4, .layers = 1000000, .heads = 1, .dim = 2}, 1),
+        40e9);
 }

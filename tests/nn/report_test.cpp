@@ -172,7 +172,8 @@ TEST_CASE("train: before_update sees the gradients and the parameters before the
 
 TEST_CASE("counting losses by hand") {
     // 0 1 0 1 2 | 0 1 1: n = 5, counts 2 2 1 of 3 ids; predicted are 1 and 1.
-    const std::vector<std::int64_t> training{0, 1, 0, 1, 2}, held_out{0, 1, 1};
+    const auto ids = [](const std::vector<std::int64_t>& numbers) { return TokenIds(numbers); };
+    const TokenIds training = ids({0, 1, 0, 1, 2}), held_out = ids({0, 1, 1});
     const CountingLosses losses = counting_losses(training, held_out, 3);
     CHECK_EQ(losses.uniform, doctest::Approx(std::log(3.0)));
     CHECK_EQ(losses.unigram, doctest::Approx(-std::log(3.0 / 8)));
@@ -181,14 +182,13 @@ TEST_CASE("counting losses by hand") {
     REQUIRE(losses.bigram.has_value());
     CHECK_EQ(*losses.bigram, doctest::Approx(-(std::log((2 + p) / 3) + std::log(2 * p / 4)) / 2));
     // 2 was followed by nothing: as if it were not known
-    CHECK_EQ(*counting_losses(training, std::vector<std::int64_t>{2, 1}, 3).bigram,
-             doctest::Approx(-std::log(p)));
+    CHECK_EQ(*counting_losses(training, ids({2, 1}), 3).bigram, doctest::Approx(-std::log(p)));
     CHECK_FALSE(
         counting_losses(training, held_out, CountingLosses::kMostForPairs + 1).bigram.has_value());
     CHECK_THROWS_AS(counting_losses(training, held_out, 2), IndexError);
-    CHECK_THROWS_AS(counting_losses(training, std::vector<std::int64_t>{-1, 0}, 3), IndexError);
-    CHECK_THROWS_AS(counting_losses({}, held_out, 3), ValueError);
-    CHECK_THROWS_AS(counting_losses(training, std::vector<std::int64_t>{0}, 3), ValueError);
+    CHECK_THROWS_AS(counting_losses(training, ids({-1, 0}), 3), IndexError);
+    CHECK_THROWS_AS(counting_losses(ids({}), held_out, 3), ValueError);
+    CHECK_THROWS_AS(counting_losses(training, ids({0}), 3), ValueError);
 }
 
 TEST_CASE("report: of many evaluations the first, the latest, and others evenly between") {

@@ -56,16 +56,77 @@ TEST_CASE("text: files that are no text") {
 
 TEST_CASE("text: the split") {
     const TextData data = counting(1000);
-    CHECK_EQ(data.ids(Split::train).size(), 900);
-    CHECK_EQ(data.ids(Split::validation).size(), 100);
-    CHECK_EQ(data.ids(Split::validation).front(), 900);
-    CHECK_EQ(data.ids(Split::all).size(), 1000);
-    CHECK_EQ(counting(1115394).ids(Split::train).size(), 1003854);  // as nanoGPT cuts Shakespeare
-    CHECK_EQ(counting(10, {.train_fraction = 0.55}).ids(Split::train).size(), 5);
+    CHECK_EQ(data.size(Split::train), 900);
+    CHECK_EQ(data.size(Split::validation), 100);
+    CHECK_EQ(data.ids(Split::validation).read(0, 1).front(), 900);
+    CHECK_EQ(data.size(Split::all), 1000);
+    CHECK_EQ(counting(1115394).size(Split::train), 1003854);  // as nanoGPT cuts Shakespeare
+    CHECK_EQ(counting(10, {.train_fraction = 0.55}).size(Split::train), 5);
     for (const double fraction : {0.0, 1.0, -0.5, 1.5, std::nan(""), HUGE_VAL}) {
         check_message<ValueError>([&] { counting(10, {.train_fraction = fraction}); },
                                   "it lies between 0 and 1");
     }
+}
+
+TEST_CASE("text: a part for testing is cut off the end of what is held out") {
+    const TextData data = counting(1000, {.test_fraction = 0.04});
+    CHECK_EQ(data.size(Split::train), 900);  // as without it
+    CHECK_EQ(data.size(Split::validation), 60);
+    CHECK_EQ(data.size(Split::test), 40);
+    CHECK_EQ(data.ids(Split::test).read(0, 1).front(), 960);
+    CHECK_EQ(counting(1000).size(Split::test), 0);
+    Generator generator(1);
+    for (int i = 0; i < 100; ++i) {  // no batch of another part has any of it
+        for (const Split split : {Split::train, Split::validation}) {
+            const Batch batch = data.random_batch(split, 4, 20, generator);
+            for (const std::int64_t id : batch.targets.to_vector<std::int64_t>()) CHECK_LT(id, 960);
+        }
+    }
+    data.check_context(39);
+    check_message<ValueError>([&] { data.check_context(40); },
+                              "900 tokens for training and 60 for validation and 40 for testing");
+    check_message<ValueError>([&] { counting(300).random_batch(Split::test, 1, 5, generator); },
+                              "the test part has 0 tokens");
+    for (const double fraction : {-0.01, 0.1, 0.5, std::nan("")}) {
+        check_message<ValueError>([&] { counting(10, {.test_fraction = fraction}); },
+                                  "something is left for validation");
+    }
+}
+
+TEST_CASE("text: in epochs, each sequence comes once, in an order that the seed decides") {
+    const TextData data = counting(1000);
+    const std::int64_t context = 7, sequences = 128;  // (900 - 1) / 7
+    Generator generator(5);
+    std::vector<std::vector<std::int64_t>> epochs(3);
+    for (auto& epoch : epochs) {
+        for (int i = 0; i < 32; ++i) {
+            const Batch batch = data.batch(BatchOrder::epoch, Split::train, 4, context, generator);
+            for (std::int64_t b = 0; b < 4; ++b) {
+                epoch.push_back(batch.inputs.at<std::int64_t>({b, 0}));
+                CHECK_EQ(batch.targets.at<std::int64_t>({b, -1}), epoch.back() + context);
+            }
+        }
+        CHECK_EQ(std::set<std::int64_t>(epoch.begin(), epoch.end()).size(), sequences);
+        for (const std::int64_t start : epoch) CHECK_EQ(start % context, 0);
+    }
+    CHECK_EQ(generator.offset(), 3 * sequences);  // all that there is to remember
+    CHECK(epochs[0] != epochs[1]);
+    CHECK(epochs[1] != epochs[2]);
+    Generator other(6), again(5);
+    again.set_state(5, 130);  // in the middle of the second epoch
+    const auto first_of = [&](Generator& g) {
+        return data.batch(BatchOrder::epoch, Split::train, 1, context, g)
+            .inputs.at<std::int64_t>({0, 0});
+    };
+    CHECK_EQ(first_of(again), epochs[1][2]);
+    std::vector<std::int64_t> others;
+    for (int i = 0; i < sequences; ++i) others.push_back(first_of(other));
+    CHECK(others != epochs[0]);
+    Generator across(5);  // a batch may reach from one epoch into the next
+    across.set_state(5, 126);
+    const Batch batch = data.batch(BatchOrder::epoch, Split::train, 4, context, across);
+    CHECK_EQ(batch.inputs.at<std::int64_t>({1, 0}), epochs[0][127]);
+    CHECK_EQ(batch.inputs.at<std::int64_t>({2, 0}), epochs[1][0]);
 }
 
 TEST_CASE("text: too short for a context") {
@@ -107,7 +168,7 @@ TEST_CASE("text: targets are the inputs one later") {
                 CHECK_EQ(x[k], x[k / 8 * 8] + static_cast<std::int64_t>(k % 8));
                 CHECK_EQ(y[k], x[k] + 1);
             }
-            const auto part = data.ids(split);
+            const auto part = data.ids(split).read(0, data.size(split));
             CHECK_GE(x.front(), part.front());
             CHECK_LE(y.back(), part.back());
             if (split == Split::validation) starts.insert({x[0], x[8], x[16]});

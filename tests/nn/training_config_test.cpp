@@ -11,11 +11,15 @@ using test::check_throws;
 TEST_CASE("training config: what JSON keeps is the configuration") {
     TrainingConfig given{
         .text = "a \"b\".txt",
+        .data = "d",
+        .test_fraction = 0.01,
         .start = "m",
         .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1, .deviation = 0.3},
         .train_only = {"blocks.0", "final_norm"},
         .batch = 3,
+        .order = BatchOrder::epoch,
         .accumulate = 2,
+        .micro_batches = 3,
         .steps = 11,
         .lr = 1.0 / 3,
         .min_lr = 0.01,
@@ -53,16 +57,18 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
     const TrainingConfig config;
-    [[maybe_unused]] const auto& [text, start, model, start_dropout, train_only, batch, accumulate,
-                                  steps, lr, min_lr, warmup, weight_decay, beta2, clip, eval_every,
+    [[maybe_unused]] const auto& [text, data, test_fraction, start, model, start_dropout,
+                                  train_only, batch, order, accumulate, micro_batches, steps, lr,
+                                  min_lr, warmup, weight_decay, beta2, clip, eval_every,
                                   eval_batches, seed] = config;
-    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 17 - 2);
+    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 21 - 2);
 }
 
 TEST_CASE("training config: the loop it asks for") {
     const TrainingConfig config{.model = {.context = 8},
                                 .batch = 3,
                                 .accumulate = 2,
+                                .micro_batches = 3,
                                 .steps = 10,
                                 .lr = 0.5,
                                 .min_lr = 0.1,
@@ -73,6 +79,8 @@ TEST_CASE("training config: the loop it asks for") {
     const TrainOptions loop = config.loop();
     CHECK_EQ(loop.steps, 10);
     CHECK_EQ(loop.accumulate, 2);
+    CHECK_EQ(loop.micro_batches, 3);
+    CHECK_EQ(config.micro_batch_size(), 1);
     CHECK_EQ(loop.clip, 0.25);
     CHECK(loop.evaluates_after(8));
     CHECK(loop.evaluates_after(10));

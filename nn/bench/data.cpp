@@ -1,0 +1,53 @@
+#include <tapestry/nn/bench/data.h>
+
+#include <tapestry/nn/data/encode_documents.h>
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/io/text_cache.h>
+
+#include <memory>
+
+namespace tapestry::bench {
+namespace {
+
+void encode_all(const std::string& text, const Tokenizer& tokenizer) {
+    DocumentReader reader({text});
+    std::int64_t bytes = 0;
+    encode_documents(
+        reader, tokenizer, id_type_for(tokenizer.vocab_size()),
+        [&](std::span<const std::byte> ids) { bytes += static_cast<std::int64_t>(ids.size()); });
+    require(bytes > 0, "bench data: no ids");
+}
+
+CharTokenizer characters_in(const std::string& text) {
+    DocumentReader reader({text});
+    return characters_of(reader);
+}
+
+BytePairTokenizer learned_from(const DataOptions& o) {
+    DocumentReader reader({o.text});
+    return train_byte_pairs(words_of(reader, reader.bytes()), o.vocab);
+}
+
+Times batch_times(const DataOptions& o, const BytePairTokenizer& pairs) {
+    const TextData data(tokenize_text(o.text, std::make_unique<BytePairTokenizer>(pairs)).ids,
+                        {.name = o.text});
+    Generator generator(1);
+    return timed(o.seconds,
+                 [&] { data.random_batch(Split::train, o.batch, o.context, generator); });
+}
+
+}  // namespace
+
+DataRow measure_data(const DataOptions& o) {
+    DataRow row;
+    row.bytes = static_cast<double>(InputFile(o.text).size());
+    row.characters = timed(o.seconds, [&] { encode_all(o.text, characters_in(o.text)); });
+    row.learning = timed(o.seconds, [&] { learned_from(o); });
+    const BytePairTokenizer pairs = learned_from(o);
+    row.vocab = pairs.vocab_size();
+    row.byte_pairs = timed(o.seconds, [&] { encode_all(o.text, pairs); });
+    row.batch = batch_times(o, pairs);
+    return row;
+}
+
+}  // namespace tapestry::bench

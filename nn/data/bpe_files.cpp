@@ -1,0 +1,212 @@
+// The tokenizer's two files: read, with everything checked, so that encoding can trust them, and
+// written.
+#include <tapestry/nn/data/bpe.h>
+
+#include <tapestry/core/text/utf8.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace tapestry {
+namespace {
+
+using nlohmann::json;
+
+// Visible characters of Latin-1, which stand for themselves.
+constexpr bool is_visible(char32_t byte) {
+    return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+// The character that stands for each byte.
+constexpr std::array<char32_t, 256> kCharacters = [] {
+    std::array<char32_t, 256> characters{};
+    char32_t next = 0x100;
+    for (char32_t byte = 0; byte < 256; ++byte) {
+        characters[byte] = is_visible(byte) ? byte : next++;
+    }
+    return characters;
+}();
+
+// The other way round; -1 for a character that stands for no byte.
+constexpr std::array<int, 0x144> kBytes = [] {
+    std::array<int, 0x144> bytes{};
+    for (int& byte : bytes) byte = -1;
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        bytes[kCharacters[byte]] = static_cast<int>(byte);
+    }
+    return bytes;
+}();
+
+// How the files write bytes.
+std::string written(std::string_view bytes) {
+    std::string text;
+    for (const char byte : bytes) {
+        utf8::append(text, kCharacters[static_cast<unsigned char>(byte)]);
+    }
+    return text;
+}
+
+// The other way round. `place` begins the error: "vocab.json: entry 7".
+std::string read_token(std::string_view text, const std::string& place) {
+    std::string bytes;
+    for (const char32_t character : utf8::decode(place, text)) {
+        const int byte = character < kBytes.size() ? kBytes[character] : -1;
+        require(byte >= 0, "{}: {} has the character '{}' (U+{:04X}), which stands for no byte",
+                place, utf8::quoted(text), utf8::printable(character),
+                static_cast<unsigned>(character));
+        bytes.push_back(static_cast<char>(byte));
+    }
+    return bytes;
+}
+
+// {"token": id, ...} and nothing else; without a tree in memory, and seeing what comes twice.
+class VocabParser final : public nlohmann::json_sax<json> {
+public:
+    explicit VocabParser(const std::string& name) : name_(name) {}
+
+    std::unordered_map<std::string, std::uint64_t> ids;  // by token, as it is written
+
+    bool number_unsigned(std::uint64_t value) override {
+        if (!open_) unexpected("a number");
+        require(ids.emplace(key_, value).second, "{}: token {} comes twice", name_,
+                utf8::quoted(key_));
+        return true;
+    }
+    bool start_object(std::size_t) override {
+        if (open_) unexpected("an object");
+        return open_ = true;
+    }
+    bool key(std::string& name) override {
+        key_ = name;
+        return true;
+    }
+    bool end_object() override { return true; }
+    bool null() override { unexpected("null"); }
+    bool boolean(bool value) override { unexpected(value ? "true" : "false"); }
+    bool number_integer(std::int64_t value) override { unexpected(fmt::format("{}", value)); }
+    bool number_float(double, const std::string& text) override { unexpected(text.substr(0, 40)); }
+    bool string(std::string& value) override { unexpected(utf8::quoted(value, 40)); }
+    bool binary(json::binary_t&) override { unexpected("binary data"); }
+    bool start_array(std::size_t) override { unexpected("a list"); }
+    bool end_array() override { return true; }
+    bool parse_error(std::size_t at, const std::string&, const json::exception&) override {
+        fail("{}: not JSON: error at byte {}", name_, at);
+    }
+
+private:
+    [[noreturn]] void unexpected(const std::string& found) const {
+        require(open_, "{}: {} and not an object of tokens and ids", name_, found);
+        fail("{}: the id of {} is {}", name_, utf8::quoted(key_), found);
+    }
+
+    const std::string& name_;
+    bool open_ = false;
+    std::string key_;
+};
+
+void check_text(std::string_view text, const std::string& name) {
+    if (const auto flaw = utf8::find_flaw(text)) {
+        fail("{}: not UTF-8 at byte {}: {}", name, flaw->byte, flaw->what);
+    }
+    // The JSON parser would take a byte of 0 for the end of the text.
+    const std::size_t zero = text.find('\0');
+    require(zero == std::string_view::npos, "{}: byte {} is 0", name, zero);
+}
+
+}  // namespace
+
+BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::string_view merges,
+                                               const Names& names) {
+    BytePairTokenizer tokenizer;
+    tokenizer.read_vocab(vocab, names.vocab);
+    tokenizer.read_merges(merges, names);
+    return tokenizer;
+}
+
+void BytePairTokenizer::read_vocab(std::string_view text, const std::string& name) {
+    check_text(text, name);
+    VocabParser parser(name);
+    json::sax_parse(text, &parser);  // false only after parse_error, which throws
+    const std::size_t count = parser.ids.size();
+    require(count <= static_cast<std::size_t>(std::numeric_limits<Id>::max()), "{}: {} tokens",
+            name, count);
+    std::vector<const std::string*> tokens(count);
+    for (const auto& [token, id] : parser.ids) {
+        require(id < count, "{}: token {} has the id {}; {} tokens have the ids 0 .. {}", name,
+                utf8::quoted(token), id, count, count - 1);
+        const std::string*& place = tokens[static_cast<std::size_t>(id)];
+        require(place == nullptr, "{}: {} and {} have the same id {}", name,
+                utf8::quoted(place == nullptr ? "" : std::min(*place, token)),
+                utf8::quoted(place == nullptr ? "" : std::max(*place, token)), id);
+        place = &token;
+    }
+    for (const std::string* token : tokens) {
+        bytes_.push_back(read_token(*token, fmt::format("{}: id {}", name, bytes_.size())));
+        require(!bytes_.back().empty(), "{}: id {} is an empty token", name, bytes_.size() - 1);
+        ids_.emplace(bytes_.back(), static_cast<Id>(bytes_.size() - 1));
+    }
+    for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
+        const std::string token(1, static_cast<char>(byte));
+        byte_ids_[byte] = id_of(token);
+        require(byte_ids_[byte] >= 0, "{}: the byte 0x{:02X} has no token: {} is missing", name,
+                byte, utf8::quoted(written(token)));
+    }
+    const Id end = id_of(kEndOfText);
+    if (end >= 0) end_of_text_ = end;
+}
+
+void BytePairTokenizer::read_merges(std::string_view text, const Names& names) {
+    check_text(text, names.merges);
+    std::size_t number = 0;
+    while (!text.empty()) {
+        ++number;
+        const std::size_t length = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, length);
+        text.remove_prefix(std::min(length + 1, text.size()));
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        const bool is_version = number == 1 && line.starts_with("#version");
+        const bool is_end = line.empty() && text.empty();
+        if (!is_version && !is_end) add_merge(line, number, names);
+    }
+}
+
+void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, const Names& names) {
+    const std::string place = fmt::format("{}: line {}", names.merges, number);
+    const std::size_t space = line.find(' ');
+    const bool is_pair = space != std::string_view::npos && space > 0 && space + 1 < line.size() &&
+                         line.find(' ', space + 1) == std::string_view::npos;
+    require(is_pair, "{}: {} is not two tokens with a space between", place, utf8::quoted(line));
+    const std::string left = read_token(line.substr(0, space), place);
+    const std::string right = read_token(line.substr(space + 1), place);
+    for (const std::string& token : {left, right, left + right}) {
+        require(id_of(token) >= 0, "{}: {} is not in {}", place, utf8::quoted(written(token)),
+                names.vocab);
+    }
+    const Pair pair{id_of(left), id_of(right)};
+    const auto rank = static_cast<std::uint32_t>(pairs_.size());
+    const Merge merge{rank, id_of(left + right)};
+    require(merges_.emplace(key(pair.left, pair.right), merge).second,
+            "{}: the pair {} comes twice", place, utf8::quoted(line));
+    pairs_.push_back(pair);
+}
+
+std::string BytePairTokenizer::vocab_json() const {
+    std::string text = "{";
+    for (std::size_t id = 0; id < bytes_.size(); ++id) {
+        text += fmt::format("{}{}: {}", id == 0 ? "" : ", ", json(written(bytes_[id])).dump(), id);
+    }
+    return text + "}\n";
+}
+
+std::string BytePairTokenizer::merges_text() const {
+    std::string text = "#version: 0.2\n";
+    for (const Pair& pair : pairs_) {
+        text += written(bytes_[static_cast<std::size_t>(pair.left)]) + " " +
+                written(bytes_[static_cast<std::size_t>(pair.right)]) + "\n";
+    }
+    return text;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,142 @@
+#include <tapestry/nn/io/data_directory.h>
+
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/tokenizer_json.h>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kFormat = 1;
+constexpr const char* kManifestName = "data.json";
+constexpr const char* kIdsName = "ids.bin";
+constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
+
+std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
+
+void make_directory(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    require<IoError>(!error, "{}: cannot be made a directory: {}", shown(directory),
+                     error.message());
+}
+
+void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+    for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {
+        file.write(directory / file.name);
+    }
+    if (const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
+        write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs));
+    }
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const std::string& kind) {
+    if (kind == "char") return read_char_tokenizer(directory / kTokenizerName);
+    std::unique_ptr<Tokenizer> pairs = read_byte_pair_tokenizer(directory);
+    require<IoError>(pairs != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
+    return pairs;
+}
+
+std::string manifest(const EncodedDocuments& encoded, IdType type, const std::string& hash,
+                     const Tokenizer& tokenizer, const std::vector<SourceFile>& sources) {
+    nlohmann::ordered_json json{{"format", kFormat},
+                                {"dtype", name_of_value(type)},
+                                {"ids", encoded.ids},
+                                {"documents", encoded.documents},
+                                {"ids_xxh3", hash},
+                                {"tokenizer", tokenizer.kind()},
+                                {"vocab", tokenizer.vocab_size()},
+                                {"tokenizer_xxh3", tokenizer.hash()},
+                                {"sources", nlohmann::ordered_json::array()}};
+    for (const SourceFile& source : sources) {
+        json["sources"].push_back(
+            {{"path", source.path}, {"bytes", source.bytes}, {"xxh3", source.hash}});
+    }
+    // A path may be no UTF-8.
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
+    auto file = std::make_shared<FileDescriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    require<IoError>(file->is_open(), "cannot read {}: {}", shown(path),
+                     std::generic_category().message(errno));
+    // Reading ahead would fetch what the next batch does not ask for.
+    ::posix_fadvise(file->number(), 0, 0, POSIX_FADV_RANDOM);
+    return file;
+}
+
+// A hash that is not the one on record: both are shown.
+void check_hash(const std::string& what, const std::string& found, const std::string& recorded,
+                const ConfigFile& file) {
+    require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",
+                     what, found, file.path(), recorded);
+}
+
+TokenIds open_ids(const fs::path& path, const ConfigFile& file, IdType type) {
+    check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
+    TokenIds ids(open_to_read(path), shown(path), type, file.get<std::int64_t>("vocab"));
+    const auto count = file.get<std::int64_t>("ids");
+    require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
+                     file.path(), count);
+    return ids;
+}
+
+}  // namespace
+
+std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer) {
+    return checksum_of(hash_of_ids + " " + tokenizer.hash());
+}
+
+bool has_data(const fs::path& directory) {
+    std::error_code ignored;
+    return fs::exists(directory / kManifestName, ignored);
+}
+
+EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,
+                            const Tokenizer& tokenizer) {
+    make_directory(directory);
+    const IdType type = id_type_for(tokenizer.vocab_size());
+    EncodedDocuments encoded;
+    Checksum sum;
+    write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
+        encoded = encode_documents(documents, tokenizer, type, [&](std::span<const std::byte> ids) {
+            sum.add(ids);
+            file.write(ids);
+        });
+    });
+    write_tokenizer(directory, tokenizer);
+    write_file_atomically(directory / kManifestName,
+                          manifest(encoded, type, sum.hex(), tokenizer, documents.sources()));
+    return encoded;
+}
+
+TokenData load_data(const fs::path& directory) {
+    check_directory(directory);
+    const ConfigFile file(directory / kManifestName);
+    const auto format = file.get<std::int64_t>("format");
+    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
+                     format, kFormat);
+    const IdType type = value_in(file, "dtype", IdType::u8);
+    require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
+                     file.path());
+    auto tokenizer = read_tokenizer(directory, file.get<std::string>("tokenizer"));
+    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
+               file.get<std::string>("tokenizer_xxh3"), file);
+    TokenIds ids = open_ids(directory / kIdsName, file, type);
+    std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
+    return {std::move(tokenizer), std::move(ids), std::move(hash)};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,81 @@
+#include <tapestry/nn/train/gradient_sum.h>
+
+#include <tapestry/autograd/tape.h>
+
+#include <bit>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// A parameter that a leaf does not reach has no gradient there.
+void add_to(Tensor& sum, Tensor gradient) {
+    if (!gradient.defined()) return;
+    if (!sum.defined()) {
+        sum = std::move(gradient);
+    } else if (sum.owns_alone() && sum.is_contiguous()) {
+        accumulate_gradients_in_place(sum, gradient);
+    } else {
+        sum = accumulate_gradients(sum, gradient);
+    }
+}
+
+void add_to(Tensors& sums, Tensors gradients) {
+    for (std::size_t i = 0; i < sums.size(); ++i) add_to(sums[i], std::move(gradients[i]));
+}
+
+}  // namespace
+
+GradientSum::GradientSum(Tensors parameters, std::int64_t micro_batches)
+    : parameters_(std::move(parameters)), in_tree_(micro_batches > 1) {
+    if (in_tree_) before_ = take();
+}
+
+Tensors GradientSum::take() {
+    Tensors gradients;
+    gradients.reserve(parameters_.size());
+    for (Tensor& parameter : parameters_) {
+        gradients.push_back(parameter.grad());
+        parameter.clear_grad();
+    }
+    return gradients;
+}
+
+void GradientSum::add(double loss) {
+    if (!in_tree_) {
+        loss_ += loss;
+        return;
+    }
+    subtrees_.push_back({1, loss, take()});
+    while (subtrees_.size() > 1 && subtrees_.end()[-2].leaves == subtrees_.back().leaves) {
+        join_last_two();
+    }
+}
+
+void GradientSum::join_last_two() {
+    Subtree right = std::move(subtrees_.back());
+    subtrees_.pop_back();
+    Subtree& left = subtrees_.back();
+    left.leaves += right.leaves;
+    left.loss += right.loss;
+    add_to(left.gradients, std::move(right.gradients));
+}
+
+double GradientSum::finish() {
+    if (!in_tree_) return loss_;
+    while (subtrees_.size() > 1) join_last_two();
+    if (subtrees_.empty()) subtrees_.push_back({0, 0, Tensors(parameters_.size())});
+    Subtree& all = subtrees_.front();
+    add_to(all.gradients, std::move(before_));
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        if (all.gradients[i].defined()) parameters_[i].set_grad(std::move(all.gradients[i]));
+    }
+    return all.loss;
+}
+
+std::int64_t GradientSum::gradient_sets(std::int64_t n, std::int64_t micro_batches) {
+    if (micro_batches <= 1 || n <= 1) return 1;
+    return std::bit_width(static_cast<std::uint64_t>(n - 1)) + 1;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,78 @@
+// Too few threads, too little memory, sizes beyond all reason, and trainings that come to nothing:
+// what the command makes of them.
+#include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/core/support.h>
+#include <tapestry/tests/skip.h>
+
+#include <chrono>
+
+using namespace tapestry::test;
+
+namespace {
+
+constexpr long kMegabyte = 1L << 20;
+
+// Whether memory can be limited here: AddressSanitizer takes the address space for itself, and an
+// emulator knows no limit.
+bool has_limits() {
+    const Place place;
+    return !kAddressSanitizer &&
+           place.run({"info"}, {.address_space_limit = kMegabyte}).code != 0 &&
+           place.run({"info"}, {.address_space_limit = 1000 * kMegabyte}).code == 0;
+}
+
+struct ScarcePlace : Place {
+    ScarcePlace() { spill(*this / "t.txt", simple_text()); }
+};
+
+}  // namespace
+
+TEST_CASE("cli: threads that the system does not start are done without, which is said") {
+    if (!has_limits()) return skip("no limit of the address space here");
+    const ScarcePlace place;
+    const Outcome outcome = place.run(
+        tiny_training(),
+        {.environment = {{"TAPESTRY_THREADS", "500"}}, .address_space_limit = 600 * kMegabyte});
+    INFO(outcome.err);
+    CHECK_EQ(outcome.code, 0);
+    CHECK(outcome.err.starts_with("tapestry: the system would not start 500 threads ("));
+    CHECK(outcome.err.find("); going on with ") != std::string::npos);
+    CHECK_EQ(lines_of(outcome.err).size(), 1);
+    const std::string weights = slurp(place / "m" / "model.safetensors");
+    check_done(place.run(tiny_training()));
+    CHECK(slurp(place / "m" / "model.safetensors") == weights);
+}
+
+TEST_CASE("cli: inspect measures the machine in the memory that there is") {
+    if (!has_limits()) return skip("no limit of the address space here");
+    const ScarcePlace place;
+    put_model(place / "m");
+    const Outcome outcome = place.run({"inspect", "--model", "m", "--prompt", "The cat"},
+                                      {.address_space_limit = 130 * kMegabyte});
+    INFO(outcome.err);
+    CHECK_EQ(outcome.code, 0);
+}
+
+TEST_CASE("cli train: too many layers are refused before they are built") {
+    const ScarcePlace place;
+    const auto start = std::chrono::steady_clock::now();
+    check_refused(place.run(tiny_training(
+                      {"--layers", "10000000", "--dim", "2", "--context", "4", "--batch", "1"})),
+                  "training this model would need about 5");  // hundred GB, all but 17 overhead
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    CHECK_LT(seconds.count(), 5);
+    CHECK_FALSE(std::filesystem::exists(place / "m"));
+}
+
+TEST_CASE("cli train: a training that learned nothing says so") {
+    const ScarcePlace place;
+    const Outcome bad = place.run(tiny_training({"--lr", "30", "--warmup", "0", "--clip", "0"}));
+    INFO(bad.out);
+    CHECK_EQ(bad.code, 0);
+    CHECK(bad.out.find("saved in m, but the validation loss is ") != std::string::npos);
+    CHECK(bad.out.find(", and guessing one of ") != std::string::npos);
+    const Outcome good = place.run(tiny_training({"--lr", "1e-2", "--steps", "100"}));
+    INFO(good.out);
+    check_done(good);
+    CHECK(good.out.find("saved in m\n") != std::string::npos);
+}

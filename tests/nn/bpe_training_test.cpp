@@ -1,0 +1,152 @@
+// Byte pairs learned from a text: against the definition, done plainly, and as another reader of
+// the files would have them.
+#include <doctest/doctest.h>
+#include <tapestry/core/random.h>
+#include <tapestry/nn/data/bpe_training.h>
+#include <tapestry/nn/data/encode_documents.h>
+#include <tapestry/tests/core/scratch.h>
+
+#include <map>
+
+using namespace tapestry;
+using test::check_message;
+using Merges = BytePairTokenizer::Merges;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+WordCounts counted(const std::string& text) {
+    WordCounts words;
+    words.add(text);
+    return words;
+}
+
+/// The definition: all pairs of all words counted anew for every merge.
+Merges merged_plainly(const WordCounts& counts, std::size_t tokens) {
+    std::vector<std::pair<Strings, std::int64_t>> words;
+    for (const auto& [word, count] : counts) {
+        Strings symbols;
+        for (const char c : word) symbols.emplace_back(1, c);
+        words.emplace_back(symbols, count);
+    }
+    std::map<std::string, int> ids;
+    for (int byte = 0; byte < 256; ++byte)
+        ids.emplace(std::string(1, static_cast<char>(byte)), byte);
+    Merges merges;
+    while (ids.size() < tokens) {
+        std::map<std::pair<int, int>, std::pair<std::int64_t, std::pair<std::string, std::string>>>
+            pairs;
+        for (const auto& [symbols, count] : words) {
+            for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+                auto& pair = pairs[{ids.at(symbols[i]), ids.at(symbols[i + 1])}];
+                pair.first += count;
+                pair.second = {symbols[i], symbols[i + 1]};
+            }
+        }
+        std::pair<std::int64_t, std::pair<std::string, std::string>> best;
+        for (const auto& [key, pair] : pairs) {
+            if (pair.first > best.first) best = pair;
+        }
+        if (best.first < 2) break;
+        const auto& [left, right] = best.second;
+        merges.push_back(best.second);
+        ids.emplace(left + right, static_cast<int>(ids.size()));
+        for (auto& [symbols, count] : words) {
+            Strings next;
+            for (std::size_t i = 0; i < symbols.size(); ++i) {
+                const bool here =
+                    i + 1 < symbols.size() && symbols[i] == left && symbols[i + 1] == right;
+                next.push_back(here ? left + right : symbols[i]);
+                if (here) ++i;
+            }
+            symbols = next;
+        }
+    }
+    return merges;
+}
+
+std::string merges_text(const Merges& merges) {
+    return BytePairTokenizer::from_merges(merges).merges_text();
+}
+
+}  // namespace
+
+TEST_CASE("bpe training: words are GPT-2's, each with how often it comes") {
+    const WordCounts words =
+        counted("the cat, the cat's hat. the <|endoftext|>the" + std::string(300, 'x'));
+    CHECK_EQ(words.of("the"), 1);
+    CHECK_EQ(words.of(" the"), 2);
+    CHECK_EQ(words.of(" cat"), 2);
+    CHECK_EQ(words.of("'s"), 1);
+    CHECK_EQ(words.of(" "), 1);
+    CHECK_EQ(words.of("endoftext"), 0);
+    CHECK_EQ(words.of("the" + std::string(300, 'x')), 0);  // too long for a word
+}
+
+TEST_CASE("bpe training: the merges of the definition, with any words") {
+    Generator generator(1);
+    for (int round = 0; round < 60; ++round) {
+        std::string text;
+        const std::uint64_t letters = 1 + generator.below(4), length = 50 + generator.below(400);
+        while (text.size() < length) {
+            text +=
+                generator.below(4) == 0 ? ' ' : static_cast<char>('a' + generator.below(letters));
+        }
+        const WordCounts words = counted(text);
+        const std::size_t tokens = 256 + generator.below(60);
+        const auto tokenizer = train_byte_pairs(words, static_cast<std::int64_t>(tokens) + 1);
+        CHECK_EQ(tokenizer.merges_text(), merges_text(merged_plainly(words, tokens)));
+        CHECK_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+    }
+}
+
+TEST_CASE("bpe training: ties go to lower ids, and what comes once is not learned") {
+    // ab, cd and ef twice each; xy once.
+    const auto tokenizer = train_byte_pairs(counted("ef\nab\ncd\nef\ncd\nab\nxy"), 5000);
+    CHECK_EQ(tokenizer.merges_text(), "#version: 0.2\na b\nc d\ne f\n");
+    CHECK_EQ(tokenizer.vocab_size(), 256 + 3 + 1);
+    CHECK_EQ(tokenizer.end_of_text(), std::optional<std::int64_t>(259));
+    CHECK(tokenizer.encode("abx<|endoftext|>") == std::vector<std::int64_t>{256, 'x', 259});
+    CHECK_EQ(train_byte_pairs(counted("abab"), 257).vocab_size(), 257);
+    check_message<ValueError>([] { train_byte_pairs({}, 256); }, "a vocabulary of 256");
+    check_message<ValueError>(
+        [] {
+            BytePairTokenizer::from_merges({{"a", "bc"}});
+        },
+        "byte pairs: 'a' and 'bc' are not both tokens");
+}
+
+TEST_CASE("bpe training: the two files say all of it") {
+    const auto tokenizer =
+        train_byte_pairs(counted("the theme of the thesis, thematic; the end"), 290);
+    const auto again =
+        BytePairTokenizer::from_text(tokenizer.vocab_json(), tokenizer.merges_text());
+    CHECK_EQ(again.vocab_json(), tokenizer.vocab_json());
+    CHECK_EQ(again.hash(), tokenizer.hash());
+    CHECK(again.encode("the thesis of them") == tokenizer.encode("the thesis of them"));
+    CHECK(again.hash() != BytePairTokenizer::from_merges({}).hash());
+}
+
+TEST_CASE("bpe training: a sample comes from all over the text") {
+    const test::Scratch scratch;
+    std::string text;  // a block of a, a block of b, ...
+    for (char letter = 'a'; letter <= 'z'; ++letter) {
+        for (int i = 0; i < 1 << 19; ++i) text += {letter, ' '};
+    }
+    test::spill(scratch / "t", text);
+    const auto letters = [&](std::uint64_t sample) {
+        DocumentReader reader({scratch / "t"});
+        const WordCounts words = words_of(reader, sample);
+        std::string seen;
+        for (char letter = 'a'; letter <= 'z'; ++letter) {
+            if (words.of(std::string{' ', letter}) > 1000) seen += letter;
+        }
+        return seen;
+    };
+    CHECK_EQ(letters(1'000'000'000), "abcdefghijklmnopqrstuvwxyz");
+    CHECK_EQ(letters(1), "a");
+    const std::string few = letters(5'000'000);
+    CHECK_GE(few.size(), 5);
+    CHECK_LE(few.size(), 7);
+    CHECK_GE(few.back(), 't');
+}
