@@ -56,8 +56,6 @@ public:
     const GPT& model() const { return *model_; }
     /// Of the parameters that are not frozen.
     Optimizer& optimizer() { return *optimizer_; }
-    /// By which the text is known again, wherever it lies.
-    const std::string& data_checksum() const { return text_.checksum; }
     /// Dropout draws from it.
     Generator& weights_generator() { return weights_; }
 
