@@ -11,29 +11,58 @@ namespace {
 
 using Counts = std::vector<std::int64_t>;
 
-Counts count_ids(const TokenIds& ids, std::int64_t vocab) {
+using Pieces = std::vector<TokenIds>;
+
+// All of it; of a long text pieces from its beginning to its end.
+Pieces pieces_of(const TokenIds& ids) {
+    constexpr std::int64_t kPieces = 1000;
+    constexpr std::int64_t kLength = CountingLosses::kMostCounted / kPieces;
+    if (ids.size() <= CountingLosses::kMostCounted) return {ids};
+    const std::int64_t distance = (ids.size() - kLength) / (kPieces - 1);
+    Pieces pieces;
+    for (std::int64_t i = 0; i < kPieces; ++i) pieces.push_back(ids.slice(i * distance, kLength));
+    return pieces;
+}
+
+std::int64_t size_of(const Pieces& pieces) {
+    std::int64_t size = 0;
+    for (const TokenIds& piece : pieces) size += piece.size();
+    return size;
+}
+
+// What is predicted: all but the first of each.
+Pieces targets_of(const Pieces& pieces) {
+    Pieces targets;
+    for (const TokenIds& piece : pieces) targets.push_back(piece.slice(1, piece.size() - 1));
+    return targets;
+}
+
+Counts count_ids(const Pieces& pieces, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab));
-    ids.for_each_block([&](std::span<const std::int64_t> block) {
+    const auto count = [&](std::span<const std::int64_t> block) {
         for (const std::int64_t id : block) {
             require<IndexError>(id >= 0 && id < vocab,
                                 "counting_losses: id {} is outside the vocabulary of {}", id,
                                 vocab);
             ++counts[static_cast<std::size_t>(id)];
         }
-    });
+    };
+    for (const TokenIds& piece : pieces) piece.for_each_block(count);
     return counts;
 }
 
 // counts[a vocab + b]: how often b follows a
-Counts count_pairs(const TokenIds& ids, std::int64_t vocab) {
+Counts count_pairs(const Pieces& pieces, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab * vocab));
-    std::int64_t before = -1;
-    ids.for_each_block([&](std::span<const std::int64_t> block) {
-        for (const std::int64_t id : block) {
-            if (before >= 0) ++counts[static_cast<std::size_t>(before * vocab + id)];
-            before = id;
-        }
-    });
+    for (const TokenIds& piece : pieces) {
+        std::int64_t before = -1;
+        piece.for_each_block([&](std::span<const std::int64_t> block) {
+            for (const std::int64_t id : block) {
+                if (before >= 0) ++counts[static_cast<std::size_t>(before * vocab + id)];
+                before = id;
+            }
+        });
+    }
     return counts;
 }
 
@@ -76,18 +105,19 @@ CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_ou
     require(training.size() > 0 && held_out.size() >= 2,
             "counting_losses: {} ids to count and {} held out; 1 and 2 are needed", training.size(),
             held_out.size());
-    const auto predicted = static_cast<double>(held_out.size() - 1);
-    const Counts counts = count_ids(training, vocab);
-    const std::vector<double> p = frequencies(counts, training.size());
+    const Pieces learned = pieces_of(training), tried = pieces_of(held_out);
+    const Pieces targets = targets_of(tried);
+    const auto predicted = static_cast<double>(size_of(targets));
+    const std::vector<double> p = frequencies(count_ids(learned, vocab), size_of(learned));
     CountingLosses losses{.uniform = std::log(static_cast<double>(vocab))};
-    count_ids(held_out.slice(0, 1), vocab);  // is in the vocabulary
-    const Counts targets = count_ids(held_out.slice(1, held_out.size() - 1), vocab);
+    count_ids(tried, vocab);  // all are in the vocabulary
+    const Counts wanted = count_ids(targets, vocab);
     for (std::size_t b = 0; b < p.size(); ++b) {
-        losses.unigram -= static_cast<double>(targets[b]) * std::log(p[b]) / predicted;
+        losses.unigram -= static_cast<double>(wanted[b]) * std::log(p[b]) / predicted;
     }
     if (vocab <= CountingLosses::kMostForPairs) {
         losses.bigram =
-            pair_loss(count_pairs(training, vocab), count_pairs(held_out, vocab), p) / predicted;
+            pair_loss(count_pairs(learned, vocab), count_pairs(tried, vocab), p) / predicted;
     }
     return losses;
 }

@@ -23,6 +23,8 @@ struct CountingLosses {
     std::optional<double> bigram = {};
 
     static constexpr std::int64_t kMostForPairs = 1024;
+    /// Of a longer text, so many ids in a thousand pieces, evenly spread.
+    static constexpr std::int64_t kMostCounted = 20'000'000;
 };
 
 /// Counts in `training`, measures on `held_out`. Throws ValueError when the training text is empty

@@ -172,6 +172,38 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
     }
 }
 
+TEST_CASE("cli: a text of any size takes the same memory") {
+    const Place place;
+    const std::string megabyte = simple_text(1 << 20);
+    spill(place / "1.txt", megabyte);
+    std::string text;
+    for (int i = 0; i < 100; ++i) text += megabyte;
+    spill(place / "100.txt", text);
+    const Surroundings cached{.environment = {{"XDG_CACHE_HOME", (place / "cache").string()}}};
+    const auto peaks = [&](const std::string& name) {
+        const std::string data = "d" + name;
+        const std::vector<Arguments> commands{
+            {"tokenize", "--text", name + ".txt", "--out", data},
+            {"tokenize", "--text", name + ".txt", "--out", data + "b", "--tokenizer", "bpe"},
+            Tokenized::training_on(data, {"--out", "m"}),
+            tiny_training({"--text", name + ".txt", "--out", "m"}),
+            tiny_training({"--text", name + ".txt", "--out", "m", "--no-cache"}),
+            {"eval", "--model", "m", "--text", name + ".txt", "--batches", "5"}};
+        std::vector<long> kilobytes;
+        for (const Arguments& command : commands) {
+            const Outcome outcome = place.run(command, cached);
+            check_done(outcome);
+            kilobytes.push_back(outcome.peak_kilobytes);
+        }
+        return kilobytes;
+    };
+    const std::vector<long> little = peaks("1"), much = peaks("100");
+    for (std::size_t i = 0; i < little.size(); ++i) {
+        INFO("command " << i);
+        CHECK_LT(much[i], little[i] + 40'000);  // a text of 100 MB once took 900 more
+    }
+}
+
 TEST_CASE("cli: a part for testing, and the order of an epoch") {
     const Tokenized t;
     const Outcome outcome = t.train({"--out", "m", "--test-fraction", "0.05", "--order", "epoch"});

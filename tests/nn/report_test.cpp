@@ -191,6 +191,17 @@ TEST_CASE("counting losses by hand") {
     CHECK_THROWS_AS(counting_losses(training, ids({0}), 3), ValueError);
 }
 
+TEST_CASE("counting losses of a long text: pieces from all over it") {
+    // Half of it 0, the rest 1 and 2 in turn, or the other way round.
+    std::vector<std::byte> bytes(25'000'000);
+    for (std::size_t i = bytes.size() / 2; i < bytes.size(); ++i) bytes[i] = std::byte(1 + i % 2);
+    const TokenIds ids(bytes, IdType::u8);
+    const CountingLosses losses = counting_losses(ids, ids, 3);
+    CHECK_EQ(losses.unigram, doctest::Approx(1.5 * std::log(2.0)).epsilon(1e-3));
+    CHECK_EQ(*losses.bigram, doctest::Approx(0).epsilon(1e-3));
+    CHECK_THROWS_AS(counting_losses(ids, ids, 2), IndexError);
+}
+
 TEST_CASE("report: of many evaluations the first, the latest, and others evenly between") {
     for (const int count : {1, 2, 24, 25, 26, 48, 49, 1000}) {
         TrainingReport report({.steps = 100000});
