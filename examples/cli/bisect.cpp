@@ -28,7 +28,8 @@ std::string looked_at(const FoundStep& found, const RunHistory& history) {
     if (found.probed.empty()) {
         return fmt::format("looked at all {} steps, in metrics.jsonl", history.last_step());
     }
-    std::string text = "looked at steps " + list_of(found.probed);
+    std::string text = fmt::format("looked at step{} {}", found.probed.size() > 1 ? "s" : "",
+                                   list_of(found.probed));
     if (found.walk_first > 0) {
         text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
     }
@@ -42,7 +43,8 @@ int run_bisect(const BisectSettings& s) {
     if (found.step) {
         fmt::print("step {}: {}\n", *found.step, found.what);
     } else {
-        fmt::print("no step after {} has {}\n", s.after, s.first);
+        fmt::print("no step{} has {}\n", s.after > 0 ? fmt::format(" after {}", s.after) : "",
+                   s.first);
     }
     fmt::print("{}\n", looked_at(found, run.history()));
     if (found.step) {

@@ -1,6 +1,5 @@
 // tapestry rewind: any step of a training, taken again to the same bits, and what it did.
 #include <tapestry/core/cpu.h>
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/run_options.h>
@@ -11,15 +10,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-
 namespace tapestry::cli {
 namespace {
 
 struct RewindSettings {
     RunOptions run;
     std::int64_t step = 1;
+    bool all = false;
     std::optional<std::string> page;
     bool print = false;
     StepTextOptions text{.width = terminal_columns()};
@@ -33,32 +30,15 @@ std::string other_binary(const CheckpointInfo& then) {
                        version(), isa);
 }
 
-void print_update(const std::vector<ParameterFlow>& flow) {
-    const auto smaller = [](const ParameterFlow& a, const ParameterFlow& b) {
-        return !(a.ratio() >= b.ratio()) && !std::isnan(b.ratio());
-    };
-    const auto most = std::max_element(flow.begin(), flow.end(), smaller);
-    fmt::print("largest update: {:.2g} of {}'s size\n", most->ratio(), most->name);
+std::string text_of(const RewindStart& start) {
+    const std::string from = start.state == 0
+                                 ? "from the beginning"
+                                 : fmt::format("from the state of step {}", start.state);
+    if (start.steps == 0) return from;
+    return fmt::format("{}, {} step{} away", from, start.steps, start.steps == 1 ? "" : "s");
 }
 
-void print_batches(const RecordedStep& step, const Tokenizer& tokenizer, int width) {
-    constexpr std::int64_t kMost = 24;
-    std::int64_t row = 0, rows = 0;
-    for (const RecordedBatch& b : step.batches) {
-        const Tensor& ids = b.batch.inputs;
-        for (std::int64_t i = 0; i < ids.size(0); ++i, ++rows) {
-            if (rows >= kMost) continue;
-            std::string text;
-            for (const std::string& token : sequence_of(ids, i, tokenizer)) text += token;
-            fmt::print("{:4}  {}\n", ++row,
-                       utf8::quoted(text, static_cast<std::size_t>(std::max(width - 12, 20))));
-        }
-    }
-    if (rows > row) fmt::print("      and {} more\n", rows - row);
-}
-
-bool print_step(const StepMetrics& then, const RewoundStep& step, const CheckpointInfo& info) {
-    const StepMetrics& now = step.metrics;
+bool print_step(const StepMetrics& then, const StepMetrics& now, const CheckpointInfo& info) {
     const std::string differs = difference(then, now);
     fmt::print("step {}: loss {}, grad_norm {}, lr {}\n", now.step, now.loss, now.grad_norm,
                now.lr);
@@ -72,11 +52,13 @@ bool print_step(const StepMetrics& then, const RewoundStep& step, const Checkpoi
 int run_rewind(const RewindSettings& s) {
     const RunReader run(s.run);
     const StepMetrics& then = run.history().step(s.step, "rewind: step");
+    const RewindStart start = run.rewinder().start_of(s.step);
     const auto session = run.rewinder().session_before(s.step);
     const bool watch = s.print || s.page.has_value();
     const RewoundStep step = take_again(*session, watch, watch ? measure_peak() : MachinePeak{});
-    const bool same = print_step(then, step, run.history().latest());
+    const bool same = print_step(then, step.metrics, run.history().latest());
     print_update(step.flow);
+    fmt::print("taken again {}; it learned from\n", text_of(start));
     print_batches(step.recorded, session->tokenizer(), s.text.width);
     if (watch) {
         const PageOptions page = page_of(step.recorded, *step.watched, session->model(),
@@ -87,17 +69,40 @@ int run_rewind(const RewindSettings& s) {
     return same ? kSuccess : kFailure;
 }
 
+int run_all(const RewindSettings& s) {
+    const RunReader run(s.run);
+    std::int64_t same = 0, with_gradients = 0;
+    run.rewinder().take_all([&](const RewoundStep& step) {
+        const StepMetrics& then = run.history().step(step.metrics.step);
+        const std::string differs = difference(then, step.metrics);
+        if (!differs.empty()) {
+            fmt::print("step {}: metrics.jsonl differs: {}\n", step.metrics.step, differs);
+            return;
+        }
+        ++same;
+        with_gradients += then.grad_xxh3.empty() ? 0 : 1;
+    });
+    fmt::print("{} of {} steps: the same bits as metrics.jsonl, {} of them with grad_xxh3\n", same,
+               run.history().last_step(), with_gradients);
+    return same == run.history().last_step() ? kSuccess : kFailure;
+}
+
 }  // namespace
 
 void add_rewind(Options& app) {
     auto s = std::make_shared<RewindSettings>();
     Options& o = app.subcommand("rewind", "Take any step of a training again, to the same bits");
     add_run_options(o, s->run);
-    o.count("--step", s->step, "Which; the first is 1", {-1000000000}).required();
-    o.text("--inspect", s->page, "Write a page with its tape, attention, memory and gradients");
-    o.flag("--print", s->print, "Print the tape, and all heads of attention as small maps");
+    Option step = o.count("--step", s->step, "Which; the first is 1", {-1000000000});
+    Option all = o.flag("--all", s->all, "Take all of them, and compare them with metrics.jsonl");
+    o.require_any({"--step", "--all"});
+    Option page =
+        o.text("--inspect", s->page, "Write a page with its tape, attention, memory and gradients");
+    Option print =
+        o.flag("--print", s->print, "Print the tape, and all heads of attention as small maps");
     add_width(o, s->text.width);
-    o.run([s] { return run_rewind(*s); });
+    all.excludes(step).excludes(page).excludes(print);
+    o.run([s] { return s->all ? run_all(*s) : run_rewind(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -144,6 +144,18 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     return step;
 }
 
+void Rewinder::take_all(const std::function<void(const RewoundStep&)>& taken) const {
+    std::unique_ptr<Session> session;
+    for (std::int64_t step = 1; step <= history_.last_step(); ++step) {
+        if (start_of(step).steps == 0) {
+            session = session_before(step);
+        } else {
+            advance(session, step);
+        }
+        taken(take_again(*session, false));
+    }
+}
+
 std::string difference(const StepMetrics& then, const StepMetrics& now) {
     const std::tuple<const char*, double, double> numbers[] = {
         {"loss", then.loss, now.loss},

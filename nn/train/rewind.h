@@ -35,6 +35,14 @@ struct RewindOptions {
     std::function<void(const RewindStart&)> told = {};
 };
 
+/// A step that was taken again.
+struct RewoundStep {
+    StepMetrics metrics;                      ///< with grad_xxh3
+    RecordedStep recorded;                    ///< its batches
+    std::optional<RetakenStep> watched = {};  ///< of the last batch or part, if asked for
+    std::vector<ParameterFlow> flow = {};     ///< what it did to every parameter
+};
+
 class Rewinder {
 public:
     /// The history must live as long.
@@ -49,6 +57,9 @@ public:
     /// Takes the steps until `step` is next, of a session that was had from here.
     void advance(std::unique_ptr<Session>& session, std::int64_t step) const;
 
+    /// Takes all steps of the run, those behind a state that was kept from that one.
+    void take_all(const std::function<void(const RewoundStep&)>& taken) const;
+
     /// Where session_before(step) begins.
     RewindStart start_of(std::int64_t step) const;
 
@@ -60,14 +71,6 @@ private:
 
     const RunHistory& history_;
     RewindOptions options_;
-};
-
-/// A step that was taken again.
-struct RewoundStep {
-    StepMetrics metrics;                      ///< with grad_xxh3
-    RecordedStep recorded;                    ///< its batches
-    std::optional<RetakenStep> watched = {};  ///< of the last batch or part, if asked for
-    std::vector<ParameterFlow> flow = {};     ///< what it did to every parameter
 };
 
 /// The session's next step. `watch`: under an Inspector, with its gradients computed twice.
