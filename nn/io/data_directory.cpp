@@ -84,9 +84,12 @@ void check_hash(const std::string& what, const std::string& found, const std::st
                      what, found, file.path(), recorded);
 }
 
-TokenIds open_ids(const fs::path& path, const ConfigFile& file, IdType type) {
+TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer& tokenizer) {
+    const IdType type = value_in(file, "dtype", IdType::u8);
+    require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
+                     file.path());
     check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
-    TokenIds ids(open_to_read(path), shown(path), type, file.get<std::int64_t>("vocab"));
+    TokenIds ids(open_to_read(path), shown(path), type, tokenizer.vocab_size());
     const auto count = file.get<std::int64_t>("ids");
     require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
                      file.path(), count);
@@ -128,13 +131,10 @@ TokenData load_data(const fs::path& directory) {
     const auto format = file.get<std::int64_t>("format");
     require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
                      format, kFormat);
-    const IdType type = value_in(file, "dtype", IdType::u8);
-    require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
-                     file.path());
     auto tokenizer = read_tokenizer(directory, file.get<std::string>("tokenizer"));
     check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
                file.get<std::string>("tokenizer_xxh3"), file);
-    TokenIds ids = open_ids(directory / kIdsName, file, type);
+    TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};
 }
