@@ -11,7 +11,7 @@
 # shellcheck disable=SC2034  # used by those who source this
 {
     build_packages=(g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev
-                    libcli11-dev)
+                    libcli11-dev libxxhash-dev)
     test_packages=(chromium qemu-user valgrind pkgconf)
     # Where npm comes from elsewhere, Debian's would quarrel with it.
     command -v npm >/dev/null || test_packages+=(nodejs npm)

@@ -5,12 +5,14 @@
 #include <tapestry/core/text/utf8.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +24,9 @@ namespace fs = std::filesystem;
 // Linux moves at most 2^31 - 4096 bytes in one call; less is no slower.
 constexpr std::size_t kMaxCall = std::size_t{1} << 30;
 
+// Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
+constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
+
 std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 std::string reason(int error) { return std::generic_category().message(error); }
@@ -29,6 +34,9 @@ std::string reason(int error) { return std::generic_category().message(error); }
 // "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
 // being overwritten while the rest of the message is made.
 [[noreturn]] void fail_to(const char* verb, const std::string& target, int error) {
+    if (error == ENOSPC || error == EDQUOT) {
+        fail<DiskFullError>("cannot {} {}: {}", verb, target, reason(error));
+    }
     fail<IoError>("cannot {} {}: {}", verb, target, reason(error));
 }
 
@@ -77,7 +85,7 @@ private:
         static std::atomic<unsigned> counter{0};
         int result = -1;
         for (int attempt = 0; attempt < 100; ++attempt) {
-            name_ = fmt::format(".tapestry-{}-{}.tmp", ::getpid(), counter++);
+            name_ = fmt::format("{}{}-{}{}", kPrefix, ::getpid(), counter++, kSuffix);
             result = uninterrupted([&] {
                 return ::openat(directory_, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                                 mode);
@@ -94,7 +102,7 @@ private:
 };
 
 /// The permissions to create the file with; refuses to replace what is no regular file.
-mode_t mode_for(int directory, const std::string& name, const std::string& target) {
+mode_t mode_for(int directory, const fs::path& name, const std::string& target) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, 0) != 0) {
         if (errno == ENOENT || errno == ELOOP) return 0666;  // ELOOP: rename replaces the link
@@ -106,6 +114,10 @@ mode_t mode_for(int directory, const std::string& name, const std::string& targe
         fail_to("write", target, errno);
     }
     return status.st_mode & 0777;
+}
+
+int open_directory(const fs::path& path) {
+    return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
 }
 
 void sync(int descriptor, const std::string& target) {
@@ -178,12 +190,15 @@ void OutputFile::write(std::span<const std::byte> bytes) {
         const auto done = uninterrupted([&] { return ::write(descriptor_, bytes.data(), wanted); });
         if (done < 0) fail_to("write", target_, errno);
         if (done == 0) fail_to("write", target_, ENOSPC);  // no progress and no reason: not again
+        checksum_.add(bytes.first(static_cast<std::size_t>(done)));
+        bytes_ += static_cast<std::uint64_t>(done);
         bytes = bytes.subspan(static_cast<std::size_t>(done));
     }
 }
 
-void write_file_atomically(const fs::path& path, const std::function<void(OutputFile&)>& write,
-                           const WriteOptions& options) {
+FileDigest write_file_atomically(const fs::path& path,
+                                 const std::function<void(OutputFile&)>& write,
+                                 const WriteOptions& options) {
     const std::string target = shown(path);
     const std::string name = path.filename().native();
     require<IoError>(!name.empty() && name != "." && name != "..",
@@ -193,10 +208,11 @@ void write_file_atomically(const fs::path& path, const std::function<void(Output
         const int error = errno;
         if (!good) fail_to("write", fmt::format("{}: directory {}", target, shown(parent)), error);
     };
-    const FileDescriptor directory(
-        uninterrupted([&] { return ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    const FileDescriptor directory(open_directory(parent));
     check_directory(directory.is_open());
-    const mode_t mode = mode_for(directory.number(), name, target);
+    const mode_t mode = options.stands_for.empty()
+                            ? mode_for(directory.number(), name, target)
+                            : mode_for(AT_FDCWD, options.stands_for, shown(options.stands_for));
     Temporary temporary(directory.number(), mode);
     check_directory(temporary.is_open());
 
@@ -206,12 +222,55 @@ void write_file_atomically(const fs::path& path, const std::function<void(Output
     if (const int error = temporary.close()) fail_to("write", target, error);
     if (const int error = temporary.rename_to(name)) fail_to("write", target, error);
     if (options.sync) sync(directory.number(), target);
+    return output.digest();
 }
 
-void write_file_atomically(const fs::path& path, std::string_view contents,
-                           const WriteOptions& options) {
-    write_file_atomically(
+FileDigest write_file_atomically(const fs::path& path, std::string_view contents,
+                                 const WriteOptions& options) {
+    return write_file_atomically(
         path, [contents](OutputFile& file) { file.write(contents); }, options);
+}
+
+void make_directories(const fs::path& directory) {
+    std::error_code error;
+    fs::create_directories(directory, error);
+    require<IoError>(!error && fs::is_directory(directory), "{}: cannot be made a directory: {}",
+                     shown(directory), error ? error.message() : "a file of that name exists");
+}
+
+void check_replaceable(const fs::path& path) { mode_for(AT_FDCWD, path, shown(path)); }
+
+void check_room(const fs::path& directory, std::uint64_t bytes) {
+    const std::string target = shown(directory);
+    const FileDescriptor there(open_directory(directory));
+    const Temporary temporary(there.number(), 0666);
+    if (!temporary.is_open()) fail_to("write", target, errno);
+    const int result = uninterrupted(
+        [&] { return ::fallocate(temporary.number(), 0, 0, static_cast<off_t>(bytes)); });
+    const int error = result == 0 ? 0 : errno;
+    // EOPNOTSUPP: a file system that cannot say.
+    if (bytes > 0 && error != 0 && error != EOPNOTSUPP) {
+        fail_to("write", fmt::format("{} bytes in {}", bytes, target), error);
+    }
+}
+
+void sync_directory(const fs::path& path) {
+    const FileDescriptor directory(open_directory(path));
+    if (!directory.is_open()) fail_to("write", fmt::format("directory {}", shown(path)), errno);
+    sync(directory.number(), fmt::format("directory {}", shown(path)));
+}
+
+void remove_stale_temporaries(const fs::path& directory) {
+    std::error_code ignored;
+    fs::directory_iterator at(directory, ignored);
+    for (; at != fs::directory_iterator(); at.increment(ignored)) {
+        const std::string name = at->path().filename().native();
+        if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+        pid_t process = 0;
+        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
+        const bool lives = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
+        if (!lives) fs::remove(at->path(), ignored);
+    }
 }
 
 }  // namespace tapestry

@@ -6,6 +6,7 @@
 // only what was synced before it is sure to be behind the new name.
 #pragma once
 
+#include <tapestry/core/checksum.h>
 #include <tapestry/core/error.h>
 
 #include <cstddef>
@@ -17,6 +18,12 @@
 #include <string_view>
 
 namespace tapestry {
+
+/// No room is left on the disk, or none that this user may take: more may come.
+class DiskFullError : public IoError {
+public:
+    using IoError::IoError;
+};
 
 /// An open file of the operating system, closed at the end of its scope.
 class FileDescriptor {
@@ -74,15 +81,23 @@ public:
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
+    /// Of all that was written.
+    FileDigest digest() const { return {bytes_, checksum_.hex()}; }
+
 private:
     const std::string& target_;
     int descriptor_;
+    std::uint64_t bytes_ = 0;
+    Checksum checksum_;
 };
 
 struct WriteOptions {
     /// Whether to wait until it is on the disk, which may take seconds. If not, a crash of the
     /// machine (not of the program) may leave an empty file.
     bool sync = true;
+    /// Another file, whose place this one is to take later: it is that one's permissions that are
+    /// kept, and that one that must be a file which may be written. Empty: there is none.
+    std::filesystem::path stands_for = {};
 };
 
 /// Writes what `write` writes to a temporary file beside `path`, then renames it to `path`. After
@@ -91,14 +106,33 @@ struct WriteOptions {
 /// already in place. Throws IoError saying which step failed and why; also when `path` is a
 /// directory, a device or a pipe, or a file that may not be written: rename alone would not ask.
 /// A symbolic link to a file is replaced by the file. The permissions of a previous file are kept,
-/// within the umask.
+/// within the umask. Returns what was written.
 ///
 /// A process beyond its file size limit (RLIMIT_FSIZE) is killed by SIGXFSZ unless it ignores that
 /// signal; then this is an error as any other.
-void write_file_atomically(const std::filesystem::path& path,
-                           const std::function<void(OutputFile&)>& write,
-                           const WriteOptions& options = {});
-void write_file_atomically(const std::filesystem::path& path, std::string_view contents,
-                           const WriteOptions& options = {});
+FileDigest write_file_atomically(const std::filesystem::path& path,
+                                 const std::function<void(OutputFile&)>& write,
+                                 const WriteOptions& options = {});
+FileDigest write_file_atomically(const std::filesystem::path& path, std::string_view contents,
+                                 const WriteOptions& options = {});
+
+/// Makes the directory, and those it lies in, unless it is there. Throws IoError.
+void make_directories(const std::filesystem::path& directory);
+
+/// Throws IoError unless there is no file at `path` or one that write_file_atomically would
+/// replace.
+void check_replaceable(const std::filesystem::path& path);
+
+/// Throws IoError unless a file of so many bytes has room in the directory, DiskFullError if that
+/// is why. A file system that cannot tell is believed to have room.
+void check_room(const std::filesystem::path& directory, std::uint64_t bytes);
+
+/// Waits until the names in a directory are on the disk: those that were made, and those that are
+/// gone. Throws IoError.
+void sync_directory(const std::filesystem::path& directory);
+
+/// Removes what write_file_atomically left in the directory in processes of this machine that were
+/// killed. What cannot be removed stays.
+void remove_stale_temporaries(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -57,13 +57,15 @@ int startable_threads(int count, std::string& reason) {
     return static_cast<int>(threads.size());
 }
 
-// How many threads a loop that asks for `wanted` can have, its own included. Of those that are
-// scarce one is left: where it is address space that ended, for OpenMP's own tables.
+// How many threads a loop that asks for `wanted` can have, its own included. Where they are scarce
+// a few are left: for a thread that writes files, and, where it is address space that ended, for
+// OpenMP's own tables and all that has yet to be asked for.
 int threads_to_take(int wanted) {
+    constexpr int kLeft = 4;
     std::string reason;
     const int others = startable_threads(wanted - 1, reason);
     if (others == wanted - 1) return wanted;
-    const int taken = std::max(1, others);
+    const int taken = std::max(1, others + 1 - kLeft);
     set_num_threads(taken);
     tell_thread_shortage({.wanted = wanted, .taken = taken, .reason = reason});
     return taken;

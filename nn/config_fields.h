@@ -21,6 +21,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 
@@ -95,6 +96,22 @@ constexpr const char* name_of_value(Enum value) {
         if (entry.first == value) return entry.second;
     }
     return "unknown";
+}
+
+/// A field's value in words: names of enumerations, "yes" and "no", words side by side.
+template <class T>
+std::string value_text(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+        return name_of_value(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return value ? "yes" : "no";
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        std::string words;
+        for (const std::string& word : value) words += words.empty() ? word : " " + word;
+        return words;
+    } else {
+        return fmt::format("{}", value);
+    }
 }
 
 }  // namespace tapestry

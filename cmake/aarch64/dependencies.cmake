@@ -3,9 +3,10 @@
 # Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see ./check --neon.
 set(headers ${CMAKE_BINARY_DIR}/header_only)
 file(MAKE_DIRECTORY ${headers})
-foreach(library fmt xsimd nlohmann doctest CLI)
+foreach(library fmt xsimd nlohmann doctest CLI xxhash.h)
   file(CREATE_LINK /usr/include/${library} ${headers}/${library} SYMBOLIC)
 endforeach()
+set(TAPESTRY_XXHASH_INCLUDE_DIR ${headers} CACHE PATH "xxHash's header")
 
 add_library(header_only INTERFACE)
 target_include_directories(header_only SYSTEM INTERFACE ${headers})

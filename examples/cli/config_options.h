@@ -56,4 +56,15 @@ void add_fields(Options& o, Config& config, std::initializer_list<std::string_vi
     });
 }
 
+/// The fields of Config that the command line has set.
+template <class Config>
+std::vector<std::string> given_fields(const Options& o) {
+    std::vector<std::string> names;
+    for_each_field<Config>([&](const auto& one) {
+        const std::string option = option_name(one);
+        if (o.declares(option) && o.given(option)) names.emplace_back(one.name);
+    });
+    return names;
+}
+
 }  // namespace tapestry::cli

@@ -1,79 +1,61 @@
 // tapestry train: a GPT from a text file, from the beginning or from a model's weights. What it
-// does is in nn/train/training_run.cpp.
+// does is in run_training.cpp.
 #include <tapestry/core/parallel.h>
-#include <tapestry/examples/cli/announce.h>
 #include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/config_options.h>
-#include <tapestry/examples/cli/interrupt.h>
-#include <tapestry/examples/cli/progress.h>
+#include <tapestry/examples/cli/run_training.h>
 #include <tapestry/examples/cli/text_cache.h>
-#include <tapestry/nn/train/training_run.h>
 
 #include <fmt/core.h>
 
-#include <cstdio>
+#include <charconv>
 #include <memory>
+#include <string>
 
 namespace tapestry::cli {
 namespace {
 
-struct TrainSettings {
-    TrainingConfig config;
-    std::string out;
-    int threads = num_threads();
-    bool show_samples = false;
-    bool trap_nan = false;
-    bool no_report = false;
-    bool no_cache = false;
-};
-
-void conclude(const TrainingResult& result, const std::string& out) {
-    const std::string val = result.val_loss ? fmt::format("{:.4f}", *result.val_loss) : "not taken";
-    const std::string speed = fmt::format("{:.0f} tokens/s, {:.0f}% of the peak",
-                                          result.tokens_per_second, 100 * result.share);
-    say(fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
-                    clock_text(result.last.seconds), speed, result.last.loss, val));
-    say(fmt::format("saved in {}{}{}\n{}", out, result.concern.empty() ? "" : ", but ",
-                    result.concern, result.report));
+// "500" steps or "30s"; "0" is never. Returns what is wrong with it, or nothing.
+std::string read_interval(const std::string& text, CheckpointOptions& to) {
+    const bool seconds = text.ends_with('s');
+    const char* end = text.data() + text.size() - (seconds ? 1 : 0);
+    std::int64_t number = -1;
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end || number < 0 || number > 1000000000) {
+        return fmt::format("'{}' is neither a number of steps (500) nor of seconds (30s)", text);
+    }
+    to.written = number > 0;
+    to.every_steps = seconds ? 0 : number;
+    to.every_seconds = seconds ? static_cast<double>(number) : 0;
+    return {};
 }
 
-int run_train(const TrainSettings& s, const TrainingRecipe& recipe) {
-    set_num_threads(s.threads);
-    const auto cache = s.no_cache ? nullptr : user_text_cache();
-    Session session(s.config, cache.get());
-    Progress progress(s.config.steps);
-    TrainingRunOptions options{
-        .out = s.out, .report = !s.no_report, .trap_nan = s.trap_nan, .recipe = recipe};
-    options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
-        progress.show(metrics, speed);
-        return !interrupted();
-    };
-    options.warn = [&progress](const std::string& message) {
-        progress.finish();
-        say(fmt::format("tapestry: the report: {}\n", message), stderr);
-    };
-    TrainingRun run(session, std::move(options));
-    announce(session, s.show_samples);
-    catch_interrupts();
-    catch_lost_reader();
-    const TrainingResult result = run.to_the_end();
-    progress.finish();
-    if (s.show_samples && !result.interrupted) {
-        say(fmt::format("\nafter training: it writes\n{}\n\n", session.sample(300)));
-    }
-    conclude(result, s.out);
-    return result.interrupted ? kInterrupted : kSuccess;
+void add_checkpoint_options(Options& o, TrainSettings& s) {
+    o.flag("--resume", s.resume,
+           "Go on in OUT after its latest checkpoint, or begin if there is none");
+    o.texts("--override", s.overrides,
+            "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");
+    o.text("--checkpoint-every", s.interval,
+           "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
+        .check("STEPS|SECONDSs",
+               [&s](const std::string& text) { return read_interval(text, s.checkpoints); });
+    o.count("--keep", s.checkpoints.keep, "Checkpoints that stay, to go on from");
+    o.flag("--best", s.checkpoints.best,
+           "Keep the best by its validation loss as well, its model in OUT/best");
+    o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,
+             "MB for states at equal distances, for `tapestry rewind`");
 }
 
 }  // namespace
 
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
+    s->threads = num_threads();
     Options& o = app.subcommand("train", "Train a GPT on a text");
     add_fields(o, s->config, {"text", "data"});
     o.option("--text").excludes(o.option("--data"));
-    o.require_any({"--text", "--data"});
+    o.require_any({"--text", "--data", "--resume"});
     o.text("--out", s->out, "Directory for the model").required();
     add_fields(o, s->config, {"start", "train_only"});
     add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
@@ -85,6 +67,7 @@ void add_train(Options& app) {
         o, s->config,
         {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
          "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
+    add_checkpoint_options(o, *s);
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->trap_nan,
@@ -95,7 +78,11 @@ void add_train(Options& app) {
     add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         if (o.given("--dropout")) s->config.start_dropout = s->config.model.dropout;
-        return run_train(*s, recipe_of(o));
+        s->given = given_fields<TrainingConfig>(o);
+        const auto of_model = given_fields<GPTConfig>(o);
+        s->given.insert(s->given.end(), of_model.begin(), of_model.end());
+        s->checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        return run_training(*s, recipe_of(o));
     });
 }
 

@@ -230,6 +230,10 @@ Option Options::option(const std::string& name) {
     return Option(*option);
 }
 
+bool Options::declares(const std::string& name) const {
+    return app_.get_option_no_throw(name) != nullptr;
+}
+
 bool Options::given(const std::string& name) const {
     const CLI::Option* option = app_.get_option_no_throw(name);
     if (option == nullptr) throw std::invalid_argument("no option is called " + name);

@@ -115,6 +115,7 @@ public:
     const std::string& name() const { return name_; }
     /// Throws std::invalid_argument for a name that was never declared.
     Option option(const std::string& name);
+    bool declares(const std::string& name) const;
     bool given(const std::string& name) const;
     /// All options in the order of their declaration, but --help.
     std::vector<OptionValue> values() const;

@@ -18,8 +18,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "tapestry-checkpoint";
-constexpr std::uint64_t kVersion = 1;
-constexpr std::string_view kModel = "model.";
+constexpr std::uint64_t kVersion = 2;
 constexpr std::string_view kOptimizer = "optimizer.";
 
 // Shortest decimal forms, as the JSON library writes doubles, are read as the same bits; integers
@@ -51,7 +50,9 @@ Json json_of(const Checkpoint& c, const OptimizerState& state) {
             {"generators", generators},
             {"optimizer", json_of(state)},
             {"frozen", frozen_parameters(c.module)},
-            {"config", c.config}};
+            {"config", c.config},
+            {"data", c.data},
+            {"run", c.run}};
 }
 
 // Every number and name with the type it must have; the JSON library would convert silently.
@@ -107,6 +108,8 @@ Contents parse(const std::string& text) {
             kVersion);
     Contents contents{.info = {.step = get<std::int64_t>(json, "step"),
                                .config = get<std::string>(json, "config"),
+                               .data = get<std::string>(json, "data"),
+                               .run = get<std::string>(json, "run"),
                                .version = get<std::string>(json, "tapestry"),
                                .isa = get<std::string>(json, "isa"),
                                .optimizer = get<std::string>(json.at("optimizer"), "kind"),
@@ -144,8 +147,8 @@ Contents contents_of(const fs::path& path, const std::map<std::string, std::stri
 NamedTensors take_prefix(const fs::path& path, const NamedTensors& all, OptimizerState& state) {
     NamedTensors model;
     for (const auto& [name, tensor] : all) {
-        if (name.starts_with(kModel)) {
-            model.emplace_back(name.substr(kModel.size()), tensor);
+        if (name.starts_with(kModelPrefix)) {
+            model.emplace_back(name.substr(kModelPrefix.size()), tensor);
         } else {
             require<IoError>(name.starts_with(kOptimizer), "{}: tensor {} is of nothing known",
                              shown(path), utf8::quoted(name));
@@ -184,21 +187,28 @@ void check_generators(const fs::path& path, const std::map<std::string, Generato
 
 }  // namespace
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
-    const OptimizerState state = checkpoint.optimizer.state();
-    NamedTensors tensors;
+CheckpointFile file_of(const Checkpoint& checkpoint) {
+    for (const std::string& text : {checkpoint.config, checkpoint.data, checkpoint.run}) {
+        if (const auto flaw = utf8::find_flaw(text)) {
+            fail("save_checkpoint: the configuration is not UTF-8, byte {}: {}", flaw->byte,
+                 flaw->what);
+        }
+    }
+    const OptimizerState state = checkpoint.optimizer.shared_state();
+    CheckpointFile file{{},
+                        {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state).dump()}}};
     for (const auto& [name, tensor] : saved_tensors(checkpoint.module)) {
-        tensors.emplace_back(fmt::format("{}{}", kModel, name), tensor);
+        file.tensors.emplace_back(fmt::format("{}{}", kModelPrefix, name), tensor);
     }
     for (const auto& [name, tensor] : state.tensors) {
-        tensors.emplace_back(fmt::format("{}{}", kOptimizer, name), tensor);
+        file.tensors.emplace_back(fmt::format("{}{}", kOptimizer, name), tensor);
     }
-    if (const auto flaw = utf8::find_flaw(checkpoint.config)) {
-        fail("save_checkpoint: the configuration is not UTF-8, byte {}: {}", flaw->byte,
-             flaw->what);
-    }
-    write_safetensors(path, tensors,
-                      {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state).dump()}});
+    return file;
+}
+
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
+    const CheckpointFile file = file_of(checkpoint);
+    write_safetensors(path, file.tensors, file.metadata);
 }
 
 CheckpointInfo load_checkpoint(const fs::path& path, const Checkpoint& into) {

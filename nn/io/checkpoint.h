@@ -8,7 +8,8 @@
 // The same binary on the same instruction set takes the same steps, to the last bit. The file is
 // safetensors: "model.NAME" the module's parameters and buffers, "optimizer.NAME" the optimiser's
 // tensors (nn/optim/state.h), and in the metadata under "checkpoint" a JSON object with all
-// numbers that are no tensors. Read next: module_file.h, for the weights alone.
+// numbers that are no tensors. Read next: module_file.h, for the weights alone; snapshot.h, for a
+// training that does not wait for the disk.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -17,6 +18,9 @@
 
 #include <filesystem>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -28,17 +32,32 @@ struct Checkpoint {
     std::map<std::string, Generator*> generators = {};
     std::int64_t step = 0;    ///< steps taken
     std::string config = {};  ///< whatever else is to be known again, a configuration as JSON, say
+    std::string data = {};    ///< a checksum of what it learns from
+    std::string run = {};     ///< how the training went so far: nn/train/run_state.h
 };
 
 /// What can be said of a checkpoint without the objects that it is loaded into.
 struct CheckpointInfo {
     std::int64_t step = 0;
     std::string config;
+    std::string data;
+    std::string run;
     std::string version;              ///< of Tapestry, that wrote it
     std::string isa;                  ///< on another one the bits are not the same
     std::string optimizer;            ///< its kind: "AdamW"
     std::vector<std::string> frozen;  ///< parameters
 };
+
+/// A checkpoint's file, in memory: what write_safetensors takes.
+struct CheckpointFile {
+    NamedTensors tensors;  ///< those of the training itself, which change with its next step
+    std::map<std::string, std::string> metadata;
+};
+/// Throws ValueError for texts that are not UTF-8.
+CheckpointFile file_of(const Checkpoint& checkpoint);
+
+/// "model.NAME", as the file has the tensors of the module.
+inline constexpr std::string_view kModelPrefix = "model.";
 
 /// Writes it; a previous file survives every failure. Throws IoError.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kFormat = 1;
-constexpr const char* kManifestName = "data.json";
+constexpr const char* kDataName = "data.json";
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
@@ -35,7 +35,7 @@ void make_directory(const fs::path& directory) {
 
 void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {
-        file.write(directory / file.name);
+        file.write(directory / file.name, {});
     }
     if (const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
         write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs));
@@ -104,7 +104,7 @@ std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer
 
 bool has_data(const fs::path& directory) {
     std::error_code ignored;
-    return fs::exists(directory / kManifestName, ignored);
+    return fs::exists(directory / kDataName, ignored);
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,
@@ -120,14 +120,14 @@ EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents
         });
     });
     write_tokenizer(directory, tokenizer);
-    write_file_atomically(directory / kManifestName,
+    write_file_atomically(directory / kDataName,
                           manifest(encoded, type, sum.hex(), tokenizer, documents.sources()));
     return encoded;
 }
 
 TokenData load_data(const fs::path& directory) {
     check_directory(directory);
-    const ConfigFile file(directory / kManifestName);
+    const ConfigFile file(directory / kDataName);
     const auto format = file.get<std::int64_t>("format");
     require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
                      format, kFormat);

@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe" or "none"
 constexpr std::string_view kPrefix = "transformer.";
 constexpr std::string_view kHead = "lm_head.weight";
@@ -312,6 +311,7 @@ LoadedModel load_hugging_face(const fs::path& directory) {
     check_weights_exist(directory);
     loaded.model = make_model(config, directory);
     load_weights(directory / kWeightsName, *loaded.model);
+    check_model_files(directory);
     loaded.model->eval();
     return loaded;
 }
@@ -321,9 +321,10 @@ void export_hugging_face(const fs::path& directory, const GPT& model, const Toke
     std::vector<NewFile> files;
     if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);
     files.push_back(text_file(kConfigName, config_json(model.config(), tokenizer)));
-    files.push_back({kWeightsName, [&model](const fs::path& path) {
-                         write_safetensors(path, tensors_of(model), {{"format", "pt"}});
-                     }});
+    files.push_back(
+        {kWeightsName, [&model](const fs::path& path, const WriteOptions& options) {
+             return write_safetensors(path, tensors_of(model), {{"format", "pt"}}, options);
+         }});
     put_files(directory, files);
 }
 

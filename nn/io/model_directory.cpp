@@ -3,6 +3,7 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/module_file.h>
 
 namespace tapestry {
 namespace {
@@ -38,15 +39,25 @@ LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
     check_vocabulary(*loaded.tokenizer, config, directory);
     loaded.model = make_model(config, directory);
     load_weights(directory, *loaded.model);
+    check_model_files(directory);
     loaded.model->eval();
     return loaded;
 }
 
-std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
+std::vector<NewFile> description_of(const GPTConfig& config, const Tokenizer& tokenizer) {
     std::vector<NewFile> files = tokenizer_files(tokenizer, kTokenizerName);
-    files.push_back(text_file(kConfigName, config_json(model.config(), tokenizer)));
-    files.push_back(weights_file(model, kFormat));
+    files.push_back(text_file(kConfigName, config_json(config, tokenizer)));
     return files;
+}
+
+std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
+    std::vector<NewFile> files = description_of(model.config(), tokenizer);
+    files.push_back(weights_file(saved_tensors(model), kFormat));
+    return files;
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+    return folder.empty() ? name : fmt::format("{}/{}", folder, name);
 }
 
 }  // namespace
@@ -60,7 +71,18 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& di
 }
 
 void save_weights(const fs::path& directory, const GPT& model) {
-    weights_file(model, kFormat).write(directory / kWeightsName);
+    put_files(directory, {weights_file(saved_tensors(model), kFormat)});
+}
+
+void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
+                       const Tokenizer& tokenizer) {
+    for (const NewFile& file : description_of(config, tokenizer)) {
+        commit.write(in_folder(folder, file.name), file.write);
+    }
+}
+
+void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights) {
+    commit.write(in_folder(folder, kWeightsName), weights_file(weights, kFormat).write);
 }
 
 void save_model(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {
@@ -74,6 +96,11 @@ void check_can_save(const fs::path& directory, const GPT& model, const Tokenizer
 ModelKind model_kind(const fs::path& directory) {
     check_directory(directory);
     return kind_in(ConfigFile(directory / kConfigName));
+}
+
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+    check_directory(directory);
+    return read_tokenizer(ConfigFile(directory / kConfigName), directory);
 }
 
 LoadedModel load_model(const fs::path& directory) {

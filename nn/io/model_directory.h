@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_kind.h>
 #include <tapestry/nn/models/gpt.h>
 
@@ -26,8 +27,8 @@ struct LoadedModel {
 const Tokenizer& require_tokenizer(const LoadedModel& loaded,
                                    const std::filesystem::path& directory);
 
-/// Writes our format, each file through a temporary file and a rename: a previous model survives a
-/// failure. Creates the directory. Throws IoError.
+/// Writes our format, in one Commit (manifest.h): a previous model survives a failure as a whole.
+/// Creates the directory. Throws IoError; BusyError if a training is at work there.
 void save_model(const std::filesystem::path& directory, const GPT& model,
                 const Tokenizer& tokenizer);
 
@@ -36,12 +37,21 @@ void save_model(const std::filesystem::path& directory, const GPT& model,
 void check_can_save(const std::filesystem::path& directory, const GPT& model,
                     const Tokenizer& tokenizer);
 
+/// The same as part of a larger commit, into a folder of it ("" for none): all but the weights, and
+/// the weights, by their names.
+void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
+                       const Tokenizer& tokenizer);
+void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights);
+
 /// Only the weights: what changes while training.
 void save_weights(const std::filesystem::path& directory, const GPT& model);
 
+/// The tokenizer alone, of a directory in our format. Throws IoError.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
+
 /// Reads a GPT in either format; config.json says which it is. Throws IoError naming the file and
 /// what is wrong with it: of another kind of model, missing, damaged, tensors missing, unknown, or
-/// of another shape than the configuration says.
+/// of another shape than the configuration says, other bytes than were saved.
 LoadedModel load_model(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 #include <tapestry/nn/io/model_files.h>
 
 #include <tapestry/core/file.h>
+#include <tapestry/core/lock.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
@@ -17,37 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
-
-void ensure_directory(const fs::path& directory) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    require<IoError>(!error && fs::is_directory(directory), "{}: cannot be made a directory: {}",
-                     utf8::quoted(directory.native(), 300),
-                     error ? error.message() : "a file of that name exists");
-}
-
-// A folder inside the model's, for files that are not in their place yet; gone at the end.
-class StagingFolder {
-public:
-    explicit StagingFolder(const fs::path& directory) : path_(directory / ".saving") {
-        ensure_directory(directory);
-        ensure_directory(path_);
-    }
-    ~StagingFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    StagingFolder(const StagingFolder&) = delete;
-    StagingFolder& operator=(const StagingFolder&) = delete;
-
-    void write(const std::vector<NewFile>& files) const {
-        for (const NewFile& file : files) file.write(path_ / file.name);
-    }
-    const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
 
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
 // weights says how large the model really is. Its numbers have 4 bytes, or 2.
@@ -79,31 +49,41 @@ void check_directory(const fs::path& directory) {
     std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
     require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
                      utf8::quoted(directory.native(), 300));
+    settle(directory);
+    settle(directory / "..");  // it may be a folder of a training's, written together with that
+}
+
+void check_model_files(const fs::path& directory) {
+    check_files(directory, {kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json",
+                            "merges.txt", kWeightsName});
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
-    const StagingFolder staging(directory);
-    staging.write(files);
-    for (const NewFile& file : files) {
-        std::error_code error;
-        fs::rename(staging.path() / file.name, directory / file.name, error);
-        require<IoError>(!error, "{}: cannot be replaced: {}", (directory / file.name).string(),
-                         error.message());
-    }
+    make_directories(directory);
+    const DirectoryLock lock(directory);
+    Commit commit(directory);
+    for (const NewFile& file : files) commit.write(file.name, file.write);
+    commit.finish();
 }
 
 void check_can_put(const fs::path& directory, const std::vector<NewFile>& files) {
-    StagingFolder(directory).write(files);
+    make_directories(directory);
+    const DirectoryLock lock(directory);
+    Commit commit(directory);
+    for (const NewFile& file : files) commit.write(file.name, file.write);
 }
 
 NewFile text_file(std::string name, std::string text) {
     return {std::move(name),
-            [text = std::move(text)](const fs::path& path) { write_file_atomically(path, text); }};
+            [text = std::move(text)](const fs::path& path, const WriteOptions& options) {
+                return write_file_atomically(path, text, options);
+            }};
 }
 
-NewFile weights_file(const Module& model, std::string format) {
-    return {kWeightsName, [&model, format = std::move(format)](const fs::path& path) {
-                write_safetensors(path, saved_tensors(model), {{"format", format}});
+NewFile weights_file(NamedTensors weights, std::string format) {
+    return {kWeightsName, [weights = std::move(weights), format = std::move(format)](
+                              const fs::path& path, const WriteOptions& options) {
+                return write_safetensors(path, weights, {{"format", format}}, options);
             }};
 }
 

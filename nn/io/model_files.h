@@ -5,12 +5,12 @@
 
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,30 +21,35 @@ namespace tapestry {
 inline constexpr const char* kConfigName = "config.json";
 inline constexpr const char* kWeightsName = "model.safetensors";
 inline constexpr const char* kTokenizerName = "tokenizer.json";
+/// In Hugging Face's format, where kTokenizerName is taken.
+inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 
 /// A file of a directory, not there yet.
 struct NewFile {
     std::string name;
-    std::function<void(const std::filesystem::path&)> write;
+    FileWriter write;
 };
 
-/// Writes all files into a folder within `directory`, which is made if need be, and only then moves
-/// them to their places: a full disk leaves the previous ones as they were, not a new configuration
-/// beside old weights. Throws IoError.
+/// Writes all files and then lets them take their places in `directory`, which is made if need be,
+/// in one Commit: whatever happens, no new configuration is ever found beside old weights. Throws
+/// IoError; BusyError if a training is at work there.
 void put_files(const std::filesystem::path& directory, const std::vector<NewFile>& files);
 
 /// Throws what put_files would throw for want of a place or of room, and changes nothing.
 void check_can_put(const std::filesystem::path& directory, const std::vector<NewFile>& files);
 
-/// Throws IoError unless it is a directory that can be looked into.
+/// Throws IoError unless it is a directory that can be looked into. Finishes what a commit that was
+/// killed left undone there.
 void check_directory(const std::filesystem::path& directory);
+
+/// Throws IoError if a file that a model is read from is not what was saved.
+void check_model_files(const std::filesystem::path& directory);
 
 /// A text, written through write_file_atomically.
 NewFile text_file(std::string name, std::string text);
 
-/// The parameters and buffers of `model`, which must live until they are written, with `format`
-/// beside them.
-NewFile weights_file(const Module& model, std::string format);
+/// Parameters and buffers by their names, with `format` beside them.
+NewFile weights_file(NamedTensors weights, std::string format);
 
 /// What a config.json says it is of. Throws IoError for what we do not know.
 ModelKind kind_in(const ConfigFile& file);

@@ -164,18 +164,20 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path,
     return result;
 }
 
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                             const std::map<std::string, std::string>& metadata,
+                             const WriteOptions& options) {
     const std::string header = safetensors::format_header(header_for(tensors, metadata));
     const std::uint64_t length = header.size();
     require(length <= safetensors::kMaxHeader,
             "write_safetensors: a header of {} bytes; at most {} are allowed", length,
             safetensors::kMaxHeader);
-    write_file_atomically(path, [&](OutputFile& file) {
+    const auto write = [&](OutputFile& file) {
         file.write(std::as_bytes(std::span(&length, 1)));
         file.write(header);
         for (const auto& [name, tensor] : tensors) write_tensor(file, tensor);
-    });
+    };
+    return write_file_atomically(path, write, options);
 }
 
 }  // namespace tapestry

@@ -9,6 +9,7 @@
 // rule a header must obey.
 #pragma once
 
+#include <tapestry/core/file.h>
 #include <tapestry/core/tensor.h>
 
 #include <filesystem>
@@ -38,13 +39,15 @@ struct SafetensorsFile {
 SafetensorsFile read_safetensors(const std::filesystem::path& path,
                                  const std::function<bool(const std::string&)>& wanted = {});
 
-/// Writes the tensors in the given order, strided ones densely, through write_file_atomically: a
-/// previous file survives every failure. Equal arguments give equal bytes.
+/// Writes the tensors in the given order, strided ones densely, by write_file_atomically: a
+/// previous file survives every failure. Equal arguments give equal bytes. Returns what was
+/// written.
 ///
 /// Throws ValueError for a name that comes twice, is "__metadata__", or is not UTF-8 free of NULs
 /// and byte order marks, for an undefined tensor, for metadata that is not UTF-8 and for a header
 /// above 100 MB; IoError as write_file_atomically does.
-void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                             const std::map<std::string, std::string>& metadata = {},
+                             const WriteOptions& options = {});
 
 }  // namespace tapestry

@@ -2,6 +2,7 @@
 
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
+#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
 namespace tapestry {
@@ -57,7 +58,7 @@ std::vector<NewFile> files_of(const Transformer& model, const MarkedCharacters& 
     require(wrong.empty(), "save_model: {}", wrong);
     return {text_file(kTokenizerName, vocabulary.characters.to_json()),
             text_file(kConfigName, config_json(model.config(), vocabulary)),
-            weights_file(model, "tapestry-transformer")};
+            weights_file(saved_tensors(model), "tapestry-transformer")};
 }
 
 }  // namespace
@@ -82,6 +83,7 @@ LoadedTransformer load_transformer(const fs::path& directory) {
     require<IoError>(wrong.empty(), "{}: {}", file.path(), wrong);
     loaded.model = make_model(config, directory);
     load_weights(directory, *loaded.model);
+    check_model_files(directory);
     loaded.model->eval();
     return loaded;
 }

@@ -43,6 +43,8 @@ public:
     /// All that makes the next step what it is, gradients and parameters excepted; in memory of its
     /// own.
     OptimizerState state() const;
+    /// The same without copies: its moments change with the next step.
+    OptimizerState shared_state() const;
 
     /// Goes on from there: moments, counts, learning rate and all settings are those of `state`, as
     /// with PyTorch's load_state_dict. Throws ValueError, and changes nothing, unless it is one of

@@ -57,6 +57,12 @@ void check_names(const OptimizerState::Settings& wanted, const OptimizerState::S
 }  // namespace
 
 OptimizerState Optimizer::state() const {
+    OptimizerState state = shared_state();
+    for (auto& [name, tensor] : state.tensors) tensor = tensor.clone();
+    return state;
+}
+
+OptimizerState Optimizer::shared_state() const {
     OptimizerState state{.kind = kind(), .steps = steps_, .lr = lr_, .settings = settings()};
     for (const Group& group : groups_) {
         state.groups.push_back({{}, group.weight_decay, group.lr_factor});
@@ -67,7 +73,7 @@ OptimizerState Optimizer::state() const {
         state.tensors.emplace_back("steps." + slot.name, tensor(std::vector{slot.steps}, {}));
         if (slot.steps == 0) continue;
         for (std::size_t i = 0; i < moments.size(); ++i) {
-            state.tensors.emplace_back(moments[i] + "." + slot.name, slot.moments[i].clone());
+            state.tensors.emplace_back(moments[i] + "." + slot.name, slot.moments[i]);
         }
     }
     return state;

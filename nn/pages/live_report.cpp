@@ -59,10 +59,16 @@ void LiveReport::add(const StepMetrics& metrics) {
     elapsed_ = metrics.seconds;
     timed([&] { report_.add(metrics); });
     if (metrics.val_loss) evaluate(metrics);
-    const bool first = metrics.step == 1;
     const bool due = metrics.val_loss || elapsed_ - last_written_ >= kLeastGap;
     const bool end_follows = metrics.val_loss && last_evaluation_;
-    if (first || (due && !end_follows && affords(page_cost_))) write(TrainingState::running);
+    if (!was_written_ || (due && !end_follows && affords(page_cost_)))
+        write(TrainingState::running);
+}
+
+void LiveReport::add_earlier(const std::vector<StepMetrics>& steps) {
+    timed([&] {
+        for (const StepMetrics& metrics : steps) report_.add(metrics);
+    });
 }
 
 void LiveReport::evaluate(const StepMetrics& metrics) {
@@ -93,6 +99,7 @@ void LiveReport::write(TrainingState state, const std::string& message) {
                               {.sync = state != TrainingState::running});
         is_written_ = true;
     });
+    was_written_ = true;  // or cannot be
     last_written_ = elapsed_;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <vector>
 
 namespace tapestry {
 
@@ -28,6 +29,8 @@ public:
     /// Gradients are in place, the update is not; an evaluation will follow it. `last`: no other.
     void before_evaluated_update(bool last);
     void add(const StepMetrics& metrics);
+    /// Steps that were taken before this report was there, in order, ahead of any other.
+    void add_earlier(const std::vector<StepMetrics>& steps);
     void end(TrainingState state, const std::string& message = {});
 
     /// That all this has taken so far.
@@ -59,6 +62,7 @@ private:
     bool watches_update_ = false;
     bool warned_ = false;
     bool is_written_ = false;
+    bool was_written_ = false;  // at any time
 };
 
 }  // namespace tapestry

@@ -49,7 +49,7 @@ StepMetrics TrainLoop::next() {
     if (options_.evaluates_after(steps_) && callbacks_.evaluate) {
         metrics.val_loss = callbacks_.evaluate();
     }
-    metrics.seconds = seconds_since(start_);
+    metrics.seconds = options_.first_seconds + seconds_since(start_);
     return metrics;
 }
 

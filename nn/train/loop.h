@@ -19,6 +19,7 @@ struct TrainOptions {
     Schedule schedule = constant_schedule(1e-3);
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
     std::int64_t first_step = 0;  ///< steps that were taken before, of the same training
+    double first_seconds = 0;     ///< and what they took
 
     /// Is there an evaluation after this step, the first being 1?
     bool evaluates_after(std::int64_t step) const {

@@ -1,9 +1,12 @@
 #include <tapestry/nn/train/metrics_file.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 namespace tapestry {
@@ -16,31 +19,75 @@ bool holds_a_model(const fs::path& directory) {
     return fs::exists(directory / "config.json", ignored);
 }
 
+[[noreturn]] void fail_to_write(const fs::path& path, int error) {
+    fail<IoError>("{}: cannot be written: {}", utf8::quoted(path.native(), 300),
+                  std::generic_category().message(error));
+}
+
+// A file of its own: what stood under the name, a link or a pipe perhaps, is not written to.
+int create(const fs::path& path) {
+    check_replaceable(path);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_to_write(path, errno);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) fail_to_write(path, errno);
+    return file;
+}
+
+int open_again(const fs::path& path) {
+    check_replaceable(path);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (file < 0) fail_to_write(path, errno);
+    return file;
+}
+
 }  // namespace
 
 MetricsFile::MetricsFile(const fs::path& directory)
     : directory_(directory),
-      path_(directory / (holds_a_model(directory) ? kNewMetricsName : kMetricsName)),
-      file_(std::fopen(path_.c_str(), "w")) {
-    require<IoError>(file_ != nullptr, "{}: cannot be written: {}", path_.string(),
-                     std::strerror(errno));
-}
+      name_(holds_a_model(directory) ? kNewMetricsName : kMetricsName),
+      file_(create(path())) {}
 
-MetricsFile::~MetricsFile() { std::fclose(file_); }
+MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
+    : directory_(directory), name_(kMetricsName), file_(open_again(path())) {
+    const std::string text = read_file(path());
+    const std::string_view begun = std::string_view(text).substr(0, written.bytes);
+    checksum_.add(begun);
+    bytes_ = begun.size();
+    require<IoError>(digest() == written,
+                     "{}: not what was saved: its first {} bytes have checksum {}; the checkpoint "
+                     "knows {} with {}",
+                     utf8::quoted(path().native(), 300), bytes_, checksum_.hex(), written.bytes,
+                     written.checksum);
+    if (::ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0) fail_to_write(path(), errno);
+}
 
 void MetricsFile::write(const std::string& json) {
-    const bool written = std::fputs((json + "\n").c_str(), file_) >= 0 && std::fflush(file_) == 0;
-    require<IoError>(written, "{}: cannot be written: {}", path_.string(), std::strerror(errno));
+    pending_ += json + "\n";
+    flush();
 }
 
-// The open file keeps its name's changes: what is written later goes to the new place.
-void MetricsFile::put_in_place() {
-    const fs::path place = directory_ / kMetricsName;
-    if (path_ == place) return;
-    std::error_code failed;
-    fs::rename(path_, place, failed);
-    require<IoError>(!failed, "{}: cannot be replaced: {}", place.string(), failed.message());
-    path_ = place;
+void MetricsFile::flush() {
+    problem_ = {};
+    while (!pending_.empty()) {
+        const auto done =
+            ::pwrite(file_.number(), pending_.data(), pending_.size(), static_cast<off_t>(bytes_));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) {
+            const int error = done < 0 ? errno : ENOSPC;
+            problem_ = {fmt::format("{}: cannot be written: {}", utf8::quoted(path().native(), 300),
+                                    std::generic_category().message(error)),
+                        error == ENOSPC || error == EDQUOT};
+            return;
+        }
+        const auto count = static_cast<std::size_t>(done);
+        checksum_.add(std::string_view(pending_).substr(0, count));
+        bytes_ += count;
+        pending_.erase(0, count);
+    }
+}
+
+void MetricsFile::sync() const {
+    if (::fdatasync(file_.number()) != 0 && errno != EINVAL) fail_to_write(path(), errno);
 }
 
 }  // namespace tapestry

@@ -2,7 +2,8 @@
 // Read next: read_metrics.h, which reads it.
 #pragma once
 
-#include <cstdio>
+#include <tapestry/core/file.h>
+
 #include <filesystem>
 #include <string>
 
@@ -12,26 +13,55 @@ inline constexpr const char* kMetricsName = "metrics.jsonl";
 /// Where the lines stand until the training has saved a model, if there is one of an earlier.
 inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
 
-/// One JSON object per line, flushed as it is written: what happened is on disk when the power
-/// fails. Throws IoError when the file cannot be opened, written or put in its place.
+/// Why something could not be written.
+struct SaveProblem {
+    std::string message = {};  ///< empty: it was written
+    bool disk_is_full = false;
+
+    explicit operator bool() const { return !message.empty(); }
+};
+
+/// One JSON object per line, handed to the system as it is written. What the disk has no room for
+/// is kept and written with the next line.
 class MetricsFile {
 public:
-    /// In the directory of a model. If there is one, its metrics stay beside it until
-    /// put_in_place(), so that no model is ever found beside the metrics of another.
+    /// A new one in the directory of a model. If there is a model, its metrics stay beside it until
+    /// put_in_place(), so that no model is ever found beside the metrics of another. Throws IoError
+    /// when the file cannot be opened, or what has its name is no file.
     explicit MetricsFile(const std::filesystem::path& directory);
-    ~MetricsFile();
-    MetricsFile(const MetricsFile&) = delete;
-    MetricsFile& operator=(const MetricsFile&) = delete;
+
+    /// The one that is there, cut back to `written`. Throws IoError also when it does not begin
+    /// with that.
+    MetricsFile(const std::filesystem::path& directory, const FileDigest& written);
 
     void write(const std::string& json);
 
-    /// To be called when the training's own model has been saved.
-    void put_in_place();
+    /// Why the last lines are not in the file.
+    const SaveProblem& problem() const { return problem_; }
+    /// Tries to write them again.
+    void flush();
+
+    /// Of what is in the file.
+    FileDigest digest() const { return {bytes_, checksum_.hex()}; }
+
+    /// Waits until what is in the file is on the disk; any thread may. Throws IoError.
+    void sync() const;
+
+    /// kMetricsName or kNewMetricsName.
+    const std::string& name() const { return name_; }
+    /// It was renamed to kMetricsName, and that is what was written so far.
+    void put_in_place() { name_ = kMetricsName; }
 
 private:
+    std::filesystem::path path() const { return directory_ / name_; }
+
     std::filesystem::path directory_;
-    std::filesystem::path path_;
-    std::FILE* file_;
+    std::string name_;
+    FileDescriptor file_;
+    std::uint64_t bytes_ = 0;
+    Checksum checksum_;
+    std::string pending_;
+    SaveProblem problem_;
 };
 
 }  // namespace tapestry

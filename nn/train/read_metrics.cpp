@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 namespace tapestry {
 namespace {
@@ -24,7 +25,8 @@ double number_in(const Json& line, const char* name) {
     return found->get<double>();
 }
 
-void add_line(Metrics& metrics, std::string_view text) {
+// The line as an object; nothing for the end of a training, and what else is no step.
+std::optional<Json> parse_line(std::string_view text) {
     Json line;
     try {
         line = Json::parse(text);
@@ -32,7 +34,11 @@ void add_line(Metrics& metrics, std::string_view text) {
         fail<IoError>("{} is not JSON", utf8::quoted(text, 60));
     }
     require<IoError>(line.is_object(), "{} is not a JSON object", utf8::quoted(text, 60));
-    if (line.contains("event")) return;  // the end, and what else is no step
+    if (line.contains("event")) return std::nullopt;
+    return line;
+}
+
+void add_line(Metrics& metrics, const Json& line) {
     const double step = number_in(line, "step"), loss = number_in(line, "loss");
     require<IoError>(step == step, "\"step\" is null");
     if (line.contains("val_loss")) {
@@ -43,24 +49,57 @@ void add_line(Metrics& metrics, std::string_view text) {
     metrics.losses.push_back(loss);
 }
 
-}  // namespace
+StepMetrics step_of(const Json& line, std::int64_t tokens_per_step) {
+    StepMetrics metrics{
+        .loss = number_in(line, "loss"),
+        .lr = number_in(line, "lr"),
+        .grad_norm = number_in(line, "grad_norm"),
+        .seconds = number_in(line, "seconds"),
+        .step_seconds = static_cast<double>(tokens_per_step) / number_in(line, "tokens_per_s")};
+    const Json& step = line.value("step", Json());
+    require<IoError>(step.is_number_integer(), "\"step\" is {}, which is no whole number",
+                     step.dump());
+    metrics.step = step.get<std::int64_t>();
+    if (line.contains("val_loss")) metrics.val_loss = number_in(line, "val_loss");
+    return metrics;
+}
 
-Metrics read_metrics(const std::filesystem::path& file) {
+// add(line) for every step. A last line without its end may be half a line.
+template <class Add>
+void read_lines(const std::filesystem::path& file, const Add& add) {
     const std::string text = read_file(file);
-    const std::string shown = utf8::quoted(file.native(), 300);
-    Metrics metrics;
-    std::size_t number = 1;
+    std::size_t number = 1, steps = 0;
     for (std::size_t begin = 0; begin < text.size(); ++number) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
-            add_line(metrics, std::string_view(text).substr(begin, end - begin));
+            if (const auto line = parse_line(std::string_view(text).substr(begin, end - begin))) {
+                add(*line);
+                ++steps;
+            }
         } catch (const IoError& error) {
-            if (end < text.size()) fail<IoError>("{}: line {}: {}", shown, number, error.what());
+            if (end < text.size()) {
+                fail<IoError>("{}: line {}: {}", utf8::quoted(file.native(), 300), number,
+                              error.what());
+            }
         }
         begin = end + 1;
     }
-    require<IoError>(!metrics.steps.empty(), "{}: no step is in it yet", shown);
+    require<IoError>(steps > 0, "{}: no step is in it yet", utf8::quoted(file.native(), 300));
+}
+
+}  // namespace
+
+Metrics read_metrics(const std::filesystem::path& file) {
+    Metrics metrics;
+    read_lines(file, [&](const Json& line) { add_line(metrics, line); });
     return metrics;
+}
+
+std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
+                                    std::int64_t tokens_per_step) {
+    std::vector<StepMetrics> steps;
+    read_lines(file, [&](const Json& line) { steps.push_back(step_of(line, tokens_per_step)); });
+    return steps;
 }
 
 std::filesystem::path latest_metrics(const std::filesystem::path& directory) {

@@ -2,6 +2,8 @@
 // written.
 #pragma once
 
+#include <tapestry/nn/inspect/step_metrics.h>
+
 #include <filesystem>
 #include <vector>
 
@@ -17,6 +19,11 @@ struct Metrics {
 /// left out if it is not whole. Throws IoError for a file that cannot be read or has no step yet;
 /// naming the line, for one that is no JSON object with "step" and "loss".
 Metrics read_metrics(const std::filesystem::path& file);
+
+/// The same lines with all that they say. What a step took is told by its speed, tokens_per_step
+/// over "tokens_per_s".
+std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
+                                    std::int64_t tokens_per_step);
 
 /// The file of metrics in a training's directory: those of the training that has not saved its
 /// model yet, if there are any.

@@ -6,8 +6,6 @@
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/freeze.h>
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -15,23 +13,10 @@
 namespace tapestry {
 namespace {
 
-template <class T>
-std::string text_of(const T& value) {
-    if constexpr (std::is_enum_v<T>) {
-        return name_of_value(value);
-    } else if constexpr (std::is_same_v<T, bool>) {
-        return value ? "yes" : "no";
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-        return fmt::format("{}", fmt::join(value, " "));
-    } else {
-        return fmt::format("{}", value);
-    }
-}
-
 template <class Config>
 void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
     for_each_field<Config>([&](const auto& one) {
-        std::string value = text_of(config.*one.member);
+        std::string value = value_text(config.*one.member);
         if (!value.empty()) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
@@ -92,7 +77,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
     const std::vector<std::string> frozen = frozen_parameters(session.model());
     if (!frozen.empty()) {
         recipe.options.push_back(
-            {"frozen", text_of(frozen), "Parameters that stay as they are, by --train-only"});
+            {"frozen", value_text(frozen), "Parameters that stay as they are, by --train-only"});
     }
     const auto knows = [&recipe](const RecipeLine& line) {
         return std::any_of(recipe.options.begin(), recipe.options.end(),

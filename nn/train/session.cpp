@@ -25,9 +25,9 @@ LoadedModel load_start(const std::string& directory) {
 }  // namespace
 
 Session::Session(const TrainingConfig& config, const TextCache* cache)
-    : Session(config, load_start(config.start), cache) {}
+    : Session(config, load_start(config.start), cache, false) {}
 
-Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache)
+Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
     : config_(std::move(config)),
       text_(read_tokens(config_, std::move(start.tokenizer), cache)),
       weights_(stream(config_.seed, Stream::weights)),
@@ -35,7 +35,7 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
     if (start.model) {
         config_.model = start.model->config();
         config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
-    } else {
+    } else if (!resumed) {
         config_.model.vocab = tokenizer().vocab_size();
     }
     data().check_context(config_.model.context);
@@ -58,9 +58,10 @@ void Session::make_model(std::unique_ptr<GPT> start) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
 }
 
-void Session::start_loop(std::int64_t first_step) {
+void Session::start_loop(std::int64_t first_step, double seconds) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
+    options.first_seconds = seconds;
     loop_.emplace(*optimizer_, options,
                   TrainCallbacks{.loss = [this] { return next_loss(); },
                                  .evaluate = [this] { return evaluate(); },
@@ -97,6 +98,17 @@ Tensor Session::next_loss() {
     return model_->loss(part.inputs, part.targets);
 }
 
+// A checkpoint has the settings that the optimiser had; those of the configuration may be
+// overridden.
+void Session::keep_settings_of(const OptimizerState& configured) {
+    OptimizerState state = optimizer_->state();
+    state.settings = configured.settings;
+    for (std::size_t i = 0; i < state.groups.size(); ++i) {
+        state.groups[i].weight_decay = configured.groups[i].weight_decay;
+    }
+    optimizer_->load_state(state);
+}
+
 double Session::evaluate() {
     Generator generator = stream(config_.seed, Stream::evaluation);
     return tapestry::evaluate(*model_, data(), Split::validation,
@@ -121,18 +133,30 @@ Checkpoint Session::checkpoint() {
             .optimizer = *optimizer_,
             .generators = {{"weights", &weights_}, {"batches", &batches_}},
             .step = steps(),
-            .config = to_json(config_)};
+            .config = to_json(config_),
+            .data = data_checksum()};
 }
 
-void Session::save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
+                                         const ResumeOptions& options) {
+    return resume(file, options, nullptr);
+}
 
-std::unique_ptr<Session> Session::resume(const std::filesystem::path& file) {
+std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
+                                         const ResumeOptions& options,
+                                         std::unique_ptr<Tokenizer> tokenizer,
+                                         const TextCache* cache) {
     const CheckpointInfo info = checkpoint_info(file);
-    TrainingConfig config =
-        training_config_from_json(info.config, fmt::format("{}: configuration", file.string()));
-    config.start_dropout = config.model.dropout;  // which may not be that of the `start`
-    auto session = std::make_unique<Session>(config);
+    auto [config, overridden] = resumed_config(info, file.string(), options);
+    LoadedModel start = tokenizer ? LoadedModel{nullptr, std::move(tokenizer)}
+                                  : LoadedModel{nullptr, load_start(config.start).tokenizer};
+    // Not make_unique: the constructor is private.
+    std::unique_ptr<Session> session(new Session(config, std::move(start), cache, true));
+    check_same_data(info, file.string(), session->data_checksum(), options, overridden);
+    const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
+    session->keep_settings_of(configured);
+    session->overridden_ = std::move(overridden);
     session->start_loop(info.step);
     return session;
 }

@@ -14,6 +14,7 @@
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/train/resume.h>
 #include <tapestry/nn/train/streams.h>
 #include <tapestry/nn/train/tokenized_text.h>
 #include <tapestry/nn/train/training_config.h>
@@ -21,6 +22,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tapestry {
 
@@ -61,6 +64,8 @@ public:
     /// Steps taken.
     std::int64_t steps() const { return loop_->steps(); }
     bool is_finished() const { return loop_->is_finished(); }
+    /// What the steps that were taken before it was resumed took; to be said ahead of the next.
+    void set_seconds_before(double seconds) { start_loop(steps(), seconds); }
 
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
     StepMetrics take_step();
@@ -73,19 +78,33 @@ public:
     /// random numbers every time; U+FFFD stands for what is no UTF-8.
     std::string sample(std::int64_t tokens);
 
-    /// All that the next steps depend on, with the configuration, as one file (nn/io/checkpoint.h);
-    /// the text stays where it is. Throws IoError.
-    void save(const std::filesystem::path& file);
+    /// All that the next steps depend on, with the configuration; the text stays where it is.
+    /// What it refers to is the session's own.
+    Checkpoint checkpoint();
+
+    /// It as one file (nn/io/checkpoint.h). Throws IoError.
+    void save(const std::filesystem::path& file) { save_checkpoint(file, checkpoint()); }
 
     /// The session that was saved, where it stood then: it takes the steps that the other would
     /// have taken, to the last bit. Throws IoError for what is no session's checkpoint or is
-    /// damaged, and as the constructor does.
-    static std::unique_ptr<Session> resume(const std::filesystem::path& file);
+    /// damaged; ValueError for what differs without leave; and as the constructor does.
+    static std::unique_ptr<Session> resume(const std::filesystem::path& file,
+                                           const ResumeOptions& options = {});
+
+    /// The same with a tokenizer that is at hand: neither the text's characters nor the model to
+    /// begin with are asked for one. May be null.
+    static std::unique_ptr<Session> resume(const std::filesystem::path& file,
+                                           const ResumeOptions& options,
+                                           std::unique_ptr<Tokenizer> tokenizer,
+                                           const TextCache* cache = nullptr);
+
+    /// With which of the overrides it was resumed, where they made a difference.
+    const std::vector<std::string>& overridden() const { return overridden_; }
 
 private:
-    Session(TrainingConfig config, LoadedModel start, const TextCache* cache);
-    void start_loop(std::int64_t first_step);
-    Checkpoint checkpoint();
+    Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
+    void start_loop(std::int64_t first_step, double seconds = 0);
+    void keep_settings_of(const OptimizerState& configured);
     void make_model(std::unique_ptr<GPT> start);
     Tensor next_loss();
 
@@ -99,6 +118,7 @@ private:
     SessionWatchers watchers_;
     Batch batch_;                   // of which a part comes next,
     std::int64_t micro_batch_ = 0;  // the step's how manyth
+    std::vector<std::string> overridden_;
 };
 
 }  // namespace tapestry

@@ -1,8 +1,9 @@
 #include <tapestry/nn/train/training_run.h>
 
 #include <tapestry/nn/freeze.h>
-#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
+#include <tapestry/nn/train/retention.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
 
@@ -15,15 +16,41 @@
 namespace tapestry {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// A model that is there stays until a save.
-fs::path checked(const fs::path& out, const Session& session) {
+constexpr double kSecondsToRetry = 5;  // after a checkpoint that could not be written
+
+void check_options(const Session& session, const TrainingRunOptions& options) {
     require(!session.is_finished(), "training run: the session has taken all of its {} steps",
             session.steps());
-    check_can_save(out, session.model(), session.tokenizer());
-    return out;
+    require(options.checkpoints.keep >= 1,
+            "training run: {} checkpoints to keep; at least 1 is needed", options.checkpoints.keep);
+}
+
+const RunDirectory& checked(const RunDirectory& directory, const Session& session,
+                            const TrainingRunOptions& options) {
+    check_options(session, options);
+    check_can_write(directory, session, options.checkpoints.written);
+    return directory;
+}
+
+// No directory is made for a run that cannot be.
+std::unique_ptr<RunDirectory> make_directory(const Session& session,
+                                             const TrainingRunOptions& options) {
+    check_options(session, options);
+    return std::make_unique<RunDirectory>(options.out);
+}
+
+// The metrics of a run that begins, or those of the one that goes on.
+MetricsFile metrics_in(const RunDirectory& directory) {
+    const auto& resumed = directory.resumed();
+    return resumed ? MetricsFile(directory.path(), resumed->metrics)
+                   : MetricsFile(directory.path());
+}
+
+RunState state_at_start(const RunDirectory& directory, const Session& session) {
+    if (directory.resumed()) return *directory.resumed();
+    return {.segments = {{.config = to_json(session.config())}}};
 }
 
 double step_floor(const TrainingConfig& config) {
@@ -55,20 +82,39 @@ Json last_line(const TrainingResult& r) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(Session& session, TrainingRunOptions options)
+TrainingRun::TrainingRun(Session& session, const TrainingRunOptions& options)
+    : TrainingRun(session, make_directory(session, options), options) {}
+
+TrainingRun::TrainingRun(Session& session, std::unique_ptr<RunDirectory> own,
+                         TrainingRunOptions options)
+    : TrainingRun(session, *own, std::move(options)) {
+    own_directory_ = std::move(own);
+}
+
+TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
+                         TrainingRunOptions options)
     : session_(session),
       options_(std::move(options)),
-      metrics_(checked(options_.out, session)),
+      directory_(checked(directory, session, options_)),
+      state_(state_at_start(directory, session)),
+      metrics_(metrics_in(directory)),
+      writer_(directory, session, metrics_),
       step_floor_(step_floor(session.config())),
       speed_(session.config().tokens_per_step(), step_floor_),
-      losses_(session.config()) {
+      losses_(session.config()),
+      last_save_(Clock::now()) {
+    options_.out = directory.path();
     if (options_.trap_nan) {
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
-                      options_.out / "trap", session.config().micro_batches);
+                      options_.out / "trap", session.config().micro_batches, session.steps());
     }
 }
 
 TrainingResult TrainingRun::to_the_end() {
+    if (directory_.resumed() && session_.steps() > 0) {
+        earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
+    }
+    for (const StepMetrics& metrics : earlier_) losses_.add(metrics);
     if (options_.report) open_report();
     watch();
     try {
@@ -100,8 +146,9 @@ void TrainingRun::open_report() {
                 },
             .warn =
                 [this](const std::string& message) {
-                    if (options_.warn) options_.warn(message);
+                    if (options_.warn) options_.warn("the report: " + message);
                 }});
+    report_->add_earlier(earlier_);
 }
 
 void TrainingRun::watch() {
@@ -129,32 +176,116 @@ bool TrainingRun::after(const StepMetrics& metrics) {
     losses_.add(metrics);
     result_.last = metrics;
     const bool go_on = !options_.stepped || options_.stepped(metrics, speed_);
-    if (metrics.val_loss) {
-        result_.val_loss = metrics.val_loss;
-        save(metrics);
-    }
+    if (metrics.val_loss) result_.val_loss = metrics.val_loss;
+    find_rewind_distance();
+    const std::optional<CheckpointPurpose> due = due_after(metrics);
+    if (due || metrics.val_loss) check_finite(metrics);
     metrics_.write(line_of(metrics, speed_).dump());
     if (report_) report_->add(metrics);
+    save_if_due(metrics, due);
     return go_on;
 }
 
 // A step can ruin the weights after a loss that still was a number: these are not worth saving.
-void TrainingRun::save(const StepMetrics& metrics) {
+void TrainingRun::check_finite(const StepMetrics& metrics) const {
     require<DivergedError>(std::isfinite(sum_of_squares(session_.model().parameters())) &&
                                std::isfinite(metrics.val_loss.value_or(0)),
                            "train: step {}: the weights or the validation loss are no longer "
                            "finite, they were not saved; a lower learning rate or stronger "
                            "clipping may help",
                            metrics.step);
-    if (saved_) return save_weights(options_.out, session_.model());
-    save_model(options_.out, session_.model(), session_.tokenizer());
-    saved_ = true;
-    metrics_.put_in_place();
+}
+
+// As soon as it is known what a step takes. A run that became longer may need a greater distance.
+void TrainingRun::find_rewind_distance() {
+    constexpr std::int64_t kStepsToKnow = 20;
+    if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
+    const auto bytes = static_cast<double>(state_bytes(session_.model()));
+    const auto found = rewind_distance(session_.config().steps, speed_.seconds_per_step(), bytes,
+                                       options_.checkpoints.rewind_budget);
+    std::int64_t& distance = state_.rewind_every;
+    if (distance == 0 || found == 0) distance = found;
+    while (distance > 0 && distance < found) distance *= 2;
+}
+
+std::optional<CheckpointPurpose> TrainingRun::due_after(const StepMetrics& metrics) const {
+    const CheckpointOptions& c = options_.checkpoints;
+    const bool evaluated = metrics.val_loss.has_value();
+    const bool unbound = !c.written || (c.every_steps == 0 && c.every_seconds == 0);
+    const bool failed = writer_.problem() && save_age() >= kSecondsToRetry;
+    if ((unbound && evaluated) || (c.every_steps > 0 && metrics.step % c.every_steps == 0) ||
+        (c.every_seconds > 0 && save_age() >= c.every_seconds) || failed) {
+        return CheckpointPurpose::resume;
+    }
+    if (state_.rewind_every > 0 && metrics.step % state_.rewind_every == 0) {
+        return CheckpointPurpose::rewind;
+    }
+    return std::nullopt;
+}
+
+double TrainingRun::save_age() const {
+    return std::chrono::duration<double>(Clock::now() - last_save_).count();
+}
+
+// What is due while another is being written comes after that. But the best is saved now, and what
+// is for steps to be taken again, then or never.
+void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due) {
+    bool best = false;
+    if (metrics.val_loss && (!state_.best || *metrics.val_loss < state_.best->val_loss)) {
+        state_.best = {metrics.step, *metrics.val_loss};
+        best = options_.checkpoints.best;
+    }
+    if (!overdue_ || due == CheckpointPurpose::resume) overdue_ = due;
+    if (best) overdue_ = CheckpointPurpose::resume;
+    const bool busy = writer_.is_busy();
+    warn_of_checkpoints();
+    if (busy && overdue_ == CheckpointPurpose::rewind) overdue_.reset();
+    if (overdue_ && (best || !busy)) save(metrics, *overdue_, best);
+}
+
+void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
+    overdue_.reset();
+    last_save_ = Clock::now();
+    metrics_.flush();
+    if (metrics_.problem()) return;  // no checkpoint without the metrics that belong to it
+    state_.seconds = metrics.seconds;
+    writer_.start(state_, {.state = options_.checkpoints.written,
+                           .purpose = purpose,
+                           .best = best,
+                           .keep = options_.checkpoints.keep});
+    started_ = metrics.step;
+}
+
+const SaveProblem& TrainingRun::problem() const {
+    return metrics_.problem() ? metrics_.problem() : writer_.problem();
+}
+
+// Of every trouble once.
+void TrainingRun::warn_of_checkpoints() {
+    if (problem() && !warned_ && options_.warn) {
+        options_.warn(fmt::format("{}; the training goes on, and tries again", problem().message));
+    }
+    warned_ = static_cast<bool>(problem());
+}
+
+void TrainingRun::save_at_the_end() {
+    check_finite(result_.last);
+    for (;;) {
+        writer_.wait();
+        if (writer_.written() == result_.last.step) return;
+        if (started_ != result_.last.step || problem()) {
+            save(result_.last, CheckpointPurpose::resume, false);
+            writer_.wait();
+        }
+        if (!problem()) continue;
+        require<IoError>(options_.retry && options_.retry(problem()), "{}", problem().message);
+    }
 }
 
 void TrainingRun::finish() {
-    save(result_.last);
-    result_.tokens_per_second = speed_.tokens() / result_.last.seconds;
+    save_at_the_end();
+    const auto tokens = session_.config().tokens_per_step() * result_.last.step;
+    result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.share = speed_.mean_share();
     result_.concern = losses_.concern();
     Json line = last_line(result_);
@@ -166,6 +297,7 @@ void TrainingRun::finish() {
         result_.report = report_->summary();
     }
     metrics_.write(line.dump());
+    warn_of_checkpoints();
 }
 
 }  // namespace tapestry

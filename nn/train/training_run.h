@@ -5,33 +5,53 @@
 //     TrainingRun run(session, {.out = "model"});
 //     const TrainingResult result = run.to_the_end();
 //
-// Nothing is printed: who wants to know is called back. Read next: session.h; live_report.h and
-// trap.h, parts that go without it as well.
+// Nothing is printed: who wants to know is called back. Read next: run_directory.h, to go on with
+// one that was interrupted; session.h; live_report.h and trap.h, parts that go without it as well.
 #pragma once
 
 #include <tapestry/nn/pages/live_report.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/speed.h>
 #include <tapestry/nn/train/trap.h>
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace tapestry {
 
+/// When checkpoints are written, and which stay.
+struct CheckpointOptions {
+    bool written = true;           ///< false: the model alone is saved
+    std::int64_t every_steps = 0;  ///< steps between them; 0: other things decide
+    double every_seconds = 0;      ///< seconds between them; 0: other things decide
+    std::int64_t keep = 1;         ///< the latest so many, for going on
+    bool best = false;             ///< and the best by its validation loss, its model in out/best
+    double rewind_budget = 4e8;    ///< bytes for others, from which steps are taken again
+};
+
 struct TrainingRunOptions {
-    std::filesystem::path out;   ///< for model, tokenizer, metrics.jsonl and report.html
-    bool report = true;          ///< write report.html
-    bool trap_nan = false;       ///< record a step that diverges in out/trap
+    std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
+    bool report = true;              ///< write report.html
+    bool trap_nan = false;           ///< record a step that diverges in out/trap
+    /// If none of its intervals is set: at every evaluation. And one at the end.
+    CheckpointOptions checkpoints = {};
     TrainingRecipe recipe = {};  ///< what the report says of how to do it again
     /// Called after each step; false ends the training, which is then saved. May be empty.
     std::function<bool(const StepMetrics&, const Speed&)> stepped = {};
-    /// Told, once, if the report cannot be written; the training goes on. May be empty.
+    /// Told, once each, if the report or a checkpoint cannot be written; the training goes on. May
+    /// be empty.
     std::function<void(const std::string&)> warn = {};
+    /// Asked when the last checkpoint cannot be written, with the reason: whether to try again,
+    /// when it has waited as long as it likes. Empty: no.
+    std::function<bool(const SaveProblem&)> retry = {};
 };
 
 struct TrainingResult {
@@ -48,32 +68,60 @@ class TrainingRun {
 public:
     /// Throws IoError if the model could not be saved there, ValueError for a session without steps
     /// to take; what is there already stays until the first save. The session must outlive the run.
-    TrainingRun(Session& session, TrainingRunOptions options);
+    TrainingRun(Session& session, const TrainingRunOptions& options);
+    /// In a directory that is locked already, and may be the one that the session was resumed from;
+    /// options.out is not looked at.
+    TrainingRun(Session& session, const RunDirectory& directory, TrainingRunOptions options);
     ~TrainingRun() { session_.watch({}); }
     TrainingRun(const TrainingRun&) = delete;
     TrainingRun& operator=(const TrainingRun&) = delete;
 
     /// Takes the steps that are left and saves what was learned. Throws DivergedError for a step
-    /// or weights that are not finite, of which nothing is saved.
+    /// or weights that are not finite, of which nothing is saved; IoError if the last checkpoint
+    /// cannot be written.
     TrainingResult to_the_end();
 
+    const CheckpointWriter& checkpoints() const { return writer_; }
+    /// Waits until the one that is being written is there.
+    void wait_for_checkpoint() { writer_.wait(); }
+
 private:
+    using Clock = std::chrono::steady_clock;
+
+    TrainingRun(Session& session, std::unique_ptr<RunDirectory> own, TrainingRunOptions options);
     void watch();
     void open_report();
     void take_steps();
     bool after(const StepMetrics& metrics);
-    void save(const StepMetrics& metrics);
+    void check_finite(const StepMetrics& metrics) const;
+    void find_rewind_distance();
+    std::optional<CheckpointPurpose> due_after(const StepMetrics& metrics) const;
+    double save_age() const;
+    void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
+    void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
+    void save_at_the_end();
+    const SaveProblem& problem() const;
+    void warn_of_checkpoints();
     void finish();
 
     Session& session_;
     TrainingRunOptions options_;
+    std::unique_ptr<RunDirectory> own_directory_;
+    const RunDirectory& directory_;
+    RunState state_;
     MetricsFile metrics_;
+    CheckpointWriter writer_;
     double step_floor_;  // seconds that the arithmetic of a step takes at least
     Speed speed_;
     LossWatch losses_;
+    std::vector<StepMetrics> earlier_;  // those of the run's parts before this
     std::optional<Trap> trap_;
     std::optional<LiveReport> report_;
-    bool saved_ = false;
+    Clock::time_point last_save_;
+    std::optional<CheckpointPurpose> overdue_;  // due while another is being written
+    std::int64_t started_ = -1;                 // the step of the latest save, written or not
+    std::int64_t steps_here_ = 0;               // taken by this run
+    bool warned_ = false;
     TrainingResult result_;
 };
 

@@ -13,8 +13,9 @@ namespace tapestry {
 namespace fs = std::filesystem;
 
 Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path directory,
-           std::int64_t micro_batches)
+           std::int64_t micro_batches, std::int64_t steps)
     : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
+    step_.step = steps + 1;
     step_.micro_batches = micro_batches;
     step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }

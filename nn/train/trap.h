@@ -17,9 +17,9 @@ class Trap {
 public:
     /// The step goes to `directory`, with the model and the tokenizer. `dropout` is the generator
     /// that the model's dropout draws from. All must outlive the trap. `micro_batches`: parts of
-    /// each batch.
+    /// each batch; `steps` were taken before.
     Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer,
-         std::filesystem::path directory, std::int64_t micro_batches = 1);
+         std::filesystem::path directory, std::int64_t micro_batches = 1, std::int64_t steps = 0);
 
     /// To be told of every batch, or of each of its parts, before its loss is computed.
     void note(const Batch& batch);
@@ -37,7 +37,7 @@ private:
     Generator& dropout_;
     const Tokenizer& tokenizer_;
     std::filesystem::path directory_;
-    RecordedStep step_{.step = 1};
+    RecordedStep step_;
 };
 
 }  // namespace tapestry

@@ -20,6 +20,8 @@ Arguments into(const std::string& out, const Arguments& more = {"--steps", "5"})
     return tiny_training(Arguments{"--out", out, "--no-report"} + more);
 }
 
+const std::vector<std::string> kModelFiles{"config.json", "model.safetensors", "tokenizer.json"};
+
 void check_only_these(const fs::path& directory, std::vector<std::string> names) {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(directory)) {
@@ -35,7 +37,7 @@ class SmallDisk {
 public:
     explicit SmallDisk(fs::path at) : path_(std::move(at)) {
         fs::create_directories(path_);
-        mounted_ = ::mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=96k,mode=0755") == 0;
+        mounted_ = ::mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=1m,mode=0755") == 0;
     }
     ~SmallDisk() {
         if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
@@ -84,7 +86,7 @@ TEST_CASE("cli: --out that may not be written") {
     check_refused(place.run(into("new"), nobody), "'new': cannot be made a directory: ");
     check_refused(place.run(into("theirs"), nobody), "Permission denied");
     CHECK_EQ(slurp(place / "theirs" / "model.safetensors"), before);
-    check_only_these(place / "theirs", {"config.json", "model.safetensors", "tokenizer.json"});
+    check_only_these(place / "theirs", kModelFiles);
 
     fs::permissions(place / "theirs", fs::perms(0700));
     check_refused(place.run({"sample", "--model", "theirs/m"}, nobody), "theirs");
@@ -103,21 +105,28 @@ TEST_CASE("cli: no room for the model is said before the training") {
     CHECK_EQ(outcome.out, "");
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
     CHECK(samples(place, "m"));
-    check_only_these(place / "m", {"config.json", "model.safetensors", "tokenizer.json"});
+    check_only_these(place / "m", kModelFiles);
     CHECK_FALSE(fs::exists(place / "new"));
 }
 
-// The metrics outgrow a file size limit that the model stays below: a write that fails late.
-TEST_CASE("cli: no room for the metrics ends the training in one line") {
+// A limit that the model and the first metrics stay below: a write that fails late, for good.
+TEST_CASE("cli: a checkpoint that cannot be written is said once, and is an error at the end") {
     const Place place;
     spill(place / "t.txt", simple_text());
     const Outcome outcome =
-        place.run(into("m", {"--steps", "3000", "--eval-every", "20"}), {.file_size_limit = 20000});
-    check_refused(outcome, "m/metrics.jsonl: cannot be written: File too large");
-    CHECK(samples(place, "m"));  // what the evaluations before have saved
+        place.run(into("m", {"--steps", "1000", "--eval-every", "20"}), {.file_size_limit = 60000});
+    CHECK_EQ(outcome.code, 2);
+    const auto lines = lines_of(outcome.err);
+    REQUIRE_EQ(lines.size(), 2);
+    CHECK_EQ(
+        lines[0],
+        "tapestry: 'm/metrics.jsonl': cannot be written: File too large; the training goes on, "
+        "and tries again");
+    CHECK_EQ(lines[1], "tapestry: 'm/metrics.jsonl': cannot be written: File too large");
+    CHECK(samples(place, "m"));  // what was saved before
 }
 
-TEST_CASE("cli: a disk that fills up") {
+TEST_CASE("cli: a disk that is full before the training") {
     const Place place;
     spill(place / "t.txt", simple_text());
     const SmallDisk disk(place / "disk");
@@ -126,19 +135,36 @@ TEST_CASE("cli: a disk that fills up") {
     }
     check_done(place.run(into("disk/m")));
     const std::string before = slurp(place / "disk/m/model.safetensors");
-    disk.fill_but(8192);
-    check_refused(place.run(into("disk/m", {"--seed", "2"})), "No space left on device");
-    CHECK_EQ(slurp(place / "disk/m/model.safetensors"), before);
-    CHECK(samples(place, "disk/m"));
+    for (const std::uintmax_t room : {8192, 45056}) {  // not for the model; not for its moments
+        fs::remove(place / "disk/filler");
+        disk.fill_but(room);
+        const Outcome outcome = place.run(into("disk/m", {"--seed", "2"}));
+        check_refused(outcome, "No space left on device");
+        CHECK_EQ(outcome.out, "");
+        CHECK_EQ(slurp(place / "disk/m/model.safetensors"), before);
+        CHECK(samples(place, "disk/m"));
+    }
+}
 
-    // Room at first, and then no more: each line of the metrics takes some.
-    fs::remove(place / "disk/filler");
-    disk.fill_but(45056);
-    const Outcome late = place.run(into("disk/m", {"--steps", "3000", "--eval-every", "400"}));
-    check_refused(late, "No space left on device");
-    CHECK(late.out.find("step ") != std::string::npos);
+// Full while it trains: it waits at its end for room, and loses nothing.
+TEST_CASE("cli: a disk that is full for a while") {
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    const SmallDisk disk(place / "disk");
+    if (!disk.mounted()) {
+        return skip(std::string("no file system can be mounted here: ") + std::strerror(errno));
+    }
+    const Arguments steps{"--steps", "3000", "--eval-every", "100"};
+    check_done(place.run(into("whole", steps)));
+    spill(place / "said", "");
+    Process process(into("disk/m", steps), place.path(), {.stderr_to = (place / "said").native()});
+    REQUIRE(wait_until([&] { return fs::exists(place / "disk/m/model.safetensors"); }));
+    disk.fill_but(0);
+    REQUIRE(wait_until(
+        [&] { return slurp(place / "said").find("trying again in 5 s") != std::string::npos; }));
     CHECK(samples(place, "disk/m"));
-    // The model that was there keeps its metrics; what the other came to stands beside them.
-    check_only_these(place / "disk/m", {"config.json", "metrics.jsonl", "metrics.new.jsonl",
-                                        "model.safetensors", "tokenizer.json"});
+    fs::remove(place / "disk/filler");
+    CHECK_EQ(process.wait().code, 0);
+    CHECK(slurp(place / "disk/m/model.safetensors") == slurp(place / "whole/model.safetensors"));
+    CHECK_EQ(lines_of(slurp(place / "disk/m/metrics.jsonl")).size(), 3001);
 }

@@ -36,7 +36,7 @@ struct TrainingPlace : Place {
 
 }  // namespace
 
-TEST_CASE("cli train: five files, and a line of metrics for every step") {
+TEST_CASE("cli train: its files, and a line of metrics for every step") {
     const TrainingPlace place;
     const Outcome outcome =
         place.run(tiny_training({"--steps", "25", "--eval-every", "10", "--lr", "1e-2"}));
@@ -46,8 +46,9 @@ TEST_CASE("cli train: five files, and a line of metrics for every step") {
         names.push_back(entry.path().filename().native());
     }
     std::sort(names.begin(), names.end());
-    CHECK_EQ(names, std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
-                                             "report.html", "tokenizer.json"});
+    CHECK_EQ(names, std::vector<std::string>{"checkpoints", "config.json", "metrics.jsonl",
+                                             "model.safetensors", "report.html",
+                                             "tapestry-manifest.json", "tokenizer.json"});
 
     const std::vector<Json> rows = place.metrics();
     REQUIRE_EQ(rows.size(), 26);

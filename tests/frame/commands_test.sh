@@ -69,7 +69,7 @@ expect_no_call() {
     fi
 }
 
-all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev"
+all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev libxxhash-dev"
 all_of_ci="chromium qemu-user valgrind pkgconf nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu"
 line="apt-get update && apt-get install --yes --no-install-recommends"
 

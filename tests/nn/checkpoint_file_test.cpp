@@ -206,8 +206,8 @@ TEST_CASE("checkpoint file: what is refused changes nothing") {
         }
     }
     SUBCASE("no checkpoint, or one of tomorrow") {
-        spoiled("\"version\":1", "\"version\":2",
-                "the checkpoint's metadata: it is of version 2; this Tapestry reads version 1");
+        spoiled("\"version\":2", "\"version\":3",
+                "the checkpoint's metadata: it is of version 3; this Tapestry reads version 2");
         save(path, training.model);
         refused(
             "not a checkpoint: the format in its metadata is 'tapestry-module', not "

@@ -429,7 +429,7 @@ TEST_CASE("hugging face: tokenizers go along") {
     }
     std::sort(names.begin(), names.end());
     CHECK_EQ(names, std::vector<std::string>{"config.json", "merges.txt", "model.safetensors",
-                                             "vocab.json"});
+                                             kManifestName, "vocab.json"});
     const LoadedModel again = load_model(scratch / "bpe");
     CHECK_EQ(again.tokenizer->encode("the cat's"), bpe.tokenizer->encode("the cat's"));
     CHECK_EQ(Json::parse(slurp(scratch / "bpe" / "config.json")).at("eos_token_id"), 376);

@@ -2,6 +2,7 @@
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/nn/support.h>
 
 using namespace tapestry;
@@ -41,6 +42,7 @@ TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
         MetricsFile file(scratch.path());
         file.write("{\"step\":1,\"loss\":2}");
         CHECK_EQ(read_metrics(scratch / kMetricsName).steps.front(), 7);
+        fs::rename(scratch / kNewMetricsName, scratch / kMetricsName);
         file.put_in_place();
         file.write("{\"step\":2,\"loss\":1}");
     }
@@ -49,10 +51,53 @@ TEST_CASE("metrics file: beside a model its own stay until the next is saved") {
     CHECK_EQ(latest_metrics(scratch.path()), scratch / kMetricsName);
 }
 
+TEST_CASE("metrics file: goes on after what a checkpoint knows, and forgets the rest") {
+    const test::Scratch scratch;
+    FileDigest written;
+    {
+        MetricsFile file(scratch.path());
+        file.write("{\"step\":1,\"loss\":3}");
+        written = file.digest();
+        file.write("{\"step\":2,\"loss\":2}");
+    }
+    CHECK_EQ(digest_of_file(scratch / kMetricsName, written.bytes), written);
+    {
+        MetricsFile file(scratch.path(), written);
+        CHECK_EQ(slurp(scratch / kMetricsName), "{\"step\":1,\"loss\":3}\n");
+        file.write("{\"step\":2,\"loss\":1}");
+        CHECK_EQ(file.digest(), digest_of_file(scratch / kMetricsName));
+    }
+    CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 1});
+    check_message<IoError>(
+        [&] {
+            MetricsFile file(scratch.path(), FileDigest{written.bytes, checksum_of("other")});
+        },
+        "metrics.jsonl': not what was saved: its first 20 bytes have checksum ");
+    CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 1});
+}
+
+TEST_CASE("metrics file: lines that find no room come with the next") {
+    const test::Scratch scratch;
+    MetricsFile file(scratch.path());
+    {
+        const test::SizeLimit limit(30);
+        file.write("{\"step\":1,\"loss\":3}");
+        CHECK_FALSE(file.problem());
+        file.write("{\"step\":2,\"loss\":2}");
+        CHECK(file.problem().message.find("cannot be written: File too large") !=
+              std::string::npos);
+        CHECK_EQ(file.digest().bytes, 30);
+    }
+    file.write("{\"step\":3,\"loss\":1}");
+    CHECK_FALSE(file.problem());
+    CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 2, 1});
+    CHECK_EQ(file.digest(), digest_of_file(scratch / kMetricsName));
+}
+
 TEST_CASE("metrics file: what is refused") {
     const test::Scratch scratch;
     check_message<IoError>([&] { MetricsFile file(scratch / "nowhere"); },
-                           "nowhere/metrics.jsonl: cannot be written: ");
+                           "nowhere/metrics.jsonl': cannot be written: No such file");
     spill(scratch / "m", "{\"event\":\"end\"}\n");
     check_message<IoError>([&] { read_metrics(scratch / "m"); }, "m': no step is in it yet");
     spill(scratch / "m", "{\"step\":1,\"loss\":2}\n{\"step\":2}\n");

@@ -47,6 +47,7 @@ struct Saved {
         Json json = Json::parse(slurp(directory / "config.json"));
         change(json);
         spill(directory / "config.json", json.dump());
+        std::filesystem::remove(directory / kManifestName);  // whoever edits a file says so
     }
 };
 
@@ -77,7 +78,7 @@ TEST_CASE("model directory: what is loaded computes the same bits") {
         CHECK_EQ(loaded.model->head.weight.leaf() == loaded.model->token_embedding.weight.leaf(),
                  tied);
         for (const Tensor& parameter : loaded.model->parameters()) CHECK(parameter.requires_grad());
-        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     }
 }
 
@@ -249,6 +250,25 @@ TEST_CASE("model directory: a tokenizer of another size") {
     CHECK(saved.fails_with("tokenizer.json: tokenizer: no \"vocab\""));
 }
 
+TEST_CASE("model directory: a file that is not what was saved is an error with its name") {
+    Saved saved;
+    for (const std::string name : kFiles) {
+        const std::string good = slurp(saved.directory / name);
+        // What still parses: a space more, another bit in the last number.
+        std::string bad = good;
+        if (name == "model.safetensors") {
+            bad.back() = static_cast<char>(bad.back() ^ 1);
+        } else {
+            bad += " ";
+        }
+        spill(saved.directory / name, bad);
+        CHECK(
+            saved.fails_with("'" + (saved.directory / name).native() + "': not what was saved: "));
+        spill(saved.directory / name, good);
+    }
+    CHECK_EQ(saved.error(), "no error");
+}
+
 TEST_CASE("model directory: a save that fails keeps the previous model") {
     Saved saved;
     const auto before = logits_of(saved.model);
@@ -262,7 +282,7 @@ TEST_CASE("model directory: a save that fails keeps the previous model") {
         }
         CHECK(message.find("File too large") != std::string::npos);
         CHECK_EQ(logits_of(*load_model(saved.directory).model), before);
-        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     }
     save_model(saved.directory, saved.model, saved.tokenizer);
     CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
@@ -281,13 +301,13 @@ TEST_CASE("model directory: whether a save would succeed can be asked, and chang
     saved.model.final_norm.weight.fill_(3);
     check_can_save(saved.directory, saved.model, saved.tokenizer);
     CHECK_EQ(logits_of(*load_model(saved.directory).model), before);
-    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     const auto check = [&] { check_can_save(saved.directory, saved.model, saved.tokenizer); };
     {
         const SizeLimit limit(5000);
         check_message<IoError>(check, "File too large");
     }
-    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+    CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     spill(saved.scratch / "file", "x");
     check_message<IoError>(
         [&] { check_can_save(saved.scratch / "file", saved.model, saved.tokenizer); }, "file");

@@ -128,8 +128,8 @@ TEST_CASE("training run: a model that is there keeps its weights and metrics unt
     TrainingConfig config = place.diverging();
     config.eval_every = 0;
     Session second(config);
-    TrainingRun run(second, {.out = place.out});
-    const std::string said = message_of<DivergedError>([&] { run.to_the_end(); });
+    const std::string said =
+        message_of<DivergedError>([&] { TrainingRun(second, {.out = place.out}).to_the_end(); });
     CHECK(said.find("a lower learning rate or stronger clipping may help") != std::string::npos);
     CHECK(slurp(place.out / "model.safetensors") == weights);
     CHECK(slurp(place.out / kMetricsName) == metrics);

@@ -75,7 +75,7 @@ TEST_CASE("transformer directory: what is loaded computes the same bits, every s
         CHECK_EQ(c.padding_id, config.padding_id);
         CHECK_EQ(c.max_length, config.max_length);
         CHECK(model_kind(saved.directory) == ModelKind::transformer);
-        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 3);
+        CHECK_EQ(std::distance(std::filesystem::directory_iterator(saved.directory), {}), 4);
     };
     comes_back(small_config());
     TransformerConfig config = small_config();

@@ -1,0 +1,79 @@
+#include <tapestry/core/lock.h>
+
+#include <tapestry/core/text/utf8.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kName = ".lock";
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
+
+// ", 4711" as the holder wrote it, or nothing.
+std::string holder_in(int file) {
+    std::array<char, 32> text{};
+    const auto length = ::pread(file, text.data(), text.size(), 0);
+    const std::string_view words(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+    const std::string_view digits = words.substr(0, words.find_first_not_of("0123456789"));
+    return digits.empty() ? "" : fmt::format(", {}", digits);
+}
+
+// Whether the path still names the open file: its last holder may have removed it since.
+bool is_at(const fs::path& path, int file) {
+    struct stat ours {
+    }, there{};
+    return ::fstat(file, &ours) == 0 && ::stat(path.c_str(), &there) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+void write_number(int file) {
+    const std::string text = fmt::format("{}\n", ::getpid());
+    // Only whoever is kept out misses it.
+    [[maybe_unused]] const auto done = ::pwrite(file, text.data(), text.size(), 0);
+    [[maybe_unused]] const auto cut = ::ftruncate(file, static_cast<off_t>(text.size()));
+}
+
+// The locked file, or -1 where there are no locks.
+int lock(const fs::path& path) {
+    for (;;) {
+        const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        require<IoError>(file >= 0, "cannot write {}: {}", shown(path), reason(errno));
+        if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+            const int error = errno;
+            const std::string holder = holder_in(file);
+            ::close(file);
+            if (error == EINTR) continue;
+            if (error != EWOULDBLOCK) return -1;  // ENOLCK, EOPNOTSUPP: no locks here
+            fail<BusyError>("{}: in use by another process{}", shown(path.parent_path()), holder);
+        }
+        if (is_at(path, file)) {
+            write_number(file);
+            return file;
+        }
+        ::close(file);
+    }
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(const fs::path& directory)
+    : path_(fs::absolute(directory) / kName), file_(lock(path_)) {}
+
+DirectoryLock::~DirectoryLock() {
+    if (is_held()) ::unlink(path_.c_str());  // and then unlocked, by closing it
+}
+
+}  // namespace tapestry

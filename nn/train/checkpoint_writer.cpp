@@ -1,0 +1,159 @@
+#include <tapestry/nn/train/checkpoint_writer.h>
+
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/module_file.h>
+#include <tapestry/nn/train/retention.h>
+
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kBest = "best";
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double thread_cpu_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// The training's threads come first. On Linux a priority is a thread's own.
+void take_lowest_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19); }
+
+}  // namespace
+
+std::uint64_t state_bytes(const GPT& model) {
+    std::uint64_t bytes = 0;
+    for (const Tensor& p : model.parameters()) bytes += p.bytes() * (p.requires_grad() ? 3 : 1);
+    return bytes;
+}
+
+void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
+    Commit commit(directory.path());
+    check_replaceable(directory.path() / kMetricsName);
+    write_description(commit, "", session.config().model, session.tokenizer());
+    write_weights(commit, "", saved_tensors(session.model()));
+    if (state) check_room(directory.path(), state_bytes(session.model()));
+}
+
+CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
+                                   MetricsFile& metrics)
+    : directory_(directory),
+      session_(session),
+      metrics_(metrics),
+      is_ours_(directory.resumed().has_value()) {}
+
+CheckpointWriter::~CheckpointWriter() {
+    if (running_.valid()) running_.wait();
+}
+
+bool CheckpointWriter::is_busy() {
+    if (!running_.valid()) return false;
+    if (running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return true;
+    wait();
+    return false;
+}
+
+void CheckpointWriter::start(RunState state, const CheckpointContents& contents) {
+    wait();
+    const auto began = Clock::now();
+    state.metrics = metrics_.digest();
+    Checkpoint checkpoint = session_.checkpoint();
+    checkpoint.run = to_json(state);
+    job_ = {checkpoint.step, std::move(state), contents};
+    try {
+        snapshot_.take(checkpoint);
+        running_ = std::async(std::launch::async, [this] {
+            take_lowest_priority();
+            return write(job_);
+        });
+    } catch (const std::exception&) {  // neither memory nor a thread is to be had: do without
+        snapshot_.refer(checkpoint);
+        running_ = std::async(std::launch::deferred, [this] { return write(job_); });
+        running_.wait();
+    }
+    waited_ += seconds_since(began);
+}
+
+void CheckpointWriter::wait() {
+    if (!running_.valid()) return;
+    const auto began = Clock::now();
+    try {
+        thread_ += running_.get();
+        finish(job_);
+        problem_ = {};
+    } catch (const DiskFullError& error) {
+        problem_ = {error.what(), true};
+    } catch (const std::exception& error) {
+        problem_ = {error.what(), false};
+    }
+    waited_ += seconds_since(began);
+}
+
+void CheckpointWriter::finish(const Job& job) {
+    written_ = job.step;
+    is_ours_ = true;
+    if (metrics_.name() != kMetricsName) metrics_.put_in_place();
+}
+
+// Returns the seconds that it computed. Of this object it changes nothing.
+double CheckpointWriter::write(const Job& job) const {
+    const double began = thread_cpu_seconds();
+    metrics_.sync();
+    Commit commit(directory_.path());
+    if (!is_ours_) begin_anew(commit);
+    if (metrics_.name() == kMetricsName) {
+        commit.grown(kMetricsName, job.state.metrics);
+    } else {
+        commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
+    }
+    const NamedTensors weights = snapshot_.weights();
+    write_weights(commit, "", weights);
+    if (job.contents.best) {
+        write_description(commit, kBest, session_.config().model, session_.tokenizer());
+        write_weights(commit, kBest, weights);
+        commit.write_manifest_of(kBest);
+    }
+    if (job.contents.state) write_state(commit, job);
+    commit.finish();
+    return thread_cpu_seconds() - began;
+}
+
+void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
+    const StoredCheckpoint now{job.step, job.contents.purpose};
+    commit.write_new(now.name(), [this](const auto& path, const auto& options) {
+        return snapshot_.write(path, options);
+    });
+    std::vector<StoredCheckpoint> stored;
+    if (is_ours_) stored = stored_checkpoints(directory_.path());
+    std::erase(stored, now);  // written again, before the first step of a resumed run
+    stored.push_back(now);
+    Retention retention{.keep = job.contents.keep, .rewind_every = job.state.rewind_every};
+    if (job.state.best) retention.best = job.state.best->step;
+    for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
+}
+
+// All that the directory's last commit lists is of another training.
+void CheckpointWriter::begin_anew(Commit& commit) const {
+    for (const auto& [name, digest] : commit.before().files) {
+        if (name.find('/') != std::string::npos) commit.remove(name);
+    }
+    write_description(commit, "", session_.config().model, session_.tokenizer());
+}
+
+}  // namespace tapestry

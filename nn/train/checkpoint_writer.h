@@ -1,0 +1,88 @@
+// Checkpoints of a run, written while it goes on: the state is copied, which is all that the run
+// waits for, and a thread of the lowest priority writes the copy. One is written at a time.
+//
+// A checkpoint is one commit (nn/io/manifest.h) of everything that belongs together: model,
+// metrics, the state to go on from, and which earlier states go.
+// Read next: training_run.h, which says when.
+#pragma once
+
+#include <tapestry/nn/io/snapshot.h>
+#include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/run_directory.h>
+
+#include <future>
+#include <string>
+
+namespace tapestry {
+
+/// What is to be written, besides the model.
+struct CheckpointContents {
+    bool state = true;  ///< all that a run goes on from
+    CheckpointPurpose purpose = CheckpointPurpose::resume;
+    bool best = false;      ///< the model also as the best so far
+    std::int64_t keep = 1;  ///< Retention::keep
+};
+
+/// Of a checkpoint: parameters, and of those that are trained two moments.
+std::uint64_t state_bytes(const GPT& model);
+
+/// Throws IoError if the first checkpoint would not be written there, or, without `state`, the
+/// model, and changes nothing: to be asked before a long training rather than after it.
+void check_can_write(const RunDirectory& directory, const Session& session, bool state);
+
+class CheckpointWriter {
+public:
+    /// All of these outlive it. Unless the run was resumed, what is in the directory is another's
+    /// and stays until the first commit.
+    CheckpointWriter(const RunDirectory& directory, Session& session, MetricsFile& metrics);
+    /// Waits for the one that is being written.
+    ~CheckpointWriter();
+    CheckpointWriter(const CheckpointWriter&) = delete;
+    CheckpointWriter& operator=(const CheckpointWriter&) = delete;
+
+    /// Whether one is being written.
+    bool is_busy();
+
+    /// Waits for the one before, copies the session as it stands, with `state` and where the
+    /// metrics end, and begins to write. Where there is no room for a copy it waits for that, too.
+    void start(RunState state, const CheckpointContents& contents);
+
+    /// Waits until it is written.
+    void wait();
+
+    /// Why the latest that is over was not written. What was there before holds.
+    const SaveProblem& problem() const { return problem_; }
+
+    /// The last step that was written; nothing before the first.
+    std::optional<std::int64_t> written() const { return written_; }
+    std::uint64_t bytes() const { return snapshot_.bytes(); }
+
+    /// That the run stood still, and that the thread computed.
+    double waited_seconds() const { return waited_; }
+    double thread_seconds() const { return thread_; }
+
+private:
+    struct Job {
+        std::int64_t step = 0;
+        RunState state;
+        CheckpointContents contents;
+    };
+
+    double write(const Job& job) const;
+    void begin_anew(Commit& commit) const;
+    void write_state(Commit& commit, const Job& job) const;
+    void finish(const Job& job);
+
+    const RunDirectory& directory_;
+    Session& session_;
+    MetricsFile& metrics_;
+    Snapshot snapshot_;
+    Job job_;
+    std::future<double> running_;
+    bool is_ours_;  // the directory's contents
+    SaveProblem problem_;
+    std::optional<std::int64_t> written_;
+    double waited_ = 0, thread_ = 0;
+};
+
+}  // namespace tapestry

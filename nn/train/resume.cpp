@@ -1,0 +1,93 @@
+#include <tapestry/nn/train/resume.h>
+
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/version.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// Where the data lies; what it is, its checksum says.
+bool is_place(std::string_view field) { return field == "text" || field == "data"; }
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void check_names(const std::vector<std::string>& overrides) {
+    std::vector<std::string> known{"isa", "version", "data"};
+    const auto add = [&known](const auto& one) { known.emplace_back(one.name); };
+    for_each_field<TrainingConfig>(add);
+    for_each_field<GPTConfig>(add);
+    for (const std::string& name : overrides) {
+        require(contains(known, name),
+                "--override {}: nothing of that name; known are the options' names (lr for --lr), "
+                "isa, version and data",
+                name);
+    }
+}
+
+// What differs, and may.
+class Differences {
+public:
+    Differences(const std::string& name, const ResumeOptions& options)
+        : name_(name), options_(options) {}
+
+    /// Throws unless the two are equal or an override allows for it.
+    void check(const std::string& what, const std::string& stored, const std::string& now) {
+        if (stored == now) return;
+        require(contains(options_.overrides, what),
+                "{}: {} was {} so far and is {} now; --override {} goes on all the same, with "
+                "other steps than without the interruption",
+                name_, what, stored, now, what);
+        overridden.push_back(what);
+    }
+
+    /// Puts the values that are given into `config`, having checked them.
+    template <class Config>
+    void take_given(Config& config, const Config& wanted) {
+        for_each_field<Config>([&](const auto& one) {
+            if (!contains(options_.given, one.name)) return;
+            if (!is_place(one.name)) {
+                check(one.name, value_text(config.*one.member), value_text(wanted.*one.member));
+            }
+            config.*one.member = wanted.*one.member;
+        });
+    }
+
+    std::vector<std::string> overridden;
+
+private:
+    const std::string& name_;
+    const ResumeOptions& options_;
+};
+
+}  // namespace
+
+ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name,
+                             const ResumeOptions& options) {
+    check_names(options.overrides);
+    Differences differences(name, options);
+    differences.check("version", info.version, std::string(version()));
+    differences.check("isa", info.isa, std::string(name_of(current_isa())));
+    TrainingConfig config =
+        training_config_from_json(info.config, fmt::format("{}: configuration", name));
+    differences.take_given(config.model, options.wanted.model);
+    if (contains(options.given, "text") || contains(options.given, "data")) {
+        config.text.clear();
+        config.data.clear();
+    }
+    differences.take_given(config, options.wanted);
+    return {config, differences.overridden};
+}
+
+void check_same_data(const CheckpointInfo& info, const std::string& name, const std::string& data,
+                     const ResumeOptions& options, std::vector<std::string>& overridden) {
+    Differences differences(name, options);
+    differences.check("data", info.data, data);
+    overridden.insert(overridden.end(), differences.overridden.begin(),
+                      differences.overridden.end());
+}
+
+}  // namespace tapestry

@@ -1,0 +1,117 @@
+// tapestry train --resume as somebody uses it whose machine goes down: the same line again and
+// again, killed at any moment, with other numbers of threads.
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/tests/cli/command.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+using namespace tapestry::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct ResumePlace : Place {
+    ResumePlace() { spill(*this / "t.txt", simple_text()); }
+
+    std::string weights(const char* directory) const {
+        return slurp(*this / directory / "model.safetensors");
+    }
+};
+
+// What is in `more` takes the place of the same option there.
+Arguments training(const std::string& out, const Arguments& more = {}) {
+    Arguments all = more;
+    for (const Arguments& option :
+         {Arguments{"--steps", "400"}, {"--eval-every", "50"}, {"--dropout", "0.1"}}) {
+        if (std::find(more.begin(), more.end(), option[0]) == more.end()) all = option + all;
+    }
+    return tiny_training(Arguments{"--out", out} + all);
+}
+
+}  // namespace
+
+TEST_CASE("cli resume: killed at any moment, the same model in the end") {
+    const ResumePlace place;
+    check_done(place.run(training("whole")));
+    int kills = 0;
+    for (int milliseconds = 30; milliseconds < 4000; milliseconds = milliseconds * 5 / 4) {
+        Process process(training("m", {"--resume", "--checkpoint-every", "10", "--threads",
+                                       std::to_string(1 + kills % 3)}),
+                        place.path());
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        process.send(SIGKILL);
+        if (process.wait().code == 0) break;
+        ++kills;
+    }
+    CHECK_GT(kills, 0);
+    const Outcome last = place.run(training("m", {"--resume"}));
+    check_done(last);
+    CHECK(place.weights("m") == place.weights("whole"));
+    const Outcome again = place.run({"train", "--resume", "--out", "m"});
+    check_done(again);
+    CHECK(again.out.find("nothing to do: all 400 steps were taken") != std::string::npos);
+}
+
+TEST_CASE("cli resume: what is said of where it begins") {
+    const ResumePlace place;
+    const Outcome first = place.run(training("m", {"--resume", "--steps", "60"}));
+    check_done(first);
+    CHECK(first.out.starts_with("no checkpoint in m: beginning at step 0\n"));
+    check_refused(
+        place.run({"train", "--resume", "--out", "n"}),
+        "--resume: there is no checkpoint in n, and without --text nothing to begin with");
+    CHECK_FALSE(fs::exists(place / "n"));
+    check_refused(place.run({"train", "--out", "n"}), "--text is required");
+    check_refused(place.run({"train", "--resume", "--out", "m", "--steps", "80"}),
+                  "steps was 60 so far and is 80 now; --override steps goes on all the same");
+    const Outcome longer = place.run({"train", "--resume", "--out", "m", "--steps", "80",
+                                      "--override", "steps", "lr", "--lr", "0.5"});
+    check_done(longer);
+    CHECK(longer.out.starts_with("going on in m after step 60 of 80\n"));
+    CHECK(longer.out.find("steps differs from what it was so far (--override)\n") !=
+          std::string::npos);
+    CHECK(longer.out.find("lr differs") != std::string::npos);
+    CHECK_EQ(lines_of(slurp(place / "m" / "metrics.jsonl")).size(), 81);
+    CHECK(place.run({"curve", "m"}).out.find("80") != std::string::npos);
+}
+
+TEST_CASE("cli resume: options that cannot be") {
+    const ResumePlace place;
+    check_refused(place.run(training("m", {"--keep", "0"})), "--keep");
+    for (const char* interval : {"x", "-1", "1.5", "s", "10 s", "10m", "99999999999999999999"}) {
+        check_refused(place.run(training("m", {"--checkpoint-every", interval})),
+                      "is neither a number of steps (500) nor of seconds (30s)");
+    }
+    CHECK_FALSE(fs::exists(place / "m"));
+}
+
+TEST_CASE("cli resume: as many checkpoints as are asked for, or none") {
+    const ResumePlace place;
+    check_done(place.run(training("m", {"--checkpoint-every", "0", "--best"})));
+    CHECK_FALSE(fs::exists(place / "m" / "checkpoints"));
+    CHECK(samples(place, "m"));
+    CHECK(samples(place, "m/best"));
+    check_done(place.run(training("m", {"--rewind-budget", "0", "--keep", "2"})));
+    CHECK_EQ(std::distance(fs::directory_iterator(place / "m" / "checkpoints"), {}), 2);
+    CHECK_FALSE(fs::exists(place / "m" / "best"));
+    CHECK_FALSE(fs::exists(place / "m" / "rewind"));
+}
+
+TEST_CASE("cli resume: a second training into a directory is refused with the first one's number") {
+    const ResumePlace place;
+    Process first(training("m", {"--steps", "100000"}), place.path());
+    REQUIRE(wait_until([&] { return fs::exists(place / "m" / "config.json"); }));
+    const std::string number = slurp(place / "m" / ".lock");
+    for (const Arguments& more : {Arguments{}, Arguments{"--resume"}}) {
+        check_refused(place.run(training("m", more)), "'" + (place / "m").native() +
+                                                          "': in use by another process, " +
+                                                          number.substr(0, number.size() - 1));
+    }
+    CHECK(samples(place, "m"));  // reading is free
+    first.send(SIGINT);
+    CHECK_EQ(first.wait().code, 130);
+    CHECK_FALSE(fs::exists(place / "m" / ".lock"));
+}

@@ -1,0 +1,61 @@
+// A locked directory: who is kept out, and for how long.
+#include <tapestry/core/lock.h>
+#include <tapestry/tests/core/scratch.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using test::spill;
+
+TEST_CASE("lock: a second one is refused with the number of the first's process") {
+    const test::Scratch scratch;
+    {
+        const DirectoryLock lock(scratch.path());
+        CHECK(lock.is_held());
+        CHECK_EQ(slurp(scratch / ".lock"), fmt::format("{}\n", ::getpid()));
+        check_message<BusyError>([&] { DirectoryLock second(scratch.path()); },
+                                 fmt::format("'{}': in use by another process, {}",
+                                             scratch.path().native(), ::getpid()));
+    }
+    CHECK(scratch.names().empty());
+    CHECK(DirectoryLock(scratch.path()).is_held());
+}
+
+TEST_CASE("lock: one whose process was killed does not stand in the way") {
+    const test::Scratch scratch;
+    int ready[2];
+    REQUIRE_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const DirectoryLock lock(scratch.path());
+        [[maybe_unused]] const auto told = ::write(ready[1], "x", 1);
+        for (;;) ::pause();
+    }
+    char byte = 0;
+    REQUIRE_EQ(::read(ready[0], &byte, 1), 1);
+    check_message<BusyError>([&] { DirectoryLock second(scratch.path()); },
+                             fmt::format("in use by another process, {}", child));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    CHECK(std::filesystem::exists(scratch / ".lock"));
+    CHECK(DirectoryLock(scratch.path()).is_held());
+    CHECK(scratch.names().empty());
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
+TEST_CASE("lock: what else may stand there") {
+    const test::Scratch scratch;
+    spill(scratch / ".lock", "no number");
+    CHECK(DirectoryLock(scratch.path()).is_held());
+    check_message<IoError>([&] { DirectoryLock lock(scratch / "none"); }, "No such file");
+    std::filesystem::create_symlink(scratch / "target", scratch / ".lock");
+    CHECK_THROWS_AS(DirectoryLock(scratch.path()), IoError);
+    CHECK_FALSE(std::filesystem::exists(scratch / "target"));
+}

@@ -1,0 +1,389 @@
+// A run that stopped anywhere and goes on: to the bits of one that never stopped, with its metrics,
+// its best model and its report; and what must not differ without a word.
+#include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/read_metrics.h>
+#include <tapestry/nn/train/training_run.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/core/size_limit.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <regex>
+
+using namespace tapestry;
+using test::check_message;
+using test::message_of;
+using test::slurp;
+using test::spill;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a run is ended by that nobody catches.
+struct Killed {};
+
+struct ResumePlace {
+    ResumePlace() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(scratch / "t.txt", text);
+    }
+    TrainingConfig config() const {
+        return {.text = (scratch / "t.txt").string(),
+                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
+                .batch = 4,
+                .steps = 12,
+                .warmup = 3,
+                .eval_every = 3,
+                .eval_batches = 1};
+    }
+    fs::path out(const char* name) const { return scratch / name; }
+
+    // Takes the run in the directory, anew if it is not there, to the end or to `killed_after`.
+    void train(const fs::path& directory, const TrainingConfig& config,
+               const CheckpointOptions& checkpoints, std::int64_t killed_after = INT64_MAX,
+               const ResumeOptions& resume = {}) const {
+        RunDirectory place(directory);
+        auto session = place.resume(resume);
+        if (!session) session = std::make_unique<Session>(config);
+        TrainingRunOptions options{.checkpoints = checkpoints};
+        TrainingRun* running = nullptr;
+        options.stepped = [&](const StepMetrics& m, const Speed&) {
+            if (m.step > killed_after) throw Killed();
+            running->wait_for_checkpoint();  // or which are skipped would be a matter of luck
+            return true;
+        };
+        TrainingRun run(*session, place, options);
+        running = &run;
+        try {
+            run.to_the_end();
+        } catch (const Killed&) {
+        }
+    }
+
+    test::Scratch scratch;
+};
+
+// metrics.jsonl without what a clock says.
+std::string metrics_of(const fs::path& directory) {
+    static const std::regex kTimes(",\"(tokens_per_s|seconds|share|report_seconds)\":[0-9.e+-]+");
+    return std::regex_replace(slurp(directory / kMetricsName), kTimes, "");
+}
+
+// The latest checkpoint's tensors, moments included, as bytes.
+std::string state_of(const fs::path& directory) {
+    const fs::path file = directory / stored_checkpoints(directory).back().name();
+    std::string all;
+    for (const auto& [name, tensor] : read_safetensors(file).tensors) {
+        all += fmt::format("{} {}\n", name, fmt::join(tensor.to_vector<double>(), " "));
+    }
+    return all;
+}
+
+void check_same(const fs::path& a, const fs::path& b) {
+    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
+        CHECK_EQ(slurp(a / name), slurp(b / name));
+    }
+    CHECK_EQ(metrics_of(a), metrics_of(b));
+    CHECK_EQ(state_of(a), state_of(b));
+}
+
+std::vector<std::int64_t> steps_in(const fs::path& directory) {
+    std::vector<std::int64_t> steps;
+    for (const StoredCheckpoint& one : stored_checkpoints(directory)) steps.push_back(one.step);
+    return steps;
+}
+
+}  // namespace
+
+TEST_CASE("resume: killed after any step, the same bits with any number of threads") {
+    const ResumePlace place;
+    place.train(place.out("whole"), place.config(), {});
+    for (const std::int64_t killed : {1, 3, 4, 7, 11}) {
+        CAPTURE(killed);
+        const fs::path out = place.scratch / fmt::format("killed-{}", killed);
+        {
+            const ThreadsGuard threads(1 + static_cast<int>(killed) % 3);
+            place.train(out, place.config(), {.every_steps = 2}, killed);
+        }
+        const ThreadsGuard threads(1 + static_cast<int>(killed + 1) % 3);
+        place.train(out, place.config(), {.every_steps = 5});
+        check_same(place.out("whole"), out);
+        CHECK(slurp(out / "report.html").find("\"finished\"") != std::string::npos);
+    }
+}
+
+TEST_CASE("resume: killed again and again, at every step") {
+    const ResumePlace place;
+    place.train(place.out("whole"), place.config(), {});
+    for (std::int64_t step = 1; step <= 11; ++step) {
+        place.train(place.out("parts"), place.config(), {.every_steps = 1}, step);
+    }
+    place.train(place.out("parts"), place.config(), {.every_steps = 1});
+    check_same(place.out("whole"), place.out("parts"));
+    CHECK_EQ(steps_in(place.out("parts")), std::vector<std::int64_t>{12});
+}
+
+TEST_CASE("resume: the clock, the best loss and all segments go on") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {.best = true}, 7);
+    const auto state = [&] {
+        const fs::path file = out / stored_checkpoints(out).back().name();
+        return run_state_from_json(checkpoint_info(file).run, "it");
+    };
+    const RunState before = state();
+    CHECK_EQ(stored_checkpoints(out).back().step, 6);
+    CHECK_GT(before.seconds, 0);
+    REQUIRE(before.best.has_value());
+    REQUIRE_EQ(before.segments.size(), 1);
+    TrainingConfig faster = place.config();
+    faster.lr = 0.01;
+    place.train(out, place.config(), {.best = true}, INT64_MAX,
+                {.wanted = faster, .given = {"lr"}, .overrides = {"lr"}});
+    const RunState after = state();
+    CHECK_GT(after.seconds, before.seconds);
+    CHECK_LE(after.best->val_loss, before.best->val_loss);
+    REQUIRE_EQ(after.segments.size(), 2);
+    CHECK_EQ(after.segments[1].first_step, 7);
+    CHECK_EQ(after.segments[1].overrides, std::vector<std::string>{"lr"});
+    CHECK_EQ(training_config_from_json(after.segments[1].config, "it").lr, 0.01);
+    const Metrics metrics = read_metrics(out / kMetricsName);
+    CHECK_EQ(metrics.steps.size(), 12);
+    CHECK_EQ(*std::min_element(metrics.val_losses.begin(), metrics.val_losses.end()),
+             after.best->val_loss);
+    // Its model is there, and is the one of that step.
+    CHECK(load_model(out / "best").model != nullptr);
+    const auto kept = steps_in(out);
+    CHECK(std::find(kept.begin(), kept.end(), after.best->step) != kept.end());
+}
+
+TEST_CASE("resume: what differs needs leave, and is told with both values") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {}, 7);
+    const auto refused = [&](const std::vector<std::string>& given,
+                             const std::vector<std::string>& overrides,
+                             const std::function<void(TrainingConfig&)>& change) {
+        TrainingConfig wanted = place.config();
+        change(wanted);
+        RunDirectory directory(out);
+        return message_of<ValueError>(
+            [&] { directory.resume({.wanted = wanted, .given = given, .overrides = overrides}); });
+    };
+    const auto says = [](const std::string& message, const std::string& words) {
+        INFO("message: " << message);
+        CHECK(message.find(words) != std::string::npos);
+    };
+    says(refused({"lr"}, {}, [](auto& c) { c.lr = 0.5; }),
+         "lr was 0.001 so far and is 0.5 now; --override lr goes on all the same");
+    says(refused({"seed"}, {}, [](auto& c) { c.seed = 2; }), "seed was 1337 so far and is 2 now");
+    says(refused({"batch"}, {"lr"}, [](auto& c) { c.batch = 5; }), "batch was 4 so far and is 5");
+    says(refused({"dim"}, {}, [](auto& c) { c.model.dim = 32; }), "dim was 16 so far and is 32");
+    says(refused({}, {"speed"}, [](auto&) {}), "--override speed: nothing of that name");
+    CHECK_EQ(refused({"lr", "batch"}, {}, [](auto&) {}), "no error");
+    CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given
+    CHECK_EQ(refused({"lr"}, {"lr"}, [](auto& c) { c.lr = 0.5; }), "no error");
+
+    const std::string text = slurp(place.scratch / "t.txt");
+    spill(place.scratch / "t.txt", text + "d");
+    const std::string other = refused({}, {}, [](auto&) {});
+    CHECK(
+        std::regex_search(other, std::regex("data was [0-9a-f]{32} so far and is [0-9a-f]{32} now; "
+                                            "--override data goes on")));
+    CHECK_EQ(refused({}, {"data"}, [](auto&) {}), "no error");
+    // The same text elsewhere is the same.
+    spill(place.scratch / "moved.txt", text);
+    CHECK_EQ(
+        refused({"text"}, {}, [&](auto& c) { c.text = (place.scratch / "moved.txt").string(); }),
+        "no error");
+}
+
+TEST_CASE("resume: a setting of the optimiser that was overridden is what it goes on with") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {}, 7);
+    TrainingConfig wanted = place.config();
+    wanted.beta2 = 0.5;
+    wanted.weight_decay = 0.25;
+    RunDirectory directory(out);
+    const auto session = directory.resume({.wanted = wanted,
+                                           .given = {"beta2", "weight_decay"},
+                                           .overrides = {"beta2", "weight_decay"}});
+    const OptimizerState state = session->optimizer().state();
+    CHECK_EQ(state.settings.at("beta2"), 0.5);
+    CHECK_EQ(state.groups[0].weight_decay, 0.25);
+    CHECK_EQ(state.groups[1].weight_decay, 0);
+    CHECK_EQ(state.steps, 6);
+}
+
+TEST_CASE("resume: a directory that another used keeps that one's files until the first commit") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {.keep = 3, .best = true});
+    const std::string weights = slurp(out / "model.safetensors"), metrics = metrics_of(out);
+    CHECK_EQ(steps_in(out).size(), 3);
+    TrainingConfig other = place.config();
+    other.seed = 7;
+    const auto anew = [&](std::int64_t killed_after) {
+        Session session(other);
+        TrainingRun* running = nullptr;
+        TrainingRun run(session, {.out = out, .stepped = [&](const StepMetrics& m, const Speed&) {
+                                      if (m.step > killed_after) throw Killed();
+                                      running->wait_for_checkpoint();
+                                      return true;
+                                  }});
+        running = &run;
+        CHECK_THROWS_AS(run.to_the_end(), Killed);
+    };
+    anew(2);
+    CHECK_EQ(slurp(out / "model.safetensors"), weights);
+    CHECK_EQ(metrics_of(out), metrics);
+    CHECK_EQ(steps_in(out), std::vector<std::int64_t>{6, 9, 12});
+    CHECK_EQ(load_model(out).model->config().dim, 16);
+    anew(4);
+    CHECK_NE(slurp(out / "model.safetensors"), weights);
+    CHECK_EQ(steps_in(out), std::vector<std::int64_t>{3});
+    CHECK_FALSE(fs::exists(out / "best"));
+    CHECK_EQ(read_metrics(out / kMetricsName).steps.front(), 1);
+    place.train(out, place.config(), {});  // goes on with the other
+    place.train(place.out("other"), other, {});
+    check_same(place.out("other"), out);
+}
+
+TEST_CASE("resume: one at a time in a directory") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    const RunDirectory first(out);
+    CHECK(first.is_locked());
+    check_message<BusyError>([&] { RunDirectory second(out); }, "in use by another process, ");
+    Session session(place.config());
+    check_message<BusyError>([&] { TrainingRun run(session, {.out = out}); }, "in use by another");
+    check_message<BusyError>([&] { save_model(out, session.model(), session.tokenizer()); },
+                             "in use by another process, ");
+}
+
+TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {}, 7);
+    // No process can have this number.
+    spill(out / ".tapestry-1999999999-3.tmp", "half a file");
+    spill(out / "checkpoints" / ".tapestry-1999999999-4.tmp", "half a file");
+    spill(out / "checkpoints" / "step-00000099.safetensors", "of no commit");
+    spill(out / "notes.txt", "mine");
+    spill(out / "checkpoints" / "notes.txt", "mine");
+    const RunDirectory directory(out);
+    CHECK_FALSE(fs::exists(out / ".tapestry-1999999999-3.tmp"));
+    CHECK_FALSE(fs::exists(out / "checkpoints" / ".tapestry-1999999999-4.tmp"));
+    CHECK_FALSE(fs::exists(out / "checkpoints" / "step-00000099.safetensors"));
+    CHECK(fs::exists(out / "notes.txt"));
+    CHECK(fs::exists(out / "checkpoints" / "notes.txt"));
+}
+
+TEST_CASE("resume: damage is an error naming the file") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(out, place.config(), {}, 7);
+    const auto with_flip = [&](const fs::path& file, std::size_t byte) {
+        const std::string good = slurp(file);
+        std::string bad = good;
+        bad[byte % bad.size()] = static_cast<char>(bad[byte % bad.size()] ^ 4);
+        spill(file, bad);
+        const std::string message = message_of<IoError>([&] {
+            RunDirectory directory(out);
+            const auto session = directory.resume({});
+            TrainingRun run(*session, directory, {});
+        });
+        spill(file, good);
+        return message;
+    };
+    const fs::path checkpoint = out / stored_checkpoints(out).back().name();
+    for (std::size_t i = 0; i < 40; ++i) {
+        const std::string message = with_flip(checkpoint, i * 977);
+        INFO("message: " << message);
+        CHECK(message.find("step-00000006.safetensors': not what was saved") != std::string::npos);
+    }
+    const std::string message = with_flip(out / kMetricsName, 20);
+    INFO("message: " << message);
+    CHECK(message.find("metrics.jsonl': not what was saved: its first ") != std::string::npos);
+    fs::remove(checkpoint);
+    check_message<IoError>([&] { RunDirectory(out).resume({}); }, "No such file");
+}
+
+TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    place.train(place.out("whole"), place.config(), {});
+    Session session(place.config());
+    RunDirectory directory(out);
+    std::optional<test::SizeLimit> full;
+    std::vector<std::string> said;
+    int retries = 0;
+    TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 3}};
+    options.warn = [&](const std::string& message) { said.push_back(message); };
+    options.retry = [&](const SaveProblem& problem) {
+        CHECK_FALSE(problem.disk_is_full);  // but beyond a limit
+        if (++retries == 3) full.reset();
+        return retries <= 3;
+    };
+    options.stepped = [&](const StepMetrics& m, const Speed&) {
+        if (m.step == 4) full.emplace(rlim_t{1000});
+        return true;
+    };
+    TrainingRun run(session, directory, options);
+    run.to_the_end();
+    CHECK_EQ(retries, 3);
+    REQUIRE_EQ(said.size(), 1);
+    CHECK(said[0].find("File too large; the training goes on, and tries again") !=
+          std::string::npos);
+    check_same(place.out("whole"), out);
+}
+
+TEST_CASE("resume: a disk that stays full is an error, and the last checkpoint holds") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    {
+        Session session(place.config());
+        RunDirectory directory(out);
+        std::optional<test::SizeLimit> full;
+        TrainingRunOptions options{.checkpoints = {.every_steps = 3}};
+        TrainingRun* running = nullptr;
+        options.stepped = [&](const StepMetrics& m, const Speed&) {
+            running->wait_for_checkpoint();
+            if (m.step == 5) full.emplace(rlim_t{1000});
+            return true;
+        };
+        TrainingRun run(session, directory, options);
+        running = &run;
+        check_message<IoError>([&] { run.to_the_end(); }, "File too large");
+    }
+    CHECK_EQ(steps_in(out), std::vector<std::int64_t>{3});
+    load_model(out);
+    place.train(out, place.config(), {});
+    place.train(place.out("whole"), place.config(), {});
+    check_same(place.out("whole"), out);
+}
+
+TEST_CASE("resume: what stands in the way of metrics is not written to") {
+    const ResumePlace place;
+    const fs::path out = place.out("m");
+    fs::create_directories(out);
+    spill(place.scratch / "precious", "precious");
+    fs::create_symlink(place.scratch / "precious", out / kMetricsName);
+    place.train(out, place.config(), {});
+    CHECK_EQ(slurp(place.scratch / "precious"), "precious");
+    CHECK_FALSE(fs::is_symlink(out / kMetricsName));
+    const fs::path pipe = place.out("n");
+    fs::create_directories(pipe);
+    REQUIRE_EQ(::mkfifo((pipe / kMetricsName).c_str(), 0600), 0);
+    check_message<IoError>([&] { place.train(pipe, place.config(), {}); }, "it is a pipe");
+}
