@@ -26,13 +26,6 @@ constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
 std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
-void make_directory(const fs::path& directory) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    require<IoError>(!error, "{}: cannot be made a directory: {}", shown(directory),
-                     error.message());
-}
-
 void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {
         file.write(directory / file.name, {});
@@ -109,19 +102,17 @@ bool has_data(const fs::path& directory) {
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,
                             const Tokenizer& tokenizer) {
-    make_directory(directory);
+    make_directories(directory);
+    remove_stale_temporaries(directory);
     const IdType type = id_type_for(tokenizer.vocab_size());
     EncodedDocuments encoded;
-    Checksum sum;
-    write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
-        encoded = encode_documents(documents, tokenizer, type, [&](std::span<const std::byte> ids) {
-            sum.add(ids);
-            file.write(ids);
-        });
+    const FileDigest ids = write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
+        encoded = encode_documents(documents, tokenizer, type,
+                                   [&file](std::span<const std::byte> some) { file.write(some); });
     });
     write_tokenizer(directory, tokenizer);
     write_file_atomically(directory / kDataName,
-                          manifest(encoded, type, sum.hex(), tokenizer, documents.sources()));
+                          manifest(encoded, type, ids.checksum, tokenizer, documents.sources()));
     return encoded;
 }
 

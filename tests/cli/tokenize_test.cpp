@@ -169,6 +169,7 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
         CHECK_EQ(files_in(out), signal == SIGKILL ? 1 : 0);
         check_refused(place.run(Tokenized::training_on(out)), "/data.json': No such file");
         check_done(place.run(command));
+        CHECK_EQ(files_in(out), 3);  // nothing is left of the one that was killed
         check_done(place.run(Tokenized::training_on(out, {"--out", "m"})));
     }
 }
