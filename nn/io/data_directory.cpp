@@ -35,13 +35,6 @@ void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     }
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const std::string& kind) {
-    if (kind == "char") return read_char_tokenizer(directory / kTokenizerName);
-    std::unique_ptr<Tokenizer> pairs = read_byte_pair_tokenizer(directory);
-    require<IoError>(pairs != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
-    return pairs;
-}
-
 std::string manifest(const EncodedDocuments& encoded, IdType type, const std::string& hash,
                      const Tokenizer& tokenizer, const std::vector<SourceFile>& sources) {
     nlohmann::ordered_json json{{"format", kFormat},
@@ -75,6 +68,30 @@ void check_hash(const std::string& what, const std::string& found, const std::st
                 const ConfigFile& file) {
     require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",
                      what, found, file.path(), recorded);
+}
+
+// Having looked whether there is such a directory.
+fs::path data_file(const fs::path& directory) {
+    check_directory(directory);
+    return directory / kDataName;
+}
+
+void check_format(const ConfigFile& file) {
+    const auto format = file.get<std::int64_t>("format");
+    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
+                     format, kFormat);
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const ConfigFile& file) {
+    check_format(file);
+    const bool of_characters = file.get<std::string>("tokenizer") == "char";
+    std::unique_ptr<Tokenizer> tokenizer = of_characters
+                                               ? read_char_tokenizer(directory / kTokenizerName)
+                                               : read_byte_pair_tokenizer(directory);
+    require<IoError>(tokenizer != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
+    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
+               file.get<std::string>("tokenizer_xxh3"), file);
+    return tokenizer;
 }
 
 TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer& tokenizer) {
@@ -116,15 +133,13 @@ EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents
     return encoded;
 }
 
+std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
+    return read_tokenizer(directory, ConfigFile(data_file(directory)));
+}
+
 TokenData load_data(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kDataName);
-    const auto format = file.get<std::int64_t>("format");
-    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
-                     format, kFormat);
-    auto tokenizer = read_tokenizer(directory, file.get<std::string>("tokenizer"));
-    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
-               file.get<std::string>("tokenizer_xxh3"), file);
+    const ConfigFile file(data_file(directory));
+    auto tokenizer = read_tokenizer(directory, file);
     TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};

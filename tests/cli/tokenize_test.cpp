@@ -74,7 +74,11 @@ TEST_CASE("cli tokenize: what it says, and what is there") {
     // The vocabulary of that model for other texts.
     spill(t.place / "other.txt", simple_text(500));
     check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "f", "--tokenizer", "m"}));
-    CHECK_EQ(slurp(t.place / "f/merges.txt"), slurp(t.place / "e/merges.txt"));
+    check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "g", "--tokenizer", "e"}));
+    for (const char* data : {"f", "g"}) {  // a model's vocabulary, and that of data
+        CHECK_EQ(slurp(t.place / data / "merges.txt"), slurp(t.place / "e/merges.txt"));
+    }
+    CHECK_EQ(slurp(t.place / "f/ids.bin"), slurp(t.place / "g/ids.bin"));
     check_done(t.place.run(
         {"train", "--data", "f", "--model", "m", "--out", "n", "--steps", "2", "--batch", "2"}));
 }
