@@ -95,6 +95,11 @@ TokenData keep_tokenized(const TextCache& cache, const std::string& text, Docume
     const fs::path entry =
         entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
     write_data(entry, reader, tokenizer);
+    if (reader.sources().front().hash != text) {
+        std::error_code ignored;
+        fs::remove_all(entry, ignored);
+        fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
+    }
     TokenData data = load_data(entry);
     remove_oldest(cache.directory, cache.max_bytes);
     return data;

@@ -35,7 +35,7 @@ std::optional<TokenData> find_tokenized(const TextCache& cache, const std::strin
                                         const Tokenizer* tokenizer);
 
 /// Tokenizes the text with this hash and keeps it, as its own characters' or as the tokenizer's.
-/// Throws as write_data does.
+/// Throws as write_data does, and IoError if the text has another hash by now.
 TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
                          const Tokenizer& tokenizer, bool of_own_characters);
 

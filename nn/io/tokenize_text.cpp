@@ -35,8 +35,10 @@ TokenData through(const TextCache& cache, const fs::path& text,
 
 // A file without a name, which is gone when nobody has it open.
 std::shared_ptr<const FileDescriptor> temporary_file() {
-    const char* chosen = std::getenv("TMPDIR");  // /tmp may be memory
-    std::string name = fs::path(chosen != nullptr ? chosen : "/var/tmp") / "tapestry-XXXXXX";
+    const char* chosen = std::getenv("TMPDIR");
+    const bool is_set = chosen != nullptr && *chosen != '\0';
+    const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be memory
+    std::string name = place / "tapestry-XXXXXX";
     auto file = std::make_shared<FileDescriptor>(::mkostemp(name.data(), O_CLOEXEC));
     require<IoError>(file->is_open(), "cannot write {}: {}", utf8::quoted(name, 300),
                      std::generic_category().message(errno));

@@ -235,6 +235,16 @@ TEST_CASE("text cache: the oldest goes first, and a text in use stays readable")
     CHECK(c.warnings.empty());
 }
 
+TEST_CASE("text cache: what changed while it was read is not kept as what it was before") {
+    const Cached c;
+    DocumentReader reader({c.text});
+    const auto tokenizer = CharTokenizer::from_text(sentences(60'000));
+    check_message<IoError>(
+        [&] { keep_tokenized(c.cache, checksum_of("before"), reader, tokenizer, true); },
+        "t.txt: it changed while it was read");
+    CHECK(c.entries().empty());
+}
+
 TEST_CASE("text cache: where nothing can be kept, the text is read all the same") {
     const Cached c;
     const std::string hash = tokenize_text(c.text, nullptr).hash;
