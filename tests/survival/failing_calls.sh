@@ -63,6 +63,10 @@ complaint() {
         *) echo "ended with $status: $(head -c 200 stderr)" ;;
     esac
     diff -r mine kept >/dev/null || echo "changed what is the user's"
+    # What has been committed is there, if not in its place yet: whoever reads it puts it there.
+    [[ ! -e out/exported/tapestry-manifest.json ]] ||
+        "$tapestry" sample --model out/exported --tokens 1 >/dev/null 2>&1 ||
+        echo "what was committed cannot be read"
     local left
     left=$(find . -name '*.tmp' -o -name '.saving*')
     [[ -z $left ]] || echo "left $left"
