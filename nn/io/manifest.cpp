@@ -207,10 +207,30 @@ void Commit::remove(const std::string& name) {
     if (after_.files.erase(name) > 0) removed_.push_back(name);
 }
 
-void Commit::finish() {
-    write_file_atomically(directory_ / kManifestName, to_json(after_));
+bool Commit::may_be_done() const {
+    try {
+        const auto manifest = read_manifest(directory_);
+        return manifest && manifest->stage == after_.stage;
+    } catch (const std::exception&) {  // a manifest that cannot be read may be the new one
+        return true;
+    }
+}
+
+void Commit::forget_staged() {
     written_.clear();
     adopted_.clear();
+}
+
+void Commit::finish() {
+    try {
+        write_file_atomically(directory_ / kManifestName, to_json(after_));
+    } catch (const std::exception&) {
+        // The manifest may be in its place all the same, and its directory could not be synced:
+        // then the staged files are the directory's, and stay.
+        if (may_be_done()) forget_staged();
+        throw;
+    }
+    forget_staged();
     settle(directory_, after_);
     std::error_code ignored;  // a file too many does no harm
     for (const std::string& name : removed_) {
