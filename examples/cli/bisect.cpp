@@ -1,4 +1,5 @@
 // tapestry bisect: the first step of a training for which something holds.
+#include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/run_options.h>
 #include <tapestry/nn/train/bisect.h>
@@ -33,7 +34,10 @@ std::string looked_at(const FoundStep& found, const RunHistory& history) {
     if (found.walk_first > 0) {
         text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
     }
-    return text + "; a short excursion between them may have been missed";
+    // The first that was looked at alone is followed by the others without a gap.
+    return found.probed.size() == 1
+               ? text
+               : text + "; a short excursion between them may have been missed";
 }
 
 int run_bisect(const BisectSettings& s) {
@@ -48,8 +52,8 @@ int run_bisect(const BisectSettings& s) {
     }
     fmt::print("{}\n", looked_at(found, run.history()));
     if (found.step) {
-        fmt::print("tapestry rewind {} --step {} --inspect page.html\n", s.run.directory,
-                   *found.step);
+        fmt::print("tapestry rewind {} --step {} --inspect page.html\n",
+                   quoted_for_shell(s.run.directory), *found.step);
     }
     return found.step ? kSuccess : kFailure;
 }

@@ -4,9 +4,7 @@
 #include <string_view>
 
 namespace tapestry::cli {
-namespace {
 
-// As a shell reads it back.
 std::string quoted_for_shell(const std::string& text) {
     const auto plain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -17,8 +15,6 @@ std::string quoted_for_shell(const std::string& text) {
     for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
     return quoted + "'";
 }
-
-}  // namespace
 
 TrainingRecipe recipe_of(const Options& options) {
     TrainingRecipe recipe{.command = "tapestry " + options.name()};

@@ -88,7 +88,9 @@ void add_train(Options& app) {
         const auto of_model = given_fields<GPTConfig>(o);
         s->given.insert(s->given.end(), of_model.begin(), of_model.end());
         s->checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
-        return run_training(*s, recipe_of(o));
+        TrainingRecipe recipe = recipe_of(o);
+        if (s->checkpoints.written) recipe.rewind = "tapestry rewind " + quoted_for_shell(s->out);
+        return run_training(*s, recipe);
     });
 }
 

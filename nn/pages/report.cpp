@@ -15,6 +15,7 @@ void TrainingReport::add(const StepMetrics& m) {
     grad_norm_.add(m.step, m.grad_norm);
     step_seconds_.add(m.step, m.step_seconds);
     if (m.val_loss) val_loss_.add(m.step, *m.val_loss);
+    spikes_.add(m);
     latest_ = m;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>
+#include <tapestry/nn/inspect/spikes.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
 
@@ -36,7 +37,8 @@ struct RecipeLine {
 struct TrainingRecipe {
     std::string title = {};
     std::string subtitle = {};
-    std::string command = {};              ///< a command line that does it again
+    std::string command = {};  ///< a command line that does it again
+    std::string rewind = {};   ///< the beginning of one that takes a step again; empty: none does
     std::vector<RecipeLine> options = {};  ///< and everything else that does
     std::vector<ExpectedLoss> expected = {};
     std::int64_t steps = 0;            ///< that are planned
@@ -73,11 +75,13 @@ public:
     const TrainingCurve& grad_norm() const { return grad_norm_; }
     const TrainingCurve& step_seconds() const { return step_seconds_; }
     const std::vector<ReportedEvaluation>& evaluations() const { return evaluations_; }
+    const std::vector<Spike>& spikes() const { return spikes_.all(); }
     const StepMetrics& latest() const { return latest_; }  ///< step 0 before the first
 
 private:
     TrainingRecipe recipe_;
     TrainingCurve loss_, val_loss_, lr_, grad_norm_, step_seconds_;
+    Spikes spikes_;
     StepMetrics latest_;
     std::size_t stride_ = 1;  // every so many evaluations one is kept
     std::size_t evaluated_ = 0;

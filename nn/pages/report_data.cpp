@@ -101,6 +101,18 @@ void write(JsonWriter& json, const TrainingRecipe& recipe) {
     });
 }
 
+void write(JsonWriter& json, const Spike& spike, const std::string& rewind) {
+    json.object([&] {
+        json.member("step", spike.step);
+        json.member("what", spike.what);
+        json.member("value", six_digits(spike.value));
+        json.member("mean", six_digits(spike.mean));
+        json.member("command", rewind.empty() ? ""
+                                              : fmt::format("{} --step {} --inspect page.html",
+                                                            rewind, spike.step));
+    });
+}
+
 void write(JsonWriter& json, const ReportStatus& status, const StepMetrics& latest) {
     json.object([&] {
         json.member("state", name_of(status.state));
@@ -133,6 +145,8 @@ std::string to_json(const TrainingReport& report, const ReportStatus& status) {
         json.member("status", [&] { write(json, status, report.latest()); });
         json.member("recipe", [&] { write(json, report.recipe()); });
         json.member("curves", [&] { write_curves(json, report); });
+        json.list("spikes", report.spikes(),
+                  [&](const Spike& spike) { write(json, spike, report.recipe().rewind); });
         json.member("parameters", [&] { write_parameters(json, report); });
         json.list("evaluations", report.evaluations(),
                   [&](const ReportedEvaluation& e) { write(json, e); });

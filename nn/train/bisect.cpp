@@ -113,13 +113,14 @@ public:
     bool look(Session& session) {
         const RewoundStep step = take_again(session, false);
         if (condition_.quantity == Quantity::non_finite) {
+            if (std::isfinite(sum_of_squares(session.model().parameters()))) return false;
             found.what = "the weights after it are not finite";
-            return !std::isfinite(sum_of_squares(session.model().parameters()));
+            return true;
         }
         const ParameterFlow* most = most_updated(step.flow, condition_.parameter);
-        if (most == nullptr) return false;
+        if (most == nullptr || !condition_.holds(most->ratio())) return false;
         found.what = fmt::format("update_ratio {} ({})", most->ratio(), most->name);
-        return condition_.holds(most->ratio());
+        return true;
     }
 
     bool probe(std::int64_t step) {
@@ -184,8 +185,8 @@ FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
     std::int64_t looked = after;
     for (const std::int64_t step : probes) {
         if (search.probe(step)) {
-            // The walk ends at this step at the latest.
-            search.walk(looked + 1, step);
+            search.found.step = step;
+            search.walk(looked + 1, step - 1);  // finds an earlier one, or leaves it at this
             return std::move(search.found);
         }
         looked = step;

@@ -68,6 +68,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
     TrainingRecipe recipe{.title = "Training on " + data_name(config),
                           .subtitle = subtitle_of(session),
                           .command = also.command,
+                          .rewind = also.rewind,
                           .options = recipe_lines(config),
                           .expected = expected_losses(session.data(), session.tokenizer()),
                           .steps = config.steps,

@@ -50,6 +50,7 @@ const checkLoss = (page) =>
   checkReadout(page, 'loss', /^step (\d+): loss ([\d.]+)/, lossAt);
 
 async function checkCurves(page) {
+  assert.ok(!await page.isVisible('[data-view=spikes]'));
   assert.equal(await checkLoss(page), 300);
   assert.match(await readout(page, 'loss'), /; validation 2\.503 after step 300$/);
   await checkReadout(page, 'lr', /^step (\d+): (\S+)$/, (step) => 1e-6 * step);
@@ -194,6 +195,9 @@ async function checkFollowing(browser, { running, newer, finished }) {
   await page.focus('[data-chart=loss]');
   await page.keyboard.press('End');
   assert.equal(await checkLoss(page), 400);
+  assert.ok(await page.isVisible('[data-view=spikes]'));
+  assert.equal(await page.textContent('[data-spike="350"]'), 'step 350: grad_norm 9, after ' +
+    "1.850 tapestry rewind '</script>' --step 350 --inspect page.html");
   fs.unlinkSync(file); // gone for a moment: it does not mind
   await page.waitForTimeout(2500);
   wrong.splice(0, wrong.length, ...wrong.filter((each) => !/ERR_FILE_NOT_FOUND/.test(each)));

@@ -16,6 +16,7 @@ TrainingRecipe recipe(std::int64_t steps) {
     return {.title = "Training on \u732b</script>.txt",
             .subtitle = "a model that never was",
             .command = "tapestry train --text '\u732b</script>.txt' --out m",
+            .rewind = "tapestry rewind '</script>'",
             .options = {{"--steps", std::to_string(steps), "Optimiser steps"},
                         {"--seed", "1337", "Of all random numbers"}},
             .expected = {{"guessing", std::log(65.0), "Every character is as likely: ln(65)"},
@@ -43,7 +44,7 @@ std::vector<ParameterFlow> flow_at(std::int64_t step) {
     return flow;
 }
 
-// Step s: loss 2 + 2 e^(-s / 100), rate s / 10^6, norm 2 - s / steps, 0.1 seconds.
+// Step s: loss 2 + 2 e^(-s / 100), rate s / 10^6, norm 2 - s / steps but 9 at one, 0.1 seconds.
 TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t eval_every) {
     TrainingReport report(recipe(planned));
     for (std::int64_t step = 1; step <= steps; ++step) {
@@ -51,7 +52,7 @@ TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t e
         StepMetrics m{.step = step,
                       .loss = 2 + 2 * std::exp(-s / 100),
                       .lr = 1e-6 * s,
-                      .grad_norm = 2 - s / static_cast<double>(planned),
+                      .grad_norm = step == 350 ? 9 : 2 - s / static_cast<double>(planned),
                       .seconds = 0.1 * s,
                       .step_seconds = 0.1};
         if (step % eval_every == 0) m.val_loss = 2.5 + 1 / s;

@@ -7,14 +7,20 @@ import { flowTab } from './flow.js';
 import { answersPage, follow } from './follow.js';
 import { costShare, recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
+import { spikeList } from './spikes.js';
 import { tabbed } from './tabs.js';
 
 const VIEWS = [
-  ['curves', 'Curves', curvesTab],
+  ['curves', 'Curves', curvesAndSpikes],
   ['samples', 'Samples', samplesTab],
   ['flow', 'Gradient flow', flowTab],
   ['recipe', 'Recipe', recipeTab],
 ];
+
+function curvesAndSpikes(panel, data) {
+  const renewals = [curvesTab(panel, data), spikeList(panel, data)];
+  return (newer) => renewals.forEach((renew) => renew(newer));
+}
 
 // 1:05, 2:03:00
 function clockText(seconds) {

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The recipe's 2000 steps, all taken again: loss, gradient norm and rate have the bits that
+# metrics.jsonl has, and every fiftieth step's gradients its checksum. Then single steps, drawn by
+# seed, each by a command of its own with a page: none may take more than SECONDS. Those farthest from
+# a state, the last before the next, are among them.
+#
+#     every_step.sh TAPESTRY TEXT [SECONDS [STEPS]]
+#
+# STEPS: fewer, to try the script.
+set -euo pipefail
+(($# >= 2 && $# <= 4)) || {
+    echo "usage: every_step.sh TAPESTRY TEXT [SECONDS [STEPS]]" >&2
+    exit 2
+}
+tapestry=$(realpath "$1") text=$(realpath "$2") most=${3:-2} steps=${4:-2000}
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+export XDG_CACHE_HOME=$place/cache
+
+"$tapestry" train --text "$text" --out m --steps "$steps" --hash-every 50 --no-report | tail -2
+"$tapestry" rewind m --all
+
+# The last step before each of three states, and others anywhere.
+mapfile -t kept < <(find m/rewind -name 'step-*' 2>/dev/null | sed 's/.*step-0*//; s/[.].*//' | sort -n)
+RANDOM=1
+drawn=("${kept[@]: -3}")
+while ((${#drawn[@]} < 20)); do drawn+=($((1 + RANDOM % steps))); done
+TIMEFORMAT=%R
+longest=0
+for step in "${drawn[@]}"; do
+    seconds=$({ time "$tapestry" rewind m --step "$step" --inspect page.html >said; } 2>&1) || {
+        cat said
+        echo "FAILED: step $step: $seconds"
+        exit 1
+    }
+    grep -q '^the same bits as metrics.jsonl$' said
+    longest=$(printf '%s\n' "$seconds" "$longest" | sort -g | tail -1)
+done
+echo "${#drawn[@]} single steps, the same bits; the longest took $longest s"
+[[ $(printf '%s\n' "$longest" "$most" | sort -g | tail -1) == "$most" ]] || {
+    echo "FAILED: more than $most s"
+    exit 1
+}
