@@ -18,6 +18,8 @@ void add_bench_data(Options& bench);    ///< another
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);
+void add_rewind(Options& app);
+void add_bisect(Options& app);
 void add_replay(Options& app);
 void add_info(Options& app);
 
