@@ -58,7 +58,7 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>

@@ -5,7 +5,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 
 #include <fmt/core.h>
 

@@ -5,7 +5,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/bench/report.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 
 #include <fmt/core.h>
 

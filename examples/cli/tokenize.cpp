@@ -53,6 +53,7 @@ std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeSettings& s, Texts& texts
         const WordCounts words = words_of(*texts.open("counting"), s.sample);
         return std::make_unique<BytePairTokenizer>(train_byte_pairs(words, s.vocab));
     }
+    if (has_data(s.tokenizer)) return load_data_tokenizer(s.tokenizer);
     LoadedModel loaded = load_model(s.tokenizer);
     require_tokenizer(loaded, s.tokenizer);
     return std::move(loaded.tokenizer);

@@ -2,7 +2,7 @@
 
 #include <tapestry/nn/data/encode_documents.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 
 #include <memory>
 

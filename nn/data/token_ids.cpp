@@ -165,9 +165,11 @@ private:
     }
 
     void check(std::int64_t begin, std::span<const std::int64_t> ids) const {
-        const auto most = std::max_element(ids.begin(), ids.end());
-        require<IoError>(*most < vocab_, "{}: id {} at position {} is outside the vocabulary of {}",
-                         name_, *most, begin + (most - ids.begin()), vocab_);
+        const auto beyond =
+            std::find_if(ids.begin(), ids.end(), [this](std::int64_t id) { return id >= vocab_; });
+        if (beyond == ids.end()) return;
+        fail<IoError>("{}: id {} at position {} is outside the vocabulary of {}", name_, *beyond,
+                      begin + (beyond - ids.begin()), vocab_);
     }
 
     std::shared_ptr<const FileDescriptor> file_;

@@ -26,13 +26,6 @@ constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
 std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
-void make_directory(const fs::path& directory) {
-    std::error_code error;
-    fs::create_directories(directory, error);
-    require<IoError>(!error, "{}: cannot be made a directory: {}", shown(directory),
-                     error.message());
-}
-
 void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {
         file.write(directory / file.name, {});
@@ -40,13 +33,6 @@ void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     if (const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
         write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs));
     }
-}
-
-std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const std::string& kind) {
-    if (kind == "char") return read_char_tokenizer(directory / kTokenizerName);
-    std::unique_ptr<Tokenizer> pairs = read_byte_pair_tokenizer(directory);
-    require<IoError>(pairs != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
-    return pairs;
 }
 
 std::string manifest(const EncodedDocuments& encoded, IdType type, const std::string& hash,
@@ -84,9 +70,36 @@ void check_hash(const std::string& what, const std::string& found, const std::st
                      what, found, file.path(), recorded);
 }
 
-TokenIds open_ids(const fs::path& path, const ConfigFile& file, IdType type) {
+// Having looked whether there is such a directory.
+fs::path data_file(const fs::path& directory) {
+    check_directory(directory);
+    return directory / kDataName;
+}
+
+void check_format(const ConfigFile& file) {
+    const auto format = file.get<std::int64_t>("format");
+    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
+                     format, kFormat);
+}
+
+std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const ConfigFile& file) {
+    check_format(file);
+    const bool of_characters = file.get<std::string>("tokenizer") == "char";
+    std::unique_ptr<Tokenizer> tokenizer = of_characters
+                                               ? read_char_tokenizer(directory / kTokenizerName)
+                                               : read_byte_pair_tokenizer(directory);
+    require<IoError>(tokenizer != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
+    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
+               file.get<std::string>("tokenizer_xxh3"), file);
+    return tokenizer;
+}
+
+TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer& tokenizer) {
+    const IdType type = value_in(file, "dtype", IdType::u8);
+    require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
+                     file.path());
     check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
-    TokenIds ids(open_to_read(path), shown(path), type, file.get<std::int64_t>("vocab"));
+    TokenIds ids(open_to_read(path), shown(path), type, tokenizer.vocab_size());
     const auto count = file.get<std::int64_t>("ids");
     require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
                      file.path(), count);
@@ -106,35 +119,28 @@ bool has_data(const fs::path& directory) {
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,
                             const Tokenizer& tokenizer) {
-    make_directory(directory);
+    make_directories(directory);
+    remove_stale_temporaries(directory);
     const IdType type = id_type_for(tokenizer.vocab_size());
     EncodedDocuments encoded;
-    Checksum sum;
-    write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
-        encoded = encode_documents(documents, tokenizer, type, [&](std::span<const std::byte> ids) {
-            sum.add(ids);
-            file.write(ids);
-        });
+    const FileDigest ids = write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
+        encoded = encode_documents(documents, tokenizer, type,
+                                   [&file](std::span<const std::byte> some) { file.write(some); });
     });
     write_tokenizer(directory, tokenizer);
     write_file_atomically(directory / kDataName,
-                          manifest(encoded, type, sum.hex(), tokenizer, documents.sources()));
+                          manifest(encoded, type, ids.checksum, tokenizer, documents.sources()));
     return encoded;
 }
 
+std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
+    return read_tokenizer(directory, ConfigFile(data_file(directory)));
+}
+
 TokenData load_data(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kDataName);
-    const auto format = file.get<std::int64_t>("format");
-    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
-                     format, kFormat);
-    const IdType type = value_in(file, "dtype", IdType::u8);
-    require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
-                     file.path());
-    auto tokenizer = read_tokenizer(directory, file.get<std::string>("tokenizer"));
-    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
-               file.get<std::string>("tokenizer_xxh3"), file);
-    TokenIds ids = open_ids(directory / kIdsName, file, type);
+    const ConfigFile file(data_file(directory));
+    auto tokenizer = read_tokenizer(directory, file);
+    TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};
 }

@@ -39,4 +39,7 @@ EncodedDocuments write_data(const std::filesystem::path& directory, DocumentRead
 /// another tokenizer than the ids were made with.
 TokenData load_data(const std::filesystem::path& directory);
 
+/// Its tokenizer alone, for other texts. Throws IoError as load_data does.
+std::unique_ptr<Tokenizer> load_data_tokenizer(const std::filesystem::path& directory);
+
 }  // namespace tapestry

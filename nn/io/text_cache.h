@@ -1,6 +1,6 @@
-// Texts that were tokenised before, kept for the next training on them. A text is known by its
-// bytes, not by its name: one that was changed is another. Read next: data_directory.h, what an
-// entry is.
+// Texts that were tokenized before, kept for the next training on them. A text is known by its
+// bytes, not by its name: one that was changed is another. Read next: tokenize_text.h, which asks;
+// data_directory.h, what an entry is.
 #pragma once
 
 #include <tapestry/nn/io/data_directory.h>
@@ -22,18 +22,21 @@ struct TextCache {
     /// empty.
     std::function<void(const std::string&)> warn = {};
 
-    /// Texts below this are tokenised in no more time than a look at the disk takes, and not kept.
+    /// Texts below this are tokenized in no more time than a look at the disk takes, and not kept.
     static constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
 };
 
 /// The user's: ${XDG_CACHE_HOME:-~/.cache}/tapestry; nothing where neither variable says where.
 std::optional<std::filesystem::path> user_cache_directory();
 
-/// The text in a file as ids, with memory for a piece of it: of the tokenizer, or, if that is null,
-/// of its characters. The ids are a file in `cache`; where there is no cache, or it cannot be
-/// written, in memory for a short text and in a temporary file without a name for others. Throws
-/// IoError and ValueError as DocumentReader and encode_documents do.
-TokenData tokenize_text(const std::filesystem::path& text, std::unique_ptr<Tokenizer> tokenizer,
-                        const TextCache* cache = nullptr);
+/// What is kept of the text with this hash, as ids of the tokenizer, or, if that is null, of its
+/// own characters. An entry that is damaged is removed.
+std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
+                                        const Tokenizer* tokenizer);
+
+/// Tokenizes the text with this hash and keeps it, as its own characters' or as the tokenizer's.
+/// Throws as write_data does, and IoError if the text has another hash by now.
+TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
+                         const Tokenizer& tokenizer, bool of_own_characters);
 
 }  // namespace tapestry

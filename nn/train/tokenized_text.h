@@ -1,11 +1,11 @@
 // What a training learns from, as its configuration names it: a text, or data that `tapestry
 // tokenize` has made of texts. Read next: session.h, which draws batches from it;
-// nn/io/text_cache.h, how a text becomes ids.
+// nn/io/tokenize_text.h, how a text becomes ids.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <memory>

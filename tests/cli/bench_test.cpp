@@ -143,6 +143,29 @@ TEST_CASE("cli bench sample: every weight once per token") {
     CHECK_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
 }
 
+TEST_CASE("cli bench data: speeds of what a text goes through") {
+    const Place place;
+    const std::string text = simple_text(100'000);
+    spill(place / "t.txt", text);
+    const Arguments command{"bench",   "data", "--text",    "t.txt", "--vocab",   "270",
+                            "--batch", "2",    "--context", "8",     "--seconds", "0"};
+    const Outcome outcome = place.run(command + Arguments{"--json"});
+    check_done(outcome);
+    const Json json = Json::parse(outcome.out);
+    CHECK_EQ(json.at("bytes"), text.size());
+    CHECK_EQ(json.at("vocab"), 270);
+    for (const char* speed :
+         {"characters_mb_per_s", "learning_mb_per_s", "byte_pairs_mb_per_s", "batch_us"}) {
+        INFO(speed);
+        CHECK_GT(json.at(speed).get<double>(), 0);
+    }
+    const Outcome lines = place.run(command);
+    check_done(lines);
+    CHECK(lines.out.starts_with("0.1 MB of text, one thread\ncharacters, found and encoded "));
+    CHECK(lines.out.find("learning 270 byte pairs ") != std::string::npos);
+    check_refused(place.run({"bench", "data", "--text", "none"}), "'none': No such file");
+}
+
 TEST_CASE("cli bench: text for people, the peak first") {
     const Place place;
     const std::vector<Arguments> all{

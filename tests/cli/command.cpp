@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kSeconds = 120;  // the sanitizers are slow
 constexpr int kCannotStart = 125;
 constexpr unsigned kNobody = 65534;
 
@@ -73,7 +72,7 @@ bool prepare_child(const Surroundings& surroundings) {
         std::signal(signal, SIG_DFL);
     }
     for (const int descriptor : surroundings.closed) ::close(descriptor);
-    ::alarm(kSeconds);
+    ::alarm(surroundings.seconds);
     if (surroundings.file_size_limit >= 0) {
         const auto bytes = static_cast<rlim_t>(surroundings.file_size_limit);
         const rlimit limit{bytes, bytes};

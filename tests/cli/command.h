@@ -36,12 +36,13 @@ struct Surroundings {
     std::string stderr_to = {};    ///< a path
     std::vector<int> closed = {};  ///< of the descriptors 0 to 2
     std::size_t read_at_most = std::string::npos;  ///< then stdout's reader goes away
+    unsigned seconds = 120;  ///< after which it is killed; the sanitizers are slow
 };
 
 /// Can Surroundings::terminal be had? Not in a container without /dev/pts.
 bool has_terminals();
 
-/// A command that is running. Killed after two minutes: nothing may hang.
+/// A command that is running. Killed after Surroundings::seconds: nothing may hang.
 class Process {
 public:
     Process(const Arguments& arguments, const std::filesystem::path& directory,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <fstream>
 
 using namespace tapestry::test;
 using Json = nlohmann::json;
@@ -73,7 +74,11 @@ TEST_CASE("cli tokenize: what it says, and what is there") {
     // The vocabulary of that model for other texts.
     spill(t.place / "other.txt", simple_text(500));
     check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "f", "--tokenizer", "m"}));
-    CHECK_EQ(slurp(t.place / "f/merges.txt"), slurp(t.place / "e/merges.txt"));
+    check_done(t.place.run({"tokenize", "--text", "other.txt", "--out", "g", "--tokenizer", "e"}));
+    for (const char* data : {"f", "g"}) {  // a model's vocabulary, and that of data
+        CHECK_EQ(slurp(t.place / data / "merges.txt"), slurp(t.place / "e/merges.txt"));
+    }
+    CHECK_EQ(slurp(t.place / "f/ids.bin"), slurp(t.place / "g/ids.bin"));
     check_done(t.place.run(
         {"train", "--data", "f", "--model", "m", "--out", "n", "--steps", "2", "--batch", "2"}));
 }
@@ -168,39 +173,60 @@ TEST_CASE("cli tokenize: killed half way, there is no data; and the next one mak
         CHECK_EQ(files_in(out), signal == SIGKILL ? 1 : 0);
         check_refused(place.run(Tokenized::training_on(out)), "/data.json': No such file");
         check_done(place.run(command));
+        CHECK_EQ(files_in(out), 3);  // nothing is left of the one that was killed
         check_done(place.run(Tokenized::training_on(out, {"--out", "m"})));
     }
 }
 
-TEST_CASE("cli: a text of any size takes the same memory") {
+namespace {
+
+// How much memory each of the commands takes for a text of so many megabytes.
+std::vector<long> peaks_for(int megabytes, const std::vector<Arguments>& commands) {
     const Place place;
-    const std::string megabyte = simple_text(1 << 20);
-    spill(place / "1.txt", megabyte);
-    std::string text;
-    for (int i = 0; i < 100; ++i) text += megabyte;
-    spill(place / "100.txt", text);
-    const Surroundings cached{.environment = {{"XDG_CACHE_HOME", (place / "cache").string()}}};
-    const auto peaks = [&](const std::string& name) {
-        const std::string data = "d" + name;
-        const std::vector<Arguments> commands{
-            {"tokenize", "--text", name + ".txt", "--out", data},
-            {"tokenize", "--text", name + ".txt", "--out", data + "b", "--tokenizer", "bpe"},
-            Tokenized::training_on(data, {"--out", "m"}),
-            tiny_training({"--text", name + ".txt", "--out", "m"}),
-            tiny_training({"--text", name + ".txt", "--out", "m", "--no-cache"}),
-            {"eval", "--model", "m", "--text", name + ".txt", "--batches", "5"}};
-        std::vector<long> kilobytes;
-        for (const Arguments& command : commands) {
-            const Outcome outcome = place.run(command, cached);
-            check_done(outcome);
-            kilobytes.push_back(outcome.peak_kilobytes);
-        }
-        return kilobytes;
-    };
-    const std::vector<long> little = peaks("1"), much = peaks("100");
-    for (std::size_t i = 0; i < little.size(); ++i) {
+    const std::string megabyte = simple_text(1'000'000);
+    {
+        std::ofstream file(place / "t.txt", std::ios::binary);
+        for (int i = 0; i < megabytes; ++i) file << megabyte;
+    }
+    const Surroundings cached{.environment = {{"XDG_CACHE_HOME", (place / "cache").string()},
+                                              {"TMPDIR", place.path().string()}},
+                              .seconds = 1200};
+    std::vector<long> kilobytes;
+    for (const Arguments& command : commands) {
+        const Outcome outcome = place.run(command, cached);
+        check_done(outcome);
+        kilobytes.push_back(outcome.peak_kilobytes);
+    }
+    return kilobytes;
+}
+
+const Arguments kTokenize{"tokenize", "--text", "t.txt", "--out", "d"};
+
+}  // namespace
+
+TEST_CASE("cli: a text of any size takes the same memory") {
+    const std::vector<Arguments> commands{
+        kTokenize,
+        {"tokenize", "--text", "t.txt", "--out", "b", "--tokenizer", "bpe"},
+        Tokenized::training_on("d"),
+        tiny_training(),
+        tiny_training({"--no-cache"}),
+        {"eval", "--model", "m", "--text", "t.txt", "--batches", "5"}};
+    const std::vector<long> little = peaks_for(2, commands), much = peaks_for(100, commands);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
         INFO("command " << i);
         CHECK_LT(much[i], little[i] + 40'000);  // a text of 100 MB once took 900 more
+    }
+}
+
+// Run by `.ci/long data`: takes 20 GB of disk and some minutes.
+TEST_CASE("cli: a text of 10 GB takes the memory that one of 10 MB does" * doctest::skip()) {
+    const std::vector<Arguments> commands{kTokenize, Tokenized::training_on("d")};
+    const std::vector<long> little = peaks_for(10, commands), much = peaks_for(10'000, commands);
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+        MESSAGE(commands[i][0] << ": " << little[i] << " kB for 10 MB, " << much[i]
+                               << " kB for 10 GB");
+        CHECK_LT(much[i], little[i] + 200'000);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/io/data_directory.h>
-#include <tapestry/nn/io/text_cache.h>
+#include <tapestry/nn/io/tokenize_text.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <nlohmann/json.hpp>
@@ -109,9 +109,6 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.set("ids", ids.size() + 1);
     w.refused(fmt::format("ids.bin': {} ids, and ", ids.size()));
     w.set("ids", ids.size());
-    w.set("vocab", 3);  // the tokenizer has more: its ids are found when they are read
-    check_message<IoError>([&] { load_data(w.directory).ids.read(0, 100); },
-                           "is outside the vocabulary of 3");
     w.set("dtype", "u64");
     w.refused("\"dtype\" is \"u64\"; known are \"u8\", \"u16\", \"u32\"");
     w.set("dtype", "i64");
@@ -120,8 +117,12 @@ TEST_CASE("data directory: not whole, not as it was, not known") {
     w.set("format", 2);
     w.refused("data/data.json: data of format 2; this version reads 1");
     w.set("format", 1);
-    spill(w.directory / "tokenizer.json", CharTokenizer::from_text("other").to_json());
-    w.refused("data': the tokenizer: its hash is ");
+    const auto few = CharTokenizer::from_text("abc");  // its ids are found when they are read
+    spill(w.directory / "tokenizer.json", few.to_json());
+    w.refused("data': the tokenizer: its hash is " + few.hash() + ", and ");
+    w.set("tokenizer_xxh3", few.hash());
+    check_message<IoError>([&] { load_data(w.directory).ids.read(0, 100); },
+                           "at position 0 is outside the vocabulary of 3");
     std::filesystem::remove(w.directory / "data.json");
     CHECK_FALSE(has_data(w.directory));
     w.refused("cannot read '");
@@ -232,6 +233,16 @@ TEST_CASE("text cache: the oldest goes first, and a text in use stays readable")
     CHECK_EQ(c.read().ids.size(), third.ids.size() + 31);
     CHECK_EQ(c.entries().size(), 2);
     CHECK(c.warnings.empty());
+}
+
+TEST_CASE("text cache: what changed while it was read is not kept as what it was before") {
+    const Cached c;
+    DocumentReader reader({c.text});
+    const auto tokenizer = CharTokenizer::from_text(sentences(60'000));
+    check_message<IoError>(
+        [&] { keep_tokenized(c.cache, checksum_of("before"), reader, tokenizer, true); },
+        "t.txt: it changed while it was read");
+    CHECK(c.entries().empty());
 }
 
 TEST_CASE("text cache: where nothing can be kept, the text is read all the same") {

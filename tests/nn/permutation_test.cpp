@@ -10,8 +10,9 @@
 using namespace tapestry;
 
 TEST_CASE("permutation: every number below n, once") {
-    for (const std::uint64_t n : {1, 2, 3, 4, 5, 16, 17, 64, 65, 100, 255, 256, 257, 1000, 5000}) {
-        for (const std::uint64_t index : {0, 1, 2}) {
+    for (const std::uint64_t n : std::vector<std::uint64_t>{1, 2, 3, 4, 5, 16, 17, 64, 65, 100, 255,
+                                                            256, 257, 1000, 5000}) {
+        for (std::uint64_t index = 0; index < 3; ++index) {
             const Permutation permutation(n, 42, index);
             std::vector<char> seen(n);
             for (std::uint64_t i = 0; i < n; ++i) {
