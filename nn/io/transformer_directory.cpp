@@ -5,6 +5,9 @@
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
+#include <optional>
+#include <utility>
+
 namespace tapestry {
 namespace {
 
@@ -92,9 +95,9 @@ LoadedTransformer load(const fs::path& directory) {
 }  // namespace
 
 LoadedTransformer load_transformer(const fs::path& directory) {
-    LoadedTransformer loaded;
+    std::optional<LoadedTransformer> loaded;
     read_consistently(directory, [&] { loaded = load(directory); });
-    return loaded;
+    return std::move(*loaded);
 }
 
 }  // namespace tapestry
