@@ -39,8 +39,8 @@ Module::Module(std::string kind)
     : place_(std::make_shared<ModulePlace>(ModulePlace{std::move(kind), {}, nullptr})) {}
 
 Module::~Module() {
-    for (const auto& places : {parameters_, buffers_}) {
-        for (const Place& place : places) place->tensor = nullptr;
+    for (const auto* places : {&parameters_, &buffers_}) {
+        for (const Place& place : *places) place->tensor = nullptr;
     }
 }
 

@@ -10,6 +10,8 @@
 #include <fmt/core.h>
 
 #include <csignal>
+#include <cstdio>
+#include <exception>
 
 namespace {
 
@@ -44,6 +46,11 @@ int main(int argc, char** argv) {
     // Writing past a limit on the size of files then fails as on a full disk does, with a message.
     std::signal(SIGXFSZ, SIG_IGN);
     tapestry::on_thread_shortage(tell);
-    return Options("tapestry", "Tapestry: autograd on the CPU, from scratch")
-        .main(argc, argv, declare);
+    try {
+        return Options("tapestry", "Tapestry: autograd on the CPU, from scratch")
+            .main(argc, argv, declare);
+    } catch (const std::exception&) {  // before there are options, or when an error is put in words
+        std::fputs("tapestry: out of memory\n", stderr);
+        return kFailure;
+    }
 }

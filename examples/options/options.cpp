@@ -224,21 +224,25 @@ void Options::require_any(const std::vector<std::string>& names) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-Option Options::option(const std::string& name) {
-    CLI::Option* option = app_.get_option_no_throw(name);
-    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
-    return Option(*option);
+// CLI11's own search allocates and is noexcept.
+CLI::Option* Options::find(const std::string& name) const {
+    for (CLI::Option* option : app_.get_options()) {
+        if (option->check_name(name)) return option;
+    }
+    return nullptr;
 }
 
-bool Options::declares(const std::string& name) const {
-    return app_.get_option_no_throw(name) != nullptr;
+CLI::Option& Options::declared(const std::string& name) const {
+    CLI::Option* option = find(name);
+    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
+    return *option;
 }
 
-bool Options::given(const std::string& name) const {
-    const CLI::Option* option = app_.get_option_no_throw(name);
-    if (option == nullptr) throw std::invalid_argument("no option is called " + name);
-    return option->count() > 0;
-}
+Option Options::option(const std::string& name) { return Option(declared(name)); }
+
+bool Options::declares(const std::string& name) const { return find(name) != nullptr; }
+
+bool Options::given(const std::string& name) const { return declared(name).count() > 0; }
 
 std::vector<OptionValue> Options::values() const {
     std::vector<OptionValue> all;

@@ -128,6 +128,8 @@ public:
 
 private:
     explicit Options(CLI::App& app);
+    CLI::Option* find(const std::string& name) const;
+    CLI::Option& declared(const std::string& name) const;
     int parse_and_run(int argc, char** argv);
     const Options& chosen() const;
 

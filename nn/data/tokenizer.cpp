@@ -4,8 +4,7 @@
 
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/text/utf8.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
 
 #include <algorithm>
 #include <set>
@@ -89,7 +88,8 @@ CharTokenizer CharTokenizer::from_text(std::string_view text) {
 }
 
 CharTokenizer CharTokenizer::from_json(std::string_view text) {
-    const json parsed = parse_without_repeats(text);
+    const JsonTree<json> tree(parse_without_repeats(text));
+    const json& parsed = tree.root();
     require(parsed.is_object(), "tokenizer: the JSON is {}, not an object", parsed.type_name());
     const auto type = parsed.find("type");
     require(type != parsed.end() && type->is_string(), "tokenizer: no \"type\"; needs \"char\"");
@@ -105,9 +105,11 @@ CharTokenizer CharTokenizer::from_json(std::string_view text) {
 }
 
 std::string CharTokenizer::to_json() const {
-    nlohmann::ordered_json result{{"type", "char"}, {"vocab", json::array()}};
-    for (const char32_t character : vocab_) result["vocab"].push_back(utf8::encode(character));
-    return result.dump();
+    JsonTree<nlohmann::ordered_json> tree;
+    tree.root()["type"] = "char";
+    auto& vocab = tree.root()["vocab"] = json::array();
+    for (const char32_t character : vocab_) vocab.push_back(utf8::encode(character));
+    return tree.root().dump();
 }
 
 std::int64_t CharTokenizer::beginning() const {

@@ -6,8 +6,8 @@
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 
@@ -21,38 +21,63 @@ constexpr const char* kFormat = "tapestry-checkpoint";
 constexpr std::uint64_t kVersion = 2;
 constexpr std::string_view kOptimizer = "optimizer.";
 
-// Shortest decimal forms, as the JSON library writes doubles, are read as the same bits; integers
-// are written whole. All numbers here are finite.
-Json json_of(const OptimizerState& state) {
-    Json groups = Json::array();
-    for (const OptimizerState::Group& group : state.groups) {
-        groups.push_back({{"weight_decay", group.weight_decay},
-                          {"lr_factor", group.lr_factor},
-                          {"parameters", group.parameters}});
-    }
-    return {{"kind", state.kind},
-            {"steps", state.steps},
-            {"lr", state.lr},
-            {"settings", state.settings},
-            {"groups", groups}};
+// Shortest decimal forms are read as the same bits; integers are written whole. All numbers here
+// are finite.
+void write(JsonWriter& json, const OptimizerState::Group& group) {
+    json.object([&] {
+        json.member("weight_decay", group.weight_decay);
+        json.member("lr_factor", group.lr_factor);
+        json.member("parameters", group.parameters);
+    });
 }
 
-Json json_of(const Checkpoint& c, const OptimizerState& state) {
-    Json generators = Json::object();
-    for (const auto& [name, generator] : c.generators) {
-        require(generator != nullptr, "checkpoint: generator \"{}\" is null", name);
-        generators[name] = {{"seed", generator->seed()}, {"offset", generator->offset()}};
-    }
-    return {{"version", kVersion},
-            {"tapestry", version()},
-            {"isa", name_of(current_isa())},
-            {"step", c.step},
-            {"generators", generators},
-            {"optimizer", json_of(state)},
-            {"frozen", frozen_parameters(c.module)},
-            {"config", c.config},
-            {"data", c.data},
-            {"run", c.run}};
+void write(JsonWriter& json, const OptimizerState& state) {
+    json.object([&] {
+        json.member("kind", state.kind);
+        json.member("steps", state.steps);
+        json.member("lr", state.lr);
+        json.member("settings", [&] {
+            json.object([&] {
+                for (const auto& setting : state.settings) {
+                    json.member(setting.first, setting.second);
+                }
+            });
+        });
+        json.list("groups", state.groups,
+                  [&](const OptimizerState::Group& group) { write(json, group); });
+    });
+}
+
+void write_generators(JsonWriter& json, const Checkpoint& c) {
+    json.object([&] {
+        for (const auto& entry : c.generators) {
+            const Generator* generator = entry.second;
+            require(generator != nullptr, "checkpoint: generator \"{}\" is null", entry.first);
+            json.member(entry.first, [&] {
+                json.object([&] {
+                    json.member("seed", generator->seed());
+                    json.member("offset", generator->offset());
+                });
+            });
+        }
+    });
+}
+
+std::string json_of(const Checkpoint& c, const OptimizerState& state) {
+    JsonWriter json;
+    json.object([&] {
+        json.member("version", kVersion);
+        json.member("tapestry", version());
+        json.member("isa", name_of(current_isa()));
+        json.member("step", c.step);
+        json.member("generators", [&] { write_generators(json, c); });
+        json.member("optimizer", [&] { write(json, state); });
+        json.member("frozen", frozen_parameters(c.module));
+        json.member("config", c.config);
+        json.member("data", c.data);
+        json.member("run", c.run);
+    });
+    return json.text();
 }
 
 // Every number and name with the type it must have; the JSON library would convert silently.
@@ -102,7 +127,9 @@ struct Contents {
 };
 
 Contents parse(const std::string& text) {
-    const Json json = Json::parse(text);
+    JsonTree<Json> tree;
+    tree.parse(text);
+    const Json& json = tree.root();
     const auto number = get<std::uint64_t>(json, "version");
     require(number == kVersion, "it is of version {}; this Tapestry reads version {}", number,
             kVersion);
@@ -195,8 +222,7 @@ CheckpointFile file_of(const Checkpoint& checkpoint) {
         }
     }
     const OptimizerState state = checkpoint.optimizer.shared_state();
-    CheckpointFile file{{},
-                        {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state).dump()}}};
+    CheckpointFile file{{}, {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state)}}};
     for (const auto& [name, tensor] : saved_tensors(checkpoint.module)) {
         file.tensors.emplace_back(fmt::format("{}{}", kModelPrefix, name), tensor);
     }

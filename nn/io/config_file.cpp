@@ -1,8 +1,7 @@
 #include <tapestry/nn/io/config_file.h>
 
 #include <tapestry/core/file.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
 
 #include <algorithm>
 
@@ -32,17 +31,6 @@ bool fits(const ordered_json& value) {
     }
 }
 
-ordered_json parsed(std::string_view text, const std::string& name) {
-    ordered_json object;
-    try {
-        object = ordered_json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
-        fail<IoError>("{}: not valid JSON: {}", name, error.what());
-    }
-    require<IoError>(object.is_object(), "{}: not a JSON object", name);
-    return object;
-}
-
 std::string shown(const ordered_json& value) {
     return value.is_structured() ? value.type_name() : value.dump();
 }
@@ -50,14 +38,22 @@ std::string shown(const ordered_json& value) {
 }  // namespace
 
 struct ConfigFile::Json {
-    ordered_json object;
+    JsonTree<ordered_json> tree;
+    const ordered_json& object() const { return tree.root(); }
 };
 
 ConfigFile::ConfigFile(std::unique_ptr<Json> json, std::string name)
     : path_(std::move(name)), json_(std::move(json)) {}
 
 ConfigFile::ConfigFile(std::string_view text, std::string name)
-    : ConfigFile(std::make_unique<Json>(Json{parsed(text, name)}), name) {}
+    : ConfigFile(std::make_unique<Json>(), std::move(name)) {
+    try {
+        json_->tree.parse(text);
+    } catch (const nlohmann::json::exception& error) {
+        fail<IoError>("{}: not valid JSON: {}", path_, error.what());
+    }
+    require<IoError>(json_->object().is_object(), "{}: not a JSON object", path_);
+}
 
 ConfigFile::ConfigFile(const std::filesystem::path& path)
     : ConfigFile(read_file(path, kMaxConfig), path.string()) {}
@@ -65,14 +61,14 @@ ConfigFile::ConfigFile(const std::filesystem::path& path)
 ConfigFile::~ConfigFile() = default;
 
 bool ConfigFile::has(const char* name) const {
-    const auto found = json_->object.find(name);
-    return found != json_->object.end() && !found->is_null();
+    const auto found = json_->object().find(name);
+    return found != json_->object().end() && !found->is_null();
 }
 
 template <class T>
 T ConfigFile::get(const char* name) const {
-    const auto found = json_->object.find(name);
-    require<IoError>(found != json_->object.end(), "{}: \"{}\" is missing", path_, name);
+    const auto found = json_->object().find(name);
+    require<IoError>(found != json_->object().end(), "{}: \"{}\" is missing", path_, name);
     if (!fits<T>(*found)) {
         fail<IoError>("{}: \"{}\" is {}, which is not what belongs there", path_, name,
                       shown(*found));
@@ -81,16 +77,19 @@ T ConfigFile::get(const char* name) const {
 }
 
 ConfigFile ConfigFile::object(const char* name) const {
-    const auto found = json_->object.find(name);
-    require<IoError>(found != json_->object.end(), "{}: \"{}\" is missing", path_, name);
+    const auto found = json_->object().find(name);
+    require<IoError>(found != json_->object().end(), "{}: \"{}\" is missing", path_, name);
     if (!found->is_object()) {
         fail<IoError>("{}: \"{}\" is {}, not a JSON object", path_, name, shown(*found));
     }
-    return {std::make_unique<Json>(Json{*found}), fmt::format("{}: {}", path_, name)};
+    auto json = std::make_unique<Json>();
+    json->tree.root() = *found;
+    return {std::move(json), fmt::format("{}: {}", path_, name)};
 }
 
 struct ConfigWriter::Json {
-    ordered_json object = ordered_json::object();
+    JsonTree<ordered_json> tree{ordered_json::object()};
+    ordered_json& object() { return tree.root(); }
 };
 
 ConfigWriter::ConfigWriter() : json_(std::make_unique<Json>()) {}
@@ -98,14 +97,14 @@ ConfigWriter::~ConfigWriter() = default;
 
 template <class T>
 void ConfigWriter::set(const char* name, const T& value) {
-    json_->object[name] = value;
+    json_->object()[name] = value;
 }
 
 void ConfigWriter::set(const char* name, const ConfigWriter& object) {
-    json_->object[name] = object.json_->object;
+    json_->object()[name] = object.json_->object();
 }
 
-std::string ConfigWriter::text() const { return json_->object.dump(2) + "\n"; }
+std::string ConfigWriter::text() const { return json_->object().dump(2) + "\n"; }
 
 template bool ConfigFile::get(const char*) const;
 template std::int64_t ConfigFile::get(const char*) const;

@@ -6,9 +6,9 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/tokenizer_json.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <system_error>
@@ -37,21 +37,25 @@ void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
 
 std::string manifest(const EncodedDocuments& encoded, IdType type, const std::string& hash,
                      const Tokenizer& tokenizer, const std::vector<SourceFile>& sources) {
-    nlohmann::ordered_json json{{"format", kFormat},
-                                {"dtype", name_of_value(type)},
-                                {"ids", encoded.ids},
-                                {"documents", encoded.documents},
-                                {"ids_xxh3", hash},
-                                {"tokenizer", tokenizer.kind()},
-                                {"vocab", tokenizer.vocab_size()},
-                                {"tokenizer_xxh3", tokenizer.hash()},
-                                {"sources", nlohmann::ordered_json::array()}};
-    for (const SourceFile& source : sources) {
-        json["sources"].push_back(
-            {{"path", source.path}, {"bytes", source.bytes}, {"xxh3", source.hash}});
-    }
-    // A path may be no UTF-8.
-    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("format", kFormat);
+        json.member("dtype", name_of_value(type));
+        json.member("ids", encoded.ids);
+        json.member("documents", encoded.documents);
+        json.member("ids_xxh3", hash);
+        json.member("tokenizer", tokenizer.kind());
+        json.member("vocab", tokenizer.vocab_size());
+        json.member("tokenizer_xxh3", tokenizer.hash());
+        json.list("sources", sources, [&](const SourceFile& source) {
+            json.object([&] {
+                json.member("path", source.path);
+                json.member("bytes", source.bytes);
+                json.member("xxh3", source.hash);
+            });
+        });
+    });
+    return json.text() + "\n";
 }
 
 std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {

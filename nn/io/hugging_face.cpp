@@ -7,8 +7,7 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 #include <array>
@@ -102,32 +101,36 @@ GPTConfig read_config(const ConfigFile& file) {
 }
 
 std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
-    using Json = nlohmann::ordered_json;
     const auto* pairs = dynamic_cast<const BytePairTokenizer*>(tokenizer);
     const auto end = pairs == nullptr ? std::nullopt : pairs->end_of_text();
-    const Json end_id = end ? Json(*end) : Json(nullptr);
-    Json json{{"architectures", Json::array({"GPT2LMHeadModel"})},
-              {"model_type", "gpt2"},
-              {"activation_function", name_of(config.activation)},
-              {"attn_pdrop", config.dropout},
-              {"bos_token_id", end_id},
-              {"embd_pdrop", config.dropout},
-              {"eos_token_id", end_id},
-              {"n_ctx", config.context},
-              {"reorder_and_upcast_attn", false},
-              {"resid_pdrop", config.dropout},
-              {"scale_attn_by_inverse_layer_idx", false},
-              {"scale_attn_weights", true},
-              {kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind()},
-              {"torch_dtype", "float32"}};
-    for_each_field<GPTConfig>([&](const auto& one) {
-        using Value = typename std::decay_t<decltype(one)>::Value;
-        if constexpr (!std::is_enum_v<Value>) {
-            if (one.traits.gpt2 != nullptr) json[one.traits.gpt2] = config.*one.member;
-        }
+    const bool usual = config.hidden == 0 || config.hidden == 4 * config.dim;
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("architectures", std::array<const char*, 1>{"GPT2LMHeadModel"});
+        json.member("model_type", "gpt2");
+        json.member("activation_function", name_of(config.activation));
+        json.member("attn_pdrop", config.dropout);
+        json.member("bos_token_id", end);
+        json.member("embd_pdrop", config.dropout);
+        json.member("eos_token_id", end);
+        json.member("n_ctx", config.context);
+        json.member("reorder_and_upcast_attn", false);
+        json.member("resid_pdrop", config.dropout);
+        json.member("scale_attn_by_inverse_layer_idx", false);
+        json.member("scale_attn_weights", true);
+        json.member(kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind());
+        json.member("torch_dtype", "float32");
+        for_each_field<GPTConfig>([&](const auto& one) {
+            using Value = typename std::decay_t<decltype(one)>::Value;
+            if constexpr (!std::is_enum_v<Value>) {
+                if (one.traits.gpt2 == nullptr) return;
+                const bool is_null = usual && one.traits.gpt2 == std::string_view("n_inner");
+                is_null ? json.member(one.traits.gpt2, nullptr)
+                        : json.member(one.traits.gpt2, config.*one.member);
+            }
+        });
     });
-    if (config.hidden == 0 || config.hidden == 4 * config.dim) json["n_inner"] = nullptr;
-    return json.dump(2) + "\n";
+    return json.text() + "\n";
 }
 
 // ---- names

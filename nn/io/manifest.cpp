@@ -2,8 +2,8 @@
 
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +17,6 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kFormat = 1;
 // Of staged files: ".saving-<stage>-model.safetensors".
@@ -67,21 +66,34 @@ void remove_staged(const fs::path& directory) {
     }
 }
 
+void write(JsonWriter& json, const FileDigest& digest) {
+    json.object([&] {
+        json.member("bytes", digest.bytes);
+        json.member("xxh3_128", digest.checksum);
+    });
+}
+
 std::string to_json(const Manifest& manifest) {
-    Json files = Json::object();
-    for (const auto& [name, digest] : manifest.files) {
-        files[name] = {{"bytes", digest.bytes}, {"xxh3_128", digest.checksum}};
-    }
-    return Json{{"format", kFormat},
-                {"tapestry", version()},
-                {"stage", manifest.stage},
-                {"files", files}}
-               .dump(2) +
-           "\n";
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("format", kFormat);
+        json.member("tapestry", version());
+        json.member("stage", manifest.stage);
+        json.member("files", [&] {
+            json.object([&] {
+                for (const auto& file : manifest.files) {
+                    json.member(file.first, [&] { write(json, file.second); });
+                }
+            });
+        });
+    });
+    return json.text() + "\n";
 }
 
 Manifest parse(const std::string& text) {
-    const Json json = Json::parse(text);
+    JsonTree<nlohmann::ordered_json> tree;
+    tree.parse(text);
+    const auto& json = tree.root();
     const auto format = json.at("format").get<std::uint64_t>();
     require(format == kFormat, "it is of format {}; this Tapestry reads format {}", format,
             kFormat);
@@ -195,10 +207,30 @@ void Commit::remove(const std::string& name) {
     if (after_.files.erase(name) > 0) removed_.push_back(name);
 }
 
-void Commit::finish() {
-    write_file_atomically(directory_ / kManifestName, to_json(after_));
+bool Commit::may_be_done() const {
+    try {
+        const auto manifest = read_manifest(directory_);
+        return manifest && manifest->stage == after_.stage;
+    } catch (const std::exception&) {  // a manifest that cannot be read may be the new one
+        return true;
+    }
+}
+
+void Commit::forget_staged() {
     written_.clear();
     adopted_.clear();
+}
+
+void Commit::finish() {
+    try {
+        write_file_atomically(directory_ / kManifestName, to_json(after_));
+    } catch (const std::exception&) {
+        // The manifest may be in its place all the same, and its directory could not be synced:
+        // then the staged files are the directory's, and stay.
+        if (may_be_done()) forget_staged();
+        throw;
+    }
+    forget_staged();
     settle(directory_, after_);
     std::error_code ignored;  // a file too many does no harm
     for (const std::string& name : removed_) {

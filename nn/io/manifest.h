@@ -83,6 +83,8 @@ public:
 private:
     std::filesystem::path staged(const std::string& name) const;
     void make_folder_of(const std::string& name) const;
+    bool may_be_done() const;
+    void forget_staged();
 
     std::filesystem::path directory_;
     Manifest before_, after_;

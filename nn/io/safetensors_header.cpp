@@ -358,7 +358,12 @@ std::string format_header(const Header& header) {
     std::string text = "{";
     const auto separate = [&text] { text += text.size() == 1 ? "" : ","; };
     if (!header.metadata.empty()) {
-        text += fmt::format("\"{}\":{}", kMetadata, nlohmann::json(header.metadata).dump());
+        std::string metadata;
+        for (const auto& [key, value] : header.metadata) {
+            metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_string(key),
+                                    json_string(value));
+        }
+        text += fmt::format("\"{}\":{{{}}}", kMetadata, metadata);
     }
     for (const Entry& entry : header.entries) {
         separate();

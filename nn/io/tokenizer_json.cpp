@@ -1,69 +1,91 @@
 // The fields are those that GPT-2's own tokenizer.json has; in it a pair of merges is one string.
 #include <tapestry/nn/io/tokenizer_json.h>
 
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <string_view>
 
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json byte_level(bool add_prefix_space, bool trim_offsets) {
-    return {{"type", "ByteLevel"},
-            {"add_prefix_space", add_prefix_space},
-            {"trim_offsets", trim_offsets},
-            {"use_regex", true}};
+void write_byte_level(JsonWriter& json, bool add_prefix_space, bool trim_offsets) {
+    json.object([&] {
+        json.member("type", "ByteLevel");
+        json.member("add_prefix_space", add_prefix_space);
+        json.member("trim_offsets", trim_offsets);
+        json.member("use_regex", true);
+    });
 }
 
-Json added_tokens(const BytePairTokenizer& tokenizer) {
-    Json tokens = Json::array();
-    if (const auto end = tokenizer.end_of_text()) {
-        tokens.push_back({{"id", *end},
-                          {"content", BytePairTokenizer::kEndOfText},
-                          {"single_word", false},
-                          {"lstrip", false},
-                          {"rstrip", false},
-                          {"normalized", false},
-                          {"special", true}});
-    }
-    return tokens;
+void write_added_token(JsonWriter& json, std::int64_t id, std::string_view content) {
+    json.object([&] {
+        json.member("id", id);
+        json.member("content", content);
+        json.member("single_word", false);
+        json.member("lstrip", false);
+        json.member("rstrip", false);
+        json.member("normalized", false);
+        json.member("special", true);
+    });
+}
+
+void write_vocabulary(JsonWriter& json, const BytePairTokenizer& tokenizer) {
+    JsonTree<nlohmann::ordered_json> tree;
+    tree.parse(tokenizer.vocab_json());
+    json.object([&] {
+        for (const auto& entry : tree.root().items()) {
+            json.member(entry.key(), entry.value().get<std::int64_t>());
+        }
+    });
 }
 
 // The lines of merges.txt after the first, which is its version.
-Json merges_of(const BytePairTokenizer& tokenizer) {
+void write_merges(JsonWriter& json, const BytePairTokenizer& tokenizer) {
     const std::string text = tokenizer.merges_text();
-    Json merges = Json::array();
-    for (std::size_t at = text.find('\n') + 1; at < text.size();) {
-        const std::size_t end = text.find('\n', at);
-        merges.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return merges;
+    json.array([&] {
+        for (std::size_t at = text.find('\n') + 1; at < text.size();) {
+            const std::size_t end = text.find('\n', at);
+            json.value(std::string_view(text).substr(at, end - at));
+            at = end + 1;
+        }
+    });
+}
+
+void write_model(JsonWriter& json, const BytePairTokenizer& tokenizer) {
+    json.object([&] {
+        json.member("type", "BPE");
+        json.member("dropout", nullptr);
+        json.member("unk_token", nullptr);
+        json.member("continuing_subword_prefix", "");
+        json.member("end_of_word_suffix", "");
+        json.member("fuse_unk", false);
+        json.member("vocab", [&] { write_vocabulary(json, tokenizer); });
+        json.member("merges", [&] { write_merges(json, tokenizer); });
+    });
 }
 
 }  // namespace
 
 std::string tokenizer_json(const BytePairTokenizer& tokenizer) {
-    const Json model{{"type", "BPE"},
-                     {"dropout", nullptr},
-                     {"unk_token", nullptr},
-                     {"continuing_subword_prefix", ""},
-                     {"end_of_word_suffix", ""},
-                     {"fuse_unk", false},
-                     {"vocab", Json::parse(tokenizer.vocab_json())},
-                     {"merges", merges_of(tokenizer)}};
-    const Json file{{"version", "1.0"},
-                    {"truncation", nullptr},
-                    {"padding", nullptr},
-                    {"added_tokens", added_tokens(tokenizer)},
-                    {"normalizer", nullptr},
-                    {"pre_tokenizer", byte_level(false, true)},
-                    {"post_processor", byte_level(true, false)},
-                    {"decoder", byte_level(true, true)},
-                    {"model", model}};
-    return file.dump(2) + "\n";
+    const auto end = tokenizer.end_of_text();
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("version", "1.0");
+        json.member("truncation", nullptr);
+        json.member("padding", nullptr);
+        json.member("added_tokens", [&] {
+            json.array([&] {
+                if (end) write_added_token(json, *end, BytePairTokenizer::kEndOfText);
+            });
+        });
+        json.member("normalizer", nullptr);
+        json.member("pre_tokenizer", [&] { write_byte_level(json, false, true); });
+        json.member("post_processor", [&] { write_byte_level(json, true, false); });
+        json.member("decoder", [&] { write_byte_level(json, true, true); });
+        json.member("model", [&] { write_model(json, tokenizer); });
+    });
+    return json.text() + "\n";
 }
 
 }  // namespace tapestry

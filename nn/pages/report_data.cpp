@@ -1,9 +1,10 @@
 // The report's data, as web/report.js reads it.
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/html.h>
-#include <tapestry/nn/pages/json_writer.h>
 #include <tapestry/nn/pages/report.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tapestry {
 namespace {
@@ -66,11 +67,7 @@ void write(JsonWriter& json, const ParameterFlow& p) {
 void write(JsonWriter& json, const ReportedEvaluation& e) {
     json.object([&] {
         json.member("step", e.step);
-        if (e.val_loss) {
-            json.member("val", six_digits(*e.val_loss));
-        } else {
-            json.member("val", nullptr);
-        }
+        json.member("val", e.val_loss ? six_digits(*e.val_loss) : NAN);
         json.member("sample", e.sample);
         json.list("flow", e.flow, [&](const ParameterFlow& p) { write(json, p); });
     });

@@ -2,13 +2,11 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/train/metrics_file.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 namespace tapestry {
 namespace {
@@ -25,17 +23,16 @@ double number_in(const Json& line, const char* name) {
     return found->get<double>();
 }
 
-// The line as an object; nothing for the end of a training, and what else is no step.
-std::optional<Json> parse_line(std::string_view text) {
-    Json line;
+// The line as an object; false for the end of a training, and what else is no step.
+bool parse_line(std::string_view text, JsonTree<Json>& tree) {
     try {
-        line = Json::parse(text);
+        tree.parse(text);
     } catch (const Json::exception&) {
         fail<IoError>("{} is not JSON", utf8::quoted(text, 60));
     }
+    const Json& line = tree.root();
     require<IoError>(line.is_object(), "{} is not a JSON object", utf8::quoted(text, 60));
-    if (line.contains("event")) return std::nullopt;
-    return line;
+    return !line.contains("event");
 }
 
 void add_line(Metrics& metrics, const Json& line) {
@@ -56,10 +53,11 @@ StepMetrics step_of(const Json& line, std::int64_t tokens_per_step) {
         .grad_norm = number_in(line, "grad_norm"),
         .seconds = number_in(line, "seconds"),
         .step_seconds = static_cast<double>(tokens_per_step) / number_in(line, "tokens_per_s")};
-    const Json& step = line.value("step", Json());
-    require<IoError>(step.is_number_integer(), "\"step\" is {}, which is no whole number",
-                     step.dump());
-    metrics.step = step.get<std::int64_t>();
+    const auto step = line.find("step");
+    require<IoError>(step != line.end() && step->is_number_integer(),
+                     "\"step\" is {}, which is no whole number",
+                     step == line.end() ? "missing" : step->dump());
+    metrics.step = step->get<std::int64_t>();
     if (line.contains("val_loss")) metrics.val_loss = number_in(line, "val_loss");
     return metrics;
 }
@@ -72,8 +70,9 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
     for (std::size_t begin = 0; begin < text.size(); ++number) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
-            if (const auto line = parse_line(std::string_view(text).substr(begin, end - begin))) {
-                add(*line);
+            JsonTree<Json> line;
+            if (parse_line(std::string_view(text).substr(begin, end - begin), line)) {
+                add(line.root());
                 ++steps;
             }
         } catch (const IoError& error) {

@@ -3,11 +3,10 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
+#include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
-
-#include <nlohmann/json.hpp>
 
 #include <bit>
 
@@ -139,7 +138,9 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
                        RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
-        const Json json = Json::parse(read_file(path));
+        JsonTree<Json> tree;
+        tree.parse(read_file(path));
+        const Json& json = tree.root();
         outcome = {json.at("finding").get<std::string>(), json.at("loss_bits").get<std::uint64_t>(),
                    json.at("built").get<std::string>()};
         return step_from(json, config);

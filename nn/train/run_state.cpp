@@ -1,31 +1,47 @@
 #include <tapestry/nn/train/run_state.h>
 
 #include <tapestry/core/error.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 namespace tapestry {
 
 using Json = nlohmann::ordered_json;
 
 std::string to_json(const RunState& state) {
-    Json segments = Json::array();
-    for (const RunSegment& segment : state.segments) {
-        segments.push_back({{"first_step", segment.first_step},
-                            {"overrides", segment.overrides},
-                            {"config", segment.config}});
-    }
-    Json json{{"segments", segments},
-              {"seconds", state.seconds},
-              {"metrics", {{"bytes", state.metrics.bytes}, {"xxh3_128", state.metrics.checksum}}},
-              {"rewind_every", state.rewind_every}};
-    if (state.best) json["best"] = {{"step", state.best->step}, {"val_loss", state.best->val_loss}};
-    return json.dump();
+    JsonWriter json;
+    json.object([&] {
+        json.list("segments", state.segments, [&](const RunSegment& segment) {
+            json.object([&] {
+                json.member("first_step", segment.first_step);
+                json.member("overrides", segment.overrides);
+                json.member("config", segment.config);
+            });
+        });
+        json.member("seconds", state.seconds);
+        json.member("metrics", [&] {
+            json.object([&] {
+                json.member("bytes", state.metrics.bytes);
+                json.member("xxh3_128", state.metrics.checksum);
+            });
+        });
+        json.member("rewind_every", state.rewind_every);
+        if (!state.best) return;
+        json.member("best", [&] {
+            json.object([&] {
+                json.member("step", state.best->step);
+                json.member("val_loss", state.best->val_loss);
+            });
+        });
+    });
+    return json.text();
 }
 
 RunState run_state_from_json(std::string_view text, std::string_view what) {
     try {
-        const Json json = Json::parse(text);
+        JsonTree<Json> tree;
+        tree.parse(text);
+        const Json& json = tree.root();
         const Json& metrics = json.at("metrics");
         RunState state{.seconds = json.at("seconds").get<double>(),
                        .metrics = {metrics.at("bytes").get<std::uint64_t>(),

@@ -1,13 +1,12 @@
 #include <tapestry/nn/train/training_run.h>
 
 #include <tapestry/nn/freeze.h>
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/retention.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +14,6 @@
 
 namespace tapestry {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kSecondsToRetry = 5;  // after a checkpoint that could not be written
 
@@ -57,27 +54,36 @@ double step_floor(const TrainingConfig& config) {
     return step_flops(config.model, config.batch * config.accumulate) / measure_flops();
 }
 
-Json line_of(const StepMetrics& m, const Speed& speed) {
-    Json line{{"step", m.step},
-              {"loss", m.loss},
-              {"lr", m.lr},
-              {"grad_norm", m.grad_norm},
-              {"tokens_per_s", speed.tokens_per_second()},
-              {"seconds", m.seconds}};
-    if (m.val_loss) line["val_loss"] = *m.val_loss;
-    return line;
+std::string line_of(const StepMetrics& m, const Speed& speed) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("step", m.step);
+        line.member("loss", m.loss);
+        line.member("lr", m.lr);
+        line.member("grad_norm", m.grad_norm);
+        line.member("tokens_per_s", speed.tokens_per_second());
+        line.member("seconds", m.seconds);
+        if (m.val_loss) line.member("val_loss", *m.val_loss);
+    });
+    return line.text();
 }
 
-Json last_line(const TrainingResult& r) {
-    Json line{{"event", "end"},
-              {"step", r.last.step},
-              {"loss", r.last.loss},
-              {"seconds", r.last.seconds},
-              {"tokens_per_s", r.tokens_per_second},
-              {"share", r.share},
-              {"interrupted", r.interrupted}};
-    if (r.val_loss) line["val_loss"] = *r.val_loss;
-    return line;
+// `also` writes further members.
+template <class F>
+std::string last_line(const TrainingResult& r, const F& also) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("event", "end");
+        line.member("step", r.last.step);
+        line.member("loss", r.last.loss);
+        line.member("seconds", r.last.seconds);
+        line.member("tokens_per_s", r.tokens_per_second);
+        line.member("share", r.share);
+        line.member("interrupted", r.interrupted);
+        if (r.val_loss) line.member("val_loss", *r.val_loss);
+        also(line);
+    });
+    return line.text();
 }
 
 }  // namespace
@@ -180,7 +186,7 @@ bool TrainingRun::after(const StepMetrics& metrics) {
     find_rewind_distance();
     const std::optional<CheckpointPurpose> due = due_after(metrics);
     if (due || metrics.val_loss) check_finite(metrics);
-    metrics_.write(line_of(metrics, speed_).dump());
+    metrics_.write(line_of(metrics, speed_));
     if (report_) report_->add(metrics);
     save_if_due(metrics, due);
     return go_on;
@@ -288,15 +294,15 @@ void TrainingRun::finish() {
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.share = speed_.mean_share();
     result_.concern = losses_.concern();
-    Json line = last_line(result_);
-    const std::vector<std::string> frozen = frozen_parameters(session_.model());
-    if (!frozen.empty()) line["frozen"] = frozen;
     if (report_) {
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
-        line["report_seconds"] = report_->seconds();
         result_.report = report_->summary();
     }
-    metrics_.write(line.dump());
+    const std::vector<std::string> frozen = frozen_parameters(session_.model());
+    metrics_.write(last_line(result_, [&](JsonWriter& line) {
+        if (!frozen.empty()) line.member("frozen", frozen);
+        if (report_) line.member("report_seconds", report_->seconds());
+    }));
     warn_of_checkpoints();
 }
 

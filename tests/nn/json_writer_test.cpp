@@ -1,15 +1,16 @@
-// JsonWriter: what it writes is what was told, and a page's data can be written, or not, with however
-// little memory there is.
-#include <tapestry/nn/pages/json_writer.h>
+// JsonWriter and JsonTree: what is written is what was told, what is read is what stands there, and
+// either ends well, with however little memory there is.
+#include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/skip.h>
 
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <fstream>
@@ -108,9 +109,8 @@ TEST_CASE("json writer: what it writes is what was told") {
         json.member("true", true);
         json.member("nothing", nullptr);
         json.member("empty", [&] { json.object([] {}); });
-        json.list("list", std::vector<int>{1, 2}, [&](int x) {
-            json.object([&] { json.member("x", x); });
-        });
+        json.list("list", std::vector<int>{1, 2},
+                  [&](int x) { json.object([&] { json.member("x", x); }); });
         json.member("nested", [&] {
             json.array([&] {
                 json.array([] {});
@@ -129,6 +129,58 @@ TEST_CASE("json writer: what it writes is what was told") {
                         {"empty", Json::object()},
                         {"list", {{{"x", 1}}, {{"x", 2}}}},
                         {"nested", {Json::array(), "z"}}});
+}
+
+TEST_CASE("json writer: with lines, as nlohmann's, to the last byte") {
+    const auto written = nlohmann::ordered_json::parse(
+        R"({"a": 1, "x": [1.0, 0.1, 1e-07, 1e300, -2.5], "none": [], "no": {}, "o": {"p": {"q": "r"}},)"
+        R"( "deep": [[1, [2]], {"s": null}]})");
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("a", 1);
+        json.member("x", std::vector<double>{1, 0.1, 1e-7, 1e300, -2.5});
+        json.member("none", std::vector<int>());
+        json.member("no", [&] { json.object([] {}); });
+        json.member("o", [&] {
+            json.object([&] {
+                json.member("p", [&] {
+                    json.object([&] { json.member("q", std::optional<std::string>("r")); });
+                });
+            });
+        });
+        json.member("deep", [&] {
+            json.array([&] {
+                json.array([&] {
+                    json.value(1);
+                    json.value(std::vector<int>{2});
+                });
+                json.object([&] { json.member("s", std::optional<int>()); });
+            });
+        });
+    });
+    CHECK_EQ(json.text(), written.dump(2));
+}
+
+TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refused") {
+    JsonTree<Json> tree;
+    tree.parse(R"({"a": [1, {"b": "c"}], "d": null})");
+    CHECK_EQ(tree.root().at("a").at(1).at("b"), "c");
+    CHECK_THROWS_AS(tree.parse("[1, 2"), Json::parse_error);
+    CHECK_THROWS_AS(JsonTree<Json>().parse(""), Json::parse_error);
+    const std::string deep(100000, '[');
+    JsonTree<Json>().parse(deep + std::string(deep.size(), ']'));  // no stack is that deep
+    CHECK_THROWS_AS(JsonTree<Json>().parse(deep), Json::parse_error);
+}
+
+TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
+          doctest::skip(test::kAddressSanitizer)) {
+    std::string text = "[0";
+    for (int i = 0; i < 500; ++i) text += R"(,{"a": [1, 2, "a text that needs memory"]})";
+    text += "]";
+    const int failures = failures_before_success([&] { JsonTree<Json>().parse(text); });
+    if (failures == -2) return test::skip("the address space cannot be limited here");
+    CHECK_GT(failures, 10);
+    CHECK_LT(failures, 250);
 }
 
 // A tree of nlohmann's wants memory where it is destroyed: without, std::terminate.

@@ -1,4 +1,4 @@
-// JSON, written as it is told: a page's data. Internal to nn/pages.
+// JSON, written as it is told. Internal to nn.
 //
 //     JsonWriter json;
 //     json.object([&] {
@@ -9,21 +9,36 @@
 //     });
 //
 // Nothing is held but the text. A tree of nlohmann's allocates where it is destroyed, too, in a
-// destructor that must not throw: where memory ends, the process would.
+// destructor that must not throw: where memory ends, the process would. Read next: json_tree.h, for
+// JSON that is read.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace tapestry {
+namespace detail {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+}  // namespace detail
 
 class JsonWriter {
 public:
+    /// Members and values on lines of their own, each level `indent` spaces deeper; -1: without
+    /// lines or spaces.
+    explicit JsonWriter(int indent = -1) : indent_(indent) {}
+
     const std::string& text() const { return text_; }
 
     /// `write` writes the members.
@@ -41,8 +56,8 @@ public:
     template <class T>
     void member(std::string_view name, const T& x) {
         value(name);
-        text_ += ':';
-        begins_ = true;
+        text_ += indent_ < 0 ? ":" : ": ";
+        follows_name_ = true;
         value(x);
     }
 
@@ -57,7 +72,7 @@ public:
     }
 
     /// A number (null if it is not finite), a bool, a text (U+FFFD for what is no UTF-8), nullptr,
-    /// a range of these, or a function that writes it.
+    /// one of these that may be missing (null), a range of them, or a function that writes it.
     template <class T>
     void value(const T& x) {
         if constexpr (std::is_invocable_v<const T&>) {
@@ -65,6 +80,8 @@ public:
         } else if constexpr (std::is_null_pointer_v<T>) {
             separate();
             text_ += "null";
+        } else if constexpr (detail::is_optional<T>) {
+            x ? value(*x) : value(nullptr);
         } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
             separate();
             append_text(x);
@@ -83,19 +100,33 @@ private:
     void enclosed(char open, const F& write, char close) {
         separate();
         text_ += open;
-        begins_ = true;
+        ++depth_;
+        is_first_ = true;
         write();
+        --depth_;
+        if (!is_first_) break_line();
         text_ += close;
-        begins_ = false;
+        is_first_ = false;
     }
 
+    // What stands between the value before and the next.
     void separate() {
-        if (!begins_) text_ += ',';
-        begins_ = false;
+        if (!std::exchange(follows_name_, false) && depth_ > 0) {
+            if (!is_first_) text_ += ',';
+            break_line();
+        }
+        is_first_ = false;
+    }
+
+    void break_line() {
+        if (indent_ < 0) return;
+        text_ += '\n';
+        text_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
     }
 
     template <class T>
     void append_number(T x) {
+        const std::size_t begin = text_.size();
         if constexpr (std::is_floating_point_v<T>) {
             if (!std::isfinite(x)) {
                 text_ += "null";
@@ -103,12 +134,18 @@ private:
             }
         }
         fmt::format_to(std::back_inserter(text_), "{}", x);
+        if constexpr (std::is_floating_point_v<T>) {  // a real number stays one where it is read
+            if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
+        }
     }
 
     void append_text(std::string_view text);
 
     std::string text_;
-    bool begins_ = true;  // nothing stands before the next value that a comma would part it from
+    int indent_;
+    int depth_ = 0;
+    bool is_first_ = true;       // in its object or array
+    bool follows_name_ = false;  // the next value is a member's
 };
 
 }  // namespace tapestry

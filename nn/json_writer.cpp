@@ -1,4 +1,4 @@
-#include <tapestry/nn/pages/json_writer.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,194 @@
+// A library to be preloaded: of one kind of call, the k-th that the program makes fails, and no
+// other.
+//
+//     LD_PRELOAD=libfail_once.so FAIL_ONCE=malloc:1234 tapestry sample --model m
+//     LD_PRELOAD=libfail_once.so FAIL_ONCE=write:0 FAIL_ONCE_COUNT=n.txt ...    how many are there?
+//
+// Kinds: malloc (calloc, realloc and the aligned ones are of that kind, too), open, read, write,
+// fsync, rename, mmap. Counted is from the beginning of main to its end. Calls that the C library
+// makes of itself (stdio's writes, malloc's mmap) are not seen. Read next: failing_calls.sh.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+// The C library's own, under names that need no dlsym, which allocates.
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* block, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+}
+
+namespace {
+
+enum Kind { kMalloc, kOpen, kRead, kWrite, kFsync, kRename, kMmap, kKinds };
+constexpr const char* kNames[kKinds] = {"malloc", "open",   "read", "write",
+                                        "fsync",  "rename", "mmap"};
+constexpr int kErrors[kKinds] = {ENOMEM, EMFILE, EIO, ENOSPC, EIO, EIO, ENOMEM};
+
+int chosen = -1;
+long failing = 0;
+std::atomic<bool> in_main{false};
+std::atomic<long> calls{0};
+
+// Whether this call is the one to fail; errno says then why.
+bool fails(Kind kind) {
+    if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
+    if (calls.fetch_add(1, std::memory_order_relaxed) + 1 != failing) return false;
+    errno = kErrors[kind];
+    return true;
+}
+
+void read_choice() {
+    const char* text = std::getenv("FAIL_ONCE");
+    const char* colon = text == nullptr ? nullptr : std::strchr(text, ':');
+    if (colon == nullptr) return;
+    for (int kind = 0; kind < kKinds; ++kind) {
+        const auto length = static_cast<std::size_t>(colon - text);
+        if (std::strlen(kNames[kind]) == length && std::strncmp(kNames[kind], text, length) == 0) {
+            chosen = kind;
+        }
+    }
+    failing = std::atol(colon + 1);
+}
+
+void write_count() {
+    const char* path = std::getenv("FAIL_ONCE_COUNT");
+    std::FILE* file = path == nullptr ? nullptr : std::fopen(path, "w");
+    if (file == nullptr) return;
+    std::fprintf(file, "%ld\n", calls.load());
+    std::fclose(file);
+}
+
+using Main = int (*)(int, char**, char**);
+Main program_main = nullptr;
+
+int watched_main(int argc, char** argv, char** environment) {
+    read_choice();
+    in_main = true;
+    const int code = program_main(argc, argv, environment);
+    in_main = false;
+    write_count();
+    return code;
+}
+
+// The function of this name in the next library.
+template <class F>
+F next(const char* name) {
+    void* const symbol = ::dlsym(RTLD_NEXT, name);
+    F function;
+    static_assert(sizeof(function) == sizeof(symbol));
+    std::memcpy(&function, &symbol, sizeof(symbol));
+    return function;
+}
+
+// A mode follows only where a file may be created.
+int mode_in(int flags, va_list arguments) {
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, int) : 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(),
+                      void (*rtld_fini)(), void* stack_end) {
+    program_main = main;
+    using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+    return next<Start>("__libc_start_main")(watched_main, argc, argv, init, fini, rtld_fini,
+                                            stack_end);
+}
+
+void* malloc(std::size_t bytes) { return fails(kMalloc) ? nullptr : __libc_malloc(bytes); }
+
+void* calloc(std::size_t count, std::size_t bytes) {
+    return fails(kMalloc) ? nullptr : __libc_calloc(count, bytes);
+}
+
+void* realloc(void* block, std::size_t bytes) {
+    return fails(kMalloc) ? nullptr : __libc_realloc(block, bytes);
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+    return fails(kMalloc) ? nullptr : __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+    if (fails(kMalloc)) return ENOMEM;
+    *block = __libc_memalign(alignment, bytes);
+    return *block == nullptr ? ENOMEM : 0;
+}
+
+int open(const char* path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const int mode = mode_in(flags, arguments);
+    va_end(arguments);
+    return fails(kOpen) ? -1 : next<int (*)(const char*, int, ...)>("open")(path, flags, mode);
+}
+
+int openat(int directory, const char* path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const int mode = mode_in(flags, arguments);
+    va_end(arguments);
+    if (fails(kOpen)) return -1;
+    return next<int (*)(int, const char*, int, ...)>("openat")(directory, path, flags, mode);
+}
+
+std::FILE* fopen64(const char* path, const char* mode) {
+    return fails(kOpen) ? nullptr
+                        : next<std::FILE* (*)(const char*, const char*)>("fopen64")(path, mode);
+}
+
+ssize_t read(int file, void* to, std::size_t bytes) {
+    return fails(kRead) ? -1 : next<ssize_t (*)(int, void*, std::size_t)>("read")(file, to, bytes);
+}
+
+ssize_t pread64(int file, void* to, std::size_t bytes, off64_t at) {
+    if (fails(kRead)) return -1;
+    return next<ssize_t (*)(int, void*, std::size_t, off64_t)>("pread64")(file, to, bytes, at);
+}
+
+ssize_t write(int file, const void* from, std::size_t bytes) {
+    if (fails(kWrite)) return -1;
+    return next<ssize_t (*)(int, const void*, std::size_t)>("write")(file, from, bytes);
+}
+
+ssize_t writev(int file, const iovec* from, int count) {
+    if (fails(kWrite)) return -1;
+    return next<ssize_t (*)(int, const iovec*, int)>("writev")(file, from, count);
+}
+
+int fsync(int file) { return fails(kFsync) ? -1 : next<int (*)(int)>("fsync")(file); }
+
+int rename(const char* from, const char* to) {
+    return fails(kRename) ? -1 : next<int (*)(const char*, const char*)>("rename")(from, to);
+}
+
+int renameat(int from_directory, const char* from, int to_directory, const char* to) {
+    if (fails(kRename)) return -1;
+    return next<int (*)(int, const char*, int, const char*)>("renameat")(from_directory, from,
+                                                                         to_directory, to);
+}
+
+void* mmap64(void* at, std::size_t bytes, int protection, int flags, int file, off64_t offset) {
+    if (fails(kMmap)) return MAP_FAILED;
+    return next<void* (*)(void*, std::size_t, int, int, int, off64_t)>("mmap64")(
+        at, bytes, protection, flags, file, offset);
+}
+
+void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset) {
+    return mmap64(at, bytes, protection, flags, file, offset);
+}
+}
