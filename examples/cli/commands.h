@@ -19,6 +19,8 @@ void add_bench_checkpoint(Options& bench);
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);
+void add_rewind(Options& app);
+void add_bisect(Options& app);
 void add_replay(Options& app);
 void add_info(Options& app);
 

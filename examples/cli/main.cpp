@@ -30,6 +30,8 @@ void declare(Options& app) {
     add_profile(app);
     add_experiment(app);
     add_inspect(app);
+    add_rewind(app);
+    add_bisect(app);
     add_replay(app);
     add_info(app);
 }

@@ -1,11 +1,9 @@
 // tapestry replay: a step that `tapestry train --trap-nan` has saved, taken once more with the same
 // bits, and its page.
-#include <tapestry/autograd/print.h>
-#include <tapestry/core/file.h>
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/nn/pages/page.h>
+#include <tapestry/examples/cli/step_page.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/ops/machine_peak.h>
 
@@ -13,7 +11,6 @@
 
 #include <bit>
 #include <memory>
-#include <span>
 
 namespace tapestry::cli {
 namespace {
@@ -23,37 +20,10 @@ struct ReplaySettings {
     int threads = num_threads();
 };
 
-// The page shows attention of the first sequence.
-std::vector<std::string> first_sequence(const Tensor& ids, const Tokenizer& tokenizer) {
-    const auto all = ids.to_vector<std::int64_t>();
-    std::vector<std::string> texts;
-    for (const std::int64_t& id : std::span(all).first(static_cast<std::size_t>(ids.size(1)))) {
-        texts.push_back(tokenizer.decode(std::span(&id, 1)));
-    }
-    return texts;
-}
-
 std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) {
     if (then.loss_bits == now.loss_bits) return "the same bits as then";
     return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits), then.built,
                        now.built);
-}
-
-void write_page(const ReplaySettings& s, const LoadedModel& loaded, const RecordedStep& step,
-                const RetakenStep& retaken) {
-    const Tensor& ids = step.batches[retaken.batch].batch.inputs;
-    const PageOptions options{
-        .title = fmt::format("Step {}, taken again", step.step),
-        .subtitle =
-            fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}", s.directory,
-                        loaded.model->settings(), loaded.model->parameter_count(),
-                        step.updated ? " as the step's update left them" : "",
-                        name_of_batch(step, retaken.batch), ids.size(0), ids.size(1), retaken.loss),
-        .texts = {{.queries = first_sequence(ids, require_tokenizer(loaded, s.directory))}}};
-    const std::string page = to_html(*retaken.inspector, options);
-    write_file_atomically(s.out, page);
-    fmt::print("{}: {} entries, {}\n", utf8::quoted(s.out, 300),
-               retaken.inspector->entries().size(), bytes_text(page.size()));
 }
 
 int run_replay(const ReplaySettings& s) {
@@ -68,7 +38,9 @@ int run_replay(const ReplaySettings& s) {
     fmt::print("step {}: loss {}, {}\n{}\n", step.step, retaken.loss, comparison(then, now),
                now.finding);
     if (now.finding != then.finding) fmt::print("then: {}\n", then.finding);
-    write_page(s, loaded, step, retaken);
+    write_page(
+        s.out, *retaken.inspector,
+        page_of(step, retaken, *loaded.model, require_tokenizer(loaded, s.directory), s.directory));
     return kSuccess;
 }
 

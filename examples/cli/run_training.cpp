@@ -2,6 +2,7 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/announce.h>
+#include <tapestry/examples/cli/begin_run.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/progress.h>
 #include <tapestry/examples/cli/text_cache.h>
@@ -11,9 +12,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <memory>
 #include <thread>
+#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -26,28 +26,6 @@ void conclude(const TrainingResult& result, const std::string& out) {
                     clock_text(result.last.seconds), speed, result.last.loss, val));
     say(fmt::format("saved in {}{}{}\n{}", out, result.concern.empty() ? "" : ", but ",
                     result.concern, result.report));
-}
-
-// Where the last run stopped; null if there is none.
-std::unique_ptr<Session> resume(const TrainSettings& s, RunDirectory& directory,
-                                const TextCache* cache) {
-    auto session =
-        directory.resume({.wanted = s.config, .given = s.given, .overrides = s.overrides}, cache);
-    if (!session) return nullptr;
-    say(fmt::format("going on in {} after step {} of {}\n", s.out, session->steps(),
-                    session->config().steps));
-    for (const std::string& name : session->overridden()) {
-        say(fmt::format("{} differs from what it was so far (--override)\n", name));
-    }
-    return session;
-}
-
-std::unique_ptr<Session> begin(const TrainSettings& s, const TextCache* cache) {
-    require(!s.resume || !data_name(s.config).empty(),
-            "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
-            s.out);
-    if (s.resume) say(fmt::format("no checkpoint in {}: beginning at step 0\n", s.out));
-    return std::make_unique<Session>(s.config, cache);
 }
 
 // Waits for room on the disk; false once the user has had enough.
@@ -67,6 +45,7 @@ TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& rec
                                Progress& progress) {
     TrainingRunOptions options{.report = !s.no_report,
                                .trap_nan = s.trap_nan,
+                               .hash_every = s.hash_every,
                                .checkpoints = s.checkpoints,
                                .recipe = recipe};
     options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
@@ -89,15 +68,7 @@ TrainingRunOptions run_options(const TrainSettings& s, const TrainingRecipe& rec
 int run_training(const TrainSettings& s, const TrainingRecipe& recipe) {
     set_num_threads(s.threads);
     const auto cache = s.no_cache ? nullptr : user_text_cache();
-    // What cannot be trained leaves no directory behind.
-    std::unique_ptr<RunDirectory> directory;
-    std::unique_ptr<Session> session;
-    if (s.resume && std::filesystem::is_directory(s.out)) {
-        directory = std::make_unique<RunDirectory>(s.out);
-        session = resume(s, *directory, cache.get());
-    }
-    if (!session) session = begin(s, cache.get());
-    if (!directory) directory = std::make_unique<RunDirectory>(s.out);
+    auto [directory, session, earlier] = begin_run(s, cache.get());
     if (!directory->is_locked()) {
         say(fmt::format("tapestry: {}: the file system knows no locks; nothing keeps a second "
                         "training out\n",
@@ -109,7 +80,9 @@ int run_training(const TrainSettings& s, const TrainingRecipe& recipe) {
         return kSuccess;
     }
     Progress progress(session->config().steps);
-    TrainingRun run(*session, *directory, run_options(s, recipe, progress));
+    TrainingRunOptions options = run_options(s, recipe, progress);
+    options.earlier = std::move(earlier);
+    TrainingRun run(*session, *directory, std::move(options));
     announce(*session, s.show_samples);
     catch_interrupts();
     catch_lost_reader();

@@ -15,6 +15,9 @@ struct TrainSettings {
     std::string out;
     bool resume = false;
     std::vector<std::string> overrides;
+    std::string fork;  ///< the directory of another run, to go on from
+    std::int64_t step = 0;
+    std::int64_t hash_every = 0;
     std::string interval;  ///< --checkpoint-every, as written
     CheckpointOptions checkpoints;
     double rewind_megabytes = 400;

@@ -36,6 +36,10 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
            "Go on in OUT after its latest checkpoint, or begin if there is none");
     o.texts("--override", s.overrides,
             "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");
+    Option fork = o.text("--fork", s.fork, "Go on in OUT from a step of the run in this directory");
+    Option step = o.count("--step", s.step, "With --fork: after which; 0 is the beginning", {0});
+    fork.needs(step).excludes(o.option("--resume"));
+    step.needs(fork).without_default();
     o.text("--checkpoint-every", s.interval,
            "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
         .check("STEPS|SECONDSs",
@@ -55,7 +59,7 @@ void add_train(Options& app) {
     Options& o = app.subcommand("train", "Train a GPT on a text");
     add_fields(o, s->config, {"text", "data"});
     o.option("--text").excludes(o.option("--data"));
-    o.require_any({"--text", "--data", "--resume"});
+    o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->out, "Directory for the model").required();
     add_fields(o, s->config, {"start", "train_only"});
     add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
@@ -73,6 +77,8 @@ void add_train(Options& app) {
     o.flag("--trap-nan", s->trap_nan,
            "If a step gives NaN or infinity, say where it came from and save the step in OUT/trap "
            "for `tapestry replay`");
+    o.count("--hash-every", s->hash_every,
+            "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
     o.flag("--no-report", s->no_report,
            "Do not write report.html, the page that shows the training");
     add_no_cache(o, s->no_cache);

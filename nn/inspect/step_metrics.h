@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace tapestry {
 
@@ -16,6 +17,8 @@ struct StepMetrics {
     double grad_norm = 0;     ///< before clipping
     double seconds = 0;       ///< since the loop began, evaluations included
     double step_seconds = 0;  ///< of this step, evaluation and other callbacks excluded
+    /// Checksum of the gradients before clipping (checksum_of_gradients); empty: not taken.
+    std::string grad_xxh3 = {};
 };
 
 }  // namespace tapestry

@@ -146,6 +146,9 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     stored.push_back(now);
     Retention retention{.keep = job.contents.keep, .rewind_every = job.state.rewind_every};
     if (job.state.best) retention.best = job.state.best->step;
+    for (const RunSegment& segment : job.state.segments) {
+        retention.begun.push_back(segment.first_step - 1);
+    }
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
 }
 

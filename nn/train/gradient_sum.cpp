@@ -1,8 +1,10 @@
 #include <tapestry/nn/train/gradient_sum.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/checksum.h>
 
 #include <bit>
+#include <span>
 #include <utility>
 
 namespace tapestry {
@@ -76,6 +78,21 @@ double GradientSum::finish() {
 std::int64_t GradientSum::gradient_sets(std::int64_t n, std::int64_t micro_batches) {
     if (micro_batches <= 1 || n <= 1) return 1;
     return std::bit_width(static_cast<std::uint64_t>(n - 1)) + 1;
+}
+
+std::string checksum_of_gradients(const Tensors& parameters) {
+    Checksum checksum;
+    for (const Tensor& parameter : parameters) {
+        const Tensor gradient = parameter.grad();
+        if (!gradient.defined()) continue;
+        const Tensor dense = gradient.is_contiguous() ? gradient : gradient.clone();
+        visit_dtype(dense.dtype(), [&](auto zero) {
+            const auto* numbers = dense.data<decltype(zero)>();
+            checksum.add(
+                std::as_bytes(std::span(numbers, static_cast<std::size_t>(dense.numel()))));
+        });
+    }
+    return checksum.hex();
 }
 
 }  // namespace tapestry

@@ -6,6 +6,7 @@
 #include <tapestry/core/tensor.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tapestry {
@@ -49,5 +50,9 @@ private:
     std::vector<Subtree> subtrees_;  // from left to right
     double loss_ = 0;                // not in a tree
 };
+
+/// XXH3 of the gradients' bytes, parameter by parameter in their order; one without a gradient adds
+/// nothing. Two steps with the same checksum have the same gradients.
+std::string checksum_of_gradients(const Tensors& parameters);
 
 }  // namespace tapestry

@@ -59,10 +59,12 @@ StepMetrics step_of(const Json& line, std::int64_t tokens_per_step) {
                      step == line.end() ? "missing" : step->dump());
     metrics.step = step->get<std::int64_t>();
     if (line.contains("val_loss")) metrics.val_loss = number_in(line, "val_loss");
+    const auto checksum = line.find("grad_xxh3");
+    if (checksum != line.end() && checksum->is_string()) metrics.grad_xxh3 = *checksum;
     return metrics;
 }
 
-// add(line) for every step. A last line without its end may be half a line.
+// add(line, text) for every step. A last line without its end may be half a line.
 template <class Add>
 void read_lines(const std::filesystem::path& file, const Add& add) {
     const std::string text = read_file(file);
@@ -70,9 +72,10 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
     for (std::size_t begin = 0; begin < text.size(); ++number) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
+            const std::string_view written = std::string_view(text).substr(begin, end - begin);
             JsonTree<Json> line;
-            if (parse_line(std::string_view(text).substr(begin, end - begin), line)) {
-                add(line.root());
+            if (parse_line(written, line)) {
+                add(line.root(), written);
                 ++steps;
             }
         } catch (const IoError& error) {
@@ -90,15 +93,25 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
 
 Metrics read_metrics(const std::filesystem::path& file) {
     Metrics metrics;
-    read_lines(file, [&](const Json& line) { add_line(metrics, line); });
+    read_lines(file, [&](const Json& line, std::string_view) { add_line(metrics, line); });
     return metrics;
 }
 
 std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
                                     std::int64_t tokens_per_step) {
     std::vector<StepMetrics> steps;
-    read_lines(file, [&](const Json& line) { steps.push_back(step_of(line, tokens_per_step)); });
+    read_lines(file, [&](const Json& line, std::string_view) {
+        steps.push_back(step_of(line, tokens_per_step));
+    });
     return steps;
+}
+
+std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last) {
+    std::string lines;
+    read_lines(file, [&](const Json& line, std::string_view text) {
+        if (number_in(line, "step") <= static_cast<double>(last)) lines.append(text) += '\n';
+    });
+    return lines;
 }
 
 std::filesystem::path latest_metrics(const std::filesystem::path& directory) {

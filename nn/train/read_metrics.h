@@ -4,7 +4,9 @@
 
 #include <tapestry/nn/inspect/step_metrics.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace tapestry {
@@ -24,6 +26,9 @@ Metrics read_metrics(const std::filesystem::path& file);
 /// over "tokens_per_s".
 std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
                                     std::int64_t tokens_per_step);
+
+/// The lines of steps up to `last` as they are written, each with its end.
+std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last);
 
 /// The file of metrics in a training's directory: those of the training that has not saved its
 /// model yet, if there are any.

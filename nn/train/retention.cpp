@@ -13,8 +13,10 @@ std::vector<StoredCheckpoint> superseded(const std::vector<StoredCheckpoint>& st
         const StoredCheckpoint& one = stored[i];
         const bool rewinds = retention.rewind_every > 0 && one.step % retention.rewind_every == 0;
         const bool latest = one.purpose == CheckpointPurpose::resume && kept++ < retention.keep;
+        const bool begins = std::find(retention.begun.begin(), retention.begun.end(), one.step) !=
+                            retention.begun.end();
         const bool stays =
-            i + 1 == stored.size() || latest || rewinds || one.step == retention.best;
+            i + 1 == stored.size() || latest || rewinds || begins || one.step == retention.best;
         if (!stays) gone.push_back(one);
     }
     return gone;

@@ -15,6 +15,8 @@ struct Retention {
     std::int64_t keep = 1;                  ///< of those to go on from, the latest so many
     std::optional<std::int64_t> best = {};  ///< a step that stays
     std::int64_t rewind_every = 0;          ///< and all multiples of this; 0: none
+    /// And those where a part of the run with settings of its own began.
+    std::vector<std::int64_t> begun = {};
 };
 
 /// Those that may go. `stored` ascends by steps, and its last stays in any case.

@@ -4,6 +4,7 @@
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -109,6 +110,13 @@ void Session::keep_settings_of(const OptimizerState& configured) {
     optimizer_->load_state(state);
 }
 
+// Random numbers that were drawn under another seed than the configuration's say nothing of it.
+void Session::draw_anew_unless(std::uint64_t seed) {
+    if (seed == config_.seed) return;
+    weights_ = stream(config_.seed, Stream::weights);
+    batches_ = stream(config_.seed, Stream::batches);
+}
+
 double Session::evaluate() {
     Generator generator = stream(config_.seed, Stream::evaluation);
     return tapestry::evaluate(*model_, data(), Split::validation,
@@ -156,9 +164,29 @@ std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,
     const OptimizerState configured = session->optimizer().state();
     load_checkpoint(file, session->checkpoint());
     session->keep_settings_of(configured);
+    session->draw_anew_unless(training_config_from_json(info.config, file.string()).seed);
     session->overridden_ = std::move(overridden);
     session->start_loop(info.step);
     return session;
+}
+
+std::unique_ptr<Session> Session::continued(const TrainingConfig& config,
+                                            std::unique_ptr<Tokenizer> tokenizer,
+                                            const TextCache* cache) {
+    std::unique_ptr<Session> next(
+        new Session(config, LoadedModel{nullptr, std::move(tokenizer)}, cache, true));
+    const OptimizerState configured = next->optimizer_->state();
+    Unmatched none;
+    const auto pairs =
+        match_tensors("the training so far", saved_tensors(*model_), *next->model_, {}, none);
+    next->optimizer_->load_state(optimizer_->state());
+    for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
+    next->keep_settings_of(configured);
+    next->weights_ = weights_;
+    next->batches_ = batches_;
+    next->draw_anew_unless(config_.seed);
+    next->start_loop(steps());
+    return next;
 }
 
 }  // namespace tapestry

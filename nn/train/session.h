@@ -98,6 +98,14 @@ public:
                                            std::unique_ptr<Tokenizer> tokenizer,
                                            const TextCache* cache = nullptr);
 
+    /// A session of other settings that goes on from where this one stands, with its weights,
+    /// moments and random numbers; under another seed these begin anew. `tokenizer` is a copy of
+    /// this one's. Throws IoError for settings of another model, and ValueError as the constructor
+    /// does.
+    std::unique_ptr<Session> continued(const TrainingConfig& config,
+                                       std::unique_ptr<Tokenizer> tokenizer,
+                                       const TextCache* cache = nullptr);
+
     /// With which of the overrides it was resumed, where they made a difference.
     const std::vector<std::string>& overridden() const { return overridden_; }
 
@@ -105,6 +113,7 @@ private:
     Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
     void start_loop(std::int64_t first_step, double seconds = 0);
     void keep_settings_of(const OptimizerState& configured);
+    void draw_anew_unless(std::uint64_t seed);
     void make_model(std::unique_ptr<GPT> start);
     Tensor next_loss();
 

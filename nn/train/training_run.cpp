@@ -2,6 +2,7 @@
 
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/json_writer.h>
+#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/retention.h>
@@ -22,6 +23,7 @@ void check_options(const Session& session, const TrainingRunOptions& options) {
             session.steps());
     require(options.checkpoints.keep >= 1,
             "training run: {} checkpoints to keep; at least 1 is needed", options.checkpoints.keep);
+    require(options.hash_every >= 0, "training run: hash_every {} is negative", options.hash_every);
 }
 
 const RunDirectory& checked(const RunDirectory& directory, const Session& session,
@@ -45,8 +47,10 @@ MetricsFile metrics_in(const RunDirectory& directory) {
                    : MetricsFile(directory.path());
 }
 
-RunState state_at_start(const RunDirectory& directory, const Session& session) {
+RunState state_at_start(const RunDirectory& directory, const Session& session,
+                        const TrainingRunOptions& options) {
     if (directory.resumed()) return *directory.resumed();
+    if (options.earlier) return options.earlier->state;
     return {.segments = {{.config = to_json(session.config())}}};
 }
 
@@ -64,6 +68,7 @@ std::string line_of(const StepMetrics& m, const Speed& speed) {
         line.member("tokens_per_s", speed.tokens_per_second());
         line.member("seconds", m.seconds);
         if (m.val_loss) line.member("val_loss", *m.val_loss);
+        if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
     });
     return line.text();
 }
@@ -102,7 +107,7 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
     : session_(session),
       options_(std::move(options)),
       directory_(checked(directory, session, options_)),
-      state_(state_at_start(directory, session)),
+      state_(state_at_start(directory, session, options_)),
       metrics_(metrics_in(directory)),
       writer_(directory, session, metrics_),
       step_floor_(step_floor(session.config())),
@@ -119,6 +124,8 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
 TrainingResult TrainingRun::to_the_end() {
     if (directory_.resumed() && session_.steps() > 0) {
         earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
+    } else if (options_.earlier) {
+        begin_as(*options_.earlier);
     }
     for (const StepMetrics& metrics : earlier_) losses_.add(metrics);
     if (options_.report) open_report();
@@ -137,6 +144,16 @@ TrainingResult TrainingRun::to_the_end() {
         throw;
     }
     return result_;
+}
+
+// All that a run has which was resumed in its own directory.
+void TrainingRun::begin_as(const EarlierRun& run) {
+    earlier_ = run.steps;
+    if (run.step == 0) return;
+    metrics_.write(run.lines.substr(0, run.lines.size() - 1));
+    if (options_.checkpoints.written) {
+        save({.step = run.step, .seconds = run.state.seconds}, CheckpointPurpose::resume, false);
+    }
 }
 
 void TrainingRun::open_report() {
@@ -160,9 +177,14 @@ void TrainingRun::open_report() {
 void TrainingRun::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
-    if (report_) {
+    if (report_ || options_.hash_every > 0) {
         watchers.before_update = [this, loop = session_.config().loop()](std::int64_t step) {
-            if (loop.evaluates_after(step)) report_->before_evaluated_update(step == loop.steps);
+            if (report_ && loop.evaluates_after(step)) {
+                report_->before_evaluated_update(step == loop.steps);
+            }
+            if (options_.hash_every > 0 && step % options_.hash_every == 0) {
+                grad_xxh3_ = checksum_of_gradients(session_.optimizer().parameters());
+            }
         };
     }
     session_.watch(std::move(watchers));
@@ -170,7 +192,9 @@ void TrainingRun::watch() {
 
 void TrainingRun::take_steps() {
     while (!session_.is_finished() && !result_.interrupted) {
-        const StepMetrics metrics = session_.take_step();
+        grad_xxh3_.clear();
+        StepMetrics metrics = session_.take_step();
+        metrics.grad_xxh3 = grad_xxh3_;
         if (trap_) trap_->stepped(metrics.step);
         result_.interrupted = !after(metrics);
     }

@@ -37,10 +37,20 @@ struct CheckpointOptions {
     double rewind_budget = 4e8;    ///< bytes for others, from which steps are taken again
 };
 
+/// The steps of another run that this one goes on from (fork.h).
+struct EarlierRun {
+    std::int64_t step = 0;                ///< the last of them
+    RunState state = {};                  ///< with a segment for what follows
+    std::string lines = {};               ///< of metrics.jsonl
+    std::vector<StepMetrics> steps = {};  ///< what these say
+};
+
 struct TrainingRunOptions {
     std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
     bool report = true;              ///< write report.html
     bool trap_nan = false;           ///< record a step that diverges in out/trap
+    std::int64_t hash_every = 0;     ///< steps between checksums of all gradients; 0: none
+    std::optional<EarlierRun> earlier = {};  ///< not for a run that is resumed
     /// If none of its intervals is set: at every evaluation. And one at the end.
     CheckpointOptions checkpoints = {};
     TrainingRecipe recipe = {};  ///< what the report says of how to do it again
@@ -89,6 +99,7 @@ private:
     using Clock = std::chrono::steady_clock;
 
     TrainingRun(Session& session, std::unique_ptr<RunDirectory> own, TrainingRunOptions options);
+    void begin_as(const EarlierRun& run);
     void watch();
     void open_report();
     void take_steps();
@@ -121,6 +132,7 @@ private:
     std::optional<CheckpointPurpose> overdue_;  // due while another is being written
     std::int64_t started_ = -1;                 // the step of the latest save, written or not
     std::int64_t steps_here_ = 0;               // taken by this run
+    std::string grad_xxh3_;                     // of the latest step, if it was asked for
     bool warned_ = false;
     TrainingResult result_;
 };

@@ -1,0 +1,72 @@
+// tapestry bisect: the first step of a training for which something holds.
+#include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/cli/run_options.h>
+#include <tapestry/nn/train/bisect.h>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+namespace tapestry::cli {
+namespace {
+
+struct BisectSettings {
+    RunOptions run;
+    std::string first;
+    std::int64_t after = 0;
+};
+
+// "1, 51, 101, 151"; of many the first and the last.
+std::string list_of(const std::vector<std::int64_t>& steps) {
+    constexpr std::size_t kMost = 16;
+    if (steps.size() <= kMost) return fmt::format("{}", fmt::join(steps, ", "));
+    return fmt::format("{}, ..., {} ({} of them)",
+                       fmt::join(steps.begin(), steps.begin() + 8, ", "), steps.back(),
+                       steps.size());
+}
+
+std::string looked_at(const FoundStep& found, const RunHistory& history) {
+    if (found.probed.empty()) {
+        return fmt::format("looked at all {} steps, in metrics.jsonl", history.last_step());
+    }
+    std::string text = fmt::format("looked at step{} {}", found.probed.size() > 1 ? "s" : "",
+                                   list_of(found.probed));
+    if (found.walk_first > 0) {
+        text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
+    }
+    return text + "; a short excursion between them may have been missed";
+}
+
+int run_bisect(const BisectSettings& s) {
+    const StepCondition condition = parse_condition(s.first);
+    const RunReader run(s.run);
+    const FoundStep found = find_first(run.history(), run.rewinder(), condition, s.after);
+    if (found.step) {
+        fmt::print("step {}: {}\n", *found.step, found.what);
+    } else {
+        fmt::print("no step{} has {}\n", s.after > 0 ? fmt::format(" after {}", s.after) : "",
+                   s.first);
+    }
+    fmt::print("{}\n", looked_at(found, run.history()));
+    if (found.step) {
+        fmt::print("tapestry rewind {} --step {} --inspect page.html\n", s.run.directory,
+                   *found.step);
+    }
+    return found.step ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+void add_bisect(Options& app) {
+    auto s = std::make_shared<BisectSettings>();
+    Options& o =
+        app.subcommand("bisect", "Find the first step of a training for which something holds");
+    add_run_options(o, s->run);
+    o.text("--first", s->first,
+           "'grad_norm > 2', with >, >=, < or <=, of loss, val_loss, grad_norm, update_ratio (the "
+           "largest of update over weights) or update_ratio(PARAMETER); or non_finite, of weights")
+        .required();
+    o.count("--after", s->after, "Only steps after this one", {0});
+    o.run([s] { return run_bisect(*s); });
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,174 @@
+#include <tapestry/nn/train/rewind.h>
+
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/gradient_sum.h>
+
+#include <bit>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// To go on with this very configuration, whatever the checkpoint's was, and wherever it was
+// written: what differs then is seen in the numbers.
+ResumeOptions exactly(const TrainingConfig& config) {
+    ResumeOptions options{.wanted = config};
+    const auto add = [&options](const auto& one) { options.given.emplace_back(one.name); };
+    for_each_field<TrainingConfig>(add);
+    for_each_field<GPTConfig>(add);
+    options.overrides = options.given;
+    options.overrides.insert(options.overrides.end(), {"isa", "version", "data"});
+    return options;
+}
+
+// The latest before the step.
+std::optional<StoredCheckpoint> state_before(std::int64_t step,
+                                             const std::vector<StoredCheckpoint>& stored) {
+    std::optional<StoredCheckpoint> found;
+    for (const StoredCheckpoint& one : stored) {
+        if (one.step < step) found = one;
+    }
+    return found;
+}
+
+bool same_bits(double a, double b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
+}  // namespace
+
+// Evaluations draw from a stream of their own; without them come the same steps.
+TrainingConfig Rewinder::config_of(std::size_t segment) const {
+    TrainingConfig config = history_.config_of(segment);
+    config.eval_every = 0;
+    if (!options_.text.empty() || !options_.data.empty()) {
+        config.text = options_.text;
+        config.data = options_.data;
+    }
+    return config;
+}
+
+std::unique_ptr<Session> Rewinder::session_at(const std::optional<StoredCheckpoint>& state) const {
+    if (!state) {
+        TrainingConfig config = config_of(0);
+        config.start_dropout = config.model.dropout;  // rather than the start's own
+        return std::make_unique<Session>(config, options_.cache);
+    }
+    const std::filesystem::path& directory = history_.directory();
+    check_files(directory, {state->name()});
+    return Session::resume(directory / state->name(),
+                           exactly(config_of(history_.segment_of(state->step + 1))),
+                           load_tokenizer(directory), options_.cache);
+}
+
+// Against a checkpoint of the same segment, if one is left.
+void Rewinder::check_data(const Session& session) const {
+    const std::size_t segment = history_.segment_of(session.steps() + 1);
+    const std::string then = with_stored(history_, [&](const auto& stored) -> std::string {
+        for (const StoredCheckpoint& one : stored) {
+            if (history_.segment_of(one.step) == segment) return history_.info_of(one).data;
+        }
+        return {};
+    });
+    require(then.empty() || then == session.data_checksum(),
+            "{}: the data had checksum {} when step {} was taken, and {} has {}; --text or --data "
+            "says where it lies now",
+            utf8::quoted(history_.directory().native(), 300), then, session.steps() + 1,
+            utf8::quoted(data_name(session.config()), 300), session.data_checksum());
+}
+
+RewindStart Rewinder::start_of(std::int64_t step) const {
+    const auto state = state_before(step, history_.stored());
+    const std::int64_t from = state ? state->step : 0;
+    const auto seconds_after = [this](std::int64_t k) {
+        return k == 0 ? 0.0 : history_.step(k).seconds;
+    };
+    return {from, step - 1 - from, seconds_after(step - 1) - seconds_after(from)};
+}
+
+std::unique_ptr<Session> Rewinder::session_before(std::int64_t step) const {
+    if (step != history_.last_step() + 1) history_.step(step, "rewind: step");
+    if (options_.told) options_.told(start_of(step));
+    auto session = with_stored(
+        history_, [&](const auto& stored) { return session_at(state_before(step, stored)); });
+    check_data(*session);
+    advance(session, step);
+    return session;
+}
+
+void Rewinder::advance(std::unique_ptr<Session>& session, std::int64_t step) const {
+    std::optional<std::size_t> segment;
+    for (;; session->take_step()) {
+        const std::size_t next = history_.segment_of(session->steps() + 1);
+        if (next != segment) go_on_under(session, config_of(next));
+        segment = next;
+        if (session->steps() + 1 >= step) return;
+    }
+}
+
+void Rewinder::go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const {
+    if (to_json(session->config()) == to_json(config)) return;
+    session = session->continued(config, load_tokenizer(history_.directory()), options_.cache);
+    check_data(*session);
+}
+
+RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
+    RewoundStep step;
+    step.recorded.step = session.steps() + 1;
+    step.recorded.micro_batches = session.config().micro_batches;
+    GradientFlow flow(session.model());
+    Generator& dropout = session.weights_generator();
+    std::string checksum;
+    session.watch(
+        {.batch =
+             [&](const Batch& batch) {
+                 step.recorded.batches.push_back({batch, dropout.seed(), dropout.offset()});
+             },
+         .before_update =
+             [&](std::int64_t) {
+                 checksum = checksum_of_gradients(session.optimizer().parameters());
+                 if (watch) step.watched = retake(session.model(), step.recorded, dropout, peak);
+                 flow.before_update();
+             }});
+    try {
+        step.metrics = session.take_step();
+    } catch (...) {
+        session.watch({});
+        throw;
+    }
+    session.watch({});
+    step.metrics.grad_xxh3 = checksum;
+    step.flow = flow.after_update();
+    return step;
+}
+
+void Rewinder::take_all(const std::function<void(const RewoundStep&)>& taken) const {
+    std::unique_ptr<Session> session;
+    for (std::int64_t step = 1; step <= history_.last_step(); ++step) {
+        if (start_of(step).steps == 0) {
+            session = session_before(step);
+        } else {
+            advance(session, step);
+        }
+        taken(take_again(*session, false));
+    }
+}
+
+std::string difference(const StepMetrics& then, const StepMetrics& now) {
+    const std::tuple<const char*, double, double> numbers[] = {
+        {"loss", then.loss, now.loss},
+        {"grad_norm", then.grad_norm, now.grad_norm},
+        {"lr", then.lr, now.lr}};
+    for (const auto& [name, before, after] : numbers) {
+        if (!same_bits(before, after))
+            return fmt::format("{} was {} and is {}", name, before, after);
+    }
+    if (!then.grad_xxh3.empty() && !now.grad_xxh3.empty() && then.grad_xxh3 != now.grad_xxh3) {
+        return fmt::format("grad_xxh3 was {} and is {}", then.grad_xxh3, now.grad_xxh3);
+    }
+    return {};
+}
+
+}  // namespace tapestry

@@ -1,0 +1,397 @@
+// Every step of a run, taken again: under dropout and in parts, across a change of settings and a
+// crash, from a model's weights; to the bits of the run.
+#include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/bisect.h>
+#include <tapestry/nn/train/fork.h>
+#include <tapestry/nn/train/training_run.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+using namespace tapestry;
+using test::check_message;
+using test::message_of;
+using test::slurp;
+using test::spill;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Stopped {};
+
+struct RewindPlace {
+    RewindPlace() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(scratch / "t.txt", text);
+    }
+    TrainingConfig config() const {
+        return {.text = (scratch / "t.txt").string(),
+                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
+                .batch = 4,
+                .accumulate = 2,
+                .micro_batches = 2,
+                .steps = 40,
+                .warmup = 3,
+                .eval_every = 7,
+                .eval_batches = 1};
+    }
+    fs::path out() const { return scratch / "m"; }
+
+    // To the end or to `stop_after`; goes on if there is something to go on from.
+    void train(const TrainingConfig& config, std::int64_t stop_after = INT64_MAX,
+               const ResumeOptions& resume = {}) const {
+        RunDirectory place(out());
+        auto session = place.resume(resume);
+        if (!session) session = std::make_unique<Session>(config);
+        TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 8, .keep = 3}};
+        options.hash_every = 5;
+        TrainingRun* running = nullptr;
+        options.stepped = [&](const StepMetrics& m, const Speed&) {
+            if (m.step > stop_after) throw Stopped();
+            running->wait_for_checkpoint();  // or which are skipped would be a matter of luck
+            return true;
+        };
+        TrainingRun run(*session, place, options);
+        running = &run;
+        try {
+            run.to_the_end();
+        } catch (const Stopped&) {
+        }
+    }
+
+    test::Scratch scratch;
+};
+
+// All steps of the run, each for itself, and all in one go.
+void check_every_step(const fs::path& directory) {
+    const RunHistory history(directory);
+    const Rewinder rewinder(history);
+    const auto check = [&](Session& session, std::int64_t k) {
+        CAPTURE(k);
+        const RewoundStep step = take_again(session, k % 6 == 0);
+        CHECK_EQ(step.metrics.step, k);
+        CHECK_EQ(difference(history.step(k), step.metrics), "");
+        CHECK_EQ(history.step(k).grad_xxh3.empty(), k % 5 != 0);
+        CHECK_EQ(step.metrics.grad_xxh3.size(), 32);
+        CHECK_EQ(step.watched.has_value(), k % 6 == 0);
+    };
+    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+        const ThreadsGuard threads(1 + static_cast<int>(k) % 3);
+        check(*rewinder.session_before(k), k);
+    }
+    auto session = rewinder.session_before(1);
+    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+        rewinder.advance(session, k);
+        check(*session, k);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("rewind: every step of a run that was killed, and went on with other settings") {
+    const RewindPlace place;
+    place.train(place.config(), 12);
+    TrainingConfig other = place.config();
+    other.lr = 0.01;
+    other.clip = 0.5;
+    place.train(other, 27, {.wanted = other, .given = {"lr", "clip"}, .overrides = {"lr", "clip"}});
+    place.train(other);
+    const RunHistory history(place.out());
+    CHECK_EQ(history.last_step(), 40);
+    REQUIRE_EQ(history.state().segments.size(), 2);
+    CHECK_EQ(history.state().segments[1].first_step, 9);
+    CHECK_EQ(history.config_of(history.segment_of(8)).lr, 0.001);
+    CHECK_EQ(history.config_of(history.segment_of(9)).lr, 0.01);
+    check_every_step(place.out());
+}
+
+TEST_CASE("rewind: steps across a change of settings, in one go") {
+    const RewindPlace place;
+    place.train(place.config(), 12);
+    TrainingConfig other = place.config();
+    other.seed = 7;
+    other.batch = 6;
+    place.train(other, INT64_MAX,
+                {.wanted = other, .given = {"seed", "batch"}, .overrides = {"seed", "batch"}});
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    auto session = rewinder.session_before(1);
+    rewinder.advance(session, 20);
+    CHECK_EQ(session->config().batch, 6);
+    CHECK_EQ(difference(history.step(20), take_again(*session, false).metrics), "");
+}
+
+TEST_CASE("rewind: a run that began with a model's weights") {
+    const RewindPlace place;
+    {
+        const Session model(place.config());
+        save_model(place.scratch / "start", model.model(), model.tokenizer());
+    }
+    TrainingConfig config = place.config();
+    config.start = (place.scratch / "start").string();
+    config.start_dropout = 0.3;
+    config.micro_batches = 1;
+    config.train_only = {"blocks"};
+    place.train(config);
+    check_every_step(place.out());
+}
+
+TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
+    const RewindPlace place;
+    Session session(place.config());
+    TrainingRun* running = nullptr;
+    int looks = 0;
+    TrainingRunOptions options{.out = place.out(), .report = false};
+    options.stepped = [&](const StepMetrics& m, const Speed&) {
+        running->wait_for_checkpoint();
+        if (m.step % 13 == 0) {
+            const RunHistory history(place.out());
+            const RewoundStep step =
+                take_again(*Rewinder(history).session_before(m.step - 2), true);
+            CHECK_EQ(difference(history.step(m.step - 2), step.metrics), "");
+            ++looks;
+        }
+        return true;
+    };
+    TrainingRun run(session, options);
+    running = &run;
+    run.to_the_end();
+    CHECK_EQ(looks, 3);
+    CHECK_EQ(RunHistory(place.out()).last_step(), 40);
+}
+
+TEST_CASE("rewind: from where, and how long it takes") {
+    const RewindPlace place;
+    place.train(place.config(), 30);
+    const RunHistory history(place.out());
+    const auto stored = history.stored();
+    REQUIRE(!stored.empty());
+    const std::int64_t last = stored.back().step;
+    std::vector<RewindStart> told;
+    const Rewinder rewinder(history, {.told = [&](const RewindStart& s) { told.push_back(s); }});
+    rewinder.session_before(1);
+    rewinder.session_before(last + 1);
+    rewinder.session_before(last + 3);
+    REQUIRE_EQ(told.size(), 3);
+    CHECK_EQ(told[0].state, 0);
+    CHECK_EQ(told[0].steps, 0);
+    CHECK_EQ(told[1].state, last);
+    CHECK_EQ(told[1].steps, 0);
+    CHECK_EQ(told[2].steps, 2);
+    CHECK_GT(told[2].seconds, 0);
+}
+
+TEST_CASE("rewind: what cannot be") {
+    const RewindPlace place;
+    check_message<IoError>([&] { RunHistory history(place.scratch.path()); },
+                           "no checkpoint of a run is in it");
+    place.train(place.config());
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    for (const std::int64_t step : {-1, 0, 42, 1000000}) {
+        check_message<ValueError>([&] { rewinder.session_before(step); },
+                                  fmt::format("rewind: step {}: ", step));
+        check_message<ValueError>([&] { rewinder.session_before(step); }, "has steps 1 to 40");
+    }
+    const std::string text = slurp(place.scratch / "t.txt");
+    spill(place.scratch / "t.txt", text + "d");
+    check_message<ValueError>([&] { rewinder.session_before(36); },
+                              "--text or --data says where it lies now");
+    spill(place.scratch / "moved.txt", text);
+    const Rewinder moved(history, {.text = (place.scratch / "moved.txt").string()});
+    CHECK_EQ(difference(history.step(36), take_again(*moved.session_before(36), false).metrics),
+             "");
+    REQUIRE_EQ(history.stored().size(), 3);
+    const fs::path state = place.out() / history.stored()[1].name();
+    std::string bytes = slurp(state);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    spill(state, bytes);
+    check_message<IoError>([&] { moved.session_before(40); }, "not what was saved");
+}
+
+TEST_CASE("rewind: what differs is named") {
+    const StepMetrics then{.loss = 1.25, .lr = 0.5, .grad_norm = 2, .grad_xxh3 = "ab"};
+    StepMetrics now = then;
+    CHECK_EQ(difference(then, now), "");
+    now.loss = std::nextafter(1.25, 2);
+    CHECK_EQ(difference(then, now), "loss was 1.25 and is 1.2500000000000002");
+    now = then;
+    now.grad_norm = 3;
+    CHECK_EQ(difference(then, now), "grad_norm was 2 and is 3");
+    now = then;
+    now.grad_xxh3 = "cd";
+    CHECK_EQ(difference(then, now), "grad_xxh3 was ab and is cd");
+    now.grad_xxh3 = "";
+    CHECK_EQ(difference(then, now), "");
+}
+
+TEST_CASE("bisect: what is no condition") {
+    for (const char* text :
+         {"", "loss", "loss >", "loss > x", "loss > 1 2", "los > 1", "loss = 1", "> 1",
+          "loss > nan", "update_ratio( > 1", "update_ratio() > 1", "loss(a) > 1",
+          "update_ratio(a) b > 1", "non_finite > 1", "non_finite x"}) {
+        CAPTURE(text);
+        check_message<ValueError>([&] { parse_condition(text); }, "is no condition; one is");
+    }
+    const StepCondition c = parse_condition(" update_ratio( blocks.0 )>=1e-3 ");
+    CHECK_EQ(c.parameter, "blocks.0");
+    CHECK(c.quantity == StepCondition::Quantity::update_ratio);
+    CHECK(c.holds(1e-3));
+    CHECK_FALSE(c.holds(9e-4));
+    CHECK_FALSE(c.holds(std::nan("")));
+    CHECK(parse_condition("non_finite").quantity == StepCondition::Quantity::non_finite);
+    CHECK(parse_condition("loss<-1.5").holds(-2));
+    CHECK_FALSE(parse_condition("val_loss <= 2").holds(2.5));
+    CHECK_FALSE(parse_condition("loss > 2").holds(2));
+}
+
+TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
+    const RewindPlace place;
+    place.train(place.config());
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    const auto first = [&](const std::string& text, std::int64_t after = 0) {
+        return find_first(history, rewinder, parse_condition(text), after);
+    };
+    const double bound = history.step(20).loss;
+    std::int64_t wanted = 1;
+    while (history.step(wanted).loss > bound) ++wanted;
+    const FoundStep found = first(fmt::format("loss <= {}", bound));
+    CHECK_EQ(found.step, wanted);
+    CHECK_EQ(found.what, fmt::format("loss {}", history.step(wanted).loss));
+    CHECK(found.probed.empty());
+    CHECK_EQ(first("val_loss > 0").step, 7);
+    CHECK_EQ(first("val_loss > 0", 7).step, 14);
+    CHECK_EQ(first("grad_norm > 0", 39).step, 40);
+    CHECK_FALSE(first("grad_norm > 1e9").step);
+    check_message<ValueError>([&] { first("loss > 0", 40); }, "no step comes after step 40");
+}
+
+TEST_CASE("bisect: what it has not is found by taking steps again") {
+    const RewindPlace place;
+    place.train(place.config());
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    std::vector<double> ratios;  // the largest of every step
+    auto session = rewinder.session_before(1);
+    for (std::int64_t k = 1; k <= 40; ++k) {
+        rewinder.advance(session, k);
+        double most = 0;
+        for (const ParameterFlow& p : take_again(*session, false).flow) {
+            if (std::isfinite(p.ratio())) most = std::max(most, p.ratio());
+        }
+        ratios.push_back(most);
+    }
+    const auto wanted = [&](double bound, std::int64_t after) -> std::optional<std::int64_t> {
+        for (std::int64_t k = after + 1; k <= 40; ++k) {
+            if (ratios[static_cast<std::size_t>(k - 1)] > bound) return k;
+        }
+        return std::nullopt;
+    };
+    for (const std::int64_t after : {0, 10, 30, 39}) {
+        for (const double bound : ratios) {
+            const auto condition = parse_condition(fmt::format("update_ratio > {}", bound));
+            const FoundStep found = find_first(history, rewinder, condition, after);
+            CAPTURE(after);
+            CAPTURE(bound);
+            REQUIRE(!found.probed.empty());
+            CHECK_EQ(found.probed.front(), after + 1);
+            // The first of all, or one after it where that was between two that were looked at.
+            const auto exact = wanted(bound, after);
+            CHECK_EQ(found.step.has_value() && found.step < exact, false);
+            if (found.step) {
+                CHECK_GT(ratios[static_cast<std::size_t>(*found.step - 1)], bound);
+                if (found.step != exact) CHECK_LT(*exact, found.walk_first);
+            }
+        }
+    }
+    const auto none = find_first(history, rewinder, parse_condition("non_finite"), 20);
+    CHECK_FALSE(none.step);
+    CHECK_EQ(none.walk_last, 40);
+    check_message<ValueError>(
+        [&] { find_first(history, rewinder, parse_condition("update_ratio(nothing) > 1")); },
+        "bisect: no parameter or module is called 'nothing'");
+    CHECK(find_first(history, rewinder, parse_condition("update_ratio(blocks.0) > 0")).step == 1);
+}
+
+namespace {
+
+std::string losses_of(const fs::path& directory) {
+    std::string text;
+    const RunHistory history(directory);
+    for (const StepMetrics& m : history.steps()) {
+        text += fmt::format("{} {} {} {}\n", m.step, m.loss, m.grad_norm, m.val_loss.value_or(0));
+    }
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("fork: nothing changed gives the run itself, something changed what follows") {
+    const RewindPlace place;
+    place.train(place.config());
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    const auto fork = [&](const char* name, std::int64_t step, const ResumeOptions& changes) {
+        Fork made = fork_after(history, rewinder, step, changes);
+        TrainingRunOptions options{.out = place.scratch / name, .hash_every = 5};
+        options.earlier = made.earlier;
+        TrainingRun run(*made.session, options);
+        run.to_the_end();
+        return made;
+    };
+    for (const std::int64_t step : {0, 13, 39}) {
+        CAPTURE(step);
+        const std::string name = fmt::format("same-{}", step);
+        CHECK(fork(name.c_str(), step, {}).changed.empty());
+        CHECK_EQ(losses_of(place.scratch / name), losses_of(place.out()));
+        CHECK_EQ(slurp(place.scratch / name / "model.safetensors"),
+                 slurp(place.out() / "model.safetensors"));
+        check_every_step(place.scratch / name);
+    }
+    TrainingConfig changed = place.config();
+    changed.lr = 0.02;
+    changed.steps = 50;
+    const Fork other = fork("other", 13, {.wanted = changed, .given = {"lr", "steps"}});
+    CHECK_EQ(other.changed, std::vector<std::string>{"steps", "lr"});
+    check_every_step(place.scratch / "other");
+    const RunHistory forked(place.scratch / "other");
+    CHECK_EQ(forked.last_step(), 50);
+    REQUIRE_EQ(forked.state().segments.size(), 2);
+    CHECK_EQ(forked.state().segments[1].first_step, 14);
+    CHECK_EQ(forked.state().segments[1].overrides, other.changed);
+    CHECK_EQ(difference(history.step(13), forked.step(13)), "");
+    CHECK_NE(difference(history.step(15), forked.step(15)), "");
+    CHECK_GE(forked.step(14).seconds, forked.step(13).seconds);
+    CHECK(slurp(place.scratch / "other" / "report.html").find("\"finished\"") != std::string::npos);
+    // The state that it began with stays, so that its steps are near.
+    CHECK_EQ(forked.stored().front().step, 13);
+    changed.seed = 8;
+    fork("seed", 13, {.wanted = changed, .given = {"seed"}});
+    CHECK_NE(difference(history.step(14), RunHistory(place.scratch / "seed").step(14)), "");
+    check_every_step(place.scratch / "seed");
+}
+
+TEST_CASE("fork: what cannot be") {
+    const RewindPlace place;
+    place.train(place.config());
+    const RunHistory history(place.out());
+    const Rewinder rewinder(history);
+    check_message<ValueError>([&] { fork_after(history, rewinder, 41, {}); }, "fork: step 41: ");
+    check_message<ValueError>([&] { fork_after(history, rewinder, -1, {}); }, "fork: step -1: ");
+    check_message<ValueError>(
+        [&] { fork_after(history, rewinder, 40, {}); },
+        "fork: of 40 steps none is left after step 40; --steps asks for more");
+    TrainingConfig wanted = place.config();
+    wanted.model.dim = 32;
+    const std::string message = message_of<IoError>(
+        [&] { fork_after(history, rewinder, 5, {.wanted = wanted, .given = {"dim"}}); });
+    INFO("message: " << message);
+    CHECK(message.find("the training so far: ") != std::string::npos);
+}
