@@ -3,7 +3,8 @@
 // nlohmann's destructor puts children on a list of its own, lest deep trees overflow the stack;
 // where there is no memory for the list, it ends the process. Trees here are shallow: they are
 // taken apart from the leaves, and only what is nested deeper than any file of ours is left to
-// nlohmann.
+// nlohmann. Nor is it an ordered_json, which copies and destroys all its members whenever it grows:
+// what is written in order, json_writer.h writes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,10 +14,10 @@
 
 namespace tapestry {
 
-/// `Json` is nlohmann::json or ordered_json.
-template <class Json>
 class JsonTree {
 public:
+    using Json = nlohmann::json;
+
     JsonTree() = default;
     explicit JsonTree(Json root) : root_(std::move(root)) {}
     ~JsonTree() { take_apart(root_, 0); }

@@ -75,6 +75,7 @@ void add_bench(Options& app) {
     add_bench_tables(o);
     add_sampling(o);
     add_bench_data(o);
+    add_bench_checkpoint(o);
 }
 
 }  // namespace tapestry::cli

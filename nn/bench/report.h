@@ -1,10 +1,11 @@
 // What the benchmarks have found, for people and as JSON: the only place that knows how it looks.
-// Every text and object, but those about data, names the peak, what this machine can do at most,
-// and holds each time against it. docs/profiling.md says how to read them.
+// Every text and object, but those about data and checkpoints, names the peak, what this machine
+// can do at most, and holds each time against it. docs/profiling.md says how to read them.
 #pragma once
 
 #include <tapestry/core/dtype.h>
 #include <tapestry/nn/bench/attention.h>
+#include <tapestry/nn/bench/checkpoint.h>
 #include <tapestry/nn/bench/data.h>
 #include <tapestry/nn/bench/gemm.h>
 #include <tapestry/nn/bench/ops.h>
@@ -32,6 +33,7 @@ std::string table_row(const Measurement& m, const MachinePeak& peak);
 std::string to_text(const StepRow& row, const MachinePeak& peak);
 std::string to_text(const SamplingRow& row);
 std::string to_text(const DataRow& row);
+std::string to_text(const CheckpointRow& row);
 /// Tables by operation and by module, whose paths are cut at `depth` parts; 0: not at all.
 std::string to_text(const GPTProfile& profile, int depth);
 
@@ -44,6 +46,7 @@ std::string to_json(const std::vector<Measurement>& rows, const OpsOptions& opti
 std::string to_json(const StepRow& row, const MachinePeak& peak);
 std::string to_json(const SamplingRow& row, const MachinePeak& peak);
 std::string to_json(const DataRow& row);
+std::string to_json(const CheckpointRow& row);
 std::string to_json(const GPTProfile& profile, int depth);
 
 }  // namespace tapestry::bench

@@ -154,6 +154,27 @@ std::string to_json(const DataRow& row) {
         .dump();
 }
 
+std::string to_json(const CheckpointRow& row) {
+    const auto trainings = [](const std::vector<CheckpointTraining>& all) {
+        Json list = Json::array();
+        for (const CheckpointTraining& one : all) {
+            list.push_back({{"seconds", one.seconds},
+                            {"median_ms", 1e3 * one.median},
+                            {"longest_ms", 1e3 * one.longest},
+                            {"waited_ms", 1e3 * one.waited},
+                            {"writer_ms", 1e3 * one.writer_seconds},
+                            {"checkpoints", one.checkpoints}});
+        }
+        return list;
+    };
+    return Json{
+        {"parameters", row.parameters},       {"bytes", row.bytes},
+        {"interval", row.interval},           {"waited_share", row.waited_share()},
+        {"writer_share", row.writer_share()}, {"longest_share", row.longest_share(row.with)},
+        {"with", trainings(row.with)},        {"without", trainings(row.without)}}
+        .dump();
+}
+
 std::string to_json(const GPTProfile& p, int depth) {
     const ProfileTotals t(p);
     const StepProfile& profile = p.profile;

@@ -102,6 +102,27 @@ std::string to_text(const DataRow& row) {
            fmt::format("{:<34}{:>9.2f} us", "drawing a batch", 1e6 * row.batch.median);
 }
 
+std::string to_text(const CheckpointRow& row) {
+    std::string text = fmt::format("{} parameters, {:.1f} MB a checkpoint, one every {:g} s\n",
+                                   row.parameters, row.bytes / 1e6, row.interval);
+    text += fmt::format("{:<10}{:>10}{:>13}{:>13}{:>13}{:>13}{:>13}\n", "", "seconds", "step, ms",
+                        "longest, ms", "checkpoints", "waited, ms", "writer, ms");
+    const auto line = [&text](const char* what, const CheckpointTraining& one) {
+        text += fmt::format("{:<10}{:>10.2f}{:>13.2f}{:>13.2f}{:>13}{:>13.2f}{:>13.2f}\n", what,
+                            one.seconds, 1e3 * one.median, 1e3 * one.longest, one.checkpoints,
+                            1e3 * one.waited, 1e3 * one.writer_seconds);
+    };
+    for (std::size_t i = 0; i < row.with.size(); ++i) {
+        line("without", row.without[i]);
+        line("with", row.with[i]);
+    }
+    return text + fmt::format(
+                      "steps stood still for {:.2f}% of the time, the writer took {:.2f}%; "
+                      "the longest step was {:.2f} times the median, {:.2f} without",
+                      100 * row.waited_share(), 100 * row.writer_share(),
+                      row.longest_share(row.with), row.longest_share(row.without));
+}
+
 std::string to_text(const GPTProfile& p, int depth) {
     const ProfileTotals t(p);
     const GPTConfig& c = p.config;

@@ -5,6 +5,7 @@
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 #include <set>
@@ -88,7 +89,7 @@ CharTokenizer CharTokenizer::from_text(std::string_view text) {
 }
 
 CharTokenizer CharTokenizer::from_json(std::string_view text) {
-    const JsonTree<json> tree(parse_without_repeats(text));
+    const JsonTree tree(parse_without_repeats(text));
     const json& parsed = tree.root();
     require(parsed.is_object(), "tokenizer: the JSON is {}, not an object", parsed.type_name());
     const auto type = parsed.find("type");
@@ -105,11 +106,13 @@ CharTokenizer CharTokenizer::from_json(std::string_view text) {
 }
 
 std::string CharTokenizer::to_json() const {
-    JsonTree<nlohmann::ordered_json> tree;
-    tree.root()["type"] = "char";
-    auto& vocab = tree.root()["vocab"] = json::array();
-    for (const char32_t character : vocab_) vocab.push_back(utf8::encode(character));
-    return tree.root().dump();
+    JsonWriter json;
+    json.object([&] {
+        json.member("type", "char");
+        json.list("vocab", vocab_,
+                  [&](char32_t character) { json.value(utf8::encode(character)); });
+    });
+    return json.text();
 }
 
 std::int64_t CharTokenizer::beginning() const {

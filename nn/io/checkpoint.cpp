@@ -14,7 +14,7 @@
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "tapestry-checkpoint";
@@ -127,7 +127,7 @@ struct Contents {
 };
 
 Contents parse(const std::string& text) {
-    JsonTree<Json> tree;
+    JsonTree tree;
     tree.parse(text);
     const Json& json = tree.root();
     const auto number = get<std::uint64_t>(json, "version");

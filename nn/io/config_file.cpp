@@ -2,18 +2,18 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace tapestry {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint64_t kMaxConfig = std::uint64_t{1} << 28;
 
 template <class T>
-bool fits(const ordered_json& value) {
+bool fits(const nlohmann::json& value) {
     if constexpr (std::is_same_v<T, bool>) {
         return value.is_boolean();
     } else if constexpr (std::is_same_v<T, std::string>) {
@@ -31,15 +31,15 @@ bool fits(const ordered_json& value) {
     }
 }
 
-std::string shown(const ordered_json& value) {
+std::string shown(const nlohmann::json& value) {
     return value.is_structured() ? value.type_name() : value.dump();
 }
 
 }  // namespace
 
 struct ConfigFile::Json {
-    JsonTree<ordered_json> tree;
-    const ordered_json& object() const { return tree.root(); }
+    JsonTree tree;
+    const nlohmann::json& object() const { return tree.root(); }
 };
 
 ConfigFile::ConfigFile(std::unique_ptr<Json> json, std::string name)
@@ -88,8 +88,13 @@ ConfigFile ConfigFile::object(const char* name) const {
 }
 
 struct ConfigWriter::Json {
-    JsonTree<ordered_json> tree{ordered_json::object()};
-    ordered_json& object() { return tree.root(); }
+    std::vector<std::function<void(JsonWriter&)>> members;
+
+    void write(JsonWriter& json) const {
+        json.object([&] {
+            for (const auto& write_member : members) write_member(json);
+        });
+    }
 };
 
 ConfigWriter::ConfigWriter() : json_(std::make_unique<Json>()) {}
@@ -97,14 +102,21 @@ ConfigWriter::~ConfigWriter() = default;
 
 template <class T>
 void ConfigWriter::set(const char* name, const T& value) {
-    json_->object()[name] = value;
+    json_->members.push_back(
+        [name = std::string(name), value](JsonWriter& json) { json.member(name, value); });
 }
 
 void ConfigWriter::set(const char* name, const ConfigWriter& object) {
-    json_->object()[name] = object.json_->object();
+    json_->members.push_back([name = std::string(name), members = *object.json_](JsonWriter& json) {
+        json.member(name, [&] { members.write(json); });
+    });
 }
 
-std::string ConfigWriter::text() const { return json_->object().dump(2) + "\n"; }
+std::string ConfigWriter::text() const {
+    JsonWriter json(2);
+    json_->write(json);
+    return json.text() + "\n";
+}
 
 template bool ConfigFile::get(const char*) const;
 template std::int64_t ConfigFile::get(const char*) const;

@@ -314,7 +314,6 @@ LoadedModel load_hugging_face(const fs::path& directory) {
     check_weights_exist(directory);
     loaded.model = make_model(config, directory);
     load_weights(directory / kWeightsName, *loaded.model);
-    check_model_files(directory);
     loaded.model->eval();
     return loaded;
 }

@@ -91,7 +91,7 @@ std::string to_json(const Manifest& manifest) {
 }
 
 Manifest parse(const std::string& text) {
-    JsonTree<nlohmann::ordered_json> tree;
+    JsonTree tree;
     tree.parse(text);
     const auto& json = tree.root();
     const auto format = json.at("format").get<std::uint64_t>();

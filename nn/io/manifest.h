@@ -31,6 +31,8 @@ struct Manifest {
     /// file that grows this is its beginning.
     std::map<std::string, FileDigest> files = {};
     std::string stage = {};  ///< part of the names of staged files; empty: there were none
+
+    bool operator==(const Manifest&) const = default;
 };
 
 /// Nothing where there is no manifest. Throws IoError for one that is damaged or of a newer format.

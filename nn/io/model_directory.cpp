@@ -39,7 +39,6 @@ LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
     check_vocabulary(*loaded.tokenizer, config, directory);
     loaded.model = make_model(config, directory);
     load_weights(directory, *loaded.model);
-    check_model_files(directory);
     loaded.model->eval();
     return loaded;
 }
@@ -104,9 +103,13 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
 }
 
 LoadedModel load_model(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kConfigName);
-    return is_hugging_face(file) ? load_hugging_face(directory) : load_ours(file, directory);
+    LoadedModel loaded;
+    read_consistently(directory, [&] {
+        check_directory(directory);
+        const ConfigFile file(directory / kConfigName);
+        loaded = is_hugging_face(file) ? load_hugging_face(directory) : load_ours(file, directory);
+    });
+    return loaded;
 }
 
 }  // namespace tapestry

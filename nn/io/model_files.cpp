@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kFormat = 1;
 constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
@@ -53,9 +54,20 @@ void check_directory(const fs::path& directory) {
     settle(directory / "..");  // it may be a folder of a training's, written together with that
 }
 
-void check_model_files(const fs::path& directory) {
-    check_files(directory, {kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json",
-                            "merges.txt", kWeightsName});
+// A manifest that is another one afterwards is the sign of a commit that came between.
+void read_consistently(const fs::path& directory, const std::function<void()>& read) {
+    constexpr int kAttempts = 100;
+    for (int attempt = 1;; ++attempt) {
+        const auto before = read_manifest(directory);
+        try {
+            read();
+            check_files(directory, {kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json",
+                                    "merges.txt", kWeightsName});
+            return;
+        } catch (const IoError&) {
+            if (attempt == kAttempts || read_manifest(directory) == before) throw;
+        }
+    }
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
@@ -99,6 +111,9 @@ ModelKind kind_in(const ConfigFile& file) {
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {
+    const auto format = file.get<std::int64_t>("format", kFormat);
+    require<IoError>(format == kFormat, "{}: a model of format {}; this Tapestry reads format {}",
+                     file.path(), format, kFormat);
     const ModelKind kind = kind_in(file);
     require<IoError>(kind == needed, "{}: the model is {}; {} is needed here", file.path(),
                      row_of(kind).name, row_of(needed).name);

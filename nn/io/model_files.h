@@ -11,6 +11,7 @@
 #include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,8 +43,9 @@ void check_can_put(const std::filesystem::path& directory, const std::vector<New
 /// killed left undone there.
 void check_directory(const std::filesystem::path& directory);
 
-/// Throws IoError if a file that a model is read from is not what was saved.
-void check_model_files(const std::filesystem::path& directory);
+/// Calls `read`, which reads a model, and throws IoError if a file that models are read from is not
+/// what was saved. Where a training saves meanwhile, it is read again.
+void read_consistently(const std::filesystem::path& directory, const std::function<void()>& read);
 
 /// A text, written through write_file_atomically.
 NewFile text_file(std::string name, std::string text);
@@ -53,7 +55,7 @@ NewFile weights_file(NamedTensors weights, std::string format);
 
 /// What a config.json says it is of. Throws IoError for what we do not know.
 ModelKind kind_in(const ConfigFile& file);
-/// Throws IoError if that is another kind.
+/// Throws IoError if that is another kind, or of a format that we do not know.
 void check_kind(const ConfigFile& file, ModelKind needed);
 
 /// The tokenizer as files: characters in `char_name`, byte pairs in vocab.json and merges.txt.

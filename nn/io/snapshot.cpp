@@ -68,10 +68,4 @@ NamedTensors Snapshot::weights() const {
     return weights;
 }
 
-std::uint64_t Snapshot::bytes() const {
-    std::uint64_t bytes = 0;
-    for (const auto& [name, tensor] : copy_.tensors) bytes += tensor.bytes();
-    return bytes;
-}
-
 }  // namespace tapestry

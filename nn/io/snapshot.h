@@ -23,9 +23,6 @@ public:
         return write_safetensors(path, copy_.tensors, copy_.metadata, options);
     }
 
-    /// Of all tensors.
-    std::uint64_t bytes() const;
-
 private:
     CheckpointFile copy_;
 };

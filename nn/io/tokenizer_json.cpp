@@ -5,6 +5,7 @@
 #include <tapestry/nn/json_writer.h>
 
 #include <string_view>
+#include <vector>
 
 namespace tapestry {
 namespace {
@@ -31,12 +32,14 @@ void write_added_token(JsonWriter& json, std::int64_t id, std::string_view conte
 }
 
 void write_vocabulary(JsonWriter& json, const BytePairTokenizer& tokenizer) {
-    JsonTree<nlohmann::ordered_json> tree;
+    JsonTree tree;
     tree.parse(tokenizer.vocab_json());
+    std::vector<const std::string*> tokens(tree.root().size());  // by id
+    for (const auto& entry : tree.root().get_ref<const nlohmann::json::object_t&>()) {
+        tokens.at(entry.second.get<std::size_t>()) = &entry.first;
+    }
     json.object([&] {
-        for (const auto& entry : tree.root().items()) {
-            json.member(entry.key(), entry.value().get<std::int64_t>());
-        }
+        for (std::size_t id = 0; id < tokens.size(); ++id) json.member(*tokens[id], id);
     });
 }
 

@@ -5,6 +5,9 @@
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
+#include <optional>
+#include <utility>
+
 namespace tapestry {
 namespace {
 
@@ -73,7 +76,9 @@ void check_can_save(const fs::path& directory, const Transformer& model,
     check_can_put(directory, files_of(model, vocabulary));
 }
 
-LoadedTransformer load_transformer(const fs::path& directory) {
+namespace {
+
+LoadedTransformer load(const fs::path& directory) {
     check_directory(directory);
     const ConfigFile file(directory / kConfigName);
     check_kind(file, ModelKind::transformer);
@@ -83,9 +88,16 @@ LoadedTransformer load_transformer(const fs::path& directory) {
     require<IoError>(wrong.empty(), "{}: {}", file.path(), wrong);
     loaded.model = make_model(config, directory);
     load_weights(directory, *loaded.model);
-    check_model_files(directory);
     loaded.model->eval();
     return loaded;
+}
+
+}  // namespace
+
+LoadedTransformer load_transformer(const fs::path& directory) {
+    std::optional<LoadedTransformer> loaded;
+    read_consistently(directory, [&] { loaded = load(directory); });
+    return std::move(*loaded);
 }
 
 }  // namespace tapestry

@@ -107,6 +107,7 @@ void CheckpointWriter::wait() {
 
 void CheckpointWriter::finish(const Job& job) {
     written_ = job.step;
+    ++count_;
     is_ours_ = true;
     if (metrics_.name() != kMetricsName) metrics_.put_in_place();
 }

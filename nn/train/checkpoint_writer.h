@@ -55,7 +55,7 @@ public:
 
     /// The last step that was written; nothing before the first.
     std::optional<std::int64_t> written() const { return written_; }
-    std::uint64_t bytes() const { return snapshot_.bytes(); }
+    std::int64_t count() const { return count_; }  ///< of those that were written
 
     /// That the run stood still, and that the thread computed.
     double waited_seconds() const { return waited_; }
@@ -82,6 +82,7 @@ private:
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
     std::optional<std::int64_t> written_;
+    std::int64_t count_ = 0;
     double waited_ = 0, thread_ = 0;
 };
 

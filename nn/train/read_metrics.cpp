@@ -24,7 +24,7 @@ double number_in(const Json& line, const char* name) {
 }
 
 // The line as an object; false for the end of a training, and what else is no step.
-bool parse_line(std::string_view text, JsonTree<Json>& tree) {
+bool parse_line(std::string_view text, JsonTree& tree) {
     try {
         tree.parse(text);
     } catch (const Json::exception&) {
@@ -73,7 +73,7 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
             const std::string_view written = std::string_view(text).substr(begin, end - begin);
-            JsonTree<Json> line;
+            JsonTree line;
             if (parse_line(written, line)) {
                 add(line.root(), written);
                 ++steps;

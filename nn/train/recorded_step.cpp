@@ -4,25 +4,37 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
 #include <tapestry/nn/json_tree.h>
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 
 #include <bit>
+#include <span>
 
 namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-Json rows_of(const Tensor& ids) {
+void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
-    Json rows = Json::array();
-    for (auto at = all.begin(); at != all.end(); at += ids.size(1)) {
-        rows.push_back(std::vector<std::int64_t>(at, at + ids.size(1)));
-    }
-    return rows;
+    const auto length = static_cast<std::size_t>(ids.size(1));
+    json.array([&] {
+        for (std::size_t at = 0; at < all.size(); at += length) {
+            json.value(std::span(all).subspan(at, length));
+        }
+    });
+}
+
+void write(JsonWriter& json, const RecordedBatch& b) {
+    json.object([&] {
+        json.member("inputs", [&] { write_rows(json, b.batch.inputs); });
+        json.member("targets", [&] { write_rows(json, b.batch.targets); });
+        json.member("seed", b.seed);
+        json.member("offset", b.offset);
+    });
 }
 
 // i64 [B, T], every id of the vocabulary, as the model wants it.
@@ -115,30 +127,26 @@ RecordedOutcome outcome_of(const RecordedStep& step, const RetakenStep& retaken)
 
 void write_step(const fs::path& directory, const RecordedStep& step,
                 const RecordedOutcome& outcome) {
-    Json batches = Json::array();
-    for (const RecordedBatch& b : step.batches) {
-        batches.push_back({{"inputs", rows_of(b.batch.inputs)},
-                           {"targets", rows_of(b.batch.targets)},
-                           {"seed", b.seed},
-                           {"offset", b.offset}});
-    }
-    const Json json{{"format", 1},
-                    {"step", step.step},
-                    {"updated", step.updated},
-                    {"began_finite", step.began_finite},
-                    {"finding", outcome.finding},
-                    {"loss_bits", outcome.loss_bits},
-                    {"built", outcome.built},
-                    {"micro_batches", step.micro_batches},
-                    {"batches", batches}};
-    write_file_atomically(directory / kStepName, json.dump() + "\n");
+    JsonWriter json;
+    json.object([&] {
+        json.member("format", 1);
+        json.member("step", step.step);
+        json.member("updated", step.updated);
+        json.member("began_finite", step.began_finite);
+        json.member("finding", outcome.finding);
+        json.member("loss_bits", outcome.loss_bits);
+        json.member("built", outcome.built);
+        json.member("micro_batches", step.micro_batches);
+        json.list("batches", step.batches, [&](const RecordedBatch& b) { write(json, b); });
+    });
+    write_file_atomically(directory / kStepName, json.text() + "\n");
 }
 
 RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
                        RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
-        JsonTree<Json> tree;
+        JsonTree tree;
         tree.parse(read_file(path));
         const Json& json = tree.root();
         outcome = {json.at("finding").get<std::string>(), json.at("loss_bits").get<std::uint64_t>(),

@@ -6,7 +6,7 @@
 
 namespace tapestry {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 std::string to_json(const RunState& state) {
     JsonWriter json;
@@ -39,7 +39,7 @@ std::string to_json(const RunState& state) {
 
 RunState run_state_from_json(std::string_view text, std::string_view what) {
     try {
-        JsonTree<Json> tree;
+        JsonTree tree;
         tree.parse(text);
         const Json& json = tree.root();
         const Json& metrics = json.at("metrics");

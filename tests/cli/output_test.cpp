@@ -95,6 +95,30 @@ TEST_CASE("cli: --out that may not be written") {
     check_refused(place.run(into("new"), nobody), "cannot read 't.txt': Permission denied");
 }
 
+// Somebody else's file in a directory that anybody may write to, and a private one's permissions.
+TEST_CASE("cli: what may not be written is not replaced, and what nobody else may read stays so") {
+    if (::geteuid() != 0) return skip("only root can become nobody");
+    const Place place;
+    spill(place / "t.txt", simple_text());
+    put_model(place / "m");
+    const std::string before = slurp(place / "m" / "model.safetensors");
+    fs::permissions(place / "m", fs::perms(0777));
+    for (const char* name : {"config.json", "tokenizer.json"}) {
+        fs::permissions(place / "m" / name, fs::perms(0666));
+    }
+    fs::permissions(place / "m" / "model.safetensors", fs::perms(0444));
+    check_refused(place.run(into("m"), {.as_nobody = true}),
+                  "cannot write 'm/model.safetensors': Permission denied");
+    CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
+    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
+        fs::permissions(place / "m" / name, fs::perms(0600));
+    }
+    check_done(place.run(into("m")));
+    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
+        CHECK_EQ(fs::status(place / "m" / name).permissions(), fs::perms(0600));
+    }
+}
+
 TEST_CASE("cli: no room for the model is said before the training") {
     const Place place;
     spill(place / "t.txt", simple_text());

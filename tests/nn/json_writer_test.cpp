@@ -162,14 +162,14 @@ TEST_CASE("json writer: with lines, as nlohmann's, to the last byte") {
 }
 
 TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refused") {
-    JsonTree<Json> tree;
+    JsonTree tree;
     tree.parse(R"({"a": [1, {"b": "c"}], "d": null})");
     CHECK_EQ(tree.root().at("a").at(1).at("b"), "c");
     CHECK_THROWS_AS(tree.parse("[1, 2"), Json::parse_error);
-    CHECK_THROWS_AS(JsonTree<Json>().parse(""), Json::parse_error);
+    CHECK_THROWS_AS(JsonTree().parse(""), Json::parse_error);
     const std::string deep(100000, '[');
-    JsonTree<Json>().parse(deep + std::string(deep.size(), ']'));  // no stack is that deep
-    CHECK_THROWS_AS(JsonTree<Json>().parse(deep), Json::parse_error);
+    JsonTree().parse(deep + std::string(deep.size(), ']'));  // no stack is that deep
+    CHECK_THROWS_AS(JsonTree().parse(deep), Json::parse_error);
 }
 
 TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
@@ -177,7 +177,7 @@ TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
     std::string text = "[0";
     for (int i = 0; i < 500; ++i) text += R"(,{"a": [1, 2, "a text that needs memory"]})";
     text += "]";
-    const int failures = failures_before_success([&] { JsonTree<Json>().parse(text); });
+    const int failures = failures_before_success([&] { JsonTree().parse(text); });
     if (failures == -2) return test::skip("the address space cannot be limited here");
     CHECK_GT(failures, 10);
     CHECK_LT(failures, 250);

@@ -250,6 +250,16 @@ TEST_CASE("model directory: a tokenizer of another size") {
     CHECK(saved.fails_with("tokenizer.json: tokenizer: no \"vocab\""));
 }
 
+TEST_CASE("model directory: one of a later format") {
+    Saved saved;
+    saved.change_config([](Json& json) { json["format"] = 2; });
+    CHECK(saved.fails_with("config.json: a model of format 2; this Tapestry reads format 1"));
+    for (const Json& bad : {Json("x"), Json(1e300), Json::object()}) {
+        saved.change_config([&](Json& json) { json["format"] = bad; });
+        CHECK(saved.fails_with("config.json: \"format\" "));
+    }
+}
+
 TEST_CASE("model directory: a file that is not what was saved is an error with its name") {
     Saved saved;
     for (const std::string name : kFiles) {

@@ -1,0 +1,51 @@
+// What saving costs a training that goes on meanwhile: the same training in turn with checkpoints
+// at an interval and without any, each in a directory of its own.
+#pragma once
+
+#include <tapestry/nn/models/gpt_config.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace tapestry::bench {
+
+struct CheckpointBench {
+    GPTConfig model{.vocab = 65};
+    std::int64_t batch = 12;
+    std::int64_t steps = 300;
+    std::int64_t rounds = 3;  ///< of one training with checkpoints and one without
+    double interval = 1;      ///< seconds between checkpoints
+    /// Where they are written; removed at the end. Of another disk other numbers are to be
+    /// expected.
+    std::filesystem::path directory = std::filesystem::temp_directory_path();
+};
+
+/// One training.
+struct CheckpointTraining {
+    double seconds = 0;         ///< of all its steps; that the last checkpoint takes is not in it
+    double median = 0;          ///< of a step, what it waits included
+    double longest = 0;         ///< of all but the first few
+    double waited = 0;          ///< that steps stood still for checkpoints
+    double writer_seconds = 0;  ///< of CPU, by the thread that writes
+    std::int64_t checkpoints = 0;
+};
+
+struct CheckpointRow {
+    std::int64_t parameters = 0;
+    double bytes = 0;  ///< that a checkpoint writes
+    double interval = 0;
+    std::vector<CheckpointTraining> with = {}, without = {};
+
+    /// Of the training's time, over all rounds: what a checkpoint's copy takes, and its writing.
+    double waited_share() const;
+    double writer_share() const;
+    /// Longest step over the median one, of all rounds.
+    double longest_share(const std::vector<CheckpointTraining>& trainings) const;
+};
+
+/// Throws ValueError for a model that cannot be made, IoError for a directory that cannot be
+/// written.
+CheckpointRow measure_checkpoints(const CheckpointBench& options);
+
+}  // namespace tapestry::bench

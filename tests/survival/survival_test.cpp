@@ -1,0 +1,215 @@
+// A training that is killed, or whose machine loses its power, at any moment, goes on to the same
+// bits. The moments are those at which it does something to a file. Here a part of them, drawn by
+// seed; all of them, and thousands of kills at any time, where TAPESTRY_SURVIVAL=long says so
+// (.ci/long survival).
+#include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/training_run.h>
+#include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/skip.h>
+#include <tapestry/tests/survival/disk.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <regex>
+#include <string_view>
+#include <thread>
+
+using namespace tapestry;
+using test::Disk;
+using test::FileEvent;
+using test::slurp;
+using test::spill;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_long() {
+    const char* const form = std::getenv("TAPESTRY_SURVIVAL");
+    return form != nullptr && std::string_view(form) == "long";
+}
+
+// By turns.
+constexpr std::array kThreads{1, 2, 3, 8};
+
+struct SurvivalPlace : test::Place {
+    SurvivalPlace() {
+        spill(*this / "t.txt", test::simple_text());
+        test::check_done(run(training("whole")));
+        whole = state_of(*this / "whole");
+    }
+
+    // The same training for the command, and for the library, which is faster.
+    static test::Arguments training(const std::string& out) {
+        return {
+            "train", "--text",       "t.txt", "--out",          out,        "--layers",
+            "1",     "--heads",      "2",     "--dim",          "16",       "--context",
+            "8",     "--batch",      "2",     "--dropout",      "0.1",      "--steps",
+            "40",    "--eval-every", "10",    "--eval-batches", "1",        "--checkpoint-every",
+            "8",     "--keep",       "2",     "--best",         "--resume", "--no-report"};
+    }
+
+    // Goes on in the directory to the end.
+    void go_on(const fs::path& out) const {
+        RunDirectory directory(out);
+        const std::string text = (path() / "t.txt").string();
+        auto session = directory.resume({.wanted = {.text = text}, .given = {"text"}});
+        if (!session) {
+            session = std::make_unique<Session>(TrainingConfig{
+                .text = text,
+                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
+                .batch = 2,
+                .steps = 40,
+                .eval_every = 10,
+                .eval_batches = 1});
+        }
+        if (session->is_finished()) return;
+        TrainingRun(*session, directory,
+                    {.report = false, .checkpoints = {.every_steps = 8, .keep = 2, .best = true}})
+            .to_the_end();
+    }
+
+    // Parameters, moments, generators' offsets, metrics but for times, and the files of the models.
+    static std::string state_of(const fs::path& out) {
+        const auto stored = stored_checkpoints(out);
+        if (stored.empty()) return "no checkpoint";
+        std::string all = slurp(out / "model.safetensors") + slurp(out / "config.json") +
+                          slurp(out / "tokenizer.json") + slurp(out / "best" / "model.safetensors");
+        const SafetensorsFile file = read_safetensors(out / stored.back().name());
+        for (const auto& [name, tensor] : file.tensors) {
+            all += fmt::format("{} {}\n", name, fmt::join(tensor.to_vector<double>(), " "));
+        }
+        const std::string& text = file.metadata.at("checkpoint");
+        all += text.substr(text.find("\"generators\""), text.find("\"optimizer\""));
+        static const std::regex kTimes(",\"(tokens_per_s|seconds|share)\":[0-9.e+-]+");
+        return all + std::regex_replace(slurp(out / "metrics.jsonl"), kTimes, "");
+    }
+
+    // The directory holds a whole model, or none yet, and goes on to what the whole training came
+    // to.
+    void check_survives(const fs::path& out, int threads) const {
+        const ThreadsGuard guard(threads);
+        if (read_manifest(out)) CHECK_NOTHROW(load_model(out));
+        CHECK_NOTHROW(go_on(out));
+        const bool same = state_of(out) == whole;
+        CHECK(same);
+        check_model_is_whole(out);
+    }
+
+    void check_model_is_whole(const fs::path& out) const {
+        CHECK_NOTHROW(load_model(out));
+        CHECK_NOTHROW(load_model(out / "best"));
+        for (const auto& entry : fs::recursive_directory_iterator(out)) {
+            CHECK_FALSE(entry.path().filename().native().starts_with(".saving-"));
+            CHECK_FALSE(entry.path().filename().native().ends_with(".tmp"));
+        }
+    }
+
+    test::TraceOptions traced() const {
+        test::TraceOptions options{.arguments = {TAPESTRY_COMMAND}, .folder = path()};
+        const test::Arguments arguments = training("m");
+        options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+        return options;
+    }
+
+    void clear() const {
+        std::error_code ignored;
+        fs::remove_all(*this / "m", ignored);
+    }
+
+    std::string whole;
+};
+
+}  // namespace
+
+TEST_CASE("survival: killed before and after any call that changes a file") {
+    const SurvivalPlace place;
+    const test::TraceResult all = test::trace(place.traced());
+    if (!all.possible) return test::skip("no process can be traced here");
+    REQUIRE_EQ(all.status, 0);
+    CHECK_EQ(SurvivalPlace::state_of(place / "m"), place.whole);
+    const auto moments = 2 * static_cast<std::int64_t>(all.events.size());
+    CHECK_GT(moments, 300);
+    Generator chance(1);
+    const std::int64_t trials = is_long() ? moments : 24;
+    for (std::int64_t i = 0; i < trials; ++i) {
+        const std::int64_t moment =
+            is_long()
+                ? i
+                : static_cast<std::int64_t>(chance.below(static_cast<std::uint64_t>(moments)));
+        CAPTURE(moment);
+        place.clear();
+        test::TraceOptions options = place.traced();
+        options.kill = [moment](std::int64_t number, bool returned) {
+            return 2 * number + (returned ? 1 : 0) == moment;
+        };
+        const test::TraceResult killed = test::trace(options);
+        // Two threads are not always in the same order: the last moments may not come.
+        CHECK((killed.status == -SIGKILL || killed.status == 0));
+        place.check_survives(place / "m", kThreads[static_cast<std::size_t>(i) % kThreads.size()]);
+    }
+    MESSAGE(trials << " of " << moments << " moments");
+}
+
+TEST_CASE(
+    "survival: the power fails after any call, and what was not synced is lost, or a part of it") {
+    const SurvivalPlace place;
+    const test::TraceResult all = test::trace(place.traced());
+    if (!all.possible) return test::skip("no process can be traced here");
+    const std::uint64_t events = all.events.size();
+    Generator chance(2);
+    const std::uint64_t trials = is_long() ? 10 * events : 60;
+    for (std::uint64_t i = 0; i < trials; ++i) {
+        const std::uint64_t last = is_long() ? i / 10 : chance.below(events);
+        CAPTURE(last);
+        CAPTURE(i);
+        Disk disk;
+        disk.apply({.call = test::FileCall::make_directory, .path = "m"});
+        disk.apply({.call = test::FileCall::sync, .path = ""});
+        for (std::uint64_t j = 0; j <= last; ++j) {
+            const FileEvent& event = all.events[j];
+            if (event.path != "m" || event.call == test::FileCall::sync) disk.apply(event);
+        }
+        place.clear();
+        Generator selection(i);
+        disk.leave(place.path(), i % 10 == 0 ? nullptr : &selection);
+        fs::create_directories(place / "m");
+        place.check_survives(place / "m", kThreads[i % kThreads.size()]);
+    }
+    MESSAGE(trials << " disks after " << events << " calls");
+}
+
+TEST_CASE("survival: killed at any time, again and again, with other numbers of threads") {
+    const SurvivalPlace place;
+    Generator chance(3);
+    const int wanted = is_long() ? 10000 : 15;
+    int kills = 0, finished = 0;
+    while (kills < wanted) {
+        test::Process process(
+            SurvivalPlace::training("m"), place.path(),
+            {.environment = {{"TAPESTRY_THREADS",
+                              std::to_string(kThreads[static_cast<std::size_t>(kills) % 4])}}});
+        std::this_thread::sleep_for(std::chrono::microseconds(chance.below(120000)));
+        process.send(SIGKILL);
+        const test::Outcome outcome = process.wait();
+        if (outcome.code == -SIGKILL) {
+            ++kills;
+            continue;
+        }
+        REQUIRE_EQ(outcome.code, 0);
+        const bool same = SurvivalPlace::state_of(place / "m") == place.whole;
+        CHECK(same);
+        place.check_model_is_whole(place / "m");
+        place.clear();
+        ++finished;
+    }
+    place.check_survives(place / "m", 2);
+    MESSAGE(kills << " kills, " << finished << " trainings that came to their end between");
+}
