@@ -2,6 +2,7 @@
 // directory, so that neither chdir nor a renamed parent can split it over two places.
 #include <tapestry/core/file.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fcntl.h>
@@ -262,14 +263,12 @@ void sync_directory(const fs::path& path) {
 
 void remove_stale_temporaries(const fs::path& directory) {
     std::error_code ignored;
-    fs::directory_iterator at(directory, ignored);
-    for (; at != fs::directory_iterator(); at.increment(ignored)) {
-        const std::string name = at->path().filename().native();
+    for (const std::string& name : names_in(directory)) {
         if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
         pid_t process = 0;
         std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
         const bool lives = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
-        if (!lives) fs::remove(at->path(), ignored);
+        if (!lives) fs::remove(directory / name, ignored);
     }
 }
 

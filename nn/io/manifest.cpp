@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/manifest.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/json_tree.h>
@@ -60,9 +61,8 @@ void settle(const fs::path& directory, const Manifest& manifest) {
 
 void remove_staged(const fs::path& directory) {
     std::error_code ignored;
-    fs::directory_iterator at(directory, ignored);
-    for (; at != fs::directory_iterator(); at.increment(ignored)) {
-        if (at->path().filename().native().starts_with(kStaged)) fs::remove(at->path(), ignored);
+    for (const std::string& name : names_in(directory)) {
+        if (name.starts_with(kStaged)) fs::remove(directory / name, ignored);
     }
 }
 

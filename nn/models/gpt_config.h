@@ -64,8 +64,8 @@ double parameter_count(const GPTConfig& config);
 
 /// Bytes that training takes at the most: parameters, their gradients, once or several times (of
 /// micro-batches whose sums are outstanding), two moments, what the tape keeps of one batch, and
-/// what a layer takes that has next to no numbers. An estimate from the shapes, good to some ten per
-/// cent.
+/// what a layer takes that has next to no numbers. An estimate from the shapes, good to some ten
+/// per cent.
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 /// Floating-point operations of the products of one training step, the rest being small beside

@@ -1,7 +1,7 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
-#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/page.h>
 
 #include <limits>

@@ -77,7 +77,7 @@ double GradientSum::finish() {
 
 std::int64_t GradientSum::gradient_sets(std::int64_t n, std::int64_t micro_batches) {
     if (micro_batches <= 1 || n <= 1) return 1;
-    return std::bit_width(static_cast<std::uint64_t>(n - 1)) + 1;
+    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1))) + 1;
 }
 
 std::string checksum_of_gradients(const Tensors& parameters) {

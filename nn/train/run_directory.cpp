@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/run_directory.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/manifest.h>
 
@@ -49,11 +50,10 @@ void remove_unlisted(const fs::path& directory) {
     std::error_code ignored;
     for (const CheckpointPurpose purpose : kPurposes) {
         const std::string folder = folder_of(purpose);
-        fs::directory_iterator at(directory / folder, ignored);
-        for (; at != fs::directory_iterator(); at.increment(ignored)) {
-            const std::string name = fmt::format("{}/{}", folder, at->path().filename().native());
+        for (const std::string& file : names_in(directory / folder)) {
+            const std::string name = fmt::format("{}/{}", folder, file);
             if (checkpoint_of(name) && !manifest.files.contains(name)) {
-                fs::remove(at->path(), ignored);
+                fs::remove(directory / name, ignored);
             }
         }
         remove_stale_temporaries(directory / folder);

@@ -159,7 +159,8 @@ TEST_CASE("cli: a disk that is full before the training") {
     }
     check_done(place.run(into("disk/m")));
     const std::string before = slurp(place / "disk/m/model.safetensors");
-    for (const std::uintmax_t room : {8192, 45056}) {  // not for the model; not for its moments
+    for (const std::uintmax_t room :
+         {std::uintmax_t{8192}, std::uintmax_t{45056}}) {  // not for the model; not for its moments
         fs::remove(place / "disk/filler");
         disk.fill_but(room);
         const Outcome outcome = place.run(into("disk/m", {"--seed", "2"}));

@@ -141,8 +141,7 @@ TEST_CASE("cli: numbers that are none, or absurd") {
     refused(train, "--steps",
             {"0", "-1", "many", "1e3", "1.5", "12x", "nan", "9999999999999999999999"});
     for (const char* option : {"--layers", "--heads", "--dim", "--context", "--batch",
-                               "--accumulate", "--micro-batches", "--eval-batches",
-                               "--threads"}) {
+                               "--accumulate", "--micro-batches", "--eval-batches", "--threads"}) {
         refused(train, option, {"0", "-1", "x", "9999999999999999999999"});
     }
     for (const char* option : {"--warmup", "--eval-every"}) refused(train, option, {"-1", "x"});

@@ -2,11 +2,14 @@
 // behind and the previous file as it was.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/skip.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 using namespace tapestry;
 using test::check_message;
@@ -253,4 +256,17 @@ TEST_CASE("file: a temporary left by a killed process is no obstacle") {
     });
     CHECK_EQ(slurp(scratch / "a"), "fresh");
     CHECK_EQ(scratch.names().size(), 51);
+}
+
+TEST_CASE("directory: the names in it, in no order; none where there is none") {
+    const Scratch scratch;
+    CHECK(names_in(scratch.path()).empty());
+    spill(scratch / "b", "x");
+    spill(scratch / ".a", "");
+    std::filesystem::create_directories(scratch / "c" / "d");
+    Names names = names_in(scratch.path());
+    std::sort(names.begin(), names.end());
+    CHECK(names == Names{".a", "b", "c"});
+    CHECK(names_in(scratch / "nowhere").empty());
+    CHECK(names_in(scratch / "b").empty());
 }

@@ -237,7 +237,7 @@ TEST_CASE("micro-batches: without dropout gradients are the whole batch's, but f
         losses.push_back(session.take_step().loss);
         gradients.push_back(gradients_of(session.model()));
     }
-    for (const std::size_t i : {1, 2}) {
+    for (const std::size_t i : {1U, 2U}) {
         CHECK_EQ(losses[i], Approx(losses[0]).epsilon(1e-6));
         CHECK_LT(distance(gradients[i], gradients[0]), 1e-5);
     }
@@ -266,7 +266,7 @@ TEST_CASE("micro-batches: a step is its leaves, each computed alone, summed in t
     }
     std::vector<std::vector<Numbers>> alone(6);  // by leaf
     std::vector<double> losses(6);
-    for (const std::size_t i : {5, 2, 0, 4, 1, 3}) {
+    for (const std::size_t i : {5U, 2U, 0U, 4U, 1U, 3U}) {
         model.zero_grad();
         dropout = stream(config.seed, "dropout", 3, i);
         losses[i] =
