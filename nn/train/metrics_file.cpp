@@ -33,6 +33,14 @@ int create(const fs::path& path) {
     return file;
 }
 
+// Of the last line if it says that the run has ended, which is not so for one that goes on.
+std::size_t size_of_end(std::string_view text) {
+    const std::size_t last =
+        text.size() < 2 ? std::string_view::npos : text.rfind('\n', text.size() - 2);
+    const std::string_view line = last == std::string_view::npos ? text : text.substr(last + 1);
+    return line.starts_with("{\"event\":\"end\"") ? line.size() : 0;
+}
+
 int open_again(const fs::path& path) {
     check_replaceable(path);
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -50,7 +58,7 @@ MetricsFile::MetricsFile(const fs::path& directory)
 MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
     : directory_(directory), name_(kMetricsName), file_(open_again(path())) {
     const std::string text = read_file(path());
-    const std::string_view begun = std::string_view(text).substr(0, written.bytes);
+    std::string_view begun = std::string_view(text).substr(0, written.bytes);
     checksum_.add(begun);
     bytes_ = begun.size();
     require<IoError>(digest() == written,
@@ -58,6 +66,10 @@ MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
                      "knows {} with {}",
                      utf8::quoted(path().native(), 300), bytes_, checksum_.hex(), written.bytes,
                      written.checksum);
+    begun.remove_suffix(size_of_end(begun));
+    checksum_ = {};
+    checksum_.add(begun);
+    bytes_ = begun.size();
     if (::ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0) fail_to_write(path(), errno);
 }
 

@@ -30,8 +30,8 @@ public:
     /// when the file cannot be opened, or what has its name is no file.
     explicit MetricsFile(const std::filesystem::path& directory);
 
-    /// The one that is there, cut back to `written`. Throws IoError also when it does not begin
-    /// with that.
+    /// The one that is there, cut back to `written`, and to what is before the run's end if that is
+    /// its last line. Throws IoError also when it does not begin with `written`.
     MetricsFile(const std::filesystem::path& directory, const FileDigest& written);
 
     void write(const std::string& json);

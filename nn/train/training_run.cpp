@@ -265,6 +265,10 @@ void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<Checkpoi
         state_.best = {metrics.step, *metrics.val_loss};
         best = options_.checkpoints.best;
     }
+    if (session_.is_finished()) {  // finish() saves, with the last line of the metrics
+        best_at_end_ = best;
+        return;
+    }
     if (!overdue_ || due == CheckpointPurpose::resume) overdue_ = due;
     if (best) overdue_ = CheckpointPurpose::resume;
     const bool busy = writer_.is_busy();
@@ -299,12 +303,11 @@ void TrainingRun::warn_of_checkpoints() {
 }
 
 void TrainingRun::save_at_the_end() {
-    check_finite(result_.last);
     for (;;) {
         writer_.wait();
         if (writer_.written() == result_.last.step) return;
         if (started_ != result_.last.step || problem()) {
-            save(result_.last, CheckpointPurpose::resume, false);
+            save(result_.last, CheckpointPurpose::resume, best_at_end_);
             writer_.wait();
         }
         if (!problem()) continue;
@@ -312,8 +315,12 @@ void TrainingRun::save_at_the_end() {
     }
 }
 
+// The last line belongs to the last checkpoint, or a kill between the two would lose it for good;
+// but not the one of a run that may go on.
 void TrainingRun::finish() {
-    save_at_the_end();
+    check_finite(result_.last);
+    const bool finished = session_.is_finished();
+    if (!finished) save_at_the_end();
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.share = speed_.mean_share();
@@ -322,12 +329,17 @@ void TrainingRun::finish() {
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
         result_.report = report_->summary();
     }
+    write_last_line();
+    if (finished) save_at_the_end();
+    warn_of_checkpoints();
+}
+
+void TrainingRun::write_last_line() {
     const std::vector<std::string> frozen = frozen_parameters(session_.model());
     metrics_.write(last_line(result_, [&](JsonWriter& line) {
         if (!frozen.empty()) line.member("frozen", frozen);
         if (report_) line.member("report_seconds", report_->seconds());
     }));
-    warn_of_checkpoints();
 }
 
 }  // namespace tapestry

@@ -114,6 +114,7 @@ private:
     const SaveProblem& problem() const;
     void warn_of_checkpoints();
     void finish();
+    void write_last_line();
 
     Session& session_;
     TrainingRunOptions options_;
@@ -133,6 +134,7 @@ private:
     std::int64_t started_ = -1;                 // the step of the latest save, written or not
     std::int64_t steps_here_ = 0;               // taken by this run
     std::string grad_xxh3_;                     // of the latest step, if it was asked for
+    bool best_at_end_ = false;                  // the last step is the best so far
     bool warned_ = false;
     TrainingResult result_;
 };
