@@ -133,6 +133,7 @@ TEST_CASE("documents: files and directories") {
     }
     spill(scratch / "d/empty", "");
     std::filesystem::create_symlink("nowhere", scratch / "d/link");
+    std::filesystem::create_directory_symlink(".", scratch / "d/round");  // never followed
     const Paths files = files_below({(scratch / "z").string(), (scratch / "d").string()});
     CHECK(files == Paths{scratch / "z", scratch / "d/a.txt", scratch / "d/b.txt",
                          scratch / "d/empty", scratch / "d/sub/c.txt"});
