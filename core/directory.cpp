@@ -1,5 +1,8 @@
 #include <tapestry/core/directory.h>
 
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
+
 #include <dirent.h>
 
 #include <cerrno>
@@ -31,6 +34,14 @@ std::vector<std::string> names_in(const fs::path& directory, std::error_code& er
 std::vector<std::string> names_in(const fs::path& directory) {
     std::error_code ignored;
     return names_in(directory, ignored);
+}
+
+bool is_there(const fs::path& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    require<IoError>(fs::status_known(status), "cannot read {}: {}",
+                     utf8::quoted(path.native(), 300), error.message());
+    return fs::exists(status);
 }
 
 void remove_tree(const fs::path& path) {

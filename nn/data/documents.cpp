@@ -58,16 +58,26 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     return std::move(found->get_ref<std::string&>());
 }
 
+// A link that leads nowhere is no file; what cannot be looked at is not left out in silence.
+fs::file_type type_of(const fs::path& path,
+                      fs::file_status (*look)(const fs::path&, std::error_code&)) {
+    std::error_code error;
+    const fs::file_type type = look(path, error).type();
+    require<IoError>(type != fs::file_type::none, "cannot read {}: {}", shown(path),
+                     error.message());
+    return type;
+}
+
 void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
-    std::error_code error, ignored;  // the other: of a link that leads nowhere
+    std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
     require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
     for (const std::string& name : names) {
         if (name.starts_with('.')) continue;
         const fs::path path = directory / name;
-        if (fs::is_directory(fs::symlink_status(path, ignored))) {
+        if (type_of(path, fs::symlink_status) == fs::file_type::directory) {
             add_files_in(path, files);
-        } else if (fs::is_regular_file(path, ignored)) {
+        } else if (type_of(path, fs::status) == fs::file_type::regular) {
             files.push_back(path);
         }
     }

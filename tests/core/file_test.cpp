@@ -283,6 +283,17 @@ TEST_CASE("directory: why its names cannot be read, all or some of them") {
     CHECK(error == std::errc::not_a_directory);
 }
 
+TEST_CASE("directory: what is there, what is not, and what cannot be told") {
+    const Scratch scratch;
+    std::filesystem::create_directory_symlink("nowhere", scratch / "link");
+    CHECK(is_there(scratch.path()));
+    CHECK_FALSE(is_there(scratch / "nowhere"));
+    CHECK_FALSE(is_there(scratch / "link"));
+    std::filesystem::create_directory_symlink("round", scratch / "round");
+    check_message<IoError>([&] { is_there(scratch / "round" / "a"); },
+                           "round/a': Too many levels of symbolic links");
+}
+
 TEST_CASE("directory: removed with all that is in it, and nothing that links lead to") {
     const Scratch scratch;
     std::filesystem::create_directories(scratch / "kept");

@@ -149,6 +149,9 @@ TEST_CASE("documents: files and directories") {
     CHECK_EQ(reader.bytes(), 1 + 7 + 7 + 11);
     check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
                            "/none': there is no file in it");
+    std::filesystem::create_symlink("loop", scratch / "none/loop");
+    check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
+                           "none/loop': Too many levels of symbolic links");
     check_message<IoError>([&] { DocumentReader({scratch / "missing"}); },
                            "missing': No such file or directory");
     check_message<IoError>(

@@ -65,13 +65,13 @@ std::atomic<bool> in_main{false};
 std::atomic<long> calls{0};
 thread_local bool is_main = false;
 
-// Whether this call is the one to fail; errno says then why. A disk that is full may be waited for:
-// every other write fails for another reason.
+// Whether this call is the one to fail; errno says then why. A disk that is full is waited for, five
+// seconds: three writes of four fail for another reason.
 bool fails(Kind kind) {
     if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
     if (of_others && is_main) return false;
     if (calls.fetch_add(1, std::memory_order_relaxed) + 1 != failing) return false;
-    errno = kind == kWrite && failing % 2 == 0 ? EIO : kErrors[kind];
+    errno = kind == kWrite && failing % 4 != 0 ? EIO : kErrors[kind];
     return true;
 }
 
