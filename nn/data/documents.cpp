@@ -58,16 +58,8 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     return std::move(found->get_ref<std::string&>());
 }
 
-// A link that leads nowhere is no file; what cannot be looked at is not left out in silence.
-fs::file_type type_of(const fs::path& path,
-                      fs::file_status (*look)(const fs::path&, std::error_code&)) {
-    std::error_code error;
-    const fs::file_type type = look(path, error).type();
-    require<IoError>(type != fs::file_type::none, "cannot read {}: {}", shown(path),
-                     error.message());
-    return type;
-}
-
+// Links to files are followed, those to directories are not; what cannot be looked at is not left
+// out in silence.
 void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
     std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
@@ -75,10 +67,13 @@ void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
     for (const std::string& name : names) {
         if (name.starts_with('.')) continue;
         const fs::path path = directory / name;
-        if (type_of(path, fs::symlink_status) == fs::file_type::directory) {
-            add_files_in(path, files);
-        } else if (type_of(path, fs::status) == fs::file_type::regular) {
+        const fs::file_status status = fs::status(path, error);
+        require<IoError>(fs::status_known(status), "cannot read {}: {}", shown(path),
+                         error.message());
+        if (fs::is_regular_file(status)) {
             files.push_back(path);
+        } else if (fs::is_directory(status) && !fs::is_symlink(path)) {
+            add_files_in(path, files);
         }
     }
 }
