@@ -171,4 +171,18 @@ std::string difference(const StepMetrics& then, const StepMetrics& now) {
     return {};
 }
 
+RunComparison compare_all(
+    const RunHistory& history, const Rewinder& rewinder,
+    const std::function<void(std::int64_t step, const std::string& difference)>& differs) {
+    RunComparison all{.steps = history.last_step()};
+    rewinder.take_all([&](const RewoundStep& step) {
+        const StepMetrics& then = history.step(step.metrics.step);
+        const std::string found = difference(then, step.metrics);
+        if (!found.empty()) return differs(step.metrics.step, found);
+        ++all.same;
+        all.with_gradients += then.grad_xxh3.empty() ? 0 : 1;
+    });
+    return all;
+}
+
 }  // namespace tapestry
