@@ -2,7 +2,7 @@
 
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fmt/core.h>
 #include <sys/ioctl.h>
@@ -38,7 +38,7 @@ void write_page(const std::string& out, const Inspector& inspector, const PageOp
                 const std::string& heads) {
     const std::string html = to_html(inspector, page);
     write_file_atomically(out, html);
-    fmt::print("{}: {} entries, {}{}\n", utf8::quoted(out, 300), inspector.entries().size(), heads,
+    fmt::print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
                bytes_text(html.size()));
 }
 

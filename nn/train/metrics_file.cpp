@@ -1,7 +1,7 @@
 #include <tapestry/nn/train/metrics_file.h>
 
 #include <tapestry/core/error.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,8 +20,7 @@ bool holds_a_model(const fs::path& directory) {
 }
 
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
-    fail<IoError>("{}: cannot be written: {}", utf8::quoted(path.native(), 300),
-                  std::generic_category().message(error));
+    fail<IoError>("{}: cannot be written: {}", shown(path), std::generic_category().message(error));
 }
 
 // A file of its own: what stood under the name, a link or a pipe perhaps, is not written to.
@@ -64,8 +63,7 @@ MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
     require<IoError>(digest() == written,
                      "{}: not what was saved: its first {} bytes have checksum {}; the checkpoint "
                      "knows {} with {}",
-                     utf8::quoted(path().native(), 300), bytes_, checksum_.hex(), written.bytes,
-                     written.checksum);
+                     shown(path()), bytes_, checksum_.hex(), written.bytes, written.checksum);
     begun.remove_suffix(size_of_end(begun));
     checksum_ = {};
     checksum_.add(begun);
@@ -86,7 +84,7 @@ void MetricsFile::flush() {
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             const int error = done < 0 ? errno : ENOSPC;
-            problem_ = {fmt::format("{}: cannot be written: {}", utf8::quoted(path().native(), 300),
+            problem_ = {fmt::format("{}: cannot be written: {}", shown(path()),
                                     std::generic_category().message(error)),
                         error == ENOSPC || error == EDQUOT};
             return;

@@ -1,6 +1,6 @@
 #include <tapestry/nn/train/rewind.h>
 
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -75,8 +75,8 @@ void Rewinder::check_data(const Session& session) const {
     require(then.empty() || then == session.data_checksum(),
             "{}: the data had checksum {} when step {} was taken, and {} has {}; --text or --data "
             "says where it lies now",
-            utf8::quoted(history_.directory().native(), 300), then, session.steps() + 1,
-            utf8::quoted(data_name(session.config()), 300), session.data_checksum());
+            shown(history_.directory()), then, session.steps() + 1,
+            shown(data_name(session.config())), session.data_checksum());
 }
 
 RewindStart Rewinder::start_of(std::int64_t step) const {

@@ -1,7 +1,7 @@
 #include <tapestry/nn/train/step_on_text.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
@@ -103,7 +103,7 @@ PageOptions StepOnText::page(double loss_of_it) const {
 
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target) {
-    const std::string name = utf8::quoted(directory, 300);
+    const std::string name = shown(directory);
     if (model_kind(directory) == ModelKind::gpt) {
         require(!target,
                 "inspect: {} is a GPT, which goes on with the prompt; --target is for an "
