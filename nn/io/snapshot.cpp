@@ -41,6 +41,7 @@ bool fits(const std::pair<std::string, Tensor>& copy, const std::string& name, c
 void Snapshot::take(const Checkpoint& checkpoint) {
     CheckpointFile now = file_of(checkpoint);
     copy_.metadata = std::move(now.metadata);
+    if (!std::exchange(is_copy_, true)) copy_.tensors.clear();
     copy_.tensors.resize(now.tensors.size());
     std::vector<Piece> pieces;
     for (std::size_t i = 0; i < now.tensors.size(); ++i) {
@@ -56,6 +57,11 @@ void Snapshot::take(const Checkpoint& checkpoint) {
         const Piece& piece = pieces[static_cast<std::size_t>(i)];
         std::memcpy(piece.to, piece.from, piece.bytes);
     });
+}
+
+void Snapshot::refer(const Checkpoint& checkpoint) {
+    copy_ = file_of(checkpoint);
+    is_copy_ = false;
 }
 
 NamedTensors Snapshot::weights() const {

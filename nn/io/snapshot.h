@@ -13,7 +13,7 @@ public:
     /// Copies everything. Throws MemoryError.
     void take(const Checkpoint& checkpoint);
     /// Copies nothing: the training has to wait until it is written.
-    void refer(const Checkpoint& checkpoint) { copy_ = file_of(checkpoint); }
+    void refer(const Checkpoint& checkpoint);
 
     /// The module's tensors, under their own names.
     NamedTensors weights() const;
@@ -25,6 +25,7 @@ public:
 
 private:
     CheckpointFile copy_;
+    bool is_copy_ = true;  // false: its tensors are the training's own
 };
 
 }  // namespace tapestry

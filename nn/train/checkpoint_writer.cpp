@@ -145,7 +145,7 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     std::erase(stored, now);  // written again, before the first step of a resumed run
     stored.push_back(now);
     Retention retention{.keep = job.contents.keep, .rewind_every = job.state.rewind_every};
-    if (job.state.best) retention.best = job.state.best->step;
+    if (job.contents.keep_best && job.state.best) retention.best = job.state.best->step;
     for (const RunSegment& segment : job.state.segments) {
         retention.begun.push_back(segment.first_step - 1);
     }

@@ -19,7 +19,8 @@ namespace tapestry {
 struct CheckpointContents {
     bool state = true;  ///< all that a run goes on from
     CheckpointPurpose purpose = CheckpointPurpose::resume;
-    bool best = false;      ///< the model also as the best so far
+    bool best = false;       ///< the model also as the best so far
+    bool keep_best = false;  ///< the checkpoint of RunState::best stays
     std::int64_t keep = 1;  ///< Retention::keep
 };
 

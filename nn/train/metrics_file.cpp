@@ -32,14 +32,6 @@ int create(const fs::path& path) {
     return file;
 }
 
-// Of the last line if it says that the run has ended, which is not so for one that goes on.
-std::size_t size_of_end(std::string_view text) {
-    const std::size_t last =
-        text.size() < 2 ? std::string_view::npos : text.rfind('\n', text.size() - 2);
-    const std::string_view line = last == std::string_view::npos ? text : text.substr(last + 1);
-    return line.starts_with("{\"event\":\"end\"") ? line.size() : 0;
-}
-
 int open_again(const fs::path& path) {
     check_replaceable(path);
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -57,17 +49,13 @@ MetricsFile::MetricsFile(const fs::path& directory)
 MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
     : directory_(directory), name_(kMetricsName), file_(open_again(path())) {
     const std::string text = read_file(path());
-    std::string_view begun = std::string_view(text).substr(0, written.bytes);
+    const std::string_view begun = std::string_view(text).substr(0, written.bytes);
     checksum_.add(begun);
     bytes_ = begun.size();
     require<IoError>(digest() == written,
                      "{}: not what was saved: its first {} bytes have checksum {}; the checkpoint "
                      "knows {} with {}",
                      shown(path()), bytes_, checksum_.hex(), written.bytes, written.checksum);
-    begun.remove_suffix(size_of_end(begun));
-    checksum_ = {};
-    checksum_.add(begun);
-    bytes_ = begun.size();
     if (::ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0) fail_to_write(path(), errno);
 }
 
@@ -76,24 +64,37 @@ void MetricsFile::write(const std::string& json) {
     flush();
 }
 
+void MetricsFile::write_end(const std::string& json) {
+    end_ = json + "\n";
+    flush();
+}
+
 void MetricsFile::flush() {
     problem_ = {};
-    while (!pending_.empty()) {
-        const auto done =
-            ::pwrite(file_.number(), pending_.data(), pending_.size(), static_cast<off_t>(bytes_));
+    const std::size_t lines = append(pending_, bytes_);
+    checksum_.add(std::string_view(pending_).substr(0, lines));
+    bytes_ += lines;
+    pending_.erase(0, lines);
+    if (pending_.empty()) append(end_, bytes_);
+}
+
+// Returns how much of it there was room for.
+std::size_t MetricsFile::append(std::string_view text, std::uint64_t at) {
+    std::size_t written = 0;
+    while (written < text.size()) {
+        const auto done = ::pwrite(file_.number(), text.data() + written, text.size() - written,
+                                   static_cast<off_t>(at + written));
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             const int error = done < 0 ? errno : ENOSPC;
             problem_ = {fmt::format("{}: cannot be written: {}", shown(path()),
                                     std::generic_category().message(error)),
                         error == ENOSPC || error == EDQUOT};
-            return;
+            break;
         }
-        const auto count = static_cast<std::size_t>(done);
-        checksum_.add(std::string_view(pending_).substr(0, count));
-        bytes_ += count;
-        pending_.erase(0, count);
+        written += static_cast<std::size_t>(done);
     }
+    return written;
 }
 
 void MetricsFile::sync() const {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace tapestry {
 
@@ -30,18 +31,21 @@ public:
     /// when the file cannot be opened, or what has its name is no file.
     explicit MetricsFile(const std::filesystem::path& directory);
 
-    /// The one that is there, cut back to `written`, and to what is before the run's end if that is
-    /// its last line. Throws IoError also when it does not begin with `written`.
+    /// The one that is there, cut back to `written`. Throws IoError also when it does not begin
+    /// with that.
     MetricsFile(const std::filesystem::path& directory, const FileDigest& written);
 
     void write(const std::string& json);
+    /// The last line, of a run that has ended. It is no part of digest(): a run that goes on after
+    /// all is cut back to what is.
+    void write_end(const std::string& json);
 
     /// Why the last lines are not in the file.
     const SaveProblem& problem() const { return problem_; }
     /// Tries to write them again.
     void flush();
 
-    /// Of what is in the file.
+    /// Of what is in the file, but for its end.
     FileDigest digest() const { return {bytes_, checksum_.hex()}; }
 
     /// Waits until what is in the file is on the disk; any thread may. Throws IoError.
@@ -54,6 +58,7 @@ public:
 
 private:
     std::filesystem::path path() const { return directory_ / name_; }
+    std::size_t append(std::string_view text, std::uint64_t at);
 
     std::filesystem::path directory_;
     std::string name_;
@@ -61,6 +66,7 @@ private:
     std::uint64_t bytes_ = 0;
     Checksum checksum_;
     std::string pending_;
+    std::string end_;
     SaveProblem problem_;
 };
 

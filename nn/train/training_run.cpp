@@ -286,6 +286,7 @@ void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bo
     writer_.start(state_, {.state = options_.checkpoints.written,
                            .purpose = purpose,
                            .best = best,
+                           .keep_best = options_.checkpoints.best,
                            .keep = options_.checkpoints.keep});
     started_ = metrics.step;
 }
@@ -315,8 +316,8 @@ void TrainingRun::save_at_the_end() {
     }
 }
 
-// The last line belongs to the last checkpoint, or a kill between the two would lose it for good;
-// but not the one of a run that may go on.
+// The last line of a finished run is on the disk before its last checkpoint is: no other run would
+// write it if this one were killed between the two.
 void TrainingRun::finish() {
     check_finite(result_.last);
     const bool finished = session_.is_finished();
@@ -336,7 +337,7 @@ void TrainingRun::finish() {
 
 void TrainingRun::write_last_line() {
     const std::vector<std::string> frozen = frozen_parameters(session_.model());
-    metrics_.write(last_line(result_, [&](JsonWriter& line) {
+    metrics_.write_end(last_line(result_, [&](JsonWriter& line) {
         if (!frozen.empty()) line.member("frozen", frozen);
         if (report_) line.member("report_seconds", report_->seconds());
     }));

@@ -76,6 +76,31 @@ TEST_CASE("metrics file: goes on after what a checkpoint knows, and forgets the 
     CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 1});
 }
 
+TEST_CASE("metrics file: the end of a run is no part of what its last checkpoint knows") {
+    const test::Scratch scratch;
+    const std::string steps = "{\"step\":1,\"loss\":3}\n", end = "{\"event\":\"end\"}";
+    FileDigest written;
+    {
+        MetricsFile file(scratch.path());
+        file.write("{\"step\":1,\"loss\":3}");
+        file.write_end(end);
+        written = file.digest();
+        CHECK_EQ(written.bytes, steps.size());
+        file.flush();
+        CHECK_EQ(slurp(scratch / kMetricsName), steps + end + "\n");
+    }
+    {
+        const test::SizeLimit limit(steps.size() + 5);
+        MetricsFile file(scratch.path(), written);
+        file.write_end(end);
+        CHECK(file.problem());
+    }
+    MetricsFile file(scratch.path(), written);
+    CHECK_EQ(slurp(scratch / kMetricsName), steps);
+    file.write("{\"step\":2,\"loss\":1}");
+    CHECK(read_metrics(scratch / kMetricsName).losses == std::vector<double>{3, 1});
+}
+
 TEST_CASE("metrics file: lines that find no room come with the next") {
     const test::Scratch scratch;
     MetricsFile file(scratch.path());

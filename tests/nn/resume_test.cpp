@@ -5,9 +5,8 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -30,22 +29,15 @@ namespace fs = std::filesystem;
 // What a run is ended by that nobody catches.
 struct Killed {};
 
-struct ResumePlace {
-    ResumePlace() {
-        std::string text;
-        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(scratch / "t.txt", text);
-    }
+struct ResumePlace : test::RunPlace {
     TrainingConfig config() const {
-        return {.text = (scratch / "t.txt").string(),
-                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
-                .batch = 4,
-                .steps = 12,
-                .warmup = 3,
-                .eval_every = 3,
-                .eval_batches = 1};
+        TrainingConfig config = RunPlace::config();
+        config.model.dropout = 0.1;
+        config.steps = 12;
+        config.warmup = 3;
+        config.eval_every = 3;
+        return config;
     }
-    fs::path out(const char* name) const { return scratch / name; }
 
     // Takes the run in the directory, anew if it is not there, to the end or to `killed_after`.
     void train(const fs::path& directory, const TrainingConfig& config,
@@ -68,8 +60,6 @@ struct ResumePlace {
         } catch (const Killed&) {
         }
     }
-
-    test::Scratch scratch;
 };
 
 // metrics.jsonl without what a clock says.
@@ -106,7 +96,7 @@ std::vector<std::int64_t> steps_in(const fs::path& directory) {
 
 TEST_CASE("resume: killed after any step, the same bits with any number of threads") {
     const ResumePlace place;
-    place.train(place.out("whole"), place.config(), {});
+    place.train(place.scratch / "whole", place.config(), {});
     for (const std::int64_t killed : {1, 3, 4, 7, 11}) {
         CAPTURE(killed);
         const fs::path out = place.scratch / fmt::format("killed-{}", killed);
@@ -116,25 +106,25 @@ TEST_CASE("resume: killed after any step, the same bits with any number of threa
         }
         const ThreadsGuard threads(1 + static_cast<int>(killed + 1) % 3);
         place.train(out, place.config(), {.every_steps = 5});
-        check_same(place.out("whole"), out);
+        check_same(place.scratch / "whole", out);
         CHECK(slurp(out / "report.html").find("\"finished\"") != std::string::npos);
     }
 }
 
 TEST_CASE("resume: killed again and again, at every step") {
     const ResumePlace place;
-    place.train(place.out("whole"), place.config(), {});
+    place.train(place.scratch / "whole", place.config(), {});
     for (std::int64_t step = 1; step <= 11; ++step) {
-        place.train(place.out("parts"), place.config(), {.every_steps = 1}, step);
+        place.train(place.scratch / "parts", place.config(), {.every_steps = 1}, step);
     }
-    place.train(place.out("parts"), place.config(), {.every_steps = 1});
-    check_same(place.out("whole"), place.out("parts"));
-    CHECK_EQ(steps_in(place.out("parts")), std::vector<std::int64_t>{12});
+    place.train(place.scratch / "parts", place.config(), {.every_steps = 1});
+    check_same(place.scratch / "whole", place.scratch / "parts");
+    CHECK_EQ(steps_in(place.scratch / "parts"), std::vector<std::int64_t>{12});
 }
 
 TEST_CASE("resume: the clock, the best loss and all segments go on") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {.best = true}, 7);
     const auto state = [&] {
         const fs::path file = out / stored_checkpoints(out).back().name();
@@ -166,9 +156,36 @@ TEST_CASE("resume: the clock, the best loss and all segments go on") {
     CHECK(std::find(kept.begin(), kept.end(), after.best->step) != kept.end());
 }
 
+TEST_CASE("resume: a finished run made longer, and killed before its next checkpoint") {
+    const ResumePlace place;
+    TrainingConfig longer = place.config();
+    longer.steps = 20;
+    const ResumeOptions resume{.wanted = longer, .given = {"steps"}, .overrides = {"steps"}};
+    const auto finished = [&](const char* name) {
+        place.train(place.scratch / name, place.config(), {});
+        return place.scratch / name;
+    };
+    const fs::path straight = finished("straight"), killed = finished("killed");
+    place.train(straight, longer, {}, INT64_MAX, resume);
+    for (const std::int64_t step : {13, 14}) place.train(killed, longer, {}, step, resume);
+    place.train(killed, longer, {}, INT64_MAX, resume);
+    check_same(straight, killed);
+    CHECK_EQ(read_metrics(killed / kMetricsName).steps.size(), 20);
+}
+
+TEST_CASE("resume: the best checkpoint stays where that is asked for, and nowhere else") {
+    const ResumePlace place;
+    TrainingConfig still = place.config();
+    still.lr = still.min_lr = 0;
+    place.train(place.scratch / "without", still, {});
+    CHECK_EQ(steps_in(place.scratch / "without"), std::vector<std::int64_t>{12});
+    place.train(place.scratch / "with", still, {.best = true});
+    CHECK_EQ(steps_in(place.scratch / "with"), std::vector<std::int64_t>{3, 12});
+}
+
 TEST_CASE("resume: what differs needs leave, and is told with both values") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
     const auto refused = [&](const std::vector<std::string>& given,
                              const std::vector<std::string>& overrides,
@@ -193,8 +210,8 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
     CHECK_EQ(refused({}, {}, [](auto& c) { c.lr = 0.5; }), "no error");  // not given
     CHECK_EQ(refused({"lr"}, {"lr"}, [](auto& c) { c.lr = 0.5; }), "no error");
 
-    const std::string text = slurp(place.scratch / "t.txt");
-    spill(place.scratch / "t.txt", text + "d");
+    const std::string text = slurp(place.text);
+    spill(place.text, text + "d");
     const std::string other = refused({}, {}, [](auto&) {});
     CHECK(
         std::regex_search(other, std::regex("data was [0-9a-f]{32} so far and is [0-9a-f]{32} now; "
@@ -209,7 +226,7 @@ TEST_CASE("resume: what differs needs leave, and is told with both values") {
 
 TEST_CASE("resume: a setting of the optimiser that was overridden is what it goes on with") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
     TrainingConfig wanted = place.config();
     wanted.beta2 = 0.5;
@@ -227,7 +244,7 @@ TEST_CASE("resume: a setting of the optimiser that was overridden is what it goe
 
 TEST_CASE("resume: a directory that another used keeps that one's files until the first commit") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {.keep = 3, .best = true});
     const std::string weights = slurp(out / "model.safetensors"), metrics = metrics_of(out);
     CHECK_EQ(steps_in(out).size(), 3);
@@ -255,13 +272,13 @@ TEST_CASE("resume: a directory that another used keeps that one's files until th
     CHECK_FALSE(fs::exists(out / "best"));
     CHECK_EQ(read_metrics(out / kMetricsName).steps.front(), 1);
     place.train(out, place.config(), {});  // goes on with the other
-    place.train(place.out("other"), other, {});
-    check_same(place.out("other"), out);
+    place.train(place.scratch / "other", other, {});
+    check_same(place.scratch / "other", out);
 }
 
 TEST_CASE("resume: one at a time in a directory") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     const RunDirectory first(out);
     CHECK(first.is_locked());
     check_message<BusyError>([&] { RunDirectory second(out); }, "in use by another process, ");
@@ -273,7 +290,7 @@ TEST_CASE("resume: one at a time in a directory") {
 
 TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
     // No process can have this number.
     spill(out / ".tapestry-1999999999-3.tmp", "half a file");
@@ -291,7 +308,7 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
 
 TEST_CASE("resume: damage is an error naming the file") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
     const auto with_flip = [&](const fs::path& file, std::size_t byte) {
         const std::string good = slurp(file);
@@ -321,8 +338,8 @@ TEST_CASE("resume: damage is an error naming the file") {
 
 TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
-    place.train(place.out("whole"), place.config(), {});
+    const fs::path out = place.out;
+    place.train(place.scratch / "whole", place.config(), {});
     Session session(place.config());
     RunDirectory directory(out);
     std::optional<test::SizeLimit> full;
@@ -345,12 +362,12 @@ TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") 
     REQUIRE_EQ(said.size(), 1);
     CHECK(said[0].find("File too large; the training goes on, and tries again") !=
           std::string::npos);
-    check_same(place.out("whole"), out);
+    check_same(place.scratch / "whole", out);
 }
 
 TEST_CASE("resume: a disk that stays full is an error, and the last checkpoint holds") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     {
         Session session(place.config());
         RunDirectory directory(out);
@@ -369,20 +386,20 @@ TEST_CASE("resume: a disk that stays full is an error, and the last checkpoint h
     CHECK_EQ(steps_in(out), std::vector<std::int64_t>{3});
     load_model(out);
     place.train(out, place.config(), {});
-    place.train(place.out("whole"), place.config(), {});
-    check_same(place.out("whole"), out);
+    place.train(place.scratch / "whole", place.config(), {});
+    check_same(place.scratch / "whole", out);
 }
 
 TEST_CASE("resume: what stands in the way of metrics is not written to") {
     const ResumePlace place;
-    const fs::path out = place.out("m");
+    const fs::path out = place.out;
     fs::create_directories(out);
     spill(place.scratch / "precious", "precious");
     fs::create_symlink(place.scratch / "precious", out / kMetricsName);
     place.train(out, place.config(), {});
     CHECK_EQ(slurp(place.scratch / "precious"), "precious");
     CHECK_FALSE(fs::is_symlink(out / kMetricsName));
-    const fs::path pipe = place.out("n");
+    const fs::path pipe = place.scratch / "n";
     fs::create_directories(pipe);
     REQUIRE_EQ(::mkfifo((pipe / kMetricsName).c_str(), 0600), 0);
     check_message<IoError>([&] { place.train(pipe, place.config(), {}); }, "it is a pipe");

@@ -5,8 +5,7 @@
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/fork.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/core/scratch.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,29 +23,22 @@ namespace fs = std::filesystem;
 
 struct Stopped {};
 
-struct RewindPlace {
-    RewindPlace() {
-        std::string text;
-        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(scratch / "t.txt", text);
-    }
+struct RewindPlace : test::RunPlace {
     TrainingConfig config() const {
-        return {.text = (scratch / "t.txt").string(),
-                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16, .dropout = 0.1},
-                .batch = 4,
-                .accumulate = 2,
-                .micro_batches = 2,
-                .steps = 40,
-                .warmup = 3,
-                .eval_every = 7,
-                .eval_batches = 1};
+        TrainingConfig config = RunPlace::config();
+        config.model.dropout = 0.1;
+        config.accumulate = 2;
+        config.micro_batches = 2;
+        config.steps = 40;
+        config.warmup = 3;
+        config.eval_every = 7;
+        return config;
     }
-    fs::path out() const { return scratch / "m"; }
 
     // To the end or to `stop_after`; goes on if there is something to go on from.
     void train(const TrainingConfig& config, std::int64_t stop_after = INT64_MAX,
                const ResumeOptions& resume = {}) const {
-        RunDirectory place(out());
+        RunDirectory place(out);
         auto session = place.resume(resume);
         if (!session) session = std::make_unique<Session>(config);
         TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 8, .keep = 3}};
@@ -64,8 +56,6 @@ struct RewindPlace {
         } catch (const Stopped&) {
         }
     }
-
-    test::Scratch scratch;
 };
 
 // All steps of the run, each for itself, and all in one go.
@@ -102,13 +92,13 @@ TEST_CASE("rewind: every step of a run that was killed, and went on with other s
     other.clip = 0.5;
     place.train(other, 27, {.wanted = other, .given = {"lr", "clip"}, .overrides = {"lr", "clip"}});
     place.train(other);
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     CHECK_EQ(history.last_step(), 40);
     REQUIRE_EQ(history.state().segments.size(), 2);
     CHECK_EQ(history.state().segments[1].first_step, 9);
     CHECK_EQ(history.config_of(history.segment_of(8)).lr, 0.001);
     CHECK_EQ(history.config_of(history.segment_of(9)).lr, 0.01);
-    check_every_step(place.out());
+    check_every_step(place.out);
 }
 
 TEST_CASE("rewind: steps across a change of settings, in one go") {
@@ -119,7 +109,7 @@ TEST_CASE("rewind: steps across a change of settings, in one go") {
     other.batch = 6;
     place.train(other, INT64_MAX,
                 {.wanted = other, .given = {"seed", "batch"}, .overrides = {"seed", "batch"}});
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     auto session = rewinder.session_before(1);
     rewinder.advance(session, 20);
@@ -139,7 +129,7 @@ TEST_CASE("rewind: a run that began with a model's weights") {
     config.micro_batches = 1;
     config.train_only = {"blocks"};
     place.train(config);
-    check_every_step(place.out());
+    check_every_step(place.out);
 }
 
 TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
@@ -147,11 +137,11 @@ TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
     Session session(place.config());
     TrainingRun* running = nullptr;
     int looks = 0;
-    TrainingRunOptions options{.out = place.out(), .report = false};
+    TrainingRunOptions options{.out = place.out, .report = false};
     options.stepped = [&](const StepMetrics& m, const Speed&) {
         running->wait_for_checkpoint();
         if (m.step % 13 == 0) {
-            const RunHistory history(place.out());
+            const RunHistory history(place.out);
             const RewoundStep step =
                 take_again(*Rewinder(history).session_before(m.step - 2), true);
             CHECK_EQ(difference(history.step(m.step - 2), step.metrics), "");
@@ -163,13 +153,13 @@ TEST_CASE("rewind: while the run goes on, and nothing of it is changed") {
     running = &run;
     run.to_the_end();
     CHECK_EQ(looks, 3);
-    CHECK_EQ(RunHistory(place.out()).last_step(), 40);
+    CHECK_EQ(RunHistory(place.out).last_step(), 40);
 }
 
 TEST_CASE("rewind: from where, and how long it takes") {
     const RewindPlace place;
     place.train(place.config(), 30);
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const auto stored = history.stored();
     REQUIRE(!stored.empty());
     const std::int64_t last = stored.back().step;
@@ -192,15 +182,15 @@ TEST_CASE("rewind: what cannot be") {
     check_message<IoError>([&] { RunHistory history(place.scratch.path()); },
                            "no checkpoint of a run is in it");
     place.train(place.config());
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     for (const std::int64_t step : {-1, 0, 42, 1000000}) {
         check_message<ValueError>([&] { rewinder.session_before(step); },
                                   fmt::format("rewind: step {}: ", step));
         check_message<ValueError>([&] { rewinder.session_before(step); }, "has steps 1 to 40");
     }
-    const std::string text = slurp(place.scratch / "t.txt");
-    spill(place.scratch / "t.txt", text + "d");
+    const std::string text = slurp(place.text);
+    spill(place.text, text + "d");
     check_message<ValueError>([&] { rewinder.session_before(36); },
                               "--text or --data says where it lies now");
     spill(place.scratch / "moved.txt", text);
@@ -208,7 +198,7 @@ TEST_CASE("rewind: what cannot be") {
     CHECK_EQ(difference(history.step(36), take_again(*moved.session_before(36), false).metrics),
              "");
     REQUIRE_EQ(history.stored().size(), 3);
-    const fs::path state = place.out() / history.stored()[1].name();
+    const fs::path state = place.out / history.stored()[1].name();
     std::string bytes = slurp(state);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
     spill(state, bytes);
@@ -254,7 +244,7 @@ TEST_CASE("bisect: what is no condition") {
 TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
     const RewindPlace place;
     place.train(place.config());
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     const auto first = [&](const std::string& text, std::int64_t after = 0) {
         return find_first(history, rewinder, parse_condition(text), after);
@@ -276,7 +266,7 @@ TEST_CASE("bisect: what metrics.jsonl has is found there, exactly") {
 TEST_CASE("bisect: what it has not is found by taking steps again") {
     const RewindPlace place;
     place.train(place.config());
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     std::vector<double> ratios;  // the largest of every step
     auto session = rewinder.session_before(1);
@@ -336,7 +326,7 @@ std::string losses_of(const fs::path& directory) {
 TEST_CASE("fork: nothing changed gives the run itself, something changed what follows") {
     const RewindPlace place;
     place.train(place.config());
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     const auto fork = [&](const char* name, std::int64_t step, const ResumeOptions& changes) {
         Fork made = fork_after(history, rewinder, step, changes);
@@ -350,9 +340,9 @@ TEST_CASE("fork: nothing changed gives the run itself, something changed what fo
         CAPTURE(step);
         const std::string name = fmt::format("same-{}", step);
         CHECK(fork(name.c_str(), step, {}).changed.empty());
-        CHECK_EQ(losses_of(place.scratch / name), losses_of(place.out()));
+        CHECK_EQ(losses_of(place.scratch / name), losses_of(place.out));
         CHECK_EQ(slurp(place.scratch / name / "model.safetensors"),
-                 slurp(place.out() / "model.safetensors"));
+                 slurp(place.out / "model.safetensors"));
         check_every_step(place.scratch / name);
     }
     TrainingConfig changed = place.config();
@@ -381,7 +371,7 @@ TEST_CASE("fork: nothing changed gives the run itself, something changed what fo
 TEST_CASE("fork: what cannot be") {
     const RewindPlace place;
     place.train(place.config());
-    const RunHistory history(place.out());
+    const RunHistory history(place.out);
     const Rewinder rewinder(history);
     check_message<ValueError>([&] { fork_after(history, rewinder, 41, {}); }, "fork: step 41: ");
     check_message<ValueError>([&] { fork_after(history, rewinder, -1, {}); }, "fork: step -1: ");

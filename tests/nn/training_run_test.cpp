@@ -3,8 +3,7 @@
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/core/scratch.h>
-#include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,20 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct RunPlace {
-    RunPlace() {
-        std::string text;
-        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(scratch / "t.txt", text);
-    }
+struct ShortRunPlace : test::RunPlace {
     TrainingConfig config() const {
-        return {.text = (scratch / "t.txt").string(),
-                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
-                .batch = 4,
-                .steps = 5,
-                .warmup = 0,
-                .eval_every = 2,
-                .eval_batches = 1};
+        TrainingConfig config = RunPlace::config();
+        config.steps = 5;
+        config.warmup = 0;
+        config.eval_every = 2;
+        return config;
     }
     // One whose learning rate is beyond all reason.
     TrainingConfig diverging() const {
@@ -42,9 +34,6 @@ struct RunPlace {
         config.steps = 500;
         return config;
     }
-
-    test::Scratch scratch;
-    fs::path out = scratch / "m";
 };
 
 std::vector<double> numbers_of(const Module& model) {
@@ -59,7 +48,7 @@ std::vector<double> numbers_of(const Module& model) {
 }  // namespace
 
 TEST_CASE("training run: what is learned, saved and told") {
-    const RunPlace place;
+    const ShortRunPlace place;
     Session session(place.config());
     std::vector<StepMetrics> seen;
     TrainingRun run(session, {.out = place.out,
@@ -90,7 +79,7 @@ TEST_CASE("training run: what is learned, saved and told") {
 }
 
 TEST_CASE("training run: with files and watchers or without, the same bits") {
-    const RunPlace place;
+    const ShortRunPlace place;
     Session plain(place.config()), whole(place.config()), bare(place.config());
     while (!plain.is_finished()) plain.take_step();
     TrainingRun(whole, {.out = place.out, .trap_nan = true}).to_the_end();
@@ -102,7 +91,7 @@ TEST_CASE("training run: with files and watchers or without, the same bits") {
 }
 
 TEST_CASE("training run: one that is ended early is saved as far as it came") {
-    const RunPlace place;
+    const ShortRunPlace place;
     Session session(place.config());
     const TrainingResult result =
         TrainingRun(session,
@@ -118,7 +107,7 @@ TEST_CASE("training run: one that is ended early is saved as far as it came") {
 }
 
 TEST_CASE("training run: a model that is there keeps its weights and metrics until a save") {
-    const RunPlace place;
+    const ShortRunPlace place;
     {
         Session first(place.config());
         TrainingRun(first, {.out = place.out}).to_the_end();
@@ -142,7 +131,7 @@ TEST_CASE("training run: a model that is there keeps its weights and metrics unt
 }
 
 TEST_CASE("training run: a trap names what was not finite and keeps the step") {
-    const RunPlace place;
+    const ShortRunPlace place;
     Session session(place.config());
     for (auto& [name, parameter] : session.model().named_parameters()) {
         if (name == "final_norm.bias") parameter.fill_(INFINITY);
@@ -161,7 +150,7 @@ TEST_CASE("training run: a trap names what was not finite and keeps the step") {
 }
 
 TEST_CASE("training run: what is refused before any work") {
-    const RunPlace place;
+    const ShortRunPlace place;
     TrainingConfig done = place.config();
     done.steps = 1;
     Session finished(done);
@@ -177,7 +166,7 @@ TEST_CASE("training run: what is refused before any work") {
 }
 
 TEST_CASE("recipe: the configuration as it became, and the caller's lines besides") {
-    const RunPlace place;
+    const ShortRunPlace place;
     TrainingConfig config = place.config();
     config.min_lr = 0.25;
     const Session session(config);

@@ -1,0 +1,31 @@
+// A text and a small model of it, for trainings that take a moment.
+#pragma once
+
+#include <tapestry/nn/train/training_config.h>
+#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tapestry::test {
+
+struct RunPlace {
+    RunPlace() {
+        std::string written;
+        for (int i = 0; i < 60; ++i) written += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(text, written);
+    }
+    TrainingConfig config() const {
+        return {.text = text.string(),
+                .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
+                .batch = 4,
+                .eval_batches = 1};
+    }
+
+    Scratch scratch;
+    std::filesystem::path text = scratch / "t.txt";
+    std::filesystem::path out = scratch / "m";
+};
+
+}  // namespace tapestry::test

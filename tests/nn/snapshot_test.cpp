@@ -1,0 +1,37 @@
+// A snapshot keeps the numbers it was taken of, whatever became of the training's own since.
+#include <tapestry/nn/io/checkpoint.h>
+#include <tapestry/nn/io/snapshot.h>
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/optim/sgd.h>
+#include <tapestry/tests/nn/support.h>
+
+using namespace tapestry;
+
+TEST_CASE("snapshot: the numbers of the moment it was taken, also after one that only referred") {
+    Generator generator(1);
+    Linear model(3, 2, generator);
+    SGD optimizer(model, {.lr = 1});
+    const Checkpoint checkpoint{.module = model, .optimizer = optimizer};
+    const auto numbers = [](const NamedTensors& tensors) {
+        return tensors.at(0).second.to_vector<double>();
+    };
+    const auto own = [&] { return model.named_parameters().at(0).second; };
+    const auto change = [&] {
+        const NoGradGuard guard;
+        own().mutable_data<float>()[0] += 1;
+    };
+
+    Snapshot snapshot;
+    snapshot.refer(checkpoint);
+    CHECK_EQ(numbers(snapshot.weights()), own().to_vector<double>());
+    change();
+    CHECK_EQ(numbers(snapshot.weights()), own().to_vector<double>());  // it is the same memory
+
+    for (int i = 0; i < 2; ++i) {
+        snapshot.take(checkpoint);
+        const auto taken = own().to_vector<double>();
+        change();
+        CHECK_EQ(numbers(snapshot.weights()), taken);
+        CHECK_NE(own().to_vector<double>(), taken);
+    }
+}
