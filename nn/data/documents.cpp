@@ -1,6 +1,7 @@
 // A buffer of a file, cut at whole characters or at lines.
 #include <tapestry/nn/data/documents.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 
@@ -56,20 +57,29 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     return std::move(found->get_ref<std::string&>());
 }
 
-bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
+// Links to files are followed, those to directories are not; what cannot be looked at is not left
+// out in silence.
+void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
+    std::error_code error;
+    const std::vector<std::string> names = names_in(directory, error);
+    require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
+    for (const std::string& name : names) {
+        if (name.starts_with('.')) continue;
+        const fs::path path = directory / name;
+        const fs::file_status status = fs::status(path, error);
+        require<IoError>(fs::status_known(status), "cannot read {}: {}", shown(path),
+                         error.message());
+        if (fs::is_regular_file(status)) {
+            files.push_back(path);
+        } else if (fs::is_directory(status) && !fs::is_symlink(path)) {
+            add_files_in(path, files);
+        }
+    }
+}
 
 std::vector<fs::path> files_in(const fs::path& directory) {
     std::vector<fs::path> files;
-    std::error_code error, ignored;  // the other: of a link that leads nowhere
-    fs::recursive_directory_iterator at(directory, error);
-    for (const auto end = fs::end(at); !error && at != end; at.increment(error)) {
-        if (is_hidden(at->path())) {
-            at.disable_recursion_pending();
-        } else if (at->is_regular_file(ignored)) {
-            files.push_back(at->path());
-        }
-    }
-    require<IoError>(!error, "cannot read {}: {}", shown(directory), error.message());
+    add_files_in(directory, files);
     require<IoError>(!files.empty(), "{}: there is no file in it", shown(directory));
     std::sort(files.begin(), files.end());
     return files;

@@ -107,8 +107,7 @@ Manifest parse(const std::string& text) {
 
 std::optional<Manifest> read_manifest(const fs::path& directory) {
     const fs::path path = directory / kManifestName;
-    std::error_code ignored;
-    if (!fs::exists(path, ignored)) return std::nullopt;
+    if (!is_there(path)) return std::nullopt;
     try {
         return parse(read_file(path));
     } catch (const nlohmann::json::exception& error) {

@@ -1,6 +1,7 @@
 #include <tapestry/nn/io/text_cache.h>
 
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/directory.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,12 +24,12 @@ struct Entry {
 std::vector<Entry> entries_of(const fs::path& directory) {
     std::vector<Entry> entries;
     std::error_code ignored;
-    for (const auto& one : fs::directory_iterator(directory, ignored)) {
+    for (const std::string& name : names_in(directory)) {
         Entry& entry = entries.emplace_back();
-        entry.path = one.path();
-        entry.used = one.last_write_time(ignored);
-        for (const auto& file : fs::directory_iterator(one.path(), ignored)) {
-            const std::uint64_t bytes = file.file_size(ignored);
+        entry.path = directory / name;
+        entry.used = fs::last_write_time(entry.path, ignored);
+        for (const std::string& file : names_in(entry.path)) {
+            const std::uint64_t bytes = fs::file_size(entry.path / file, ignored);
             if (!ignored) entry.bytes += bytes;
         }
     }
@@ -41,10 +42,9 @@ void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.used > b.used; });
     std::uint64_t bytes = 0;
-    std::error_code ignored;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         bytes += entries[i].bytes;
-        if (i > 0 && bytes > max_bytes) fs::remove_all(entries[i].path, ignored);
+        if (i > 0 && bytes > max_bytes) remove_tree(entries[i].path);
     }
 }
 
@@ -56,7 +56,7 @@ std::optional<TokenData> find(const fs::path& entry) {
         fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
         return data;
     } catch (const IoError&) {  // damaged: made anew
-        fs::remove_all(entry, ignored);
+        remove_tree(entry);
         return std::nullopt;
     }
 }
@@ -96,8 +96,7 @@ TokenData keep_tokenized(const TextCache& cache, const std::string& text, Docume
         entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
     write_data(entry, reader, tokenizer);
     if (reader.sources().front().hash != text) {
-        std::error_code ignored;
-        fs::remove_all(entry, ignored);
+        remove_tree(entry);
         fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
     }
     TokenData data = load_data(entry);

@@ -72,22 +72,44 @@ bool CheckpointWriter::is_busy() {
 void CheckpointWriter::start(RunState state, const CheckpointContents& contents) {
     wait();
     const auto began = Clock::now();
+    if (problem_ && job_.contents.best && job_.is_copied && !contents.best) {
+        begin();  // nothing later has that model
+        wait();
+        if (problem_) return;
+    }
     state.metrics = metrics_.digest();
     Checkpoint checkpoint = session_.checkpoint();
     checkpoint.run = to_json(state);
     job_ = {checkpoint.step, std::move(state), contents};
     try {
         snapshot_.take(checkpoint);
-        running_ = std::async(std::launch::async, [this] {
-            take_lowest_priority();
-            return write(job_);
-        });
-    } catch (const std::exception&) {  // neither memory nor a thread is to be had: do without
+        job_.is_copied = true;
+    } catch (const std::exception&) {  // no memory is to be had: do without
         snapshot_.refer(checkpoint);
-        running_ = std::async(std::launch::deferred, [this] { return write(job_); });
-        running_.wait();
     }
+    begin();
     waited_ += seconds_since(began);
+}
+
+// In a thread, if there is one to be had.
+void CheckpointWriter::begin() {
+    metrics_.flush();
+    if (metrics_.problem()) {  // no checkpoint without the metrics that belong to it
+        problem_ = metrics_.problem();
+        return;
+    }
+    if (job_.is_copied) {
+        try {
+            running_ = std::async(std::launch::async, [this] {
+                take_lowest_priority();
+                return write(job_);
+            });
+            return;
+        } catch (const std::exception&) {
+        }
+    }
+    running_ = std::async(std::launch::deferred, [this] { return write(job_); });
+    running_.wait();
 }
 
 void CheckpointWriter::wait() {

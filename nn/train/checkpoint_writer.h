@@ -21,7 +21,7 @@ struct CheckpointContents {
     CheckpointPurpose purpose = CheckpointPurpose::resume;
     bool best = false;       ///< the model also as the best so far
     bool keep_best = false;  ///< the checkpoint of RunState::best stays
-    std::int64_t keep = 1;  ///< Retention::keep
+    std::int64_t keep = 1;   ///< Retention::keep
 };
 
 /// Of a checkpoint: parameters, and of those that are trained two moments.
@@ -46,6 +46,7 @@ public:
 
     /// Waits for the one before, copies the session as it stands, with `state` and where the
     /// metrics end, and begins to write. Where there is no room for a copy it waits for that, too.
+    /// A best model that could not be written comes first, and again before whatever is next.
     void start(RunState state, const CheckpointContents& contents);
 
     /// Waits until it is written.
@@ -67,8 +68,10 @@ private:
         std::int64_t step = 0;
         RunState state;
         CheckpointContents contents;
+        bool is_copied = false;  // rather than the session's own, which goes on
     };
 
+    void begin();
     double write(const Job& job) const;
     void begin_anew(Commit& commit) const;
     void write_state(Commit& commit, const Job& job) const;

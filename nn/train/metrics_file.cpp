@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/metrics_file.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/shown.h>
 
@@ -13,11 +14,6 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool holds_a_model(const fs::path& directory) {
-    std::error_code ignored;
-    return fs::exists(directory / "config.json", ignored);
-}
 
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
     fail<IoError>("{}: cannot be written: {}", shown(path), std::generic_category().message(error));
@@ -43,7 +39,7 @@ int open_again(const fs::path& path) {
 
 MetricsFile::MetricsFile(const fs::path& directory)
     : directory_(directory),
-      name_(holds_a_model(directory) ? kNewMetricsName : kMetricsName),
+      name_(is_there(directory / "config.json") ? kNewMetricsName : kMetricsName),
       file_(create(path())) {}
 
 MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
@@ -60,7 +56,9 @@ MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
 }
 
 void MetricsFile::write(const std::string& json) {
-    pending_ += json + "\n";
+    const std::string line = json + "\n";
+    checksum_.add(std::string_view(line));
+    pending_ += line;
     flush();
 }
 
@@ -72,7 +70,6 @@ void MetricsFile::write_end(const std::string& json) {
 void MetricsFile::flush() {
     problem_ = {};
     const std::size_t lines = append(pending_, bytes_);
-    checksum_.add(std::string_view(pending_).substr(0, lines));
     bytes_ += lines;
     pending_.erase(0, lines);
     if (pending_.empty()) append(end_, bytes_);

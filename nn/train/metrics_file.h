@@ -45,8 +45,8 @@ public:
     /// Tries to write them again.
     void flush();
 
-    /// Of what is in the file, but for its end.
-    FileDigest digest() const { return {bytes_, checksum_.hex()}; }
+    /// Of all lines, those that are still to be written too, but for the end.
+    FileDigest digest() const { return {bytes_ + pending_.size(), checksum_.hex()}; }
 
     /// Waits until what is in the file is on the disk; any thread may. Throws IoError.
     void sync() const;
@@ -63,9 +63,9 @@ private:
     std::filesystem::path directory_;
     std::string name_;
     FileDescriptor file_;
-    std::uint64_t bytes_ = 0;
-    Checksum checksum_;
-    std::string pending_;
+    std::uint64_t bytes_ = 0;  // in the file
+    Checksum checksum_;        // of all lines
+    std::string pending_;      // of these, what is not in the file
     std::string end_;
     SaveProblem problem_;
 };

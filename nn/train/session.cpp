@@ -23,13 +23,18 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
+TrainingConfig checked(TrainingConfig config) {
+    check_names(config);
+    return config;
+}
+
 }  // namespace
 
 Session::Session(const TrainingConfig& config, const TextCache* cache)
     : Session(config, load_start(config.start), cache, false) {}
 
 Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed)
-    : config_(std::move(config)),
+    : config_(checked(std::move(config))),
       text_(read_tokens(config_, std::move(start.tokenizer), cache)),
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {

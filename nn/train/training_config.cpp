@@ -1,7 +1,9 @@
 #include <tapestry/nn/train/training_config.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace tapestry {
@@ -24,7 +26,20 @@ TrainOptions TrainingConfig::loop() const {
             .eval_every = eval_every};
 }
 
+void check_names(const TrainingConfig& config) {
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        if constexpr (std::is_same_v<decltype(config.*one.member), const std::string&>) {
+            const std::string& name = config.*one.member;
+            require(!utf8::find_flaw(name),
+                    "training: {} {} is not UTF-8, and a checkpoint could not say where it lies; a "
+                    "link of another name will do",
+                    one.name, utf8::quoted(name, 300));
+        }
+    });
+}
+
 std::string to_json(const TrainingConfig& config) {
+    check_names(config);
     ConfigWriter model, all;
     write_fields(model, config.model, WhichFields::all);  // the deviation at the start, too
     write_fields(all, config);

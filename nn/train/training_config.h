@@ -84,7 +84,11 @@ struct FieldsOf<TrainingConfig> {
         field("seed", &C::seed, "Of all random numbers"));
 };
 
-/// A JSON object: the fields by name, and in "model" those of the GPT.
+/// Throws ValueError for a file or directory whose name is not UTF-8: JSON, in which a checkpoint
+/// keeps it, knows no other, and it could not be found again.
+void check_names(const TrainingConfig& config);
+
+/// A JSON object: the fields by name, and in "model" those of the GPT. Throws as check_names does.
 std::string to_json(const TrainingConfig& config);
 
 /// The reverse; fields that are missing have their defaults. Throws IoError in the name of `what`

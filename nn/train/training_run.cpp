@@ -280,8 +280,6 @@ void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<Checkpoi
 void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
     overdue_.reset();
     last_save_ = Clock::now();
-    metrics_.flush();
-    if (metrics_.problem()) return;  // no checkpoint without the metrics that belong to it
     state_.seconds = metrics.seconds;
     writer_.start(state_, {.state = options_.checkpoints.written,
                            .purpose = purpose,

@@ -270,3 +270,40 @@ TEST_CASE("directory: the names in it, in no order; none where there is none") {
     CHECK(names_in(scratch / "nowhere").empty());
     CHECK(names_in(scratch / "b").empty());
 }
+
+TEST_CASE("directory: why its names cannot be read, all or some of them") {
+    const Scratch scratch;
+    std::error_code error = std::make_error_code(std::errc::io_error);
+    CHECK(names_in(scratch.path(), error).empty());
+    CHECK_FALSE(error);
+    CHECK(names_in(scratch / "nowhere", error).empty());
+    CHECK(error == std::errc::no_such_file_or_directory);
+    spill(scratch / "a", "");
+    CHECK(names_in(scratch / "a", error).empty());
+    CHECK(error == std::errc::not_a_directory);
+}
+
+TEST_CASE("directory: what is there, what is not, and what cannot be told") {
+    const Scratch scratch;
+    std::filesystem::create_directory_symlink("nowhere", scratch / "link");
+    CHECK(is_there(scratch.path()));
+    CHECK_FALSE(is_there(scratch / "nowhere"));
+    CHECK_FALSE(is_there(scratch / "link"));
+    std::filesystem::create_directory_symlink("round", scratch / "round");
+    check_message<IoError>([&] { is_there(scratch / "round" / "a"); },
+                           "round/a': Too many levels of symbolic links");
+}
+
+TEST_CASE("directory: removed with all that is in it, and nothing that links lead to") {
+    const Scratch scratch;
+    std::filesystem::create_directories(scratch / "kept");
+    std::filesystem::create_directories(scratch / "d" / "e" / "f");
+    for (const char* name : {"kept/a", "d/a", "d/e/.b", "d/e/f/c"}) spill(scratch / name, name);
+    std::filesystem::create_directory_symlink("../kept", scratch / "d" / "link");
+    std::filesystem::create_directory_symlink("kept", scratch / "link");
+    remove_tree(scratch / "d");
+    remove_tree(scratch / "link");
+    remove_tree(scratch / "nowhere");
+    CHECK(scratch.names() == Names{"kept"});
+    CHECK_EQ(slurp(scratch / "kept" / "a"), "kept/a");
+}

@@ -133,6 +133,7 @@ TEST_CASE("documents: files and directories") {
     }
     spill(scratch / "d/empty", "");
     std::filesystem::create_symlink("nowhere", scratch / "d/link");
+    std::filesystem::create_directory_symlink(".", scratch / "d/round");  // never followed
     const Paths files = files_below({(scratch / "z").string(), (scratch / "d").string()});
     CHECK(files == Paths{scratch / "z", scratch / "d/a.txt", scratch / "d/b.txt",
                          scratch / "d/empty", scratch / "d/sub/c.txt"});
@@ -148,6 +149,9 @@ TEST_CASE("documents: files and directories") {
     CHECK_EQ(reader.bytes(), 1 + 7 + 7 + 11);
     check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
                            "/none': there is no file in it");
+    std::filesystem::create_symlink("loop", scratch / "none/loop");
+    check_message<IoError>([&] { files_below({(scratch / "none").string()}); },
+                           "none/loop': Too many levels of symbolic links");
     check_message<IoError>([&] { DocumentReader({scratch / "missing"}); },
                            "missing': No such file or directory");
     check_message<IoError>(

@@ -204,6 +204,15 @@ TEST_CASE("manifest: one that is none") {
     }
 }
 
+// To go on as if there were none would be to remove all that it lists.
+TEST_CASE("manifest: one that cannot be looked at is not taken for none") {
+    const Scratch scratch;
+    fs::create_symlink(kManifestName, scratch / kManifestName);
+    const std::string words = "tapestry-manifest.json': Too many levels of symbolic links";
+    check_message<IoError>([&] { read_manifest(scratch.path()); }, words);
+    check_message<IoError>([&] { Commit commit(scratch.path()); }, words);
+}
+
 TEST_CASE("manifest: what stands in a file's place is not overwritten against its permissions") {
     const Scratch scratch;
     commit_old(scratch.path());

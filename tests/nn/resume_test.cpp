@@ -365,6 +365,40 @@ TEST_CASE("resume: a disk that is full for a while costs nothing but the wait") 
     check_same(place.scratch / "whole", out);
 }
 
+TEST_CASE("resume: a best model that found no room is written as soon as there is some") {
+    const ResumePlace place;
+    TrainingConfig config = place.config();
+    config.eval_every = 4;
+    config.lr = 5;  // on its way up it soon is too high: the first evaluation is the best
+    config.warmup = 100;
+    TrainingRunOptions options{.report = false, .checkpoints = {.best = true}};
+    options.out = place.scratch / "whole";
+    Session alone(config);
+    TrainingRun(alone, options).to_the_end();
+    const std::string best = slurp(options.out / "best" / "model.safetensors");
+    CHECK(best != slurp(options.out / "model.safetensors"));
+    for (const rlim_t room : {1000, 100}) {  // not for the model; not for the metrics either
+        CAPTURE(room);
+        options.out = place.scratch / fmt::format("m{}", room);
+        std::optional<test::SizeLimit> full;
+        TrainingRun* running = nullptr;
+        options.stepped = [&](const StepMetrics& m, const Speed&) {
+            if (m.step == 4) full.emplace(room);
+            if (m.step == 6) {
+                running->wait_for_checkpoint();
+                full.reset();
+            }
+            return true;
+        };
+        Session session(config);
+        TrainingRun run(session, options);
+        running = &run;
+        run.to_the_end();
+        CHECK(slurp(options.out / "best" / "model.safetensors") == best);
+        check_same(place.scratch / "whole", options.out);
+    }
+}
+
 TEST_CASE("resume: a disk that stays full is an error, and the last checkpoint holds") {
     const ResumePlace place;
     const fs::path out = place.out;

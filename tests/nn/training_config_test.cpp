@@ -1,11 +1,14 @@
 // TrainingConfig: to JSON and back, and what the loop makes of it.
+#include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_config.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>
 
 using namespace tapestry;
 using doctest::Approx;
+using test::check_message;
 using test::check_throws;
 
 TEST_CASE("training config: what JSON keeps is the configuration") {
@@ -62,6 +65,18 @@ TEST_CASE("training config: every member has a field, but the model, which has a
                                   min_lr, warmup, weight_decay, beta2, clip, eval_every,
                                   eval_batches, seed] = config;
     static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 21 - 2);
+}
+
+TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
+    TrainingConfig config{.text = "caf\xE9.txt"};
+    const std::string words =
+        "training: text 'caf\\xE9.txt' is not UTF-8, and a checkpoint could not say where it lies";
+    check_message<ValueError>([&] { to_json(config); }, words);
+    check_message<ValueError>([&] { Session session(config); }, words);
+    config = {.text = "caf\u00E9.txt", .start = "\xFF"};
+    check_message<ValueError>([&] { to_json(config); }, "training: start '\\xFF' is not UTF-8");
+    config.start = "";
+    CHECK_EQ(training_config_from_json(to_json(config), "c").text, config.text);
 }
 
 TEST_CASE("training config: the loop it asks for") {

@@ -4,12 +4,17 @@
 //     LD_PRELOAD=libfail_once.so FAIL_ONCE=malloc:1234 tapestry sample --model m
 //     LD_PRELOAD=libfail_once.so FAIL_ONCE=write:0 FAIL_ONCE_COUNT=n.txt ...    how many are there?
 //
-// Kinds: malloc (calloc, realloc and the aligned ones are of that kind, too), open, read, write,
-// fsync, rename, mmap. Counted is from the beginning of main to its end. Calls that the C library
-// makes of itself (stdio's writes, malloc's mmap) are not seen. Read next: failing_calls.sh.
+// Kinds are the names below, each with its variants (calloc, realloc and the aligned ones are
+// malloc, too); "other-malloc" are those alone that another thread makes than main's. Counted is
+// from the beginning of main to its end. Calls that the C library makes of itself (stdio's writes,
+// malloc's mmap) are not seen. Read next: failing_calls.sh.
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -31,26 +36,50 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
-enum Kind { kMalloc, kOpen, kRead, kWrite, kFsync, kRename, kMmap, kKinds };
-constexpr const char* kNames[kKinds] = {"malloc", "open",   "read", "write",
-                                        "fsync",  "rename", "mmap"};
-constexpr int kErrors[kKinds] = {ENOMEM, EMFILE, EIO, ENOSPC, EIO, EIO, ENOMEM};
+enum Kind {
+    kMalloc,
+    kOpen,
+    kRead,
+    kWrite,
+    kFsync,
+    kRename,
+    kMmap,
+    kStat,
+    kUnlink,
+    kMkdir,
+    kTruncate,
+    kFlock,
+    kThread,
+    kKinds
+};
+constexpr const char* kNames[kKinds] = {"malloc",   "open",  "read",  "write",  "fsync",
+                                        "rename",   "mmap",  "stat",  "unlink", "mkdir",
+                                        "truncate", "flock", "thread"};
+constexpr int kErrors[kKinds] = {ENOMEM, EMFILE, EIO, ENOSPC, EIO,    EIO,   ENOMEM,
+                                 EIO,    EIO,    EIO, EIO,    ENOLCK, EAGAIN};
 
 int chosen = -1;
+bool of_others = false;
 long failing = 0;
 std::atomic<bool> in_main{false};
 std::atomic<long> calls{0};
+thread_local bool is_main = false;
 
-// Whether this call is the one to fail; errno says then why.
+// Whether this call is the one to fail; errno says then why. A disk that is full is waited for, five
+// seconds: three writes of four fail for another reason.
 bool fails(Kind kind) {
     if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
+    if (of_others && is_main) return false;
     if (calls.fetch_add(1, std::memory_order_relaxed) + 1 != failing) return false;
-    errno = kErrors[kind];
+    errno = kind == kWrite && failing % 4 != 0 ? EIO : kErrors[kind];
     return true;
 }
 
 void read_choice() {
     const char* text = std::getenv("FAIL_ONCE");
+    constexpr const char* kOther = "other-";
+    of_others = text != nullptr && std::strncmp(text, kOther, std::strlen(kOther)) == 0;
+    if (of_others) text += std::strlen(kOther);
     const char* colon = text == nullptr ? nullptr : std::strchr(text, ':');
     if (colon == nullptr) return;
     for (int kind = 0; kind < kKinds; ++kind) {
@@ -75,6 +104,7 @@ Main program_main = nullptr;
 
 int watched_main(int argc, char** argv, char** environment) {
     read_choice();
+    is_main = true;
     in_main = true;
     const int code = program_main(argc, argv, environment);
     in_main = false;
@@ -155,9 +185,9 @@ ssize_t read(int file, void* to, std::size_t bytes) {
     return fails(kRead) ? -1 : next<ssize_t (*)(int, void*, std::size_t)>("read")(file, to, bytes);
 }
 
-ssize_t pread64(int file, void* to, std::size_t bytes, off64_t at) {
+ssize_t pread(int file, void* to, std::size_t bytes, off_t at) {
     if (fails(kRead)) return -1;
-    return next<ssize_t (*)(int, void*, std::size_t, off64_t)>("pread64")(file, to, bytes, at);
+    return next<ssize_t (*)(int, void*, std::size_t, off_t)>("pread")(file, to, bytes, at);
 }
 
 ssize_t write(int file, const void* from, std::size_t bytes) {
@@ -168,6 +198,76 @@ ssize_t write(int file, const void* from, std::size_t bytes) {
 ssize_t writev(int file, const iovec* from, int count) {
     if (fails(kWrite)) return -1;
     return next<ssize_t (*)(int, const iovec*, int)>("writev")(file, from, count);
+}
+
+ssize_t pwrite(int file, const void* from, std::size_t bytes, off_t at) {
+    if (fails(kWrite)) return -1;
+    return next<ssize_t (*)(int, const void*, std::size_t, off_t)>("pwrite")(file, from, bytes, at);
+}
+
+int fdatasync(int file) { return fails(kFsync) ? -1 : next<int (*)(int)>("fdatasync")(file); }
+
+int stat(const char* path, struct stat* to) {
+    return fails(kStat) ? -1 : next<int (*)(const char*, struct stat*)>("stat")(path, to);
+}
+
+int lstat(const char* path, struct stat* to) {
+    return fails(kStat) ? -1 : next<int (*)(const char*, struct stat*)>("lstat")(path, to);
+}
+
+int fstat(int file, struct stat* to) {
+    return fails(kStat) ? -1 : next<int (*)(int, struct stat*)>("fstat")(file, to);
+}
+
+int fstatat(int directory, const char* path, struct stat* to, int flags) {
+    if (fails(kStat)) return -1;
+    return next<int (*)(int, const char*, struct stat*, int)>("fstatat")(directory, path, to,
+                                                                         flags);
+}
+
+int unlink(const char* path) {
+    return fails(kUnlink) ? -1 : next<int (*)(const char*)>("unlink")(path);
+}
+
+int unlinkat(int directory, const char* path, int flags) {
+    if (fails(kUnlink)) return -1;
+    return next<int (*)(int, const char*, int)>("unlinkat")(directory, path, flags);
+}
+
+int remove(const char* path) {
+    return fails(kUnlink) ? -1 : next<int (*)(const char*)>("remove")(path);
+}
+
+int mkdir(const char* path, mode_t mode) {
+    return fails(kMkdir) ? -1 : next<int (*)(const char*, mode_t)>("mkdir")(path, mode);
+}
+
+int ftruncate(int file, off_t bytes) {
+    return fails(kTruncate) ? -1 : next<int (*)(int, off_t)>("ftruncate")(file, bytes);
+}
+
+int fallocate(int file, int mode, off_t at, off_t bytes) {
+    if (fails(kTruncate)) return -1;
+    return next<int (*)(int, int, off_t, off_t)>("fallocate")(file, mode, at, bytes);
+}
+
+int flock(int file, int operation) {
+    return fails(kFlock) ? -1 : next<int (*)(int, int)>("flock")(file, operation);
+}
+
+DIR* opendir(const char* path) {
+    return fails(kOpen) ? nullptr : next<DIR* (*)(const char*)>("opendir")(path);
+}
+
+dirent* readdir(DIR* directory) {
+    return fails(kRead) ? nullptr : next<dirent* (*)(DIR*)>("readdir")(directory);
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*f)(void*),
+                   void* context) {
+    if (fails(kThread)) return EAGAIN;
+    using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    return next<Create>("pthread_create")(thread, attributes, f, context);
 }
 
 int fsync(int file) { return fails(kFsync) ? -1 : next<int (*)(int)>("fsync")(file); }

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # A ctest: one call fails, once, at some point of a command's way: malloc has no memory, a file cannot
-# be opened, read, written, synced or renamed. Whatever the point, the command ends by itself, with 0, 1
-# or 2 and, unless that is 0, a line that says what is wrong; what belongs to the user is as it was; no
-# file is left half written.
+# be opened, read, written, synced, renamed or looked at, a thread cannot be started. Whatever the
+# point, the command ends by itself, with 0, 1 or 2 and, unless that is 0, a line that says what is
+# wrong; what belongs to the user is as it was; no file is left half written. A training goes on to the
+# bits that it would have come to: by itself, or when it is resumed.
 #
 #     failing_calls.sh TAPESTRY LIBFAIL_ONCE [POINTS [SEED]]
 #
 # POINTS of each kind of call are drawn by SEED for each command, or all of them if there are no more;
-# a quarter of that for inspect, which takes thirty times as long as the others. .ci/long has 2000.
+# a quarter of that for inspect, which takes thirty times as long as the others. For a training it is
+# a tenth, and of what its writer of checkpoints does all, from 1000 POINTS on. .ci/long has 2000.
 set -euo pipefail
 (($# >= 2 && $# <= 4)) || {
     echo "usage: failing_calls.sh TAPESTRY LIBFAIL_ONCE [POINTS [SEED]]" >&2
     exit 2
 }
-tapestry=$(realpath "$1") library=$(realpath "$2") points=${3:-60} RANDOM=${4:-1}
+tapestry=$(realpath "$1") library=$(realpath "$2") points=${3:-25} RANDOM=${4:-1}
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 export TAPESTRY_THREADS=1
@@ -22,6 +24,8 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 
+training="train --text mine/text.txt --out out/run --layers 1 --heads 2 --dim 16 --context 16 --batch 2
+    --eval-every 2 --eval-batches 1 --checkpoint-every 2 --best --no-report"
 declare -A commands=(
     [sample]="sample --model mine/model --prompt The --tokens 12"
     [curve]="curve mine/model"
@@ -29,21 +33,33 @@ declare -A commands=(
     [print]="inspect --model mine/model --prompt The --print"
     [eval]="eval --model mine/model --text mine/text.txt --batches 1 --json"
     [export]="export --model mine/model --out out/exported"
-    [tokenize]="tokenize --text mine/text.txt --out out/data --vocab 300 --tokenizer bpe"
+    [tokenize]="tokenize --text mine/text.txt mine/texts --out out/data --vocab 300 --tokenizer bpe"
+    [train]="$training --steps 4 --resume"                     # in a directory that is not there
+    [resume]="$training --steps 4 --resume --override steps"   # one with a run of two steps
+    [anew]="$training --steps 4 --seed 2"                      # one with that run, which is replaced
 )
+calls=(malloc open read write fsync rename mmap stat unlink mkdir truncate flock thread)
 
 prepare() {
-    mkdir -p mine
+    mkdir -p mine/texts/more
     local i
     for ((i = 0; i < 40; ++i)); do echo "The cat sat on mat $((i * i % 17)), said the dog."; done >mine/text.txt
+    cp mine/text.txt mine/texts/more/again.txt
+    mkdir out
+    # shellcheck disable=SC2086  # several words
+    "$tapestry" $training --steps 2 >/dev/null
+    mv out/run mine/run
     "$tapestry" train --text mine/text.txt --out mine/model --layers 1 --heads 2 --dim 16 \
         --context 16 --batch 2 --steps 20 --eval-every 10 --eval-batches 1 --no-report >/dev/null
     cp -r mine kept
 }
 
+is_training() { [[ ${commands[$1]} == train* ]]; }
+
 # run KIND K COMMAND: with the k-th call of this kind failing; sets `status`.
 run() {
     rm -rf out && mkdir out
+    [[ $3 != resume && $3 != anew ]] || cp -r mine/run out/run
     status=0
     {  # the shell's own word on a process that was aborted is left out
         # shellcheck disable=SC2086  # several words
@@ -52,7 +68,30 @@ run() {
     } 2>/dev/null
 }
 
-# What is wrong with the run that has been; prints nothing if all is well.
+# All bits of out/run: the models, the tensors of the last checkpoint, the metrics but for times.
+state() {
+    local last header
+    local all=(out/run/checkpoints/*)
+    last=${all[-1]}
+    header=$(od -An -t u8 -N 8 "$last")
+    {
+        cat out/run/{,best/}{config.json,tokenizer.json,model.safetensors}
+        tail -c +$((header + 9)) "$last"
+        sed -E 's/,"(tokens_per_s|seconds|share)":[^,}]*//g' out/run/metrics.jsonl
+    } | sha256sum
+}
+
+# What is wrong with the training that has been, and, unless it came to its end, with the same once
+# more, of which no call fails.
+complaint_of_training() {
+    [[ $1 == train ]] || "$tapestry" sample --model out/run --tokens 1 >/dev/null 2>&1 ||
+        echo "no model is left"
+    # shellcheck disable=SC2086  # several words
+    ((status == 0)) || "$tapestry" ${commands[$1]} >/dev/null 2>again || echo "then: $(<again)"
+    [[ $(state) == "${expected[$1]}" ]] || echo "came to other bits"
+}
+
+# complaint COMMAND KIND: what is wrong with the run that has been; prints nothing if all is well.
 complaint() {
     case $status in
         0) ;;
@@ -62,6 +101,7 @@ complaint() {
                 echo "abort: $(head -c 200 stderr)" ;;
         *) echo "ended with $status: $(head -c 200 stderr)" ;;
     esac
+    ! is_training "$1" || complaint_of_training "$1"
     diff -r mine kept >/dev/null || echo "changed what is the user's"
     # What has been committed is there, if not in its place yet: whoever reads it puts it there.
     [[ ! -e out/exported/tapestry-manifest.json ]] ||
@@ -69,29 +109,42 @@ complaint() {
         echo "what was committed cannot be read"
     local left
     left=$(find . -name '*.tmp' -o -name '.saving*')
-    [[ -z $left ]] || echo "left $left"
+    [[ -z $left || $2 == unlink ]] || echo "left $left"
     [[ ! -e out/page.html || $(tail -c 8 out/page.html) == "</html>" ]] || echo "half a page"
 }
 
+# points_of COMMAND KIND COUNT: how many of so many calls are to fail.
+points_of() {
+    local most=$points
+    case $1 in
+        inspect | print) most=$(((points + 3) / 4)) ;;
+        train | resume | anew) ((points >= 1000)) && [[ $2 == other-malloc ]] || most=$(((points + 9) / 10)) ;;
+    esac
+    echo $(($3 < most ? $3 : most))
+}
+
 prepare
+declare -A expected=()
 runs=0 failures=0
-for command in sample curve inspect print eval export tokenize; do
-    for kind in malloc open read write fsync rename mmap; do
-        run $kind 0 $command
+for command in sample curve inspect print eval export tokenize train resume anew; do
+    kinds=("${calls[@]}")
+    ! is_training $command || kinds+=(other-malloc)
+    for kind in "${kinds[@]}"; do
+        run "$kind" 0 $command
         ((status == 0)) || { echo "$command fails by itself: $(cat stderr)" >&2; exit 1; }
         [[ -e count ]] || skip "nothing can be preloaded here"
         count=$(<count)
         rm count
-        most=$points
-        [[ $command != inspect && $command != print ]] || most=$(((points + 3) / 4))
-        for ((i = 1; i <= (count < most ? count : most); ++i)); do
+        ! is_training $command || expected[$command]=$(state)
+        most=$(points_of $command "$kind" "$count")
+        for ((i = 1; i <= most; ++i)); do
             k=$i
             ((count <= most)) || k=$((1 + (RANDOM << 15 | RANDOM) % count))
-            run $kind $k $command
+            run "$kind" $k $command
             runs=$((runs + 1))
-            wrong=$(complaint)
+            wrong=$(complaint $command "$kind")
             [[ -n $wrong ]] || continue
-            echo "tapestry ${commands[$command]}: $kind $k of $count: $wrong" >&2
+            echo "$command: $kind $k of $count: $wrong" >&2
             failures=$((failures + 1))
             rm -rf mine && cp -r kept mine
         done
