@@ -4,12 +4,26 @@
 set(TAPESTRY_KERNELS elementwise gemm attention reduce softmax norm cross_entropy optimizer_step peak)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  set(TAPESTRY_ISAS baseline avx2 avx512)
+  set(known_isas baseline avx2 avx512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
-  set(TAPESTRY_ISAS neon)
+  set(known_isas neon)
 else()
-  set(TAPESTRY_ISAS baseline)
+  set(known_isas baseline)
 endif()
+set(TAPESTRY_ISAS "${known_isas}" CACHE STRING
+    "Instruction sets that kernels are compiled for, the first always among them: ${known_isas}")
+list(GET known_isas 0 least_isa)
+set(unknown_isas ${TAPESTRY_ISAS})
+list(REMOVE_ITEM unknown_isas ${known_isas})
+if(unknown_isas OR NOT least_isa IN_LIST TAPESTRY_ISAS)
+  message(FATAL_ERROR "TAPESTRY_ISAS is ${TAPESTRY_ISAS}; known are ${known_isas}, and ${least_isa} "
+                      "is always among them")
+endif()
+# Those who choose among them.
+foreach(isa IN LISTS TAPESTRY_ISAS)
+  string(TOUPPER "TAPESTRY_WITH_${isa}" with)
+  set_property(SOURCE core/cpu.cpp ops/kernels/table.cpp APPEND PROPERTY COMPILE_DEFINITIONS ${with})
+endforeach()
 
 set(TAPESTRY_FLAGS_baseline "")
 set(TAPESTRY_FLAGS_neon "")

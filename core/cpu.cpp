@@ -17,8 +17,27 @@ constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames{{{Isa::baseline
                                                                   {Isa::avx512, "avx512"},
                                                                   {Isa::neon, "neon"}}};
 
+// Those that this library has kernels for (cmake/kernels.cmake).
+constexpr std::array kBuilt{
+#ifdef TAPESTRY_WITH_BASELINE
+    Isa::baseline,
+#endif
+#ifdef TAPESTRY_WITH_AVX2
+    Isa::avx2,
+#endif
+#ifdef TAPESTRY_WITH_AVX512
+    Isa::avx512,
+#endif
+#ifdef TAPESTRY_WITH_NEON
+    Isa::neon,
+#endif
+};
+
+bool is_built(Isa isa) { return std::find(kBuilt.begin(), kBuilt.end(), isa) != kBuilt.end(); }
+
 // __builtin_cpu_supports asks CPUID and XGETBV: true only if the system saves the registers too.
 bool has(Isa isa) {
+    if (!is_built(isa)) return false;
 #if defined(__x86_64__)
     switch (isa) {
         case Isa::baseline: return true;
@@ -30,10 +49,8 @@ bool has(Isa isa) {
         case Isa::neon: return false;
     }
     return false;
-#elif defined(__aarch64__)
-    return isa == Isa::neon;  // part of every AArch64
 #else
-    return isa == Isa::baseline;
+    return true;  // NEON is part of every AArch64, the baseline of all others
 #endif
 }
 
@@ -51,8 +68,8 @@ Isa initial_isa() {
     if (wanted == nullptr) return available_isas().back();
     for (const auto& [isa, name] : kNames) {
         if (name != wanted) continue;
-        require(has(isa), "TAPESTRY_ISA={}: this machine lacks it; it has {}", wanted,
-                joined_names());
+        require(has(isa), "TAPESTRY_ISA={}: not available; this machine and this build have {}",
+                wanted, joined_names());
         return isa;
     }
     fail(
@@ -86,7 +103,8 @@ std::vector<Isa> available_isas() {
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
 
 void set_isa(Isa isa) {
-    require(has(isa), "set_isa: this machine lacks {}; it has {}", name_of(isa), joined_names());
+    require(has(isa), "set_isa: {} is not available; this machine and this build have {}",
+            name_of(isa), joined_names());
     chosen().store(isa, std::memory_order_relaxed);
 }
 

@@ -1,7 +1,7 @@
 #include <tapestry/core/directory.h>
 
 #include <tapestry/core/error.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <dirent.h>
 
@@ -39,8 +39,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
 bool is_there(const fs::path& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    require<IoError>(fs::status_known(status), "cannot read {}: {}",
-                     utf8::quoted(path.native(), 300), error.message());
+    require<IoError>(fs::status_known(status), "cannot read {}: {}", shown(path), error.message());
     return fs::exists(status);
 }
 

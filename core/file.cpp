@@ -3,7 +3,7 @@
 #include <tapestry/core/file.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -27,8 +27,6 @@ constexpr std::size_t kMaxCall = std::size_t{1} << 30;
 
 // Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
 constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 std::string reason(int error) { return std::generic_category().message(error); }
 

@@ -1,6 +1,6 @@
 #include <tapestry/core/lock.h>
 
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kName = ".lock";
 
 std::string reason(int error) { return std::generic_category().message(error); }
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 // ", 4711" as the holder wrote it, or nothing.
 std::string holder_in(int file) {

@@ -10,61 +10,88 @@
 namespace tapestry::cli {
 namespace {
 
-struct BenchSettings {
-    GPTConfig model{.vocab = 65};
-    std::int64_t batch = 12;
-    std::int64_t steps = 50;
-    std::int64_t tokens = 256;
+// `measured` are the options of what is measured.
+template <class Measured>
+struct Bench {
+    Measured measured;
+    std::int64_t batch = 12;  ///< of what has none
+    std::string directory = std::filesystem::temp_directory_path().string();
     int threads = num_threads();
     bool json = false;
 };
 
-int run_step(const BenchSettings& s) {
-    set_num_threads(s.threads);
-    check_memory(s.model, s.batch);
-    const MachinePeak peak = measure_peak();
-    const bench::StepRow row =
-        bench::measure_step({.model = s.model, .batch = s.batch, .steps = s.steps});
-    if (s.json) {
-        fmt::print("{}\n", bench::to_json(row, peak));
-    } else {
-        fmt::print("{}\n{}\n", bench::peak_text(peak), bench::to_text(row, peak));
-    }
-    return kSuccess;
-}
-
-int run_sampling(const BenchSettings& s) {
-    set_num_threads(s.threads);
-    check_memory(s.model, 1);
-    const MachinePeak peak = measure_peak();
-    const bench::SamplingRow row = bench::measure_sampling({.model = s.model, .tokens = s.tokens});
-    if (s.json) {
-        fmt::print("{}\n", bench::to_json(row, peak));
-    } else {
-        fmt::print("{}\n{}\n", bench::peak_text(peak), bench::to_text(row));
-    }
+int show(bool json, const std::string& object, const std::string& text) {
+    fmt::print("{}\n", json ? object : text);
     return kSuccess;
 }
 
 void add_step(Options& parent) {
-    auto s = std::make_shared<BenchSettings>();
+    auto s = std::make_shared<Bench<bench::StepOptions>>();
     Options& o = parent.subcommand("step", "One training step on random tokens");
-    add_model_options(o, s->model, s->batch);
-    o.count("--vocab", s->model.vocab, "Tokens in the vocabulary");
-    o.count("--steps", s->steps, "Steps to measure");
+    add_model_options(o, s->measured.model, s->measured.batch);
+    o.count("--vocab", s->measured.model.vocab, "Tokens in the vocabulary");
+    o.count("--steps", s->measured.steps, "Steps to measure");
     o.threads(s->threads);
     add_json(o, s->json);
-    o.run([s] { return run_step(*s); });
+    o.run([s] {
+        set_num_threads(s->threads);
+        check_memory(s->measured.model, s->measured.batch);
+        const MachinePeak peak = measure_peak();
+        const bench::StepRow row = bench::measure_step(s->measured);
+        return show(s->json, to_json(row, peak),
+                    bench::peak_text(peak) + "\n" + to_text(row, peak));
+    });
 }
 
 void add_sampling(Options& parent) {
-    auto s = std::make_shared<BenchSettings>();
+    auto s = std::make_shared<Bench<bench::SamplingOptions>>();
     Options& o = parent.subcommand("sample", "Writing tokens one at a time");
-    add_model_options(o, s->model, s->batch);
-    o.count("--tokens", s->tokens, "Tokens to write");
+    add_model_options(o, s->measured.model, s->batch);
+    o.count("--tokens", s->measured.tokens, "Tokens to write");
     o.threads(s->threads);
     add_json(o, s->json);
-    o.run([s] { return run_sampling(*s); });
+    o.run([s] {
+        set_num_threads(s->threads);
+        check_memory(s->measured.model, 1);
+        const MachinePeak peak = measure_peak();
+        const bench::SamplingRow row = bench::measure_sampling(s->measured);
+        return show(s->json, to_json(row, peak), bench::peak_text(peak) + "\n" + to_text(row));
+    });
+}
+
+void add_data(Options& parent) {
+    auto s = std::make_shared<Bench<bench::DataOptions>>();
+    Options& o = parent.subcommand("data", "Tokenizing, learning byte pairs, drawing batches");
+    o.text("--text", s->measured.text, "UTF-8 text to do it with").required();
+    o.count("--vocab", s->measured.vocab, "Tokens of the byte pairs", {257, 1'000'000});
+    o.count("--batch", s->measured.batch, "Sequences per batch");
+    o.count("--context", s->measured.context, "Tokens in a sequence");
+    o.number("--seconds", s->measured.seconds, 0, 60,
+             "Time for each row; it is run five times at least");
+    add_json(o, s->json);
+    o.run([s] {
+        const bench::DataRow row = bench::measure_data(s->measured);
+        return show(s->json, to_json(row), to_text(row));
+    });
+}
+
+void add_checkpoint(Options& parent) {
+    auto s = std::make_shared<Bench<bench::CheckpointBench>>();
+    Options& o = parent.subcommand("checkpoint", "A training with checkpoints, and without");
+    add_model_options(o, s->measured.model, s->measured.batch);
+    o.count("--vocab", s->measured.model.vocab, "Characters in the text", {2, 1'000'000});
+    o.count("--steps", s->measured.steps, "Steps of each training", {3, 1'000'000'000});
+    o.count("--rounds", s->measured.rounds, "Trainings of each kind, in turn");
+    o.number("--interval", s->measured.interval, 0.001, 1e6, "Seconds between checkpoints");
+    o.text("--directory", s->directory, "Where they are written for the time of the measurement");
+    o.threads(s->threads);
+    add_json(o, s->json);
+    o.run([s] {
+        set_num_threads(s->threads);
+        s->measured.directory = s->directory;
+        const bench::CheckpointRow row = bench::measure_checkpoints(s->measured);
+        return show(s->json, to_json(row), to_text(row));
+    });
 }
 
 }  // namespace
@@ -74,8 +101,8 @@ void add_bench(Options& app) {
     add_step(o);
     add_bench_tables(o);
     add_sampling(o);
-    add_bench_data(o);
-    add_bench_checkpoint(o);
+    add_data(o);
+    add_checkpoint(o);
 }
 
 }  // namespace tapestry::cli

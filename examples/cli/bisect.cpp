@@ -5,7 +5,6 @@
 #include <tapestry/nn/train/bisect.h>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 namespace tapestry::cli {
 namespace {
@@ -15,30 +14,6 @@ struct BisectSettings {
     std::string first;
     std::int64_t after = 0;
 };
-
-// "1, 51, 101, 151"; of many the first and the last.
-std::string list_of(const std::vector<std::int64_t>& steps) {
-    constexpr std::size_t kMost = 16;
-    if (steps.size() <= kMost) return fmt::format("{}", fmt::join(steps, ", "));
-    return fmt::format("{}, ..., {} ({} of them)",
-                       fmt::join(steps.begin(), steps.begin() + 8, ", "), steps.back(),
-                       steps.size());
-}
-
-std::string looked_at(const FoundStep& found, const RunHistory& history) {
-    if (found.probed.empty()) {
-        return fmt::format("looked at all {} steps, in metrics.jsonl", history.last_step());
-    }
-    std::string text = fmt::format("looked at step{} {}", found.probed.size() > 1 ? "s" : "",
-                                   list_of(found.probed));
-    if (found.walk_first > 0) {
-        text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
-    }
-    // The first that was looked at alone is followed by the others without a gap.
-    return found.probed.size() == 1
-               ? text
-               : text + "; a short excursion between them may have been missed";
-}
 
 int run_bisect(const BisectSettings& s) {
     const StepCondition condition = parse_condition(s.first);

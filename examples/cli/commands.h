@@ -14,8 +14,6 @@ void add_export(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);
 void add_bench_tables(Options& bench);  ///< subcommands of bench
-void add_bench_data(Options& bench);    ///< another
-void add_bench_checkpoint(Options& bench);
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);

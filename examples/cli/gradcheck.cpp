@@ -4,13 +4,9 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/catalog/check_gradients.h>
-#include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/tokenize_text.h>
+#include <tapestry/nn/catalog/check_model.h>
 
 #include <fmt/core.h>
-
-#include <algorithm>
-#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -23,33 +19,12 @@ struct GradcheckSettings {
     bool json = false;
 };
 
-// A trained model and a batch of text.
-struct ModelOnText {
-    LoadedModel loaded;
-    TwoPrecisions both;
-};
-
-ModelOnText model_on_text(const GradcheckSettings& s) {
-    ModelOnText result{load_model(s.model), {}};
-    require_tokenizer(result.loaded, s.model);
-    const TextData data(tokenize_text(s.text, std::move(result.loaded.tokenizer)).ids,
-                        {.name = s.text});
-    GPT& model = *result.loaded.model;
-    model.to(DType::f64);
-    model.train();  // dropout included: the checker draws the same numbers at every run
-    Generator generator(s.options.seed);
-    const std::int64_t length = std::min<std::int64_t>(model.config().context, 16);
-    const Batch batch = data.random_batch(Split::all, s.batch, length, generator);
-    result.both.value = [&model, batch] { return model.loss(batch.inputs, batch.targets); };
-    result.both.leaves = [&model](DType dtype) {
-        model.to(dtype);
-        return model.named_parameters();
-    };
-    return result;
+catalog::ModelOnText model_of(const GradcheckSettings& s) {
+    return catalog::model_on_text(s.model, s.text, s.batch, s.options.seed);
 }
 
 catalog::CheckedGradients check(const GradcheckSettings& s) {
-    if (!s.model.empty()) return catalog::check_loss(s.model, model_on_text(s).both, s.options);
+    if (!s.model.empty()) return catalog::check_loss(s.model, model_of(s).loss, s.options);
     if (!s.module.empty()) return catalog::check_module(s.module, s.options);
     return s.op.empty() ? catalog::check_catalog(s.options) : catalog::check_op(s.op, s.options);
 }
@@ -58,8 +33,8 @@ std::vector<ErrorCurve> curves(const GradcheckSettings& s) {
     const std::uint64_t seed = s.options.seed;
     if (!s.op.empty()) return catalog::curves_of_op(s.op, seed);
     if (!s.module.empty()) return catalog::curves_of_module(s.module, seed);
-    const ModelOnText on = model_on_text(s);
-    return catalog::curves_of(on.both.value, on.both.leaves(DType::f64), seed);
+    const catalog::ModelOnText on = model_of(s);
+    return catalog::curves_of(on.loss.value, on.loss.leaves(DType::f64), seed);
 }
 
 int run_gradcheck(GradcheckSettings& s) {

@@ -1,14 +1,11 @@
 // tapestry inspect: one training step of a trained model on a text, as a page to look at or, with
 // --print, in the terminal.
-#include <tapestry/autograd/print.h>
-#include <tapestry/core/file.h>
-#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/inspected_step.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/inspect/watched_step.h>
 #include <tapestry/nn/terminal/text_step.h>
+#include <tapestry/nn/train/step_on_text.h>
 
 #include <fmt/core.h>
 
@@ -25,22 +22,14 @@ struct InspectSettings {
 
 int run_inspect(const InspectSettings& s) {
     set_num_threads(s.threads);
-    const InspectedStep inspected = inspected_step(s.model, s.prompt, s.target);
-    Module& model = *inspected.model;
-    const WatchedStep step(model, inspected.loss);
-    const PageOptions page{
-        .title = fmt::format("One step of {}", s.model),
-        .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model.settings(),
-                                model.parameter_count(), inspected.predicted, step.loss()),
-        .texts = inspected.texts};
+    const StepOnText taken = step_on_text(s.model, s.prompt, s.target);
+    const WatchedStep step(*taken.model, taken.loss);
+    const PageOptions page = taken.page(step.loss());
     if (s.print) {
         fmt::print("{}", text_step(step.inspector(), page, s.text));
         return kSuccess;
     }
-    const std::string html = to_html(step.inspector(), page);
-    write_file_atomically(s.out, html);
-    fmt::print("{}: {} entries, {} heads, {}\n", utf8::quoted(s.out, 300),
-               step.inspector().entries().size(), step.heads(), bytes_text(html.size()));
+    write_page(s.out, step.inspector(), page, fmt::format("{} heads, ", step.heads()));
     return kSuccess;
 }
 

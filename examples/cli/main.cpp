@@ -5,7 +5,7 @@
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/progress.h>
+#include <tapestry/examples/cli/terminal.h>
 
 #include <fmt/core.h>
 
@@ -37,9 +37,8 @@ void declare(Options& app) {
 }
 
 void tell(const tapestry::ThreadShortage& shortage) {
-    say(fmt::format("tapestry: the system would not start {} threads ({}); going on with {}\n",
-                    shortage.wanted, shortage.reason, shortage.taken),
-        stderr);
+    warn(fmt::format("the system would not start {} threads ({}); going on with {}",
+                     shortage.wanted, shortage.reason, shortage.taken));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-#include <tapestry/examples/cli/config_options.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/config_options.h>
 
 namespace tapestry::cli {
 

@@ -1,15 +1,10 @@
 // tapestry profile: where the time of a training step goes, and how much of it the machine would
 // need at least. Of a GPT of any shape on random tokens, or of a trained one on a text.
-#include <tapestry/core/random.h>
-#include <tapestry/core/views.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/bench/report.h>
-#include <tapestry/nn/io/tokenize_text.h>
 
 #include <fmt/core.h>
-
-#include <utility>
 
 namespace tapestry::cli {
 namespace {
@@ -25,38 +20,14 @@ struct ProfileSettings {
     bool json = false;
 };
 
-bench::GPTProfile profile_on_random_tokens(const ProfileSettings& s) {
-    check_memory(s.model, s.batch);
-    Generator generator(s.seed);
-    GPT model(s.model, generator);
-    const std::int64_t context = s.model.context;
-    const auto next = [&] {
-        const Tensor ids = randint(0, s.model.vocab, {s.batch, context + 1}, generator);
-        return Batch{views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1)};
-    };
-    return bench::profile_gpt("GPT on random tokens", model, s.batch, next, s.options);
-}
-
-bench::GPTProfile profile_on_text(const ProfileSettings& s) {
-    LoadedModel loaded = load_model(s.directory);
-    require_tokenizer(loaded, s.directory);
-    const TextData data(tokenize_text(s.text, std::move(loaded.tokenizer)).ids, {.name = s.text});
-    GPT& model = *loaded.model;
-    const std::int64_t context = model.config().context;
-    data.check_context(context);
-    check_memory(model.config(), s.batch);
-    model.train();
-    Generator generator(s.seed);
-    const auto next = [&] { return data.random_batch(Split::train, s.batch, context, generator); };
-    return bench::profile_gpt(s.directory, model, s.batch, next, s.options);
-}
-
 int run_profile(const ProfileSettings& s) {
     require(s.directory.empty() == s.text.empty(),
             "profile: --model needs --text, and the reverse");
     set_num_threads(s.threads);
     const bench::GPTProfile profile =
-        s.directory.empty() ? profile_on_random_tokens(s) : profile_on_text(s);
+        s.directory.empty()
+            ? bench::profile_on_random_tokens(s.model, s.batch, s.options, s.seed)
+            : bench::profile_on_text(s.directory, s.text, s.batch, s.options, s.seed);
     fmt::print("{}\n",
                s.json ? bench::to_json(profile, s.depth) : bench::to_text(profile, s.depth));
     return kSuccess;

@@ -2,15 +2,12 @@
 // bits, and its page.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/cli/step_page.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/train/recorded_step.h>
+#include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/ops/machine_peak.h>
 
 #include <fmt/core.h>
-
-#include <bit>
-#include <memory>
 
 namespace tapestry::cli {
 namespace {
@@ -20,12 +17,6 @@ struct ReplaySettings {
     int threads = num_threads();
 };
 
-std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) {
-    if (then.loss_bits == now.loss_bits) return "the same bits as then";
-    return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits), then.built,
-                       now.built);
-}
-
 int run_replay(const ReplaySettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.directory);
@@ -34,10 +25,7 @@ int run_replay(const ReplaySettings& s) {
     loaded.model->train();
     // A loaded model's dropout draws from the default generator.
     const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
-    const RecordedOutcome now = outcome_of(step, retaken);
-    fmt::print("step {}: loss {}, {}\n{}\n", step.step, retaken.loss, comparison(then, now),
-               now.finding);
-    if (now.finding != then.finding) fmt::print("then: {}\n", then.finding);
+    fmt::print("{}", to_text(step, retaken, then));
     write_page(
         s.out, *retaken.inspector,
         page_of(step, retaken, *loaded.model, require_tokenizer(loaded, s.directory), s.directory));

@@ -1,12 +1,26 @@
 #include <tapestry/examples/cli/run_options.h>
 
-#include <tapestry/examples/cli/config_options.h>
-#include <tapestry/examples/cli/progress.h>
-#include <tapestry/examples/cli/text_cache.h>
-
-#include <fmt/core.h>
+#include <tapestry/examples/cli/terminal.h>
+#include <tapestry/examples/options/config_options.h>
+#include <tapestry/nn/train/rewind_text.h>
 
 namespace tapestry::cli {
+
+void add_no_cache(Options& options, bool& no_cache) {
+    options.flag("--no-cache", no_cache,
+                 "Do not keep the text's tokens in ${XDG_CACHE_HOME:-~/.cache}/tapestry");
+}
+
+std::unique_ptr<TextCache> text_cache(bool no_cache) {
+    const auto directory = user_cache_directory();
+    if (no_cache || !directory) return nullptr;
+    auto cache = std::make_unique<TextCache>();
+    cache->directory = *directory;
+    cache->warn = [](const std::string& reason) {
+        warn("the text's tokens are not kept: " + reason);
+    };
+    return cache;
+}
 
 void add_run_options(Options& o, RunOptions& run) {
     o.text("directory", run.directory, "What `tapestry train` was given as --out").required();
@@ -17,20 +31,13 @@ void add_run_options(Options& o, RunOptions& run) {
 }
 
 RunReader::RunReader(const RunOptions& run)
-    : cache_(run.no_cache ? nullptr : user_text_cache()),
+    : cache_(text_cache(run.no_cache)),
       history_(run.directory),
       rewinder_(history_, {.text = run.place.text,
                            .data = run.place.data,
                            .cache = cache_.get(),
-                           .told = tell_wait}) {
+                           .told = [](const RewindStart& start) { say(wait_text(start)); }}) {
     set_num_threads(run.threads);
-}
-
-void tell_wait(const RewindStart& start) {
-    constexpr double kAWhile = 3;
-    if (start.seconds < kAWhile) return;
-    say(fmt::format("taking {} steps from step {} on; in the run they took {:.0f} s\n", start.steps,
-                    start.state, start.seconds));
 }
 
 }  // namespace tapestry::cli

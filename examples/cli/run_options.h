@@ -1,4 +1,5 @@
-// A training's directory as `tapestry rewind` and `tapestry bisect` read it.
+// A training's directory as `tapestry rewind` and `tapestry bisect` read it, and the cache of
+// tokenized texts, which `train` reads as well.
 #pragma once
 
 #include <tapestry/core/parallel.h>
@@ -9,6 +10,13 @@
 #include <string>
 
 namespace tapestry::cli {
+
+/// --no-cache.
+void add_no_cache(Options& options, bool& no_cache);
+
+/// The user's. It says on stderr when nothing can be kept. Null with `no_cache`, and where the
+/// environment names no place for it.
+std::unique_ptr<TextCache> text_cache(bool no_cache);
 
 struct RunOptions {
     std::string directory;
@@ -33,9 +41,5 @@ private:
     RunHistory history_;
     Rewinder rewinder_;
 };
-
-/// "taking 250 steps from step 1000 on, which took 31 s", for RewindOptions::told; nothing of what
-/// takes no longer than a few seconds.
-void tell_wait(const RewindStart& start);
 
 }  // namespace tapestry::cli

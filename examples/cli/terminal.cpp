@@ -1,9 +1,26 @@
 #include <tapestry/examples/cli/terminal.h>
 
+#include <tapestry/autograd/print.h>
+#include <tapestry/core/file.h>
+#include <tapestry/core/text/shown.h>
+
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace tapestry::cli {
+
+void say(const std::string& text, std::FILE* to) {
+    std::fputs(text.c_str(), to);
+    std::fflush(to);
+}
+
+void warn(const std::string& message) { say(fmt::format("tapestry: {}\n", message), stderr); }
+
+ProgressOutput progress_output() {
+    return {.write = [](const std::string& text) { say(text); },
+            .is_terminal = ::isatty(STDOUT_FILENO) == 1};
+}
 
 int terminal_columns() {
     winsize size{};
@@ -15,6 +32,14 @@ void add_width(Options& options, int& width) {
     options
         .count("--width", width, "Columns to draw in; default: the terminal's, or 80", {40, 1000})
         .without_default();
+}
+
+void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,
+                const std::string& heads) {
+    const std::string html = to_html(inspector, page);
+    write_file_atomically(out, html);
+    fmt::print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
+               bytes_text(html.size()));
 }
 
 }  // namespace tapestry::cli

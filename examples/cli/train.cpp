@@ -3,9 +3,9 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/config_options.h>
+#include <tapestry/examples/cli/run_options.h>
 #include <tapestry/examples/cli/run_training.h>
-#include <tapestry/examples/cli/text_cache.h>
+#include <tapestry/examples/options/config_options.h>
 
 #include <fmt/core.h>
 
@@ -32,20 +32,24 @@ std::string read_interval(const std::string& text, CheckpointOptions& to) {
 }
 
 void add_checkpoint_options(Options& o, TrainSettings& s) {
-    o.flag("--resume", s.resume,
+    CheckpointOptions& checkpoints = s.options.checkpoints;
+    o.flag("--resume", s.run.resume,
            "Go on in OUT after its latest checkpoint, or begin if there is none");
-    o.texts("--override", s.overrides,
+    o.texts("--override", s.run.overrides,
             "With --resume: what may differ from before (lr, batch, isa, version, data, ...)");
-    Option fork = o.text("--fork", s.fork, "Go on in OUT from a step of the run in this directory");
-    Option step = o.count("--step", s.step, "With --fork: after which; 0 is the beginning", {0});
+    Option fork =
+        o.text("--fork", s.run.fork, "Go on in OUT from a step of the run in this directory");
+    Option step =
+        o.count("--step", s.run.step, "With --fork: after which; 0 is the beginning", {0});
     fork.needs(step).excludes(o.option("--resume"));
     step.needs(fork).without_default();
     o.text("--checkpoint-every", s.interval,
            "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
-        .check("STEPS|SECONDSs",
-               [&s](const std::string& text) { return read_interval(text, s.checkpoints); });
-    o.count("--keep", s.checkpoints.keep, "Checkpoints that stay, to go on from");
-    o.flag("--best", s.checkpoints.best,
+        .check("STEPS|SECONDSs", [&checkpoints](const std::string& text) {
+            return read_interval(text, checkpoints);
+        });
+    o.count("--keep", checkpoints.keep, "Checkpoints that stay, to go on from");
+    o.flag("--best", checkpoints.best,
            "Keep the best by its validation loss as well, its model in OUT/best");
     o.number("--rewind-budget", s.rewind_megabytes, 0, 1e9,
              "MB for states at equal distances, for `tapestry rewind`");
@@ -56,41 +60,46 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
 void add_train(Options& app) {
     auto s = std::make_shared<TrainSettings>();
     s->threads = num_threads();
+    TrainingConfig& config = s->run.config;
     Options& o = app.subcommand("train", "Train a GPT on a text");
-    add_fields(o, s->config, {"text", "data"});
+    add_fields(o, config, {"text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
-    o.text("--out", s->out, "Directory for the model").required();
-    add_fields(o, s->config, {"start", "train_only"});
-    add_fields(o, s->config.model, {"context", "layers", "heads", "dim"});
+    o.text("--out", s->run.out, "Directory for the model").required();
+    add_fields(o, config, {"start", "train_only"});
+    add_fields(o, config.model, {"context", "layers", "heads", "dim"});
     for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
         o.option("--model").excludes(o.option(shape));
     }
-    add_fields(o, s->config.model, {"dropout"});
+    add_fields(o, config.model, {"dropout"});
     add_fields(
-        o, s->config,
+        o, config,
         {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
          "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
-    o.flag("--trap-nan", s->trap_nan,
+    o.flag("--trap-nan", s->options.trap_nan,
            "If a step gives NaN or infinity, say where it came from and save the step in OUT/trap "
            "for `tapestry replay`");
-    o.count("--hash-every", s->hash_every,
+    o.count("--hash-every", s->options.hash_every,
             "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
     o.flag("--no-report", s->no_report,
            "Do not write report.html, the page that shows the training");
     add_no_cache(o, s->no_cache);
     o.run([s, &o] {
-        if (o.given("--dropout")) s->config.start_dropout = s->config.model.dropout;
-        s->given = given_fields<TrainingConfig>(o);
+        RunRequest& run = s->run;
+        if (o.given("--dropout")) run.config.start_dropout = run.config.model.dropout;
+        run.given = given_fields<TrainingConfig>(o);
         const auto of_model = given_fields<GPTConfig>(o);
-        s->given.insert(s->given.end(), of_model.begin(), of_model.end());
-        s->checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
-        TrainingRecipe recipe = recipe_of(o);
-        if (s->checkpoints.written) recipe.rewind = "tapestry rewind " + quoted_for_shell(s->out);
-        return run_training(*s, recipe);
+        run.given.insert(run.given.end(), of_model.begin(), of_model.end());
+        s->options.report = !s->no_report;
+        s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
+        s->options.recipe = recipe_of(o);
+        if (s->options.checkpoints.written) {
+            s->options.recipe.rewind = "tapestry rewind " + quoted_for_shell(run.out);
+        }
+        return run_training(*s);
     });
 }
 

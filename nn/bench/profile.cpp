@@ -1,7 +1,11 @@
 #include <tapestry/nn/bench/profile.h>
 
+#include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/core/views.h>
 #include <tapestry/nn/bench/measurement.h>
+#include <tapestry/nn/io/model_with_text.h>
+#include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/ops/machine_peak.h>
 
@@ -74,6 +78,32 @@ GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
             .profile = profile_step(
                 optimizer, kRate, [&] { b = next(); },
                 [&] { return model.loss(b.inputs, b.targets); }, options)};
+}
+
+GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
+                                    const ProfileOptions& options, std::uint64_t seed) {
+    check_memory(config, batch);
+    Generator generator(seed);
+    GPT model(config, generator);
+    const std::int64_t context = config.context;
+    const auto next = [&] {
+        const Tensor ids = randint(0, config.vocab, {batch, context + 1}, generator);
+        return Batch{views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1)};
+    };
+    return profile_gpt("GPT on random tokens", model, batch, next, options);
+}
+
+GPTProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
+                           const ProfileOptions& options, std::uint64_t seed) {
+    const ModelWithText loaded = load_model_with_text(model, text);
+    const std::int64_t context = loaded.model->config().context;
+    loaded.data.check_context(context);
+    check_memory(loaded.model->config(), batch);
+    Generator generator(seed);
+    const auto next = [&] {
+        return loaded.data.random_batch(Split::train, batch, context, generator);
+    };
+    return profile_gpt(model, *loaded.model, batch, next, options);
 }
 
 }  // namespace tapestry::bench

@@ -48,4 +48,15 @@ struct GPTProfile {
 GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                        const std::function<Batch()>& next, const ProfileOptions& options = {});
 
+/// Of an untrained GPT of any shape, whose weights and ids are drawn from the seed. Throws
+/// ValueError for a model that cannot be made or that the machine has no memory for.
+GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
+                                    const ProfileOptions& options = {}, std::uint64_t seed = 1);
+
+/// Of a trained one, from its directory, on random pieces of a text's training part. Throws as
+/// load_model_with_text does, and ValueError for a text shorter than the model's context and for
+/// too little memory.
+GPTProfile profile_on_text(const std::string& model, const std::string& text, std::int64_t batch,
+                           const ProfileOptions& options = {}, std::uint64_t seed = 1);
+
 }  // namespace tapestry::bench

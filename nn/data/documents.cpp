@@ -2,6 +2,7 @@
 #include <tapestry/nn/data/documents.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <nlohmann/json.hpp>
@@ -18,8 +19,6 @@ using nlohmann::json;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 // The commonest way not to be UTF-8 and still be text.
 std::string_view hint_for(std::string_view beginning) {

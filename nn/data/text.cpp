@@ -2,7 +2,7 @@
 #include <tapestry/nn/data/text.h>
 
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/permutation.h>
 
@@ -28,10 +28,9 @@ std::string_view name_of(Split split) {
 
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_bytes) {
     std::string text = read_file(path, max_bytes);
-    const std::string shown = utf8::quoted(path.native(), 300);
-    check_utf8(text, shown);
+    check_utf8(text, shown(path));
     if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-    require<IoError>(!text.empty(), "{}: the file is empty", shown);
+    require<IoError>(!text.empty(), "{}: the file is empty", shown(path));
     return text;
 }
 

@@ -1,6 +1,7 @@
 #include <tapestry/nn/io/checkpoint.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/freeze.h>
@@ -149,8 +150,6 @@ Contents parse(const std::string& text) {
     }
     return contents;
 }
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 Contents contents_of(const fs::path& path, const std::map<std::string, std::string>& metadata) {
     const auto format = metadata.find("format");

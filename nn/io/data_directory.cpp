@@ -1,7 +1,7 @@
 #include <tapestry/nn/io/data_directory.h>
 
 #include <tapestry/core/checksum.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
@@ -23,8 +23,6 @@ constexpr std::int64_t kFormat = 1;
 constexpr const char* kDataName = "data.json";
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
     for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {

@@ -1,7 +1,7 @@
 #include <tapestry/nn/io/manifest.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kFormat = 1;
 // Of staged files: ".saving-<stage>-model.safetensors".
 constexpr std::string_view kStaged = ".saving-";
-
-std::string shown(const fs::path& path) { return utf8::quoted(path.native(), 300); }
 
 fs::path staged_path(const fs::path& directory, const std::string& stage, std::string name) {
     std::replace(name.begin(), name.end(), '/', '-');  // also that of a folder's file lies here

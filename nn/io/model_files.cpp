@@ -2,7 +2,7 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/core/lock.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/hugging_face.h>
@@ -49,7 +49,7 @@ std::unique_ptr<Model> make(const Config& config, const fs::path& directory) {
 void check_directory(const fs::path& directory) {
     std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
     require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
-                     utf8::quoted(directory.native(), 300));
+                     shown(directory));
     settle(directory);
     settle(directory / "..");  // it may be a folder of a training's, written together with that
 }

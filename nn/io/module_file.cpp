@@ -1,6 +1,6 @@
 #include <tapestry/nn/io/module_file.h>
 
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/safetensors.h>
 
 #include <fmt/ranges.h>
@@ -73,8 +73,7 @@ std::vector<std::pair<Tensor, Tensor>> match_tensors(const std::string& file,
 Unmatched load(const std::filesystem::path& path, Module& module, const LoadOptions& options) {
     Unmatched unmatched;
     const SafetensorsFile file = read_safetensors(path);
-    const auto pairs =
-        match_tensors(utf8::quoted(path.native(), 300), file.tensors, module, options, unmatched);
+    const auto pairs = match_tensors(shown(path), file.tensors, module, options, unmatched);
     for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
     return unmatched;
 }

@@ -3,6 +3,7 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/file.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
@@ -148,7 +149,7 @@ void write_tensor(OutputFile& file, const Tensor& x) {
 SafetensorsFile read_safetensors(const std::filesystem::path& path,
                                  const std::function<bool(const std::string&)>& wanted) {
     InputFile file(path);
-    const std::string what = utf8::quoted(path.native(), 300);
+    const std::string what = shown(path);
     Header header = read_header(what, file, wanted);
     check_memory(what, header);
     SafetensorsFile result;

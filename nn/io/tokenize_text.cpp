@@ -1,7 +1,7 @@
 #include <tapestry/nn/io/tokenize_text.h>
 
 #include <tapestry/core/checksum.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ std::shared_ptr<const FileDescriptor> temporary_file() {
     const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be memory
     std::string name = place / "tapestry-XXXXXX";
     auto file = std::make_shared<FileDescriptor>(::mkostemp(name.data(), O_CLOEXEC));
-    require<IoError>(file->is_open(), "cannot write {}: {}", utf8::quoted(name, 300),
+    require<IoError>(file->is_open(), "cannot write {}: {}", shown(name),
                      std::generic_category().message(errno));
     ::unlink(name.c_str());
     return file;

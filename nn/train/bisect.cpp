@@ -3,6 +3,9 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/ops/optimizer_step.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -150,6 +153,15 @@ private:
     const StepCondition& condition_;
 };
 
+// "1, 51, 101, 151"; of many the first and the last.
+std::string list_of(const std::vector<std::int64_t>& steps) {
+    constexpr std::size_t kMost = 16;
+    if (steps.size() <= kMost) return fmt::format("{}", fmt::join(steps, ", "));
+    return fmt::format("{}, ..., {} ({} of them)",
+                       fmt::join(steps.begin(), steps.begin() + 8, ", "), steps.back(),
+                       steps.size());
+}
+
 }  // namespace
 
 bool StepCondition::holds(double value) const {
@@ -193,6 +205,21 @@ FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
     }
     search.walk(looked + 1, last);
     return std::move(search.found);
+}
+
+std::string looked_at(const FoundStep& found, const RunHistory& history) {
+    if (found.probed.empty()) {
+        return fmt::format("looked at all {} steps, in metrics.jsonl", history.last_step());
+    }
+    std::string text = fmt::format("looked at step{} {}", found.probed.size() > 1 ? "s" : "",
+                                   list_of(found.probed));
+    if (found.walk_first > 0) {
+        text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
+    }
+    // The first that was looked at alone is followed by the others without a gap.
+    return found.probed.size() == 1
+               ? text
+               : text + "; a short excursion between them may have been missed";
 }
 
 }  // namespace tapestry

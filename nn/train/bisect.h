@@ -46,4 +46,8 @@ struct FoundStep {
 FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
                      const StepCondition& condition, std::int64_t after = 0);
 
+/// "looked at steps 1, 51, 101, then at each from 52 to 100; a short excursion between them may
+/// have been missed": how much the answer is worth.
+std::string looked_at(const FoundStep& found, const RunHistory& history);
+
 }  // namespace tapestry

@@ -2,7 +2,7 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
-    fail<IoError>("{}: cannot be written: {}", utf8::quoted(path.native(), 300),
-                  std::generic_category().message(error));
+    fail<IoError>("{}: cannot be written: {}", shown(path), std::generic_category().message(error));
 }
 
 // A file of its own: what stood under the name, a link or a pipe perhaps, is not written to.
@@ -57,8 +56,7 @@ MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
     require<IoError>(digest() == written,
                      "{}: not what was saved: its first {} bytes have checksum {}; the checkpoint "
                      "knows {} with {}",
-                     utf8::quoted(path().native(), 300), bytes_, checksum_.hex(), written.bytes,
-                     written.checksum);
+                     shown(path()), bytes_, checksum_.hex(), written.bytes, written.checksum);
     if (::ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0) fail_to_write(path(), errno);
 }
 
@@ -91,7 +89,7 @@ std::size_t MetricsFile::append(std::string_view text, std::uint64_t at) {
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             const int error = done < 0 ? errno : ENOSPC;
-            problem_ = {fmt::format("{}: cannot be written: {}", utf8::quoted(path().native(), 300),
+            problem_ = {fmt::format("{}: cannot be written: {}", shown(path()),
                                     std::generic_category().message(error)),
                         error == ENOSPC || error == EDQUOT};
             break;

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/read_metrics.h>
 
 #include <tapestry/core/file.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/train/metrics_file.h>
@@ -80,13 +81,12 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
             }
         } catch (const IoError& error) {
             if (end < text.size()) {
-                fail<IoError>("{}: line {}: {}", utf8::quoted(file.native(), 300), number,
-                              error.what());
+                fail<IoError>("{}: line {}: {}", shown(file), number, error.what());
             }
         }
         begin = end + 1;
     }
-    require<IoError>(steps > 0, "{}: no step is in it yet", utf8::quoted(file.native(), 300));
+    require<IoError>(steps > 0, "{}: no step is in it yet", shown(file));
 }
 
 }  // namespace

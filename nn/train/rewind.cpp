@@ -1,6 +1,6 @@
 #include <tapestry/nn/train/rewind.h>
 
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -75,8 +75,8 @@ void Rewinder::check_data(const Session& session) const {
     require(then.empty() || then == session.data_checksum(),
             "{}: the data had checksum {} when step {} was taken, and {} has {}; --text or --data "
             "says where it lies now",
-            utf8::quoted(history_.directory().native(), 300), then, session.steps() + 1,
-            utf8::quoted(data_name(session.config()), 300), session.data_checksum());
+            shown(history_.directory()), then, session.steps() + 1,
+            shown(data_name(session.config())), session.data_checksum());
 }
 
 RewindStart Rewinder::start_of(std::int64_t step) const {
@@ -169,6 +169,20 @@ std::string difference(const StepMetrics& then, const StepMetrics& now) {
         return fmt::format("grad_xxh3 was {} and is {}", then.grad_xxh3, now.grad_xxh3);
     }
     return {};
+}
+
+RunComparison compare_all(
+    const RunHistory& history, const Rewinder& rewinder,
+    const std::function<void(std::int64_t step, const std::string& difference)>& differs) {
+    RunComparison all{.steps = history.last_step()};
+    rewinder.take_all([&](const RewoundStep& step) {
+        const StepMetrics& then = history.step(step.metrics.step);
+        const std::string found = difference(then, step.metrics);
+        if (!found.empty()) return differs(step.metrics.step, found);
+        ++all.same;
+        all.with_gradients += then.grad_xxh3.empty() ? 0 : 1;
+    });
+    return all;
 }
 
 }  // namespace tapestry

@@ -80,4 +80,16 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak = {
 /// where both have it, grad_xxh3 have the same bits.
 std::string difference(const StepMetrics& then, const StepMetrics& now);
 
+/// How many of a run's steps had the same bits when they were taken again.
+struct RunComparison {
+    std::int64_t steps = 0;
+    std::int64_t same = 0;
+    std::int64_t with_gradients = 0;  ///< of these, those whose gradients were compared, too
+};
+
+/// Takes all of them. `differs` hears of each that is not the same, and of what its difference is.
+RunComparison compare_all(
+    const RunHistory& history, const Rewinder& rewinder,
+    const std::function<void(std::int64_t step, const std::string& difference)>& differs);
+
 }  // namespace tapestry

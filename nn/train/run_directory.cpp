@@ -1,7 +1,7 @@
 #include <tapestry/nn/train/run_directory.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/manifest.h>
 
 #include <algorithm>
@@ -89,8 +89,7 @@ std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
     const std::string name = stored.back().name();
     check_files(path_, {name});
     auto session = Session::resume(path_ / name, options, load_tokenizer(path_), cache);
-    RunState state = run_state_from_json(checkpoint_info(path_ / name).run,
-                                         utf8::quoted((path_ / name).native(), 300));
+    RunState state = run_state_from_json(checkpoint_info(path_ / name).run, shown(path_ / name));
     if (!session->overridden().empty()) {
         state.segments.push_back(
             {session->steps() + 1, to_json(session->config()), session->overridden()});

@@ -1,6 +1,6 @@
 #include <tapestry/nn/train/run_history.h>
 
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/read_metrics.h>
@@ -9,11 +9,6 @@
 #include <utility>
 
 namespace tapestry {
-namespace {
-
-std::string shown(const std::filesystem::path& path) { return utf8::quoted(path.native(), 300); }
-
-}  // namespace
 
 RunHistory::RunHistory(std::filesystem::path directory) : directory_(std::move(directory)) {
     settle(directory_);

@@ -9,13 +9,13 @@
 // one that was interrupted; session.h; live_report.h and trap.h, parts that go without it as well.
 #pragma once
 
+#include <tapestry/nn/inspect/speed.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
-#include <tapestry/nn/train/speed.h>
 #include <tapestry/nn/train/trap.h>
 
 #include <chrono>

@@ -36,17 +36,19 @@ Table<T> filled(const F& install) {
 template <class T>
 const Table<T>& table() {
     switch (current_isa()) {
-#if defined(__x86_64__)
+#ifdef TAPESTRY_WITH_AVX512
         case Isa::avx512: {
             static const Table<T> avx512 = filled<T>([](auto& family) { avx512::install(family); });
             return avx512;
         }
+#endif
+#ifdef TAPESTRY_WITH_AVX2
         case Isa::avx2: {
             static const Table<T> avx2 = filled<T>([](auto& family) { avx2::install(family); });
             return avx2;
         }
 #endif
-#if defined(__aarch64__)
+#ifdef TAPESTRY_WITH_NEON
         default: {
             static const Table<T> neon = filled<T>([](auto& family) { neon::install(family); });
             return neon;

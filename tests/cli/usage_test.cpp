@@ -182,7 +182,7 @@ TEST_CASE("cli: TAPESTRY_ISA, _THREADS and _FUSE that mean nothing") {
     const auto isas = tapestry::available_isas();
     for (const auto isa : {tapestry::Isa::avx2, tapestry::Isa::avx512, tapestry::Isa::neon}) {
         if (std::find(isas.begin(), isas.end(), isa) != isas.end()) continue;
-        refused("TAPESTRY_ISA", std::string(name_of(isa)), "this machine lacks it");
+        refused("TAPESTRY_ISA", std::string(name_of(isa)), "not available; this machine");
     }
     for (const char* value : {"2", "", "off"}) refused("TAPESTRY_FUSE", value, "neither 0 nor 1");
     for (const char* value : {"0", "x", "-1", "", "1025", "2 "}) {

@@ -53,7 +53,8 @@ TEST_CASE("cpu: set_isa") {
             CHECK(current_isa() == isa);
         } else {
             check_throws<ValueError>([isa] { set_isa(isa); },
-                                     fmt::format("set_isa: this machine lacks {}; it has {}",
+                                     fmt::format("set_isa: {} is not available; this machine and "
+                                                 "this build have {}",
                                                  name_of(isa), joined_names()));
         }
     }
@@ -71,11 +72,12 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
     if (!ask(name_of(available_isas().front()))) return test::skip("no child processes here");
     for (const Isa isa : kAll) {
         const auto name = name_of(isa);
-        CHECK(ask(name) == (available(isa)
-                                ? std::string(name)
-                                : fmt::format("ValueError TAPESTRY_ISA={}: this machine lacks it; "
-                                              "it has {}",
-                                              name, joined_names())));
+        CHECK(ask(name) ==
+              (available(isa)
+                   ? std::string(name)
+                   : fmt::format("ValueError TAPESTRY_ISA={}: not available; this machine "
+                                 "and this build have {}",
+                                 name, joined_names())));
     }
     for (const char* wrong : {"", "sse2", "AVX2", "avx512 "}) {
         CHECK(ask(wrong) ==

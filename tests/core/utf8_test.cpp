@@ -1,5 +1,6 @@
 // The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
 #include <doctest/doctest.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/core/scratch.h>
 
@@ -118,4 +119,13 @@ TEST_CASE("utf8: a stream hands on whole characters") {
     CHECK_EQ(stream.finish(), "\uFFFD");
     CHECK_EQ(stream.finish(), "");
     CHECK_EQ(stream.push("\xED\xA0\x80"), "\uFFFD");  // a surrogate
+}
+
+TEST_CASE("utf8: a path in a message, whatever its bytes, and of a long one the beginning") {
+    CHECK_EQ(shown("a b/é.txt"), "'a b/é.txt'");
+    CHECK_EQ(shown(std::filesystem::path("a\n\xE9")), "'a\\n\\xE9'");
+    const std::string name(299, 'x');
+    CHECK_EQ(shown(name + "y"), "'" + name + "y'");
+    CHECK_EQ(shown(name + "yz"), utf8::quoted(name + "yz", 300));
+    CHECK_EQ(shown(name + "yz").find('z'), std::string::npos);
 }

@@ -1,6 +1,7 @@
 // Command lines declared by typed calls: what is read, what is said to have been given, which code
 // comes back. Words of errors and help are tested through the command, in tests/cli/usage_test.cpp.
 #include <doctest/doctest.h>
+#include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/options.h>
 
 #include <stdexcept>
@@ -95,4 +96,51 @@ TEST_CASE("options: the chosen subcommand runs, whatever its depth") {
     CHECK_EQ(run(o, {"group", "second", "-n", "3"}), kSuccess);
     CHECK_EQ(first, 0);
     CHECK_EQ(second, 3);
+}
+
+namespace {
+
+enum class Colour { red, green };
+
+struct Painting {
+    std::int64_t layers = 2;
+    double gloss = 0.5;
+    std::string title = "untitled";
+    Colour colour = Colour::red;
+    std::int64_t hidden = 7;
+};
+
+}  // namespace
+
+template <>
+struct tapestry::NamesOf<Colour> {
+    static constexpr EnumNames<Colour, 2> list{{{Colour::red, "red"}, {Colour::green, "green"}}};
+};
+
+template <>
+struct tapestry::FieldsOf<Painting> {
+    static constexpr auto list =
+        std::make_tuple(field("layers", &Painting::layers, "Coats", {.low = 1, .high = 9}),
+                        field("gloss", &Painting::gloss, "Shine", {.low = 0, .high = 1}),
+                        field("title", &Painting::title, "Its name", {.option = "--name"}),
+                        field("colour", &Painting::colour, "Of the paint"),
+                        field("hidden", &Painting::hidden, "No option"));
+};
+
+TEST_CASE("options: a configuration's fields, as its list describes them") {
+    Painting painting;
+    Options o("program", "");
+    add_fields(o, painting, {"colour", "title", "layers", "gloss"});
+    o.run([] { return kSuccess; });
+    CHECK_FALSE(o.declares("--hidden"));
+    CHECK_EQ(value_of(o.values(), "--colour").value, "red");
+    CHECK_EQ(run(o, {"--layers", "3", "--name", "Sunday", "--colour", "green"}), kSuccess);
+    CHECK_EQ(painting.layers, 3);
+    CHECK_EQ(painting.gloss, 0.5);
+    CHECK_EQ(painting.title, "Sunday");
+    CHECK(painting.colour == Colour::green);
+    CHECK_EQ(given_fields<Painting>(o), std::vector<std::string>{"layers", "title", "colour"});
+    CHECK_EQ(run(o, {"--layers", "10"}), kBadInput);
+    CHECK_EQ(run(o, {"--gloss", "1.5"}), kBadInput);
+    CHECK_EQ(run(o, {"--colour", "blue"}), kBadInput);
 }

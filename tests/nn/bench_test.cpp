@@ -1,9 +1,11 @@
 // nn/bench as a library: what counts as work, rows as they are measured, a profile of a model that
 // is no GPT. That the command prints it is tested in tests/cli.
 #include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/loss.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>
@@ -162,4 +164,33 @@ TEST_CASE("bench profile: a GPT's parameters stay what they are") {
     CHECK_EQ(json.at("batch"), 3);
     CHECK(bench::to_text(profile, 0).find("blocks.1.attention.qkv") == std::string::npos);
     CHECK(bench::to_text(profile, 0).find("blocks.*.attention.qkv") != std::string::npos);
+}
+
+TEST_CASE("bench profile: a GPT of any shape, or a trained one on a text") {
+    const bench::ProfileOptions options{.steps = 2, .warm_up = 1};
+    const bench::GPTProfile random = bench::profile_on_random_tokens(small_gpt(), 3, options);
+    CHECK_EQ(random.what, "GPT on random tokens");
+    CHECK_EQ(random.batch, 3);
+    CHECK_EQ(random.profile.step_seconds.size(), 2);
+    CHECK_FALSE(random.profile.rows.empty());
+
+    const test::Scratch scratch;
+    const std::string text = (scratch / "t.txt").string(), model = (scratch / "m").string();
+    std::string letters;
+    while (letters.size() < 400) letters += "abc abd ";
+    test::spill(text, letters);
+    GPTConfig config = small_gpt();
+    config.vocab = 5;
+    Generator generator(1);
+    save_model(model, GPT(config, generator), CharTokenizer::from_text("abcd "));
+    const bench::GPTProfile trained = bench::profile_on_text(model, text, 2, options);
+    CHECK_EQ(trained.what, model);
+    CHECK_EQ(trained.config.vocab, 5);
+    CHECK(bench::to_text(trained, 3).find("vocabulary 5, batch 2, ") != std::string::npos);
+    test::spill(text, "abc");
+    test::check_message<ValueError>([&] { bench::profile_on_text(model, text, 2, options); },
+                                    "context");
+    config.dim = 1 << 20;
+    test::check_message<ValueError>([&] { bench::profile_on_random_tokens(config, 2, options); },
+                                    " GB of memory");
 }

@@ -1,6 +1,8 @@
 // The checker over the catalogue: which checks are made of an op, a module, a loss of one's own,
 // and how they are counted.
 #include <tapestry/nn/catalog/check_gradients.h>
+#include <tapestry/nn/catalog/check_model.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/core/scratch.h>
@@ -86,4 +88,29 @@ TEST_CASE("check gradients: the text names what did not pass, the JSON everythin
 TEST_CASE("check gradients: curves of an op and of a module") {
     CHECK_EQ(catalog::curves_of_op("exp", 1).size(), 1);
     CHECK_EQ(catalog::curves_of_module("linear", 1).size(), 3);  // weight, bias, input
+}
+
+TEST_CASE("check gradients: a trained model on a text, dropout and all") {
+    const test::Scratch scratch;
+    const std::string text = (scratch / "t.txt").string(), model = (scratch / "m").string();
+    test::spill(text, "abcabdacbdabcdabdcabdcabcadbcadbcabdcabc");
+    Generator generator(1);
+    const GPTConfig config{
+        .vocab = 4, .context = 6, .layers = 1, .heads = 2, .dim = 8, .dropout = 0.2};
+    save_model(model, GPT(config, generator), CharTokenizer::from_text("abcd"));
+    const catalog::ModelOnText on = catalog::model_on_text(model, text, 2, 3);
+    CHECK(on.model->is_training());
+    CHECK_EQ(on.loss.leaves(DType::f32).size(), on.model->named_parameters().size());
+    CHECK(on.loss.value().dtype() == DType::f32);
+    CHECK(on.loss.leaves(DType::f64).front().second.dtype() == DType::f64);
+    const auto checked = catalog::check_loss(model, on.loss, {.certainty = 0.5});
+    CHECK_EQ(catalog::count_of(checked, Verdict::pass), 1);
+    // The same seed, the same pieces of the text.
+    const catalog::ModelOnText again = catalog::model_on_text(model, text, 2, 3);
+    on.model->eval();
+    again.model->eval();
+    CHECK_EQ(on.loss.value().item(), again.loss.value().item());
+    const catalog::ModelOnText other = catalog::model_on_text(model, text, 2, 4);
+    other.model->eval();
+    CHECK_NE(on.loss.value().item(), other.loss.value().item());
 }

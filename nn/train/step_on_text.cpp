@@ -1,25 +1,17 @@
+#include <tapestry/nn/train/step_on_text.h>
+
 #include <tapestry/core/create.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/core/views.h>
-#include <tapestry/examples/cli/inspected_step.h>
-#include <tapestry/examples/cli/options.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
 
 #include <fmt/core.h>
 
-#include <span>
-
-namespace tapestry::cli {
+namespace tapestry {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-// Tokens as text, one each. A token of bytes that are no whole character is what it is.
-std::vector<std::string> texts_of(const Tokenizer& tokenizer, std::span<const std::int64_t> ids) {
-    std::vector<std::string> texts;
-    for (const std::int64_t& id : ids) texts.push_back(tokenizer.decode(std::span(&id, 1)));
-    return texts;
-}
 
 Tensor row_of(const Ids& ids) { return tensor(ids, {1, std::ssize(ids)}); }
 
@@ -39,7 +31,7 @@ Ids prompt_ids(const std::string& prompt, const Tokenizer& tokenizer, std::int64
     return ids;
 }
 
-InspectedStep step_of_gpt(const std::string& directory, const std::string& prompt) {
+StepOnText step_of_gpt(const std::string& directory, const std::string& prompt) {
     LoadedModel loaded = load_model(directory);
     const Tokenizer& tokenizer = require_tokenizer(loaded, directory);
     const Ids ids = prompt_ids(prompt, tokenizer, loaded.model->config().context);
@@ -49,11 +41,12 @@ InspectedStep step_of_gpt(const std::string& directory, const std::string& promp
     const Tensor targets = views::slice(all, 1, 1, count + 1);
     const std::span<const std::int64_t> read(ids.data(), ids.size() - 1);
     const std::shared_ptr<GPT> model = std::move(loaded.model);
-    return {.model = model,
+    return {.directory = directory,
+            .model = model,
             .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
             .predicted =
                 fmt::format("{} {}s predicted, each from those before it", count, tokenizer.unit()),
-            .texts = {{.queries = texts_of(tokenizer, read)}}};
+            .texts = {{.queries = token_texts(tokenizer, read)}}};
 }
 
 // ---- an encoder-decoder reads the prompt and writes the target ----------------------------------
@@ -70,8 +63,8 @@ Ids ids_of(const LoadedTransformer& loaded, const std::string& text, const char*
     return ids;
 }
 
-InspectedStep step_of_transformer(const std::string& directory, const std::string& prompt,
-                                  const std::string& text) {
+StepOnText step_of_transformer(const std::string& directory, const std::string& prompt,
+                               const std::string& text) {
     LoadedTransformer loaded = load_transformer(directory);
     const MarkedCharacters& vocabulary = loaded.vocabulary;
     const Ids source = ids_of(loaded, prompt, "prompt", 0);
@@ -83,7 +76,8 @@ InspectedStep step_of_transformer(const std::string& directory, const std::strin
     next.push_back(vocabulary.end);
     const Tensor from = row_of(source), to = row_of(target), after = row_of(next);
     const std::shared_ptr<Transformer> model = std::move(loaded.model);
-    return {.model = model,
+    return {.directory = directory,
+            .model = model,
             .loss = [model, from, to, after] { return model->loss(from, to, after); },
             .predicted = fmt::format(
                 "{} characters read, {} and the end predicted, each from those before it",
@@ -93,9 +87,23 @@ InspectedStep step_of_transformer(const std::string& directory, const std::strin
 
 }  // namespace
 
-InspectedStep inspected_step(const std::string& directory, const std::string& prompt,
-                             const std::optional<std::string>& target) {
-    const std::string name = utf8::quoted(directory, 300);
+std::vector<std::string> token_texts(const Tokenizer& tokenizer,
+                                     std::span<const std::int64_t> ids) {
+    std::vector<std::string> texts;
+    for (const std::int64_t& id : ids) texts.push_back(tokenizer.decode(std::span(&id, 1)));
+    return texts;
+}
+
+PageOptions StepOnText::page(double loss_of_it) const {
+    return {.title = fmt::format("One step of {}", directory),
+            .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model->settings(),
+                                    model->parameter_count(), predicted, loss_of_it),
+            .texts = texts};
+}
+
+StepOnText step_on_text(const std::string& directory, const std::string& prompt,
+                        const std::optional<std::string>& target) {
+    const std::string name = shown(directory);
     if (model_kind(directory) == ModelKind::gpt) {
         require(!target,
                 "inspect: {} is a GPT, which goes on with the prompt; --target is for an "
@@ -108,4 +116,4 @@ InspectedStep inspected_step(const std::string& directory, const std::string& pr
     return step_of_transformer(directory, prompt, *target);
 }
 
-}  // namespace tapestry::cli
+}  // namespace tapestry

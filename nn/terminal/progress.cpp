@@ -1,0 +1,89 @@
+#include <tapestry/nn/terminal/progress.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+constexpr double kPause = 0.1;  // seconds between two lines
+
+std::string bar(double share) {
+    constexpr int kWidth = 24;
+    const int full = std::clamp(static_cast<int>(share * kWidth), 0, kWidth);
+    return "[" + std::string(static_cast<std::size_t>(full), '#') +
+           std::string(static_cast<std::size_t>(kWidth - full), ' ') + "]";
+}
+
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b) {
+    return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+std::string clock_text(double seconds) {
+    const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+    if (whole >= 3600) {
+        return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+    }
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+// ---- a training ---------------------------------------------------------------------------------
+
+std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) const {
+    const double left = speed.seconds_per_step() * static_cast<double>(steps_ - m.step);
+    std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
+    if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
+    return text + fmt::format("  {:>7.0f} tokens/s, {:.0f}% of the peak  {} left",
+                              speed.tokens_per_second(), 100 * speed.share(), clock_text(left));
+}
+
+void TrainingProgress::show(const StepMetrics& m, const Speed& speed) {
+    if (m.val_loss) last_val_loss_ = m.val_loss;
+    if (output_.is_terminal) {
+        if (m.seconds - last_shown_ < kPause && m.step < steps_ && !m.val_loss) return;
+        output_.write(fmt::format("\r{}\033[K", line(m, speed)));
+    } else {
+        if (m.step != 1 && m.step != steps_ && !m.val_loss) return;
+        output_.write(line(m, speed) + "\n");
+    }
+    last_shown_ = m.seconds;
+}
+
+void TrainingProgress::finish() {
+    if (!output_.is_terminal || last_shown_ < 0) return;
+    output_.write("\n");
+    last_shown_ = -1;
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+void ByteProgress::begin(const std::string& what) {
+    finish();
+    what_ = what;
+    start_ = Clock::now();
+    shown_.reset();
+}
+
+void ByteProgress::show(std::uint64_t done, std::uint64_t all) {
+    const auto now = Clock::now();
+    if (!output_.is_terminal || (shown_ && seconds_between(*shown_, now) < kPause)) return;
+    shown_ = now;
+    open_ = true;
+    const double share = static_cast<double>(done) / static_cast<double>(all);
+    const double speed = static_cast<double>(done) / seconds_between(start_, now);
+    const double left = static_cast<double>(all - done) / speed;
+    output_.write(fmt::format("\r{} {} {:3.0f}% of {:.1f} MB  {:.0f} MB/s  {} left\033[K", what_,
+                              bar(share), 100 * share, static_cast<double>(all) / 1e6, speed / 1e6,
+                              clock_text(left)));
+}
+
+void ByteProgress::finish() {
+    if (open_) output_.write("\r\033[K");
+    open_ = false;
+}
+
+}  // namespace tapestry

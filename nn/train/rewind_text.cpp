@@ -1,0 +1,120 @@
+#include <tapestry/nn/train/rewind_text.h>
+
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/text/utf8.h>
+#include <tapestry/core/version.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/train/step_on_text.h>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+// The tokens of one sequence as text, one each. ids: i64 [B, T].
+std::vector<std::string> sequence_of(const Tensor& ids, std::int64_t row,
+                                     const Tokenizer& tokenizer) {
+    return token_texts(tokenizer, views::slice(ids, 0, row, row + 1).to_vector<std::int64_t>());
+}
+
+// Why numbers may differ, if there is a reason.
+std::string other_binary(const CheckpointInfo& then) {
+    const std::string_view isa = name_of(current_isa());
+    if (then.isa == isa && then.version == version()) return "";
+    return fmt::format(" (taken by Tapestry {} on {}; this is {} on {})", then.version, then.isa,
+                       version(), isa);
+}
+
+std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
+    const StepMetrics& then = history.step(now.step);
+    const std::string differs = difference(then, now);
+    return fmt::format("step {}: loss {}, grad_norm {}, lr {}\ngrad_xxh3 {}{}\n{}\n", now.step,
+                       now.loss, now.grad_norm, now.lr, now.grad_xxh3,
+                       then.grad_xxh3.empty() ? ", which metrics.jsonl does not have" : "",
+                       differs.empty()
+                           ? "the same bits as metrics.jsonl"
+                           : "metrics.jsonl differs: " + differs + other_binary(history.latest()));
+}
+
+// NaN is larger than any number.
+std::string largest_update(const std::vector<ParameterFlow>& flow) {
+    const auto smaller = [](const ParameterFlow& a, const ParameterFlow& b) {
+        return !(a.ratio() >= b.ratio()) && !std::isnan(b.ratio());
+    };
+    const auto most = std::max_element(flow.begin(), flow.end(), smaller);
+    return fmt::format("largest update: {}, {:.2g} of its size\n", most->name, most->ratio());
+}
+
+std::string where_from(const RewindStart& start) {
+    const std::string from = start.state == 0
+                                 ? "from the beginning"
+                                 : fmt::format("from the state of step {}", start.state);
+    if (start.steps == 0) return from;
+    return fmt::format("{}, {} step{} away", from, start.steps, start.steps == 1 ? "" : "s");
+}
+
+std::string batches_of(const RecordedStep& step, const Tokenizer& tokenizer, int width) {
+    constexpr std::int64_t kMost = 24;
+    const auto most_characters = static_cast<std::size_t>(std::max(width - 12, 20));
+    std::string lines;
+    std::int64_t rows = 0;
+    for (const RecordedBatch& b : step.batches) {
+        const Tensor& ids = b.batch.inputs;
+        for (std::int64_t i = 0; i < ids.size(0); ++i) {
+            if (++rows > kMost) continue;
+            std::string text;
+            for (const std::string& token : sequence_of(ids, i, tokenizer)) text += token;
+            lines += fmt::format("{:4}  {}\n", rows, utf8::quoted(text, most_characters));
+        }
+    }
+    if (rows > kMost) lines += fmt::format("      and {} more\n", rows - kMost);
+    return lines;
+}
+
+std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) {
+    if (then.loss_bits == now.loss_bits) return "the same bits as then";
+    return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits), then.built,
+                       now.built);
+}
+
+}  // namespace
+
+std::string wait_text(const RewindStart& start) {
+    constexpr double kAWhile = 3;
+    if (start.seconds < kAWhile) return "";
+    return fmt::format("taking {} steps from step {} on; in the run they took {:.0f} s\n",
+                       start.steps, start.state, start.seconds);
+}
+
+std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,
+                    const Tokenizer& tokenizer, int width) {
+    return numbers_of(step.metrics, history) + largest_update(step.flow) +
+           fmt::format("taken again {}; it learned from\n", where_from(start)) +
+           batches_of(step.recorded, tokenizer, width);
+}
+
+std::string to_text(const RecordedStep& step, const RetakenStep& retaken,
+                    const RecordedOutcome& then) {
+    const RecordedOutcome now = outcome_of(step, retaken);
+    const std::string text = fmt::format("step {}: loss {}, {}\n{}\n", step.step, retaken.loss,
+                                         comparison(then, now), now.finding);
+    return now.finding == then.finding ? text : text + fmt::format("then: {}\n", then.finding);
+}
+
+PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const GPT& model,
+                    const Tokenizer& tokenizer, const std::string& directory) {
+    const Tensor& ids = step.batches[retaken.batch].batch.inputs;
+    return {.title = fmt::format("Step {}, taken again", step.step),
+            .subtitle = fmt::format("{}; {}, {} parameters{}; {}, {} sequences of {}; loss {}",
+                                    directory, model.settings(), model.parameter_count(),
+                                    step.updated ? " as the step's update left them" : "",
+                                    name_of_batch(step, retaken.batch), ids.size(0), ids.size(1),
+                                    retaken.loss),
+            .texts = {{.queries = sequence_of(ids, 0, tokenizer)}}};
+}
+
+}  // namespace tapestry

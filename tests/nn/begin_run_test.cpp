@@ -1,0 +1,176 @@
+// Where a run begins that is asked for: anew, where it was left, at a step of another; and what is
+// said before and after it.
+#include <tapestry/core/parallel.h>
+#include <tapestry/nn/train/begin_run.h>
+#include <tapestry/nn/train/run_text.h>
+#include <tapestry/tests/core/scratch.h>
+
+#include <fmt/core.h>
+
+using namespace tapestry;
+using test::check_message;
+using test::slurp;
+using test::spill;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BegunPlace {
+    BegunPlace() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(scratch / "t.txt", text);
+    }
+    RunRequest request(const char* out) const {
+        return {.config = {.text = (scratch / "t.txt").string(),
+                           .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
+                           .batch = 4,
+                           .steps = 6,
+                           .warmup = 0,
+                           .eval_batches = 1},
+                .out = (scratch / out).string()};
+    }
+
+    BegunRun begin(const RunRequest& request) {
+        told.clear();
+        return begin_run(request, nullptr, [this](const std::string& text) { told += text; });
+    }
+    // To the end, or until `stop_after` steps have been taken.
+    TrainingResult train(const RunRequest& request, std::int64_t stop_after = 1000) {
+        BegunRun run = begin(request);
+        TrainingRunOptions options{.report = false, .checkpoints = {.every_steps = 2}};
+        options.earlier = run.earlier;
+        options.stepped = [&](const StepMetrics& m, const Speed&) { return m.step < stop_after; };
+        return TrainingRun(*run.session, *run.directory, options).to_the_end();
+    }
+
+    test::Scratch scratch;
+    std::string told;
+};
+
+}  // namespace
+
+TEST_CASE("begin run: anew, without a word; nothing is there, with one") {
+    BegunPlace place;
+    RunRequest request = place.request("m");
+    CHECK_EQ(place.begin(request).session->steps(), 0);
+    CHECK_EQ(place.told, "");
+    request.resume = true;
+    CHECK_EQ(place.begin(request).session->steps(), 0);
+    CHECK_EQ(place.told, "no checkpoint in " + request.out + ": beginning at step 0\n");
+    CHECK_EQ(begin_run(request).session->steps(), 0);  // nobody listens
+}
+
+TEST_CASE("begin run: where it was left, and what differs") {
+    BegunPlace place;
+    RunRequest request = place.request("m");
+    place.train(request, 3);
+    request.resume = true;
+    request.config.lr = 0.01;
+    request.given = {"lr"};
+    request.overrides = {"lr"};
+    CHECK_EQ(place.begin(request).session->steps(), 3);
+    CHECK_EQ(place.told, "going on in " + request.out +
+                             " after step 3 of 6\n"
+                             "lr differs from what it was so far (--override)\n");
+    request.config.text.clear();  // it is the checkpoint's
+    CHECK_EQ(place.train(request).last.step, 6);
+    CHECK(place.begin(request).session->is_finished());
+}
+
+TEST_CASE("begin run: after a step of another") {
+    BegunPlace place;
+    const RunRequest first = place.request("m");
+    place.train(first);
+    RunRequest second = place.request("n");
+    second.fork = first.out;
+    second.step = 4;
+    const BegunRun same = place.begin(second);
+    CHECK_EQ(same.session->steps(), 4);
+    REQUIRE(same.earlier.has_value());
+    CHECK_EQ(same.earlier->step, 4);
+    CHECK_EQ(place.told, "going on in " + second.out + " after step 4 of " + first.out + "\n");
+}
+
+TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
+    BegunPlace place;
+    const RunRequest first = place.request("m");
+    place.train(first);
+    RunRequest second = place.request("n");
+    second.fork = first.out;
+    second.step = 4;
+    place.train(second);
+    CHECK(slurp(place.scratch / "n" / "model.safetensors") ==
+          slurp(place.scratch / "m" / "model.safetensors"));
+}
+
+TEST_CASE("begin run: what cannot begin leaves no directory behind") {
+    BegunPlace place;
+    RunRequest request = place.request("n");
+    request.config.text.clear();
+    request.resume = true;
+    check_message<ValueError>([&] { place.begin(request); },
+                              "--resume: there is no checkpoint in " + request.out +
+                                  ", and without --text nothing to begin with");
+    const RunRequest first = place.request("m");
+    place.train(first);
+    request = place.request("n");
+    request.fork = first.out;
+    request.step = 7;
+    check_message<ValueError>([&] { place.begin(request); }, "fork: step 7: ");
+    request.config.text = "none.txt";
+    request.fork.clear();
+    check_message<IoError>([&] { place.begin(request); }, "none.txt");
+    CHECK_FALSE(fs::exists(place.scratch / "n"));
+    RunRequest onto_itself = first;
+    onto_itself.fork = first.out;
+    check_message<ValueError>([&] { place.begin(onto_itself); },
+                              "--fork: " + first.out +
+                                  " is --out as well; the new run needs a "
+                                  "directory of its own");
+}
+
+TEST_CASE("run text: what a session is about to learn, from what") {
+    const BegunPlace place;
+    RunRequest request = place.request("m");
+    const auto characters = fs::file_size(request.config.text);
+    Session plain(request.config);
+    const std::string text = description_of(plain);
+    CHECK(text.starts_with(
+        fmt::format("{}: {} characters, {} different; training on {}, "
+                    "validating on {}\nGPT: 1 layers, 2 heads, dim 16, context "
+                    "8: {} parameters; {} threads\n",
+                    request.config.text, characters, plain.tokenizer().vocab_size(),
+                    plain.data().size(Split::train), plain.data().size(Split::validation),
+                    plain.model().parameter_count(), num_threads())));
+    CHECK_EQ(text.find("frozen"), std::string::npos);
+
+    request.config.test_fraction = 0.05;
+    request.config.train_only = {"blocks.0"};
+    const Session frozen(request.config);
+    const std::string more = description_of(frozen);
+    CHECK_NE(more.find(fmt::format(", {} for testing\n", frozen.data().size(Split::test))),
+             std::string::npos);
+    CHECK_NE(more.find("\nfrozen: "), std::string::npos);
+    CHECK(more.ends_with(" tensors of parameters\n"));
+}
+
+TEST_CASE("run text: how a training went") {
+    TrainingResult result;
+    result.last.step = 500;
+    result.last.loss = 1.46321;
+    result.last.seconds = 65;
+    result.tokens_per_second = 61031;
+    result.share = 0.481;
+    CHECK_EQ(
+        to_text(result, "m"),
+        "500 steps in 1:05 (61031 tokens/s, 48% of the peak): loss 1.4632, validation loss not "
+        "taken\nsaved in m\n");
+    result.val_loss = 1.52;
+    result.concern = "it is no better than guessing";
+    result.report = "report in m/report.html\n";
+    CHECK(to_text(result, "m")
+              .ends_with("validation loss 1.5200\nsaved in m, but it is no better "
+                         "than guessing\nreport in m/report.html\n"));
+}

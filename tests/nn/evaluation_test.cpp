@@ -1,0 +1,111 @@
+// How well a model in a directory predicts: the losses are evaluate's and evaluate_windows', and
+// what is said of them.
+#include <tapestry/nn/data/token_file.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/model_with_text.h>
+#include <tapestry/nn/train/evaluation.h>
+#include <tapestry/nn/train/loop.h>
+#include <tapestry/tests/core/scratch.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <limits>
+
+using namespace tapestry;
+using test::check_message;
+using test::spill;
+using Json = nlohmann::json;
+
+namespace {
+
+struct EvaluationPlace {
+    EvaluationPlace() {
+        std::string characters;
+        for (int i = 0; i < 60; ++i) characters += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(text, characters);
+        const CharTokenizer tokenizer = CharTokenizer::from_text(characters);
+        Generator generator(1);
+        GPT gpt({.vocab = tokenizer.vocab_size(),
+                 .context = 8,
+                 .layers = 1,
+                 .heads = 2,
+                 .dim = 16,
+                 .dropout = 0.5},
+                generator);
+        save_model(model, gpt, tokenizer);
+        gpt.parameters().front().mutable_data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+        save_model(broken, gpt, tokenizer);
+    }
+    TrainingConfig config() const { return {.text = text, .start = model}; }
+
+    test::Scratch scratch;
+    std::string text = (scratch / "t.txt").string();
+    std::string model = (scratch / "m").string();
+    std::string broken = (scratch / "broken").string();
+};
+
+}  // namespace
+
+TEST_CASE("evaluation: of random pieces of a text, or of a part of it") {
+    const EvaluationPlace place;
+    const EvaluateOptions options{.batches = 3, .batch = 4};
+    const LoadedModel loaded = load_model(place.model);
+    const TextData data(loaded.tokenizer->encode(test::slurp(place.text), "text"));
+    for (const Split split : {Split::all, Split::validation}) {
+        Generator generator(7);
+        const double loss = evaluate(*loaded.model, data, split, options, generator);
+        const Evaluation one = evaluate_on_text(place.config(), split, options, 7);
+        CHECK_EQ(one.loss, loss);
+        CHECK_EQ(one.tokens, 3 * 4 * 8);
+        const std::string part = split == Split::all ? "" : "the validation part of ";
+        CHECK_EQ(to_text(one),
+                 fmt::format("loss {:.4f} nats per character (perplexity {:.3f}) over 96 "
+                             "characters of {}{}",
+                             loss, std::exp(loss), part, place.text));
+        const Json json = Json::parse(to_json(one));
+        CHECK_EQ(json, Json({{"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", 96}}));
+    }
+}
+
+TEST_CASE("evaluation: of all ids in a file, in order") {
+    const EvaluationPlace place;
+    const std::string file = (place.scratch / "ids").string();
+    spill(file, "1 2 3 4 5 6 7 8 9 10 1");
+    const LoadedModel loaded = load_model(place.model);
+    const WindowLoss all =
+        evaluate_windows(*loaded.model, read_token_file(file, loaded.model->config().vocab));
+    const Evaluation one = evaluate_on_tokens(place.model, file);
+    CHECK_EQ(one.loss, all.loss);
+    CHECK_EQ(to_text(one), fmt::format("loss {:.4f} nats per token (perplexity {:.3f}) over 10 "
+                                       "tokens of {}",
+                                       all.loss, std::exp(all.loss), file));
+    CHECK_EQ(Json::parse(to_json(one)), Json({{"loss", all.loss}, {"tokens", 10}}));
+}
+
+TEST_CASE("evaluation: what cannot be said") {
+    const EvaluationPlace place;
+    TrainingConfig config = place.config();
+    check_message<ValueError>(
+        [&] { evaluate_on_text(config, Split::test); },
+        "eval: --split test needs --test-fraction, the one that the training");
+    config.test_fraction = 0.05;
+    CHECK(
+        evaluate_on_text(config, Split::test, {.batches = 1, .batch = 1}).of.starts_with("the te"));
+    config.start = place.broken;
+    check_message<DivergedError>([&] { evaluate_on_text(config, Split::all, {.batches = 1}); },
+                                 "eval: the loss is nan: the model has diverged");
+    config.text = (place.scratch / "none").string();
+    check_message<IoError>([&] { evaluate_on_text(config); }, "none");
+}
+
+TEST_CASE("a model with a text: in its tokens, in training mode") {
+    const EvaluationPlace place;
+    const ModelWithText loaded = load_model_with_text(place.model, place.text);
+    CHECK(loaded.model->is_training());
+    CHECK_EQ(loaded.data.size(Split::all), std::ssize(test::slurp(place.text)));
+    check_message<IoError>([&] { load_model_with_text(place.model, "none"); }, "none");
+    check_message<IoError>([&] { load_model_with_text("none", place.text); }, "none");
+    spill(place.text, "abc xyz");
+    check_message<ValueError>([&] { load_model_with_text(place.model, place.text); }, "'x'");
+}

@@ -1,0 +1,112 @@
+// One line about a training or about files: word for word, and when it is told.
+#include <tapestry/nn/terminal/progress.h>
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace tapestry;
+
+namespace {
+
+struct Written {
+    std::vector<std::string> lines;
+
+    ProgressOutput to(bool is_terminal) {
+        return {.write = [this](const std::string& text) { lines.push_back(text); },
+                .is_terminal = is_terminal};
+    }
+};
+
+StepMetrics step(std::int64_t number, double seconds, std::optional<double> val_loss = {}) {
+    StepMetrics m;
+    m.step = number;
+    m.loss = 1.25;
+    m.val_loss = val_loss;
+    m.seconds = seconds;
+    m.step_seconds = 0.5;
+    return m;
+}
+
+// 100 tokens a step, whose arithmetic takes a quarter of a second.
+Speed speed_after(const StepMetrics& metrics) {
+    Speed speed(100, 0.25);
+    speed.add(metrics);
+    return speed;
+}
+
+void show(TrainingProgress& progress, const StepMetrics& metrics) {
+    progress.show(metrics, speed_after(metrics));
+}
+
+}  // namespace
+
+TEST_CASE("progress: time as a clock has it") {
+    CHECK_EQ(clock_text(0.4), "0:00");
+    CHECK_EQ(clock_text(64.6), "1:05");
+    CHECK_EQ(clock_text(3599.4), "59:59");
+    CHECK_EQ(clock_text(7380), "2:03:00");
+}
+
+TEST_CASE("progress: of a training, elsewhere than on a terminal, a line where there is news") {
+    Written written;
+    {
+        TrainingProgress progress(20, written.to(false));
+        show(progress, step(1, 0.5));
+        show(progress, step(2, 1));
+        show(progress, step(5, 2.5, 1.5));
+        show(progress, step(6, 3));
+        show(progress, step(20, 10));
+    }
+    CHECK_EQ(written.lines,
+             std::vector<std::string>{
+                 "step      1/20  loss 1.2500      200 tokens/s, 50% of the peak  0:10 left\n",
+                 "step      5/20  loss 1.2500  val 1.5000      200 tokens/s, 50% of the peak  "
+                 "0:08 left\n",
+                 "step     20/20  loss 1.2500  val 1.5000      200 tokens/s, 50% of the peak  "
+                 "0:00 left\n"});
+}
+
+TEST_CASE("progress: of a training, on a terminal one line, ten times a second") {
+    Written written;
+    {
+        TrainingProgress progress(20, written.to(true));
+        progress.finish();  // nothing was shown
+        show(progress, step(1, 1));
+        show(progress, step(2, 1.05));  // too soon
+        show(progress, step(3, 1.06, 1.5));
+        show(progress, step(4, 1.2));
+    }
+    REQUIRE_EQ(written.lines.size(), 4);
+    for (int i = 0; i < 3; ++i) {
+        const std::string& line = written.lines[static_cast<std::size_t>(i)];
+        CHECK(line.starts_with("\rstep "));
+        CHECK(line.ends_with(" left\033[K"));
+    }
+    CHECK(written.lines[2].find("step      4/20  loss 1.2500  val 1.5000") != std::string::npos);
+    CHECK_EQ(written.lines[3], "\n");  // so that what follows has a line of its own
+}
+
+TEST_CASE("progress: of files, on a terminal alone") {
+    Written elsewhere;
+    {
+        ByteProgress progress(elsewhere.to(false));
+        progress.begin("counting");
+        progress.show(1, 2);
+    }
+    CHECK(elsewhere.lines.empty());
+
+    Written written;
+    ByteProgress progress(written.to(true));
+    progress.begin("counting");
+    progress.show(500'000, 2'000'000);
+    progress.show(500'001, 2'000'000);  // too soon
+    REQUIRE_EQ(written.lines.size(), 1);
+    CHECK(written.lines[0].starts_with("\rcounting [######                  ]  25% of 2.0 MB  "));
+    progress.begin("encoding");  // takes the line away
+    progress.finish();
+    REQUIRE_EQ(written.lines.size(), 2);
+    CHECK_EQ(written.lines[1], "\r\033[K");
+    progress.show(2'000'000, 2'000'000);
+    CHECK(written.lines.back().starts_with("\rencoding [########################] 100% "));
+}

@@ -1,0 +1,141 @@
+// What is said of steps that were taken again: word for word where it is not the training's
+// numbers.
+#include <tapestry/core/create.h>
+#include <tapestry/nn/train/bisect.h>
+#include <tapestry/nn/train/rewind_text.h>
+#include <tapestry/nn/train/training_run.h>
+#include <tapestry/tests/core/scratch.h>
+
+#include <fmt/core.h>
+
+using namespace tapestry;
+using test::slurp;
+using test::spill;
+
+namespace {
+
+// A run of ten steps, of which every other has a checksum.
+struct Trained {
+    Trained() {
+        std::string text;
+        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
+        spill(scratch / "t.txt", text);
+        Session session({.text = (scratch / "t.txt").string(),
+                         .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
+                         .batch = 13,
+                         .accumulate = 2,
+                         .steps = 10,
+                         .warmup = 0,
+                         .eval_batches = 1});
+        TrainingRun run(session, {.out = out(), .report = false, .hash_every = 2});
+        run.to_the_end();
+    }
+    std::filesystem::path out() const { return scratch / "m"; }
+
+    test::Scratch scratch;
+};
+
+// Step `number`, and what is said of it.
+std::string told_of(const RunHistory& history, std::int64_t number) {
+    const Rewinder rewinder(history);
+    const auto session = rewinder.session_before(number);
+    const RewoundStep step = take_again(*session, false);
+    return to_text(step, history, rewinder.start_of(number), session->tokenizer(), 40);
+}
+
+bool has(const std::string& text, const std::string& words) {
+    INFO(text);
+    return text.find(words) != std::string::npos;
+}
+
+// The run's file, with another loss in step 4.
+void change_loss(const std::filesystem::path& metrics) {
+    std::string lines = slurp(metrics);
+    const auto begin = lines.find("\"loss\":", lines.find("\"step\":4,")) + 7;
+    lines.replace(begin, lines.find(',', begin) - begin, "1.5");
+    spill(metrics, lines);
+}
+
+}  // namespace
+
+TEST_CASE("rewind text: numbers, the largest update, where from, and what it learned from") {
+    const Trained trained;
+    const RunHistory history(trained.out());
+    const std::string text = told_of(history, 4);
+    const StepMetrics& m = history.step(4);
+    CHECK(text.starts_with(fmt::format(
+        "step 4: loss {}, grad_norm {}, lr {}\ngrad_xxh3 {}\nthe same bits as metrics.jsonl\n",
+        m.loss, m.grad_norm, m.lr, m.grad_xxh3)));
+    CHECK(has(text, "\nlargest update: "));
+    CHECK(has(text,
+              " of its size\ntaken again from the beginning, 3 steps away; it learned from\n"
+              "   1  '"));
+    CHECK(has(text, "\n  24  '"));
+    CHECK(text.ends_with("\n      and 2 more\n"));  // of 2 x 13
+    CHECK(has(told_of(history, 1), "taken again from the beginning; it learned from\n"));
+    CHECK(has(told_of(history, 3), ", which metrics.jsonl does not have\n"));
+}
+
+TEST_CASE("rewind text: what differs is named, and all steps are counted") {
+    const Trained trained;
+    change_loss(trained.out() / "metrics.jsonl");
+    const RunHistory history(trained.out());
+    CHECK(has(told_of(history, 4), "\nmetrics.jsonl differs: loss was 1.5 and is "));
+    std::vector<std::int64_t> differ;
+    const RunComparison all =
+        compare_all(history, Rewinder(history), [&](std::int64_t step, const std::string& what) {
+            differ.push_back(step);
+            CHECK(what.starts_with("loss was 1.5 and is "));
+        });
+    CHECK_EQ(differ, std::vector<std::int64_t>{4});
+    CHECK_EQ(all.steps, 10);
+    CHECK_EQ(all.same, 9);
+    CHECK_EQ(all.with_gradients, 4);  // of steps 2, 6, 8 and 10
+}
+
+TEST_CASE("rewind text: a wait is told if it is one") {
+    CHECK_EQ(wait_text({.state = 1000, .steps = 250, .seconds = 31.4}),
+             "taking 250 steps from step 1000 on; in the run they took 31 s\n");
+    CHECK_EQ(wait_text({.state = 1000, .steps = 2, .seconds = 2.9}), "");
+}
+
+TEST_CASE("rewind text: a recorded step, its outcome then and now, its page") {
+    Generator generator(1);
+    const CharTokenizer tokenizer = CharTokenizer::from_text("abcd");
+    GPT model({.vocab = 4, .context = 4, .layers = 1, .heads = 2, .dim = 8}, generator);
+    const Tensor ids = tensor<std::int64_t>({0, 1, 2, 3, 3, 2, 1, 0}, {2, 4});
+    const RecordedStep step{.step = 7, .batches = {{.batch = {ids, ids}}, {.batch = {ids, ids}}}};
+    const RetakenStep retaken = retake(model, step, generator);
+    const RecordedOutcome now = outcome_of(step, retaken);
+    CHECK_EQ(
+        to_text(step, retaken, now),
+        fmt::format("step 7: loss {}, the same bits as then\n{}\n", retaken.loss, now.finding));
+    const RecordedOutcome other{.finding = "first NaN", .loss_bits = 0, .built = "elsewhere"};
+    CHECK_EQ(to_text(step, retaken, other),
+             fmt::format("step 7: loss {}, then 0 (elsewhere; now {})\n{}\nthen: first NaN\n",
+                         retaken.loss, now.built, now.finding));
+
+    const PageOptions page = page_of(step, retaken, model, tokenizer, "m/trap");
+    CHECK_EQ(page.title, "Step 7, taken again");
+    CHECK(page.subtitle.starts_with("m/trap; "));
+    CHECK(has(page.subtitle, " parameters; batch 2 of 2, 2 sequences of 4; loss "));
+    REQUIRE_EQ(page.texts.size(), 1);
+    CHECK_EQ(page.texts[0].queries, std::vector<std::string>{"a", "b", "c", "d"});
+}
+
+TEST_CASE("bisect: how much an answer is worth") {
+    const Trained trained;
+    const RunHistory history(trained.out());
+    CHECK_EQ(looked_at({}, history), "looked at all 10 steps, in metrics.jsonl");
+    CHECK_EQ(looked_at({.probed = {1}}, history), "looked at step 1");
+    CHECK_EQ(looked_at({.probed = {1}, .walk_first = 2, .walk_last = 10}, history),
+             "looked at step 1, then at each from 2 to 10");
+    CHECK_EQ(looked_at({.probed = {1, 5}, .walk_first = 2, .walk_last = 4}, history),
+             "looked at steps 1, 5, then at each from 2 to 4; a short excursion between them may "
+             "have been missed");
+    FoundStep many;
+    for (std::int64_t step = 1; step <= 20; ++step) many.probed.push_back(step);
+    CHECK_EQ(looked_at(many, history),
+             "looked at steps 1, 2, 3, 4, 5, 6, 7, 8, ..., 20 (20 of them); a short excursion "
+             "between them may have been missed");
+}

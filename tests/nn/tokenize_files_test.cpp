@@ -1,0 +1,91 @@
+// Files to data: which tokenizer, what is told, and what is left when it fails.
+#include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/tokenize_files.h>
+#include <tapestry/tests/core/scratch.h>
+
+using namespace tapestry;
+using test::check_message;
+using test::spill;
+
+namespace {
+
+struct Texts {
+    Texts() {
+        std::filesystem::create_directory(scratch / "texts");
+        spill(scratch / "texts" / "a.txt", "abcab");
+        spill(scratch / "texts" / "b.jsonl", "{\"story\": \"cab\"}\n{\"story\": \"bad\"}\n");
+    }
+    TokenizeOptions options() const {
+        return {.texts = {(scratch / "texts").string()}, .field = "story"};
+    }
+    std::string out(const char* name = "data") const { return (scratch / name).string(); }
+
+    test::Scratch scratch;
+};
+
+}  // namespace
+
+TEST_CASE("tokenize files: characters, counted and encoded, from files and lines of JSON") {
+    const Texts texts;
+    TokenizeOptions options = texts.options();
+    std::vector<std::string> begun;
+    std::uint64_t most = 0;
+    options.begun = [&](const std::string& purpose) { begun.push_back(purpose); };
+    options.progress = [&](std::uint64_t done, std::uint64_t all) {
+        CHECK_LE(done, all);
+        most = std::max(most, done);
+    };
+    const TokenizedFiles files = tokenize_files(texts.out(), options);
+    CHECK_EQ(begun, std::vector<std::string>{"counting", "encoding"});
+    CHECK_EQ(files.bytes, static_cast<double>(most));
+    CHECK_EQ(files.encoded.documents, 3);
+    CHECK_EQ(files.encoded.ids, 5 + 3 + 3 + 2);  // separators between them
+    CHECK_EQ(to_text(files), "3 documents, 0.0 MB: 13 characters, 5 different");
+    const TokenData data = load_data(texts.out());
+    CHECK_EQ(data.ids.size(), 13);
+    CHECK_EQ(data.tokenizer->kind(), "char");
+}
+
+TEST_CASE("tokenize files: byte pairs of the texts, or another's tokenizer") {
+    const Texts texts;
+    TokenizeOptions options = texts.options();
+    options.tokenizer = "bpe";
+    options.vocab = 258;
+    const TokenizedFiles learned = tokenize_files(texts.out("bpe"), options);
+    CHECK_LE(learned.vocab, 259);
+    CHECK_NE(to_text(learned).find(" in the vocabulary"), std::string::npos);
+
+    Generator generator(1);
+    const GPT model({.vocab = 6, .context = 4, .layers = 1, .heads = 1, .dim = 8}, generator);
+    save_model(texts.scratch / "m", model, CharTokenizer::from_text("abcdef"));
+    options.texts = {(texts.scratch / "texts" / "a.txt").string()};
+    for (const char* from : {"m", "bpe"}) {
+        options.tokenizer = texts.out(from);
+        const std::string to = texts.out(from) + "-data";
+        const TokenizedFiles files = tokenize_files(to, options);
+        CHECK_EQ(files.encoded.documents, 1);
+        CHECK(to_text(files).starts_with("1 document, "));
+        const auto own = has_data(options.tokenizer) ? load_data_tokenizer(options.tokenizer)
+                                                     : load_tokenizer(options.tokenizer);
+        CHECK_EQ(load_data(to).tokenizer->hash(), own->hash());
+    }
+}
+
+TEST_CASE("tokenize files: data is never written over, and nothing is left of half of it") {
+    const Texts texts;
+    TokenizeOptions options = texts.options();
+    struct Enough {};
+    options.progress = [](std::uint64_t, std::uint64_t) { throw Enough(); };
+    CHECK_THROWS_AS(tokenize_files(texts.out(), options), Enough);
+    CHECK_FALSE(has_data(texts.out()));
+    options.progress = {};
+    tokenize_files(texts.out(), options);
+    check_message<IoError>([&] { tokenize_files(texts.out(), options); },
+                           ": there is data in it already; remove it, or choose another directory");
+    options.tokenizer = texts.out("none");
+    check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "none");
+    options.tokenizer = "chars";
+    options.texts = {texts.out("missing.txt")};
+    check_message<IoError>([&] { tokenize_files(texts.out("other"), options); }, "missing.txt");
+}
