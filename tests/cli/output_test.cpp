@@ -102,7 +102,6 @@ TEST_CASE("cli: what may not be written is not replaced, and what nobody else ma
     const Place place;
     spill(place / "t.txt", simple_text());
     put_model(place / "m");
-    spill(place / "m" / "metrics.jsonl", "");
     const std::string before = slurp(place / "m" / "model.safetensors");
     fs::permissions(place / "m", fs::perms(0777));
     for (const char* name : {"config.json", "tokenizer.json"}) {
@@ -112,6 +111,7 @@ TEST_CASE("cli: what may not be written is not replaced, and what nobody else ma
     check_refused(place.run(into("m"), {.as_nobody = true}),
                   "cannot write 'm/model.safetensors': Permission denied");
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
+    spill(place / "m" / "metrics.jsonl", "");
     constexpr std::array kPrivate{"model.safetensors", "config.json", "tokenizer.json",
                                   "metrics.jsonl"};
     for (const char* name : kPrivate) fs::permissions(place / "m" / name, fs::perms(0600));
