@@ -4,7 +4,6 @@
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/nn/generate/drawn_text.h>
-#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 
 #include <fmt/core.h>
@@ -26,19 +25,15 @@ struct SampleSettings {
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.model);
-    const Tokenizer& tokenizer = require_tokenizer(loaded, s.model);
-    std::vector<std::int64_t> prompt = tokenizer.encode(s.prompt, "prompt");
-    fmt::print("{}", s.prompt);
-    if (prompt.empty()) prompt.push_back(tokenizer.beginning());
     Generator generator(s.seed);
     catch_interrupts();
-    DrawnText text(tokenizer);
-    sample(*loaded.model, prompt, s.options, generator, [&text](std::int64_t id) {
-        fmt::print("{}", text.next(id));
-        std::fflush(stdout);
-        return !interrupted();
-    });
-    fmt::print("{}\n", text.finish());
+    sample_text(*loaded.model, require_tokenizer(loaded, s.model), s.prompt, s.options, generator,
+                [](const std::string& text) {
+                    fmt::print("{}", text);
+                    std::fflush(stdout);
+                    return !interrupted();
+                });
+    fmt::print("\n");
     return interrupted() ? kInterrupted : kSuccess;
 }
 

@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/begin_run.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/nn/train/fork.h>
 #include <tapestry/nn/train/rewind_text.h>
 
@@ -69,7 +70,7 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
     };
     if (!r.fork.empty()) return fork(r, cache, told);
     BegunRun run;
-    if (r.resume && fs::is_directory(r.out)) {
+    if (r.resume && is_there(r.out) && fs::is_directory(r.out)) {
         run.directory = std::make_unique<RunDirectory>(r.out);
         run.session = resume(r, *run.directory, cache, told);
     }

@@ -1,5 +1,6 @@
 // Drawing tokens from a model whose probabilities are known: the head's weights are the logits.
-#include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/generate/drawn_text.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>
@@ -104,6 +105,38 @@ TEST_CASE("sample: seeds, tapes, callbacks") {
     CHECK_EQ(told, Ids(whole.begin(), whole.begin() + 5));
     CHECK(tape.entries().empty());
     CHECK(sample(fixed.model, {0}, {.tokens = 0}, drawing).empty());
+}
+
+TEST_CASE("sample text: the prompt, then what sample() draws after it, piece by piece") {
+    Fixed fixed;
+    const CharTokenizer tokenizer = CharTokenizer::from_text("abcd");
+    const SampleOptions options{.tokens = 20, .temperature = 1};
+    const auto expected = [&](const std::string& prompt, const Ids& ids) {
+        Generator drawing(3);
+        return prompt + tokenizer.decode(sample(fixed.model, ids, options, drawing));
+    };
+    std::vector<std::string> told;
+    const auto text = [&](const std::string& prompt, std::size_t most) {
+        told.clear();
+        Generator drawing(3);
+        return sample_text(fixed.model, tokenizer, prompt, options, drawing,
+                           [&](const std::string& piece) {
+                               told.push_back(piece);
+                               return told.size() < most;
+                           });
+    };
+    CHECK_EQ(text("ca", 100), expected("ca", {2, 0}));
+    CHECK_EQ(told.size(), 1 + 20 + 1);
+    CHECK_EQ(told.front(), "ca");
+    CHECK_EQ(told.back(), "");  // nothing was left over
+    CHECK_EQ(text("", 100), expected("", {tokenizer.beginning()}));
+    CHECK_EQ(text("ca", 4), expected("ca", {2, 0}).substr(0, 2 + 3));
+    CHECK_EQ(text("ca", 1), "ca");
+    CHECK_EQ(told, std::vector<std::string>{"ca"});
+    test::check_message<ValueError>([&] { text("cx", 100); }, "prompt: character 'x'");
+    CHECK(told.empty());
+    Generator drawing(3);  // and nobody has to listen
+    CHECK_EQ(sample_text(fixed.model, tokenizer, "ca", options, drawing), expected("ca", {2, 0}));
 }
 
 TEST_CASE("sample: of a prompt longer than the context, the end counts") {

@@ -1,0 +1,94 @@
+// What is small enough to be read: files of the library and the examples, functions, and the
+// command, whose files are options, a call, and printing. What a command computes is the library's.
+#include <doctest/doctest.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const fs::path& path) {
+    Lines lines;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+}
+
+std::vector<fs::path> sources_in(const fs::path& folder) {
+    std::vector<fs::path> sources;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        const fs::path extension = entry.path().extension();
+        if (extension == ".h" || extension == ".cpp") sources.push_back(entry.path());
+    }
+    return sources;
+}
+
+/// The longest block that begins with a line of this indentation and ends with a brace alone there,
+/// as clang-format leaves a function (at 0 or, in a class, at 4) and any block within one. Classes
+/// and tables end with "};", namespaces with a comment.
+std::size_t longest_block(const Lines& lines, std::size_t indentation) {
+    const std::string end = std::string(indentation, ' ') + "}";
+    std::size_t longest = 0, begin = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (lines[i] == end) {
+            longest = std::max(longest, i - begin + 1);
+        } else if (lines[i].find_first_not_of(' ') == indentation) {
+            begin = i;
+        }
+    }
+    return longest;
+}
+
+}  // namespace
+
+TEST_CASE("sizes: the search finds what it looks for") {
+    const Lines lines{"struct S {",          //
+                      "    int a() {",       // 3 lines
+                      "        return 1;",   //
+                      "    }",               //
+                      "};",                  //
+                      "",                    //
+                      "int f(int x,",        // 6 lines
+                      "      int y) {",      //
+                      "    if (x) {",        // 2 lines
+                      "    }",               //
+                      "    return y;",       //
+                      "}",                   //
+                      "",                    //
+                      "}  // namespace n"};  //
+    CHECK_EQ(longest_block(lines, 0), 6);
+    CHECK_EQ(longest_block(lines, 4), 3);
+    CHECK_EQ(longest_block({}, 0), 0);
+}
+
+TEST_CASE("sizes: no file over 400 lines, no function over 60") {
+    for (const char* room : {"core", "autograd", "ops", "nn", "examples"}) {
+        for (const fs::path& source : sources_in(tapestry::test::source_dir() / room)) {
+            const Lines lines = lines_of(source);
+            INFO(source.native());
+            CHECK_GT(lines.size(), 0);
+            CHECK_LE(lines.size(), 400);
+            CHECK_LE(longest_block(lines, 0), 60);
+            CHECK_LE(longest_block(lines, 4), 60);
+        }
+    }
+}
+
+TEST_CASE("sizes: the command is options, a call, and printing") {
+    std::size_t all = 0;
+    for (const fs::path& source : sources_in(tapestry::test::source_dir() / "examples/cli")) {
+        const std::size_t lines = lines_of(source).size();
+        INFO(source.native());
+        CHECK_LE(lines, 120);
+        all += lines;
+    }
+    CHECK_GT(all, 0);
+    CHECK_LE(all, 1800);
+}
