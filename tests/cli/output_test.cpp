@@ -75,6 +75,11 @@ TEST_CASE("cli: --out that is no directory") {
     refused(std::string(300, 'x'), "File name too long");
     CHECK_EQ(slurp(place / "file"), "mine");
     check_only_these(place.path(), {"t.txt", "file"});
+    for (const std::string name : {"model.safetensors", "tokenizer.json", "metrics.jsonl"}) {
+        fs::create_directories(place / "m" / name);  // in the way of a file
+        refused("m", "'m/" + name + "': it is a directory, not a file");
+        fs::remove(place / "m" / name);
+    }
 }
 
 TEST_CASE("cli: --out that may not be written") {

@@ -50,6 +50,7 @@ bool share_a_loop(int threads) {
     parallel_for_chunks(threads, [&](std::int64_t) {
         if (++inside == threads) together = true;
         for (int i = 0; i < 5000 && !together; ++i) std::this_thread::sleep_for(1ms);
+        --inside;  // or one thread alone would be counted again
     });
     return together;
 }

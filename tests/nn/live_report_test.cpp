@@ -5,6 +5,7 @@
 #include <tapestry/tests/nn/support.h>
 
 #include <chrono>
+#include <new>
 #include <thread>
 
 using namespace tapestry;
@@ -26,6 +27,7 @@ struct Watched {
                   .sample =
                       [this] {
                           ++samples;
+                          if (memory_ends) throw std::bad_alloc();
                           return "a sample";
                       },
                   .warn = [this](const std::string& message) { warnings.push_back(message); }}) {}
@@ -41,6 +43,7 @@ struct Watched {
     fs::path page = scratch / "report.html";
     Linear model{2, 1};
     int samples = 0;
+    bool memory_ends = false;
     std::vector<std::string> warnings;
     LiveReport report;
 };
@@ -90,4 +93,15 @@ TEST_CASE("live report: what it cannot do is said once and ends nothing") {
     REQUIRE_EQ(w.warnings.size(), 1);
     CHECK(w.warnings[0].find("it is a directory, not a file") != std::string::npos);
     CHECK_EQ(w.report.summary(), "");
+}
+
+TEST_CASE("live report: where there is no memory for a part, the rest is there, and that is said") {
+    Watched w;
+    w.memory_ends = true;
+    w.report.before_evaluated_update(true);
+    w.report.add({.step = 1, .loss = 3, .val_loss = 2, .seconds = 1});
+    w.report.end(TrainingState::finished);
+    CHECK_EQ(w.samples, 1);
+    CHECK(w.warnings == std::vector<std::string>{"std::bad_alloc"});
+    CHECK(slurp(w.page).find("\"finished\"") != std::string::npos);
 }
