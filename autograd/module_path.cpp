@@ -1,32 +1,36 @@
 #include <tapestry/autograd/module_path.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/thread_exit.h>
 
 #include <utility>
 
 namespace tapestry {
 namespace {
 
-thread_local std::string path;
+std::string& current() {
+    static thread_local std::string* path = nullptr;
+    return of_this_thread(path);
+}
 
 }  // namespace
 
-ModuleScope::ModuleScope(std::string_view name) : outer_length_(path.size()) {
+ModuleScope::ModuleScope(std::string_view name) : outer_length_(current().size()) {
     if (!is_recording() || name.empty()) return;
-    if (!path.empty()) path += '.';
-    path += name;
+    if (!current().empty()) current() += '.';
+    current() += name;
 }
 
-ModuleScope::~ModuleScope() { path.resize(outer_length_); }
+ModuleScope::~ModuleScope() { current().resize(outer_length_); }
 
 ModulePathGuard::ModulePathGuard(const std::string& replacement) {
-    if (is_recording()) outer_ = std::exchange(path, replacement);
+    if (is_recording()) outer_ = std::exchange(current(), replacement);
 }
 
 ModulePathGuard::~ModulePathGuard() {
-    if (outer_) path = std::move(*outer_);
+    if (outer_) current() = std::move(*outer_);
 }
 
-const std::string& module_path() { return path; }
+const std::string& module_path() { return current(); }
 
 }  // namespace tapestry

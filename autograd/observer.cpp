@@ -1,13 +1,15 @@
 #include <tapestry/autograd/observer.h>
 
+#include <tapestry/core/thread_exit.h>
+
 #include <algorithm>
 
 namespace tapestry {
 namespace {
 
 std::vector<TapeObserver*>& observers() {
-    static thread_local std::vector<TapeObserver*> all;
-    return all;
+    static thread_local std::vector<TapeObserver*>* all = nullptr;
+    return of_this_thread(all);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/thread_exit.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +22,8 @@ std::uint64_t next_tape_number() {
 }  // namespace
 
 std::shared_ptr<Tape::Life>& Tape::current_life() {
-    static thread_local std::shared_ptr<Life> life;
+    static thread_local std::shared_ptr<Life>* latest = nullptr;
+    std::shared_ptr<Life>& life = of_this_thread(latest);
     while (life && life->tape == nullptr) life = std::shared_ptr<Life>(life->outer);
     return life;
 }

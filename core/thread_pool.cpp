@@ -1,5 +1,6 @@
 #include <tapestry/core/thread_pool.h>
 
+#include <tapestry/core/thread_exit.h>
 #include <tapestry/core/thread_shortage.h>
 
 #include <omp.h>
@@ -16,13 +17,11 @@ namespace {
 thread_local ThreadPool* ours = nullptr;  // this thread's
 thread_local bool alone = false;          // it runs a chunk, or is ending: its loops are its own
 
-/// Ends the pool with its thread.
-struct Owner {
-    ~Owner() {
-        alone = true;
-        delete std::exchange(ours, nullptr);
-    }
-};
+// The pool ends with its thread.
+void end_pool(void*) {
+    alone = true;
+    delete std::exchange(ours, nullptr);
+}
 
 /// While a thread does its share of a loop.
 class AloneGuard {
@@ -80,7 +79,7 @@ void forget_pool() { ours = nullptr; }
 ThreadPool* ThreadPool::of_this_thread() {
     if (alone || omp_in_parallel() != 0) return nullptr;
     if (ours == nullptr) {
-        thread_local const Owner owner;
+        at_thread_exit(end_pool, nullptr);
         ours = new ThreadPool;
     }
     return ours;

@@ -1,7 +1,7 @@
 // A training step that can be taken again with the same bits: its batches and where the random
 // numbers of dropout stood before each of them; the weights lie beside it as a model. Nothing of
 // the optimiser is needed for that: a step's losses and gradients do not depend on it.
-// Read next: trap.h, which records steps.
+// Read next: trap.h and rewind.h, which record steps.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
@@ -27,6 +27,11 @@ struct RecordedStep {
     bool began_finite = true;                 ///< all weights were, before the first step
     std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
     std::int64_t micro_batches = 1;           ///< how many of these are one batch
+
+    /// To be told of every batch, or each of its parts, before its loss is computed.
+    void note(const Batch& batch, const Generator& dropout) {
+        batches.push_back({batch, dropout.seed(), dropout.offset()});
+    }
 };
 
 /// "batch 2 of 4", or "micro-batch 2 of 4"; i counts from 0.

@@ -121,17 +121,14 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     GradientFlow flow(session.model());
     Generator& dropout = session.weights_generator();
     std::string checksum;
-    session.watch(
-        {.batch =
-             [&](const Batch& batch) {
-                 step.recorded.batches.push_back({batch, dropout.seed(), dropout.offset()});
-             },
-         .before_update =
-             [&](std::int64_t) {
-                 checksum = checksum_of_gradients(session.optimizer().parameters());
-                 if (watch) step.watched = retake(session.model(), step.recorded, dropout, peak);
-                 flow.before_update();
-             }});
+    session.watch({.batch = [&](const Batch& batch) { step.recorded.note(batch, dropout); },
+                   .before_update =
+                       [&](std::int64_t) {
+                           checksum = checksum_of_gradients(session.optimizer().parameters());
+                           if (watch)
+                               step.watched = retake(session.model(), step.recorded, dropout, peak);
+                           flow.before_update();
+                       }});
     try {
         step.metrics = session.take_step();
     } catch (...) {

@@ -26,7 +26,7 @@ void Trap::note(const Batch& batch) {
         step_.updated = false;
         step_.batches.clear();
     }
-    step_.batches.push_back({batch, dropout_.seed(), dropout_.offset()});
+    step_.note(batch, dropout_);
 }
 
 void Trap::stepped(std::int64_t step) {

@@ -105,8 +105,8 @@ Rows<const T> transposed(Rows<const T> x, std::int64_t rows, std::int64_t n, T*&
 }
 
 inline Scratch& scratch_for_heads() {
-    static thread_local Scratch scratch;
-    return scratch;
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
 }
 
 template <class T>

@@ -38,6 +38,7 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/thread_exit.h>
 #include <tapestry/ops/kernels/gemm_ahead.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
@@ -75,13 +76,13 @@ struct Pass {
 };
 
 inline Scratch& scratch_for_a() {
-    static thread_local Scratch scratch;
-    return scratch;
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
 }
 
 inline Scratch& scratch_for_b() {
-    static thread_local Scratch scratch;
-    return scratch;
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
 }
 
 /// Can the tile read B where it is? Its rows must be whole vectors and near each other. For very

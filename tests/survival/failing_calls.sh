@@ -96,9 +96,6 @@ complaint() {
     case $status in
         0) ;;
         1 | 2) grep -q '^tapestry: .' stderr || echo "exit code $status without a word" ;;
-        134)  # a thread's first use of a thread_local that has a destructor: glibc gives no choice
-            grep -q '^Fatal glibc error: failed to register TLS destructor' stderr ||
-                echo "abort: $(head -c 200 stderr)" ;;
         *) echo "ended with $status: $(head -c 200 stderr)" ;;
     esac
     ! is_training "$1" || complaint_of_training "$1"

@@ -1,0 +1,53 @@
+#include <tapestry/core/thread_exit.h>
+
+#include <pthread.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace tapestry {
+namespace {
+
+struct Task {
+    void (*f)(void*);
+    void* context;
+    Task* before;
+};
+
+thread_local Task* latest = nullptr;
+
+void run_tasks() {
+    while (latest != nullptr) {
+        const std::unique_ptr<Task> task(std::exchange(latest, latest->before));
+        task->f(task->context);
+    }
+}
+
+/// Has run_tasks() called at the end of every thread that asked for it. The main one does not end
+/// as others do.
+class Exits {
+public:
+    Exits() {
+        if (::pthread_key_create(&key_, [](void*) { run_tasks(); }) != 0 ||
+            std::atexit(run_tasks) != 0) {
+            throw std::bad_alloc();
+        }
+    }
+    void watch_this_thread() const {
+        if (::pthread_setspecific(key_, &key_) != 0) throw std::bad_alloc();  // anything but null
+    }
+
+private:
+    pthread_key_t key_{};
+};
+
+}  // namespace
+
+void at_thread_exit(void (*f)(void*), void* context) {
+    static const Exits exits;
+    auto task = std::make_unique<Task>(Task{f, context, latest});
+    exits.watch_this_thread();
+    latest = task.release();
+}
+
+}  // namespace tapestry
