@@ -2,6 +2,7 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/fusion.h>
 
@@ -20,8 +21,12 @@
 namespace tapestry::cli {
 namespace {
 
-// CLI11's messages may run over several lines, and file names hold anything; the promise is one.
-std::string one_line(std::string text) {
+// CLI11's messages may run over several lines, and file names and files hold anything; the promise
+// is one, of UTF-8.
+std::string one_line(const std::string& message) {
+    utf8::Stream stream;
+    std::string text = stream.push(message);
+    text += stream.finish();
     for (char& c : text) {
         if ((c >= 0 && c < ' ') || c == 127) c = ' ';
     }

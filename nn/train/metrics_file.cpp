@@ -20,10 +20,15 @@ namespace fs = std::filesystem;
 }
 
 // A file of its own: what stood under the name, a link or a pipe perhaps, is not written to.
-int create(const fs::path& path) {
+// Whoever may not read the metrics whose place it takes may not read it either.
+int create(const fs::path& path, const fs::path& place) {
     check_replaceable(path);
+    std::error_code error;
+    const fs::file_status before = fs::status(place, error);
+    const auto mode =
+        fs::is_regular_file(before) ? static_cast<mode_t>(before.permissions()) & 0777 : 0666;
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail_to_write(path, errno);
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file < 0) fail_to_write(path, errno);
     return file;
 }
@@ -40,7 +45,7 @@ int open_again(const fs::path& path) {
 MetricsFile::MetricsFile(const fs::path& directory)
     : directory_(directory),
       name_(is_there(directory / "config.json") ? kNewMetricsName : kMetricsName),
-      file_(create(path())) {}
+      file_(create(path(), directory / kMetricsName)) {}
 
 MetricsFile::MetricsFile(const fs::path& directory, const FileDigest& written)
     : directory_(directory), name_(kMetricsName), file_(open_again(path())) {

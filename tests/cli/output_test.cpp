@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -110,11 +111,13 @@ TEST_CASE("cli: what may not be written is not replaced, and what nobody else ma
     check_refused(place.run(into("m"), {.as_nobody = true}),
                   "cannot write 'm/model.safetensors': Permission denied");
     CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
-    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
-        fs::permissions(place / "m" / name, fs::perms(0600));
-    }
+    spill(place / "m" / "metrics.jsonl", "");
+    constexpr std::array kPrivate{"model.safetensors", "config.json", "tokenizer.json",
+                                  "metrics.jsonl"};
+    for (const char* name : kPrivate) fs::permissions(place / "m" / name, fs::perms(0600));
     check_done(place.run(into("m")));
-    for (const char* name : {"model.safetensors", "config.json", "tokenizer.json"}) {
+    for (const char* name : kPrivate) {
+        CAPTURE(name);
         CHECK_EQ(fs::status(place / "m" / name).permissions(), fs::perms(0600));
     }
 }

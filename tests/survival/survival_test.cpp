@@ -47,13 +47,15 @@ struct SurvivalPlace : test::Place {
     }
 
     // The same training for the command, and for the library, which is faster.
-    static test::Arguments training(const std::string& out) {
-        return {
-            "train", "--text",       "t.txt", "--out",          out,        "--layers",
-            "1",     "--heads",      "2",     "--dim",          "16",       "--context",
-            "8",     "--batch",      "2",     "--dropout",      "0.1",      "--steps",
-            "40",    "--eval-every", "10",    "--eval-batches", "1",        "--checkpoint-every",
-            "8",     "--keep",       "2",     "--best",         "--resume", "--no-report"};
+    static test::Arguments training(const std::string& out, bool resumed = true) {
+        test::Arguments arguments{
+            "train", "--text",       "t.txt", "--out",          out,          "--layers",
+            "1",     "--heads",      "2",     "--dim",          "16",         "--context",
+            "8",     "--batch",      "2",     "--dropout",      "0.1",        "--steps",
+            "40",    "--eval-every", "10",    "--eval-batches", "1",          "--checkpoint-every",
+            "8",     "--keep",       "2",     "--best",         "--no-report"};
+        if (resumed) arguments.emplace_back("--resume");
+        return arguments;
     }
 
     // Goes on in the directory to the end.
@@ -112,9 +114,14 @@ struct SurvivalPlace : test::Place {
         }
     }
 
-    test::TraceOptions traced() const {
+    // Another's directory, as it is before a training takes its place.
+    void put_another() const {
+        clear();
+        fs::copy(*this / "another", *this / "m", fs::copy_options::recursive);
+    }
+
+    test::TraceOptions traced(const test::Arguments& arguments = training("m")) const {
         test::TraceOptions options{.arguments = {TAPESTRY_COMMAND}, .folder = path()};
-        const test::Arguments arguments = training("m");
         options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
         return options;
     }
@@ -156,6 +163,43 @@ TEST_CASE("survival: killed before and after any call that changes a file") {
         place.check_survives(place / "m", kThreads[static_cast<std::size_t>(i) % kThreads.size()]);
     }
     MESSAGE(trials << " of " << moments << " moments");
+}
+
+TEST_CASE("survival: killed while it takes another's place, one of the two is there, whole") {
+    const SurvivalPlace place;
+    const test::Arguments again = SurvivalPlace::training("m", false);
+    spill(place / "u.txt", "no letter of theirs: 0123456789 0123456789\n" + test::simple_text());
+    test::check_done(place.run(test::tiny_training({"--text", "u.txt", "--out", "another"})));
+    const std::string another = slurp(place / "another" / "tokenizer.json");
+    place.put_another();
+    const test::TraceResult all = test::trace(place.traced(again));
+    if (!all.possible) return test::skip("no process can be traced here");
+    REQUIRE_EQ(all.status, 0);
+    CHECK_EQ(SurvivalPlace::state_of(place / "m"), place.whole);
+    // The moments until the first of its commits is in place, and some more.
+    const auto first = std::find_if(all.events.begin(), all.events.end(), [](const FileEvent& e) {
+        return e.call == test::FileCall::rename && e.to == "m/tokenizer.json";
+    });
+    REQUIRE(first != all.events.end());
+    const auto moments = 2 * (first - all.events.begin() + 20);
+    bool old_was_there = false, new_was_there = false;
+    for (std::int64_t moment = is_long() ? 0 : 1; moment < moments; moment += is_long() ? 1 : 9) {
+        CAPTURE(moment);
+        place.put_another();
+        test::TraceOptions options = place.traced(again);
+        options.kill = [moment](std::int64_t number, bool returned) {
+            return 2 * number + (returned ? 1 : 0) == moment;
+        };
+        test::trace(options);
+        CHECK_NOTHROW(load_model(place / "m"));
+        const bool is_old = slurp(place / "m" / "tokenizer.json") == another;
+        (is_old ? old_was_there : new_was_there) = true;
+        test::check_done(place.run(again));
+        const bool same = SurvivalPlace::state_of(place / "m") == place.whole;
+        CHECK(same);
+    }
+    CHECK(old_was_there);
+    CHECK(new_was_there);
 }
 
 TEST_CASE(
