@@ -34,18 +34,23 @@ public:
 
 // OpenMP ends the process when the system has no thread for a region. So as many are started first,
 // all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
-// all.
+// all. Each has its arena of malloc's before the next is started, or stacks would take the address
+// space that the arenas then find missing: how many there were would depend on who was faster.
 int startable_threads(int count, std::string& reason) {
     std::atomic<bool> tried{false};
+    std::atomic<int> ready{0};
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(count));
     try {
         for (int i = 0; i < count; ++i) {
             threads.emplace_back([&] {
-                void* volatile const block = std::malloc(1);  // an arena takes address space, too
+                void* volatile const block = std::malloc(1);
                 std::free(block);
+                ready.fetch_add(1);
+                ready.notify_one();
                 tried.wait(false);
             });
+            for (int now = ready.load(); now <= i; now = ready.load()) ready.wait(now);
         }
     } catch (const std::system_error& error) {
         reason = error.code().message();

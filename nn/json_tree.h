@@ -1,48 +1,90 @@
-// A JSON text as a tree that is destroyed without asking for memory. Internal to nn.
+// A JSON text as a tree, each value asked for with the type it must have. Internal to nn: the JSON
+// library, which takes seconds to compile, stays in json_tree.cpp.
 //
-// nlohmann's destructor puts children on a list of its own, lest deep trees overflow the stack;
-// where there is no memory for the list, it ends the process. Trees here are shallow: they are
-// taken apart from the leaves, and only what is nested deeper than any file of ours is left to
-// nlohmann. Nor is it an ordered_json, which copies and destroys all its members whenever it grows:
-// what is written in order, json_writer.h writes.
+//     const JsonTree tree(text);
+//     const auto step = tree.root().get<std::int64_t>("step");
+//     for (const JsonNode& group : tree.root().at("groups").elements()) ...
+//
+// Read next: nn/io/config_file.h, for the settings of a file; json_writer.h, the other way round.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <tapestry/core/error.h>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tapestry {
 
+/// What is wrong with a JSON text, or with what stands in it.
+class JsonError : public ValueError {
+public:
+    using ValueError::ValueError;
+};
+
+enum class JsonKind { null, boolean, number, string, array, object };
+
+/// "null", "boolean", "number", "string", "array", "object".
+std::string_view name_of(JsonKind kind);
+
+/// One place in a JsonTree, which outlives it. What is not as asked for is a JsonError.
+class JsonNode {
+public:
+    explicit JsonNode(const nlohmann::json& value) : value_(&value) {}
+
+    JsonKind kind() const;
+    bool is(JsonKind wanted) const { return kind() == wanted; }
+    /// As it may stand in a message: the value itself, but "array" and "object".
+    std::string shown() const;
+
+    /// A member of an object; nothing where there is none of that name, or no object.
+    std::optional<JsonNode> find(const std::string& name) const;
+    JsonNode at(const std::string& name) const;
+    std::vector<std::pair<std::string, JsonNode>> members() const;
+    std::vector<JsonNode> elements() const;
+
+    /// T is bool, std::int64_t, std::uint64_t, double, std::string or a vector of std::int64_t or
+    /// of std::string.
+    template <class T>
+    T get() const;
+    /// The member `name`.
+    template <class T>
+    T get(const std::string& name) const;
+
+private:
+    friend class JsonTree;
+    const nlohmann::json* value_;
+};
+
+/// Destroyed without asking for memory. (nlohmann's destructor puts children on a list of its own,
+/// lest deep trees overflow the stack; where there is no memory for the list, it ends the process.
+/// Trees here are shallow: they are taken apart from the leaves, and only what is nested deeper
+/// than any file of ours is left to nlohmann. Nor is it an ordered_json, which copies and destroys
+/// all its members whenever it grows: what is written in order, json_writer.h writes.)
 class JsonTree {
 public:
-    using Json = nlohmann::json;
-
-    JsonTree() = default;
-    explicit JsonTree(Json root) : root_(std::move(root)) {}
-    ~JsonTree() { take_apart(root_, 0); }
+    /// Throws JsonError: "not JSON: error at byte 7".
+    explicit JsonTree(std::string_view text);
+    /// A copy of what stands there.
+    explicit JsonTree(const JsonNode& node);
+    ~JsonTree();
     JsonTree(const JsonTree&) = delete;
     JsonTree& operator=(const JsonTree&) = delete;
 
-    /// In place of what it holds; a tree half read goes the same way. Throws nlohmann's exceptions.
-    void parse(std::string_view text) {
-        nlohmann::detail::json_sax_dom_parser<Json> parser(root_);
-        Json::sax_parse(text, &parser);
-    }
-
-    Json& root() { return root_; }
-    const Json& root() const { return root_; }
+    JsonNode root() const { return JsonNode(*root_); }
 
 private:
-    static constexpr int kDepth = 100;
-
-    static void take_apart(Json& tree, int depth) noexcept {
-        if (!tree.is_structured() || depth == kDepth) return;
-        for (Json& child : tree) take_apart(child, depth + 1);
-        tree.clear();
-    }
-
-    Json root_;
+    std::unique_ptr<nlohmann::json> root_;
 };
+
+/// Throws JsonError for a name that comes twice in the object that the text is, of which a JsonTree
+/// has the last: one thing said twice is two things.
+void check_names_once(std::string_view text);
 
 }  // namespace tapestry

@@ -4,8 +4,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/nn/json_tree.h>
 
 #include <algorithm>
 #include <span>
@@ -15,7 +14,6 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -41,20 +39,19 @@ std::size_t whole_characters(std::string_view text) {
 
 // What stands in the field; `place` begins the errors.
 std::string field_of(std::string_view line, const std::string& field, const std::string& place) {
-    json parsed;
     try {
-        parsed = json::parse(line);
-    } catch (const json::parse_error& error) {
-        fail<IoError>("{}: not JSON: error at byte {}", place, error.byte);
-    } catch (const json::out_of_range&) {
-        fail<IoError>("{}: not JSON: a number is too large", place);
+        const JsonTree tree(line);
+        const JsonNode root = tree.root();
+        require<IoError>(root.is(JsonKind::object), "{}: {} and not a JSON object", place,
+                         name_of(root.kind()));
+        const auto found = root.find(field);
+        require<IoError>(found.has_value(), "{}: no field {}", place, utf8::quoted(field));
+        require<IoError>(found->is(JsonKind::string), "{}: the field {} is {}, not a string", place,
+                         utf8::quoted(field), name_of(found->kind()));
+        return found->get<std::string>();
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: {}", place, error.what());
     }
-    require<IoError>(parsed.is_object(), "{}: {} and not a JSON object", place, parsed.type_name());
-    const auto found = parsed.find(field);
-    require<IoError>(found != parsed.end(), "{}: no field {}", place, utf8::quoted(field));
-    require<IoError>(found->is_string(), "{}: the field {} is {}, not a string", place,
-                     utf8::quoted(field), found->type_name());
-    return std::move(found->get_ref<std::string&>());
 }
 
 // Links to files are followed, those to directories are not; what cannot be looked at is not left

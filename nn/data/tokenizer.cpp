@@ -8,44 +8,31 @@
 #include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace tapestry {
 namespace {
 
-using nlohmann::json;
-
-// A key that comes twice means two things at once; nlohmann's parser would keep the last silently.
-json parse_without_repeats(std::string_view text) {
-    std::set<std::string> keys;
-    const auto check_key = [&keys](int depth, json::parse_event_t event, json& parsed) {
-        if (event == json::parse_event_t::key && depth == 1) {
-            const auto& key = parsed.get_ref<const std::string&>();
-            require(keys.insert(key).second, "tokenizer: key {} comes twice", utf8::quoted(key));
-        }
-        return true;
-    };
-    // The parser would take a byte of 0 for the end of the text and skip a byte order mark.
-    const std::size_t zero = text.find('\0');
-    require(zero == std::string_view::npos, "tokenizer: byte {} of the JSON is 0", zero);
-    try {
-        return json::parse(text, check_key);
-    } catch (const json::parse_error& error) {
-        fail("tokenizer: not JSON: error at byte {}", error.byte);
-    } catch (const json::out_of_range&) {
-        fail("tokenizer: not JSON: a number is too large");
-    }
-}
-
-char32_t vocab_entry(const json& entry, std::size_t id) {
-    require(entry.is_string(), "tokenizer: vocab entry {} is {}, not a string", id,
-            entry.type_name());
-    const auto& text = entry.get_ref<const std::string&>();
+char32_t vocab_entry(const JsonNode& entry, std::size_t id) {
+    require(entry.is(JsonKind::string), "tokenizer: vocab entry {} is {}, not a string", id,
+            name_of(entry.kind()));
+    const auto text = entry.get<std::string>();
     const std::u32string characters = utf8::decode("tokenizer", text);
     require(characters.size() == 1, "tokenizer: vocab entry {} is {}, {} characters instead of one",
             id, utf8::quoted(text, 20), characters.size());
     return characters[0];
+}
+
+JsonTree parse(std::string_view text) {
+    // The parser would take a byte of 0 for the end of the text and skip a byte order mark.
+    const std::size_t zero = text.find('\0');
+    require(zero == std::string_view::npos, "tokenizer: byte {} of the JSON is 0", zero);
+    try {
+        check_names_once(text);
+        return JsonTree(text);
+    } catch (const JsonError& error) {
+        fail("tokenizer: {}", error.what());
+    }
 }
 
 }  // namespace
@@ -89,19 +76,21 @@ CharTokenizer CharTokenizer::from_text(std::string_view text) {
 }
 
 CharTokenizer CharTokenizer::from_json(std::string_view text) {
-    const JsonTree tree(parse_without_repeats(text));
-    const json& parsed = tree.root();
-    require(parsed.is_object(), "tokenizer: the JSON is {}, not an object", parsed.type_name());
+    const JsonTree tree = parse(text);
+    const JsonNode parsed = tree.root();
+    require(parsed.is(JsonKind::object), "tokenizer: the JSON is {}, not an object",
+            name_of(parsed.kind()));
     const auto type = parsed.find("type");
-    require(type != parsed.end() && type->is_string(), "tokenizer: no \"type\"; needs \"char\"");
-    const auto& name = type->get_ref<const std::string&>();
+    require(type && type->is(JsonKind::string), "tokenizer: no \"type\"; needs \"char\"");
+    const auto name = type->get<std::string>();
     require(name == "char", "tokenizer: type is {}; only 'char' is supported", utf8::quoted(name));
     const auto entries = parsed.find("vocab");
-    require(entries != parsed.end() && entries->is_array(),
+    require(entries && entries->is(JsonKind::array),
             "tokenizer: no \"vocab\", a list of characters");
-    require(!entries->empty(), "tokenizer: the vocabulary is empty");
     std::u32string vocab;
-    for (const json& entry : *entries) vocab.push_back(vocab_entry(entry, vocab.size()));
+    for (const JsonNode& entry : entries->elements()) {
+        vocab.push_back(vocab_entry(entry, vocab.size()));
+    }
     return CharTokenizer(std::move(vocab));
 }
 

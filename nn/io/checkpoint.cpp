@@ -15,7 +15,6 @@
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "tapestry-checkpoint";
@@ -81,36 +80,16 @@ std::string json_of(const Checkpoint& c, const OptimizerState& state) {
     return json.text();
 }
 
-// Every number and name with the type it must have; the JSON library would convert silently.
-template <class T>
-T get(const Json& object, const char* name) {
-    const Json& value = object.at(name);
-    bool fits = false;
-    if constexpr (std::is_same_v<T, std::string>) {
-        fits = value.is_string();
-    } else if constexpr (std::is_same_v<T, double>) {
-        fits = value.is_number();
-    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-        fits = value.is_number_unsigned();
-    } else {
-        fits = value.is_number_integer() &&
-               (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+OptimizerState state_of(const JsonNode& json) {
+    OptimizerState state{.kind = json.get<std::string>("kind"),
+                         .steps = json.get<std::int64_t>("steps"),
+                         .lr = json.get<double>("lr")};
+    for (const auto& [name, value] : json.at("settings").members()) {
+        state.settings[name] = json.at("settings").get<double>(name);
     }
-    require(fits, "\"{}\" is {}, which is not what belongs there", name, value.dump());
-    return value.get<T>();
-}
-
-OptimizerState state_of(const Json& json) {
-    OptimizerState state{.kind = get<std::string>(json, "kind"),
-                         .steps = get<std::int64_t>(json, "steps"),
-                         .lr = get<double>(json, "lr")};
-    for (const auto& [name, value] : json.at("settings").items()) {
-        state.settings[name] = get<double>(json.at("settings"), name.c_str());
-    }
-    for (const Json& group : json.at("groups")) {
-        state.groups.push_back({group.at("parameters").get<std::vector<std::string>>(),
-                                get<double>(group, "weight_decay"),
-                                get<double>(group, "lr_factor")});
+    for (const JsonNode& group : json.at("groups").elements()) {
+        state.groups.push_back({group.get<std::vector<std::string>>("parameters"),
+                                group.get<double>("weight_decay"), group.get<double>("lr_factor")});
     }
     return state;
 }
@@ -128,25 +107,24 @@ struct Contents {
 };
 
 Contents parse(const std::string& text) {
-    JsonTree tree;
-    tree.parse(text);
-    const Json& json = tree.root();
-    const auto number = get<std::uint64_t>(json, "version");
+    const JsonTree tree(text);
+    const JsonNode json = tree.root();
+    const auto number = json.get<std::uint64_t>("version");
     require(number == kVersion, "it is of version {}; this Tapestry reads version {}", number,
             kVersion);
-    Contents contents{.info = {.step = get<std::int64_t>(json, "step"),
-                               .config = get<std::string>(json, "config"),
-                               .data = get<std::string>(json, "data"),
-                               .run = get<std::string>(json, "run"),
-                               .version = get<std::string>(json, "tapestry"),
-                               .isa = get<std::string>(json, "isa"),
-                               .optimizer = get<std::string>(json.at("optimizer"), "kind"),
-                               .frozen = json.at("frozen").get<std::vector<std::string>>()},
+    Contents contents{.info = {.step = json.get<std::int64_t>("step"),
+                               .config = json.get<std::string>("config"),
+                               .data = json.get<std::string>("data"),
+                               .run = json.get<std::string>("run"),
+                               .version = json.get<std::string>("tapestry"),
+                               .isa = json.get<std::string>("isa"),
+                               .optimizer = json.at("optimizer").get<std::string>("kind"),
+                               .frozen = json.get<std::vector<std::string>>("frozen")},
                       .state = state_of(json.at("optimizer")),
                       .generators = {}};
-    for (const auto& [name, value] : json.at("generators").items()) {
-        contents.generators[name] = {get<std::uint64_t>(value, "seed"),
-                                     get<std::uint64_t>(value, "offset")};
+    for (const auto& [name, value] : json.at("generators").members()) {
+        contents.generators[name] = {value.get<std::uint64_t>("seed"),
+                                     value.get<std::uint64_t>("offset")};
     }
     return contents;
 }
@@ -162,8 +140,6 @@ Contents contents_of(const fs::path& path, const std::map<std::string, std::stri
                      shown(path));
     try {
         return parse(text->second);
-    } catch (const nlohmann::json::exception& error) {
-        fail<IoError>("{}: the checkpoint's metadata is damaged: {}", shown(path), error.what());
     } catch (const ValueError& error) {
         fail<IoError>("{}: the checkpoint's metadata: {}", shown(path), error.what());
     }

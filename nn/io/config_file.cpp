@@ -4,56 +4,31 @@
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
 
-#include <algorithm>
 #include <functional>
 
 namespace tapestry {
 namespace {
 
 constexpr std::uint64_t kMaxConfig = std::uint64_t{1} << 28;
+constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
-template <class T>
-bool fits(const nlohmann::json& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-        return value.is_boolean();
-    } else if constexpr (std::is_same_v<T, std::string>) {
-        return value.is_string();
-    } else if constexpr (std::is_same_v<T, double>) {
-        return value.is_number();
-    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-        return value.is_array() && std::all_of(value.begin(), value.end(),
-                                               [](const auto& each) { return each.is_string(); });
-    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-        return value.is_number_unsigned();
-    } else {
-        return value.is_number_integer() && value.template get<double>() < 4.6e18 &&
-               value.template get<double>() > -4.6e18;
+std::unique_ptr<JsonTree> parsed(std::string_view text, const std::string& name) {
+    try {
+        return std::make_unique<JsonTree>(text);
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: {}", name, error.what());
     }
-}
-
-std::string shown(const nlohmann::json& value) {
-    return value.is_structured() ? value.type_name() : value.dump();
 }
 
 }  // namespace
 
-struct ConfigFile::Json {
-    JsonTree tree;
-    const nlohmann::json& object() const { return tree.root(); }
-};
-
-ConfigFile::ConfigFile(std::unique_ptr<Json> json, std::string name)
-    : path_(std::move(name)), json_(std::move(json)) {}
+ConfigFile::ConfigFile(std::unique_ptr<JsonTree> tree, std::string name)
+    : path_(std::move(name)), tree_(std::move(tree)) {
+    require<IoError>(tree_->root().is(JsonKind::object), "{}: not a JSON object", path_);
+}
 
 ConfigFile::ConfigFile(std::string_view text, std::string name)
-    : ConfigFile(std::make_unique<Json>(), std::move(name)) {
-    try {
-        json_->tree.parse(text);
-    } catch (const nlohmann::json::exception& error) {
-        fail<IoError>("{}: not valid JSON: {}", path_, error.what());
-    }
-    require<IoError>(json_->object().is_object(), "{}: not a JSON object", path_);
-}
+    : ConfigFile(parsed(text, name), name) {}
 
 ConfigFile::ConfigFile(const std::filesystem::path& path)
     : ConfigFile(read_file(path, kMaxConfig), path.string()) {}
@@ -61,30 +36,30 @@ ConfigFile::ConfigFile(const std::filesystem::path& path)
 ConfigFile::~ConfigFile() = default;
 
 bool ConfigFile::has(const char* name) const {
-    const auto found = json_->object().find(name);
-    return found != json_->object().end() && !found->is_null();
+    const auto found = tree_->root().find(name);
+    return found && !found->is(JsonKind::null);
 }
 
 template <class T>
 T ConfigFile::get(const char* name) const {
-    const auto found = json_->object().find(name);
-    require<IoError>(found != json_->object().end(), "{}: \"{}\" is missing", path_, name);
-    if (!fits<T>(*found)) {
-        fail<IoError>("{}: \"{}\" is {}, which is not what belongs there", path_, name,
-                      shown(*found));
+    try {
+        const T value = tree_->root().get<T>(name);
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+            require<JsonError>(value < kMost && value > -kMost,
+                               "\"{}\" is {}, which is not what belongs there", name, value);
+        }
+        return value;
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: {}", path_, error.what());
     }
-    return found->template get<T>();
 }
 
 ConfigFile ConfigFile::object(const char* name) const {
-    const auto found = json_->object().find(name);
-    require<IoError>(found != json_->object().end(), "{}: \"{}\" is missing", path_, name);
-    if (!found->is_object()) {
-        fail<IoError>("{}: \"{}\" is {}, not a JSON object", path_, name, shown(*found));
-    }
-    auto json = std::make_unique<Json>();
-    json->tree.root() = *found;
-    return {std::move(json), fmt::format("{}: {}", path_, name)};
+    const auto found = tree_->root().find(name);
+    require<IoError>(found.has_value(), "{}: \"{}\" is missing", path_, name);
+    require<IoError>(found->is(JsonKind::object), "{}: \"{}\" is {}, not a JSON object", path_,
+                     name, found->shown());
+    return {std::make_unique<JsonTree>(*found), fmt::format("{}: {}", path_, name)};
 }
 
 struct ConfigWriter::Json {

@@ -15,6 +15,8 @@
 
 namespace tapestry {
 
+class JsonTree;
+
 /// Settings that are read. Every failure is an IoError that names the file, the setting and what
 /// stands there.
 class ConfigFile {
@@ -32,7 +34,7 @@ public:
     /// Whether it is there, and not null.
     bool has(const char* name) const;
 
-    /// The setting `name`: T is bool, std::int64_t (up to 2^62, so that the sum of two is one
+    /// The setting `name`: T is bool, std::int64_t (below 2^62, so that the sum of two is one
     /// still), std::uint64_t, double, std::string or a vector of them. Throws when it is missing or
     /// of another type.
     template <class T>
@@ -48,11 +50,10 @@ public:
     ConfigFile object(const char* name) const;
 
 private:
-    struct Json;
-    ConfigFile(std::unique_ptr<Json> json, std::string name);
+    ConfigFile(std::unique_ptr<JsonTree> tree, std::string name);
 
     std::string path_;
-    std::unique_ptr<Json> json_;
+    std::unique_ptr<JsonTree> tree_;
 };
 
 /// Settings that are written, in the order in which they are set.

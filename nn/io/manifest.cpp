@@ -89,16 +89,15 @@ std::string to_json(const Manifest& manifest) {
 }
 
 Manifest parse(const std::string& text) {
-    JsonTree tree;
-    tree.parse(text);
-    const auto& json = tree.root();
-    const auto format = json.at("format").get<std::uint64_t>();
+    const JsonTree tree(text);
+    const JsonNode json = tree.root();
+    const auto format = json.get<std::uint64_t>("format");
     require(format == kFormat, "it is of format {}; this Tapestry reads format {}", format,
             kFormat);
-    Manifest manifest{.stage = json.at("stage").get<std::string>()};
-    for (const auto& [name, value] : json.at("files").items()) {
-        manifest.files[name] = {value.at("bytes").get<std::uint64_t>(),
-                                value.at("xxh3_128").get<std::string>()};
+    Manifest manifest{.stage = json.get<std::string>("stage")};
+    for (const auto& [name, value] : json.at("files").members()) {
+        manifest.files[name] = {value.get<std::uint64_t>("bytes"),
+                                value.get<std::string>("xxh3_128")};
     }
     return manifest;
 }
@@ -110,7 +109,7 @@ std::optional<Manifest> read_manifest(const fs::path& directory) {
     if (!is_there(path)) return std::nullopt;
     try {
         return parse(read_file(path));
-    } catch (const nlohmann::json::exception& error) {
+    } catch (const JsonError& error) {
         fail<IoError>("{}: no manifest: {}", shown(path), error.what());
     } catch (const ValueError& error) {
         fail<IoError>("{}: {}", shown(path), error.what());

@@ -32,12 +32,10 @@ void write_added_token(JsonWriter& json, std::int64_t id, std::string_view conte
 }
 
 void write_vocabulary(JsonWriter& json, const BytePairTokenizer& tokenizer) {
-    JsonTree tree;
-    tree.parse(tokenizer.vocab_json());
-    std::vector<const std::string*> tokens(tree.root().size());  // by id
-    for (const auto& entry : tree.root().get_ref<const nlohmann::json::object_t&>()) {
-        tokens.at(entry.second.get<std::size_t>()) = &entry.first;
-    }
+    const JsonTree tree(tokenizer.vocab_json());
+    const auto entries = tree.root().members();
+    std::vector<const std::string*> tokens(entries.size());  // by id
+    for (const auto& [token, id] : entries) tokens.at(id.get<std::uint64_t>()) = &token;
     json.object([&] {
         for (std::size_t id = 0; id < tokens.size(); ++id) json.member(*tokens[id], id);
     });

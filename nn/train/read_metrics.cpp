@@ -12,34 +12,33 @@
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::json;
-
 // NaN and infinities are null in JSON.
-double number_in(const Json& line, const char* name) {
-    const auto found = line.find(name);
-    require<IoError>(found != line.end(), "\"{}\" is missing", name);
-    if (found->is_null()) return std::numeric_limits<double>::quiet_NaN();
-    require<IoError>(found->is_number(), "\"{}\" is {}, which is no number", name,
-                     found->is_structured() ? found->type_name() : found->dump());
-    return found->get<double>();
+double number_in(const JsonNode& line, const char* name) {
+    const JsonNode found = line.at(name);
+    if (found.is(JsonKind::null)) return std::numeric_limits<double>::quiet_NaN();
+    require<IoError>(found.is(JsonKind::number), "\"{}\" is {}, which is no number", name,
+                     found.shown());
+    return found.get<double>();
 }
 
-// The line as an object; false for the end of a training, and what else is no step.
-bool parse_line(std::string_view text, JsonTree& tree) {
+JsonTree parse_line(std::string_view text) {
     try {
-        tree.parse(text);
-    } catch (const Json::exception&) {
+        return JsonTree(text);
+    } catch (const JsonError&) {
         fail<IoError>("{} is not JSON", utf8::quoted(text, 60));
     }
-    const Json& line = tree.root();
-    require<IoError>(line.is_object(), "{} is not a JSON object", utf8::quoted(text, 60));
-    return !line.contains("event");
 }
 
-void add_line(Metrics& metrics, const Json& line) {
+// No line of a step: the end of a training, say.
+bool is_event(const JsonNode& line, std::string_view text) {
+    require<IoError>(line.is(JsonKind::object), "{} is not a JSON object", utf8::quoted(text, 60));
+    return line.find("event").has_value();
+}
+
+void add_line(Metrics& metrics, const JsonNode& line) {
     const double step = number_in(line, "step"), loss = number_in(line, "loss");
     require<IoError>(step == step, "\"step\" is null");
-    if (line.contains("val_loss")) {
+    if (line.find("val_loss")) {
         metrics.val_losses.push_back(number_in(line, "val_loss"));
         metrics.eval_steps.push_back(step);
     }
@@ -47,21 +46,16 @@ void add_line(Metrics& metrics, const Json& line) {
     metrics.losses.push_back(loss);
 }
 
-StepMetrics step_of(const Json& line, std::int64_t tokens_per_step) {
+StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
     StepMetrics metrics{
+        .step = line.get<std::int64_t>("step"),
         .loss = number_in(line, "loss"),
         .lr = number_in(line, "lr"),
         .grad_norm = number_in(line, "grad_norm"),
         .seconds = number_in(line, "seconds"),
         .step_seconds = static_cast<double>(tokens_per_step) / number_in(line, "tokens_per_s")};
-    const auto step = line.find("step");
-    require<IoError>(step != line.end() && step->is_number_integer(),
-                     "\"step\" is {}, which is no whole number",
-                     step == line.end() ? "missing" : step->dump());
-    metrics.step = step->get<std::int64_t>();
-    if (line.contains("val_loss")) metrics.val_loss = number_in(line, "val_loss");
-    const auto checksum = line.find("grad_xxh3");
-    if (checksum != line.end() && checksum->is_string()) metrics.grad_xxh3 = *checksum;
+    if (line.find("val_loss")) metrics.val_loss = number_in(line, "val_loss");
+    if (line.find("grad_xxh3")) metrics.grad_xxh3 = line.get<std::string>("grad_xxh3");
     return metrics;
 }
 
@@ -74,12 +68,12 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         try {
             const std::string_view written = std::string_view(text).substr(begin, end - begin);
-            JsonTree line;
-            if (parse_line(written, line)) {
+            const JsonTree line = parse_line(written);
+            if (!is_event(line.root(), written)) {
                 add(line.root(), written);
                 ++steps;
             }
-        } catch (const IoError& error) {
+        } catch (const Error& error) {
             if (end < text.size()) {
                 fail<IoError>("{}: line {}: {}", shown(file), number, error.what());
             }
@@ -93,14 +87,14 @@ void read_lines(const std::filesystem::path& file, const Add& add) {
 
 Metrics read_metrics(const std::filesystem::path& file) {
     Metrics metrics;
-    read_lines(file, [&](const Json& line, std::string_view) { add_line(metrics, line); });
+    read_lines(file, [&](const JsonNode& line, std::string_view) { add_line(metrics, line); });
     return metrics;
 }
 
 std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
                                     std::int64_t tokens_per_step) {
     std::vector<StepMetrics> steps;
-    read_lines(file, [&](const Json& line, std::string_view) {
+    read_lines(file, [&](const JsonNode& line, std::string_view) {
         steps.push_back(step_of(line, tokens_per_step));
     });
     return steps;
@@ -108,7 +102,7 @@ std::vector<StepMetrics> read_steps(const std::filesystem::path& file,
 
 std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last) {
     std::string lines;
-    read_lines(file, [&](const Json& line, std::string_view text) {
+    read_lines(file, [&](const JsonNode& line, std::string_view text) {
         if (number_in(line, "step") <= static_cast<double>(last)) lines.append(text) += '\n';
     });
     return lines;

@@ -16,8 +16,6 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
 void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
     const auto length = static_cast<std::size_t>(ids.size(1));
@@ -38,8 +36,11 @@ void write(JsonWriter& json, const RecordedBatch& b) {
 }
 
 // i64 [B, T], every id of the vocabulary, as the model wants it.
-Tensor ids_from(const Json& json, const GPTConfig& config) {
-    const auto rows = json.get<std::vector<std::vector<std::int64_t>>>();
+Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
+    std::vector<std::vector<std::int64_t>> rows;
+    for (const JsonNode& row : json.elements()) {
+        rows.push_back(row.get<std::vector<std::int64_t>>());
+    }
     require(!rows.empty() && !rows[0].empty(), "a batch without tokens");
     std::vector<std::int64_t> all;
     for (const auto& row : rows) {
@@ -56,23 +57,25 @@ Tensor ids_from(const Json& json, const GPTConfig& config) {
     return tensor(all, {static_cast<std::int64_t>(rows.size()), length});
 }
 
-RecordedBatch batch_from(const Json& json, const GPTConfig& config) {
+RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
     RecordedBatch b{
         .batch = {ids_from(json.at("inputs"), config), ids_from(json.at("targets"), config)},
-        .seed = json.at("seed").get<std::uint64_t>(),
-        .offset = json.at("offset").get<std::uint64_t>()};
+        .seed = json.get<std::uint64_t>("seed"),
+        .offset = json.get<std::uint64_t>("offset")};
     require(b.batch.inputs.shape() == b.batch.targets.shape(), "inputs {}, but targets {}",
             b.batch.inputs.shape(), b.batch.targets.shape());
     return b;
 }
 
-RecordedStep step_from(const Json& json, const GPTConfig& config) {
-    RecordedStep step{.step = json.at("step").get<std::int64_t>(),
-                      .updated = json.at("updated").get<bool>(),
-                      .began_finite = json.at("began_finite").get<bool>()};
-    for (const Json& batch : json.at("batches")) step.batches.push_back(batch_from(batch, config));
+RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
+    RecordedStep step{.step = json.get<std::int64_t>("step"),
+                      .updated = json.get<bool>("updated"),
+                      .began_finite = json.get<bool>("began_finite")};
+    for (const JsonNode& batch : json.at("batches").elements()) {
+        step.batches.push_back(batch_from(batch, config));
+    }
     require(!step.batches.empty(), "no batches");
-    step.micro_batches = json.value("micro_batches", std::int64_t{1});
+    step.micro_batches = json.find("micro_batches") ? json.get<std::int64_t>("micro_batches") : 1;
     const auto count = static_cast<std::int64_t>(step.batches.size());
     require(step.micro_batches >= 1 && count % step.micro_batches == 0,
             "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
@@ -146,13 +149,12 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
                        RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
-        JsonTree tree;
-        tree.parse(read_file(path));
-        const Json& json = tree.root();
-        outcome = {json.at("finding").get<std::string>(), json.at("loss_bits").get<std::uint64_t>(),
-                   json.at("built").get<std::string>()};
+        const JsonTree tree(read_file(path));
+        const JsonNode json = tree.root();
+        outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
+                   json.get<std::string>("built")};
         return step_from(json, config);
-    } catch (const Json::exception& error) {
+    } catch (const JsonError& error) {
         fail<IoError>("{}: not a recorded step: {}", path.string(), error.what());
     } catch (const ValueError& error) {
         fail<IoError>("{}: {}", path.string(), error.what());

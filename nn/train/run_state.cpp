@@ -6,8 +6,6 @@
 
 namespace tapestry {
 
-using Json = nlohmann::json;
-
 std::string to_json(const RunState& state) {
     JsonWriter json;
     json.object([&] {
@@ -39,25 +37,22 @@ std::string to_json(const RunState& state) {
 
 RunState run_state_from_json(std::string_view text, std::string_view what) {
     try {
-        JsonTree tree;
-        tree.parse(text);
-        const Json& json = tree.root();
-        const Json& metrics = json.at("metrics");
-        RunState state{.seconds = json.at("seconds").get<double>(),
-                       .metrics = {metrics.at("bytes").get<std::uint64_t>(),
-                                   metrics.at("xxh3_128").get<std::string>()},
-                       .rewind_every = json.at("rewind_every").get<std::int64_t>()};
-        for (const Json& segment : json.at("segments")) {
-            state.segments.push_back({segment.at("first_step").get<std::int64_t>(),
-                                      segment.at("config").get<std::string>(),
-                                      segment.at("overrides").get<std::vector<std::string>>()});
+        const JsonTree tree(text);
+        const JsonNode json = tree.root(), metrics = json.at("metrics");
+        RunState state{
+            .seconds = json.get<double>("seconds"),
+            .metrics = {metrics.get<std::uint64_t>("bytes"), metrics.get<std::string>("xxh3_128")},
+            .rewind_every = json.get<std::int64_t>("rewind_every")};
+        for (const JsonNode& segment : json.at("segments").elements()) {
+            state.segments.push_back({segment.get<std::int64_t>("first_step"),
+                                      segment.get<std::string>("config"),
+                                      segment.get<std::vector<std::string>>("overrides")});
         }
-        if (json.contains("best")) {
-            state.best = {json.at("best").at("step").get<std::int64_t>(),
-                          json.at("best").at("val_loss").get<double>()};
+        if (const auto best = json.find("best")) {
+            state.best = {best->get<std::int64_t>("step"), best->get<double>("val_loss")};
         }
         return state;
-    } catch (const Json::exception& error) {
+    } catch (const JsonError& error) {
         fail<IoError>("{}: the checkpoint is of no run, but of a session alone: {}", what,
                       error.what());
     }

@@ -75,7 +75,7 @@ TEST_CASE("cli: config.json that is none") {
     const auto file = spoilt.model / "config.json";
     for (const char* text : {"", "{", "hello", "{\"vocab\": }", "\xFF\xFE"}) {
         spill(file, text);
-        spoilt.refused("m/config.json: not valid JSON");
+        spoilt.refused("m/config.json: not JSON");
     }
     spill(file, "{\"model\": \"gp\xA2");  // of which the message shows a part
     spoilt.refused("gp\uFFFD");

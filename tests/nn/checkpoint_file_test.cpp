@@ -236,7 +236,7 @@ TEST_CASE("checkpoint file: what is refused changes nothing") {
         spoil(path, "{", "[");
         CHECK(message_of<IoError>([&] {
                   load_checkpoint(path, training.whole());
-              }).find("the checkpoint's metadata is damaged: ") != std::string::npos);
+              }).find("the checkpoint's metadata: not JSON: ") != std::string::npos);
         test::spill(path, good);
         SafetensorsFile file = read_safetensors(path);
         file.tensors.emplace_back("readme", ones({1}));

@@ -3,6 +3,7 @@
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/skip.h>
 
@@ -162,14 +163,63 @@ TEST_CASE("json writer: with lines, as nlohmann's, to the last byte") {
 }
 
 TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refused") {
-    JsonTree tree;
-    tree.parse(R"({"a": [1, {"b": "c"}], "d": null})");
-    CHECK_EQ(tree.root().at("a").at(1).at("b"), "c");
-    CHECK_THROWS_AS(tree.parse("[1, 2"), Json::parse_error);
-    CHECK_THROWS_AS(JsonTree().parse(""), Json::parse_error);
+    const JsonTree tree(R"({"a": [1, {"b": "c"}], "d": null})");
+    CHECK_EQ(tree.root().at("a").elements().at(1).get<std::string>("b"), "c");
+    const JsonTree part(tree.root().at("a"));
+    CHECK_EQ(part.root().elements().size(), 2);
+    const auto refused = [](std::string_view text) {
+        return test::message_of<JsonError>([text] { JsonTree{text}; });
+    };
+    CHECK_EQ(refused("[1, 2"), "not JSON: error at byte 6");
+    CHECK_EQ(refused(""), "not JSON: error at byte 1");
+    CHECK_EQ(refused("[1e999]"), "not JSON: a number is too large");
     const std::string deep(100000, '[');
-    JsonTree().parse(deep + std::string(deep.size(), ']'));  // no stack is that deep
-    CHECK_THROWS_AS(JsonTree().parse(deep), Json::parse_error);
+    JsonTree{deep + std::string(deep.size(), ']')};  // no stack is that deep
+    CHECK_EQ(refused(deep), "not JSON: error at byte 100001");
+}
+
+TEST_CASE("json tree: every value has the type it is asked for with") {
+    const JsonTree tree(
+        R"({"yes": true, "n": -3, "u": 3, "big": 9223372036854775807, "bigger": 9223372036854775808, "x": 0.5,
+                            "s": "t", "none": null, "o": {}, "list": [1, 2], "words": ["a", "b"]})");
+    const JsonNode root = tree.root();
+    CHECK(root.get<bool>("yes"));
+    CHECK_EQ(root.get<std::int64_t>("n"), -3);
+    CHECK_EQ(root.get<std::uint64_t>("u"), 3);
+    CHECK_EQ(root.get<std::int64_t>("big"), INT64_MAX);
+    CHECK_EQ(root.get<double>("x"), 0.5);
+    CHECK_EQ(root.get<double>("u"), 3);
+    CHECK(root.get<std::vector<std::int64_t>>("list") == std::vector<std::int64_t>{1, 2});
+    CHECK(root.get<std::vector<std::string>>("words") == std::vector<std::string>{"a", "b"});
+    CHECK_FALSE(root.find("nowhere"));
+    CHECK_FALSE(root.at("x").find("nowhere"));
+    CHECK_EQ(root.members().size(), 11);
+    const auto message = [](auto&& ask) { return test::message_of<JsonError>(ask); };
+    CHECK_EQ(message([&] { root.get<bool>("nowhere"); }), "\"nowhere\" is missing");
+    CHECK_EQ(message([&] { root.get<std::uint64_t>("n"); }),
+             "\"n\" is -3, which is not what belongs there");
+    CHECK_EQ(message([&] { root.get<std::int64_t>("bigger"); }),
+             "\"bigger\" is 9223372036854775808, which is not what belongs there");
+    CHECK_EQ(message([&] { root.get<std::int64_t>("x"); }),
+             "\"x\" is 0.5, which is not what belongs there");
+    CHECK_EQ(message([&] { root.get<std::vector<std::int64_t>>("words"); }),
+             "\"words\" is array, which is not what belongs there");
+    CHECK_EQ(message([&] { root.at("s").get<double>(); }), "\"t\" is not what belongs there");
+    CHECK_EQ(message([&] { root.at("none").elements(); }), "null stands where a list belongs");
+    CHECK_EQ(message([&] { root.at("list").members(); }), "array stands where an object belongs");
+    for (const auto& [name, value] : root.members()) {
+        CAPTURE(name);
+        CHECK_EQ(name_of(value.kind()), Json::parse(value.shown() == "array"    ? "[]"
+                                                    : value.shown() == "object" ? "{}"
+                                                                                : value.shown())
+                                            .type_name());
+    }
+}
+
+TEST_CASE("json tree: what is said twice") {
+    check_names_once(R"({"a": {"b": 1}, "c": {"b": 2}})");
+    CHECK_EQ(test::message_of<JsonError>([] { check_names_once(R"({"a": 1, "a": 2})"); }),
+             "key 'a' comes twice");
 }
 
 TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
@@ -177,7 +227,7 @@ TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
     std::string text = "[0";
     for (int i = 0; i < 500; ++i) text += R"(,{"a": [1, 2, "a text that needs memory"]})";
     text += "]";
-    const int failures = failures_before_success([&] { JsonTree().parse(text); });
+    const int failures = failures_before_success([&] { JsonTree{text}; });
     if (failures == -2) return test::skip("the address space cannot be limited here");
     CHECK_GT(failures, 10);
     CHECK_LT(failures, 250);

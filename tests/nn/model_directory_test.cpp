@@ -159,11 +159,11 @@ TEST_CASE("model directory: files that are damaged") {
         spill(saved.directory / name, whole);
     }
     spill(saved.directory / "config.json", "no json");
-    CHECK(saved.fails_with("config.json: not valid JSON"));
+    CHECK(saved.fails_with("config.json: not JSON"));
     spill(saved.directory / "config.json", "[1, 2]");
     CHECK(saved.fails_with("config.json: not a JSON object"));
     spill(saved.directory / "config.json", std::string(100'000, '['));
-    CHECK(saved.fails_with("config.json: not valid JSON"));
+    CHECK(saved.fails_with("config.json: not JSON"));
 }
 
 TEST_CASE("model directory: configurations that cannot be") {

@@ -153,7 +153,7 @@ TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bi
     CHECK_THROWS_AS(Session::resume(file), IoError);
     save_checkpoint(file, {.module = whole.model(), .optimizer = whole.optimizer()});
     check_message<IoError>([&] { Session::resume(file); },
-                           "c.safetensors: configuration: not valid JSON");
+                           "c.safetensors: configuration: not JSON");
 }
 
 TEST_CASE("session: a part of the model is trained, and the rest stays, also after a checkpoint") {

@@ -1,0 +1,165 @@
+#include <tapestry/nn/json_tree.h>
+
+#include <tapestry/core/text/utf8.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <type_traits>
+
+namespace tapestry {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kDepth = 100;
+
+void take_apart(Json& tree, int depth) noexcept {
+    if (!tree.is_structured() || depth == kDepth) return;
+    for (Json& child : tree) take_apart(child, depth + 1);
+    tree.clear();
+}
+
+template <class T>
+bool fits(const Json& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return value.is_boolean();
+    } else if constexpr (std::is_same_v<T, std::string>) {
+        return value.is_string();
+    } else if constexpr (std::is_same_v<T, double>) {
+        return value.is_number();
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+        return value.is_number_unsigned();
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+        return value.is_number_integer() &&
+               (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+    } else {
+        return value.is_array() &&
+               std::all_of(value.begin(), value.end(), fits<typename T::value_type>);
+    }
+}
+
+// `parse` calls nlohmann's parser.
+template <class F>
+void parse_json(const F& parse) {
+    try {
+        parse();
+    } catch (const Json::parse_error& error) {
+        fail<JsonError>("not JSON: error at byte {}", error.byte);
+    } catch (const Json::out_of_range&) {
+        fail<JsonError>("not JSON: a number is too large");
+    }
+}
+
+}  // namespace
+
+std::string_view name_of(JsonKind kind) {
+    switch (kind) {
+        case JsonKind::null: return "null";
+        case JsonKind::boolean: return "boolean";
+        case JsonKind::number: return "number";
+        case JsonKind::string: return "string";
+        case JsonKind::array: return "array";
+        case JsonKind::object: return "object";
+    }
+    return "?";
+}
+
+JsonKind JsonNode::kind() const {
+    if (value_->is_object()) return JsonKind::object;
+    if (value_->is_array()) return JsonKind::array;
+    if (value_->is_string()) return JsonKind::string;
+    if (value_->is_boolean()) return JsonKind::boolean;
+    return value_->is_number() ? JsonKind::number : JsonKind::null;
+}
+
+std::string JsonNode::shown() const {
+    return value_->is_structured() ? value_->type_name() : value_->dump();
+}
+
+std::optional<JsonNode> JsonNode::find(const std::string& name) const {
+    const auto found = value_->find(name);
+    if (found == value_->end()) return std::nullopt;
+    return JsonNode(*found);
+}
+
+JsonNode JsonNode::at(const std::string& name) const {
+    const auto found = find(name);
+    require<JsonError>(found.has_value(), "\"{}\" is missing", name);
+    return *found;
+}
+
+std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
+    require<JsonError>(value_->is_object(), "{} stands where an object belongs", shown());
+    std::vector<std::pair<std::string, JsonNode>> all;
+    for (const auto& [name, value] : value_->items()) all.emplace_back(name, JsonNode(value));
+    return all;
+}
+
+std::vector<JsonNode> JsonNode::elements() const {
+    require<JsonError>(value_->is_array(), "{} stands where a list belongs", shown());
+    std::vector<JsonNode> all;
+    for (const Json& value : *value_) all.emplace_back(value);
+    return all;
+}
+
+template <class T>
+T JsonNode::get() const {
+    require<JsonError>(fits<T>(*value_), "{} is not what belongs there", shown());
+    return value_->get<T>();
+}
+
+template <class T>
+T JsonNode::get(const std::string& name) const {
+    const JsonNode member = at(name);
+    require<JsonError>(fits<T>(*member.value_), "\"{}\" is {}, which is not what belongs there",
+                       name, member.shown());
+    return member.value_->get<T>();
+}
+
+JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Json>()) {
+    try {
+        parse_json([&] {
+            nlohmann::detail::json_sax_dom_parser<Json> parser(*root_);
+            Json::sax_parse(text, &parser);
+        });
+    } catch (...) {
+        take_apart(*root_, 0);
+        throw;
+    }
+}
+
+JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Json>(*node.value_)) {}
+
+JsonTree::~JsonTree() { take_apart(*root_, 0); }
+
+void check_names_once(std::string_view text) {
+    std::set<std::string> names;
+    const auto check = [&names](int depth, Json::parse_event_t event, Json& parsed) {
+        if (event == Json::parse_event_t::key && depth == 1) {
+            const auto& name = parsed.get_ref<const std::string&>();
+            require<JsonError>(names.insert(name).second, "key {} comes twice", utf8::quoted(name));
+        }
+        return false;  // nothing is kept
+    };
+    parse_json([&] { const Json nothing = Json::parse(text, check); });
+}
+
+template bool JsonNode::get() const;
+template std::int64_t JsonNode::get() const;
+template std::uint64_t JsonNode::get() const;
+template double JsonNode::get() const;
+template std::string JsonNode::get() const;
+template std::vector<std::string> JsonNode::get() const;
+template std::vector<std::int64_t> JsonNode::get() const;
+
+template bool JsonNode::get(const std::string&) const;
+template std::int64_t JsonNode::get(const std::string&) const;
+template std::uint64_t JsonNode::get(const std::string&) const;
+template double JsonNode::get(const std::string&) const;
+template std::string JsonNode::get(const std::string&) const;
+template std::vector<std::string> JsonNode::get(const std::string&) const;
+template std::vector<std::int64_t> JsonNode::get(const std::string&) const;
+
+}  // namespace tapestry
