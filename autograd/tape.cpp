@@ -121,10 +121,7 @@ void Tape::add_hook(const Tensor& x, GradientHook hook) {
 }
 
 void register_hook(const Tensor& x, GradientHook hook) {
-    if (x.requires_grad()) {
-        x.leaf()->hooks.push_back(std::move(hook));
-        return;
-    }
+    if (x.requires_grad()) return x.leaf()->hooks.push_back(std::move(hook));
     require<AutogradError>(is_recording(), "register_hook: no tape records");
     Tape::current()->add_hook(x, std::move(hook));
 }

@@ -95,6 +95,7 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({}, "A subcommand is required (see tapestry --help)");
     refused({"trian"}, "not expected: trian");
     refused({"--verbose"}, "not expected: --verbose");
+    refused({"caf\xE9"}, "not expected: caf\uFFFD");
     refused({"train", "--text", "t.txt", "--out", "m", "--stepz", "5"}, "--stepz");
     refused({"train", "--stepz", "5"}, "not expected: --stepz");
     refused({"train", "--text", "t.txt", "--out", "m", "extra"}, "not expected: extra");
