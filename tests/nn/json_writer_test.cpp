@@ -179,9 +179,10 @@ TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refus
 }
 
 TEST_CASE("json tree: every value has the type it is asked for with") {
-    const JsonTree tree(
-        R"({"yes": true, "n": -3, "u": 3, "big": 9223372036854775807, "bigger": 9223372036854775808, "x": 0.5,
-                            "s": "t", "none": null, "o": {}, "list": [1, 2], "words": ["a", "b"]})");
+    const std::string text =
+        R"({"yes": true, "n": -3, "u": 3, "big": 9223372036854775807, "bigger": 9223372036854775808,
+            "x": 0.5, "s": "t", "none": null, "o": {}, "list": [1, 2], "words": ["a", "b"]})";
+    const JsonTree tree(text);
     const JsonNode root = tree.root();
     CHECK(root.get<bool>("yes"));
     CHECK_EQ(root.get<std::int64_t>("n"), -3);
@@ -207,12 +208,9 @@ TEST_CASE("json tree: every value has the type it is asked for with") {
     CHECK_EQ(message([&] { root.at("s").get<double>(); }), "\"t\" is not what belongs there");
     CHECK_EQ(message([&] { root.at("none").elements(); }), "null stands where a list belongs");
     CHECK_EQ(message([&] { root.at("list").members(); }), "array stands where an object belongs");
-    for (const auto& [name, value] : root.members()) {
-        CAPTURE(name);
-        CHECK_EQ(name_of(value.kind()), Json::parse(value.shown() == "array"    ? "[]"
-                                                    : value.shown() == "object" ? "{}"
-                                                                                : value.shown())
-                                            .type_name());
+    const Json read = Json::parse(text);
+    for (const auto& member : root.members()) {
+        CHECK_EQ(name_of(member.second.kind()), read.at(member.first).type_name());
     }
 }
 
