@@ -33,6 +33,11 @@ std::optional<StoredCheckpoint> state_before(std::int64_t step,
     return found;
 }
 
+struct WatchEnd {
+    Session& session;
+    ~WatchEnd() { session.watch({}); }
+};
+
 bool same_bits(double a, double b) {
     return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -129,13 +134,16 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
                                step.watched = retake(session.model(), step.recorded, dropout, peak);
                            flow.before_update();
                        }});
+    const WatchEnd end{session};
     try {
         step.metrics = session.take_step();
-    } catch (...) {
-        session.watch({});
-        throw;
+    } catch (const DivergedError& error) {  // before the update: the weights are the step's own
+        if (!watch) throw;
+        step.metrics.step = step.recorded.step;
+        step.diverged = error.what();
+        step.watched = retake(session.model(), step.recorded, dropout, peak);
+        return step;
     }
-    session.watch({});
     step.metrics.grad_xxh3 = checksum;
     step.flow = flow.after_update();
     return step;

@@ -39,6 +39,7 @@ struct RewindOptions {
 struct RewoundStep {
     StepMetrics metrics;                      ///< with grad_xxh3
     RecordedStep recorded;                    ///< its batches
+    std::string diverged = {};                ///< why it ended before its update, if it did
     std::optional<RetakenStep> watched = {};  ///< of the last batch or part, if asked for
     std::vector<ParameterFlow> flow = {};     ///< what it did to every parameter
 };
@@ -73,7 +74,8 @@ private:
     RewindOptions options_;
 };
 
-/// The session's next step. `watch`: under an Inspector, with its gradients computed twice.
+/// The session's next step. `watch`: under an Inspector, with its gradients computed twice; also
+/// one that diverges, which throws DivergedError otherwise.
 RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak = {});
 
 /// What of the two is not the same: "loss was 1.25 and is 1.26"; empty if loss, grad_norm, lr and,

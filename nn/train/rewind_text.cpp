@@ -29,15 +29,29 @@ std::string other_binary(const CheckpointInfo& then) {
                        version(), isa);
 }
 
+std::string values_of(const StepMetrics& now) {
+    return fmt::format("step {}: loss {}, grad_norm {}, lr {}\n", now.step, now.loss, now.grad_norm,
+                       now.lr);
+}
+
 std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
     const StepMetrics& then = history.step(now.step);
     const std::string differs = difference(then, now);
-    return fmt::format("step {}: loss {}, grad_norm {}, lr {}\ngrad_xxh3 {}{}\n{}\n", now.step,
-                       now.loss, now.grad_norm, now.lr, now.grad_xxh3,
+    return values_of(now) +
+           fmt::format("grad_xxh3 {}{}\n{}\n", now.grad_xxh3,
                        then.grad_xxh3.empty() ? ", which metrics.jsonl does not have" : "",
                        differs.empty()
                            ? "the same bits as metrics.jsonl"
                            : "metrics.jsonl differs: " + differs + other_binary(history.latest()));
+}
+
+// Of the step after the run's last: that one is not written down if it diverges.
+std::string beyond(const RewoundStep& step, const RunHistory& history) {
+    const std::string what = step.diverged.empty()
+                                 ? values_of(step.metrics)
+                                 : fmt::format("{}\ntaken again, {}\n", step.diverged,
+                                               finding_text(step.recorded, *step.watched));
+    return what + fmt::format("metrics.jsonl ends with step {}\n", history.last_step());
 }
 
 // NaN is larger than any number.
@@ -92,7 +106,9 @@ std::string wait_text(const RewindStart& start) {
 
 std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,
                     const Tokenizer& tokenizer, int width) {
-    return numbers_of(step.metrics, history) + largest_update(step.flow) +
+    const bool is_known = step.metrics.step <= history.last_step();
+    return (is_known ? numbers_of(step.metrics, history) : beyond(step, history)) +
+           (step.diverged.empty() ? largest_update(step.flow) : "") +
            fmt::format("taken again {}; it learned from\n", where_from(start)) +
            batches_of(step.recorded, tokenizer, width);
 }

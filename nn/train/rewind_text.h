@@ -16,7 +16,8 @@ namespace tapestry {
 /// than three seconds.
 std::string wait_text(const RewindStart& start);
 
-/// Some lines: the step's numbers and whether they are the run's; which parameter changed by the
+/// Some lines: the step's numbers and whether they are the run's, or, of the step at which the run
+/// diverged, where NaN or infinity first appeared; which parameter changed by the
 /// largest part of its size; from where it was taken again; and the text of every sequence that it
 /// learned from, of many the first 24, in about `width` columns.
 std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,

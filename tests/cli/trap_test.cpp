@@ -165,6 +165,25 @@ TEST_CASE("cli trap: what an update made is told apart from what the step made")
     }
 }
 
+TEST_CASE("cli trap: rewind takes the same step again, and finds the same") {
+    const TrapPlace place;
+    const Arguments beyond_reason =
+        tiny_training({"--steps", "400", "--warmup", "300", "--lr", "1000", "--clip", "0",
+                       "--checkpoint-every", "10"});
+    const Outcome diverged = place.run(beyond_reason + Arguments{"--trap-nan"});
+    check_refused(diverged, "taken again, ", 1);
+    const std::string finding = between(diverged.err, "taken again, ", "; `tapestry replay");
+    const std::string step = between(diverged.err, "train: step ", ":");
+    const Outcome rewound = place.run({"rewind", "m", "--step", step, "--inspect", "p.html"});
+    check_done(rewound);
+    CHECK(rewound.out.starts_with("train: step " + step + ": the loss is "));
+    CHECK_EQ(between(rewound.out, "taken again, ", "\n"), finding);
+    CHECK(rewound.out.find("metrics.jsonl ends with step ") != std::string::npos);
+    CHECK(slurp(place / "p.html").ends_with("</html>\n"));
+    const std::string next = std::to_string(std::stoi(step) + 1);
+    check_refused(place.run({"rewind", "m", "--step", next}), "has steps 1 to ");
+}
+
 TEST_CASE("cli trap: with it or without, a training that goes well is the same") {
     const TrapPlace place;
     const Arguments noisy{"--steps", "10", "--dropout", "0.1", "--eval-every", "4"};
