@@ -5,7 +5,10 @@
 #include <tapestry/nn/data/encode_documents.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/words.h>
+#include <tapestry/tests/core/scarce_memory.h>
 #include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/core/support.h>
+#include <tapestry/tests/skip.h>
 
 using namespace tapestry;
 using test::check_message;
@@ -159,6 +162,26 @@ TEST_CASE("documents: files and directories") {
             documents_in({scratch / "d/empty", scratch / "d/empty"});
         },
         "there is no text in the 2 files");
+}
+
+// An iterator of std::filesystem ends the process where there is no memory for the next path.
+TEST_CASE("documents: where memory ends the files cannot be found, and nothing worse" *
+          doctest::skip(test::kAddressSanitizer)) {
+    const test::Scratch scratch;
+    for (int i = 0; i < 200; ++i) {
+        spill(scratch / fmt::format("a file of a name that is long enough to need memory {}", i),
+              "");
+    }
+    const int failures = test::failures_before_success([&] {
+        try {
+            files_below({scratch.path().string()});
+        } catch (const IoError&) {  // no memory to open the directory
+            throw std::bad_alloc();
+        }
+    });
+    if (failures == -2) return test::skip("the address space cannot be limited here");
+    CHECK_GT(failures, 10);
+    CHECK_LT(failures, 250);
 }
 
 TEST_CASE("words: a text can be cut at last_cut, whatever stands on either side") {

@@ -3,86 +3,17 @@
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/tests/core/scarce_memory.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/skip.h>
 
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
-
-#include <cstdlib>
-#include <fstream>
-#include <new>
 
 using namespace tapestry;
 using Json = nlohmann::json;
 
 namespace {
-
-// While it lives, malloc has no more than about `room` bytes to give.
-class ScarceMemory {
-public:
-    explicit ScarceMemory(std::size_t room) {
-        void* volatile const spare = std::malloc(room);  // or a compiler may leave it out
-        for (std::size_t bytes = std::size_t{1} << 20; bytes >= sizeof(Block); bytes /= 2) {
-            while (void* const taken = std::malloc(bytes)) taken_ = new (taken) Block{taken_};
-        }
-        std::free(spare);
-    }
-    ~ScarceMemory() {
-        while (taken_ != nullptr) {
-            void* const block = taken_;
-            taken_ = taken_->next;
-            std::free(block);
-        }
-    }
-    ScarceMemory(const ScarceMemory&) = delete;
-    ScarceMemory& operator=(const ScarceMemory&) = delete;
-
-private:
-    struct Block {
-        Block* next;
-    };
-    Block* taken_ = nullptr;
-};
-
-bool limit_address_space(std::size_t more) {
-    std::ifstream file("/proc/self/statm");
-    std::size_t pages = 0;
-    if (!(file >> pages)) return false;
-    const std::size_t bytes = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more;
-    const rlimit limit{bytes, bytes};
-    return setrlimit(RLIMIT_AS, &limit) == 0 &&
-           mmap(nullptr, 4 * more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
-}
-
-// f() in a forked process, with little memory and then more and more, until it succeeds; how often
-// it threw std::bad_alloc before. -1: the process died; -2: memory cannot be limited here.
-template <class F>
-int failures_before_success(const F& f) {
-    const pid_t child = fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        if (!limit_address_space(std::size_t{16} << 20)) _exit(255);
-        int failures = 0;
-        for (double room = 256;; room *= 1.1) {
-            try {
-                const ScarceMemory scarce(static_cast<std::size_t>(room));
-                f();
-                _exit(failures);
-            } catch (const std::bad_alloc&) {
-                if (++failures == 250) _exit(254);
-            }
-        }
-    }
-    int status = 0;
-    REQUIRE_EQ(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status) == 255 ? -2 : WEXITSTATUS(status);
-}
 
 TrainingReport long_report() {
     TrainingReport report({.title = "t", .options = {{"a", "b", "c"}, {"d", "e", "f"}}});
@@ -225,7 +156,7 @@ TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
     std::string text = "[0";
     for (int i = 0; i < 500; ++i) text += R"(,{"a": [1, 2, "a text that needs memory"]})";
     text += "]";
-    const int failures = failures_before_success([&] { JsonTree{text}; });
+    const int failures = test::failures_before_success([&] { JsonTree{text}; });
     if (failures == -2) return test::skip("the address space cannot be limited here");
     CHECK_GT(failures, 10);
     CHECK_LT(failures, 250);
@@ -235,7 +166,7 @@ TEST_CASE("json tree: where memory ends it cannot be read, and nothing worse" *
 TEST_CASE("report: where memory ends its data cannot be written, and nothing worse" *
           doctest::skip(test::kAddressSanitizer)) {
     const TrainingReport report = long_report();
-    const int failures = failures_before_success([&] { to_json(report, {}); });
+    const int failures = test::failures_before_success([&] { to_json(report, {}); });
     if (failures == -2) return test::skip("the address space cannot be limited here");
     CHECK_GT(failures, 10);
     CHECK_LT(failures, 250);
