@@ -51,7 +51,10 @@ void check_directory(const fs::path& directory) {
     require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
                      shown(directory));
     settle(directory);
-    settle(directory / "..");  // it may be a folder of a training's, written together with that
+    try {  // it may be a folder of a training's, written together with that
+        settle(directory / "..");
+    } catch (const IoError&) {  // or of anything; were a file missing now, its checksum would tell
+    }
 }
 
 // A manifest that is another one afterwards is the sign of a commit that came between.

@@ -279,6 +279,14 @@ TEST_CASE("model directory: a file that is not what was saved is an error with i
     CHECK_EQ(saved.error(), "no error");
 }
 
+TEST_CASE("model directory: what lies beside it is no matter of the model's") {
+    const Saved saved;
+    for (const char* text : {"{}", "{\"format\":9}", ""}) {
+        spill(saved.directory / ".." / kManifestName, text);
+        CHECK_EQ(saved.error(), "no error");
+    }
+}
+
 TEST_CASE("model directory: a save that fails keeps the previous model") {
     Saved saved;
     const auto before = logits_of(saved.model);
