@@ -15,7 +15,7 @@ set -euo pipefail
     echo "usage: failing_calls.sh TAPESTRY LIBFAIL_ONCE [POINTS [SEED]]" >&2
     exit 2
 }
-tapestry=$(realpath "$1") library=$(realpath "$2") points=${3:-25} RANDOM=${4:-1}
+tapestry=$(realpath "$1") library=$(realpath "$2") points=${3:-20} RANDOM=${4:-1}
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 export TAPESTRY_THREADS=1
