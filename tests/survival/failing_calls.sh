@@ -118,7 +118,9 @@ points_of() {
     local most=$points
     case $1 in
         inspect | print) most=$(((points + 3) / 4)) ;;
-        train | resume | anew) ((points >= 1000)) && [[ $2 == other-malloc ]] || most=$(((points + 9) / 10)) ;;
+        train | resume | anew)
+            most=$(((points + 9) / 10))
+            ((points < 1000)) || [[ $2 != other-malloc ]] || most=$3 ;;
     esac
     echo $(($3 < most ? $3 : most))
 }
