@@ -7,6 +7,7 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/nn/run_place.h>
 #include <tapestry/tests/skip.h>
 #include <tapestry/tests/survival/disk.h>
 
@@ -17,7 +18,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <regex>
 #include <string_view>
 #include <thread>
 
@@ -90,8 +90,7 @@ struct SurvivalPlace : test::Place {
         }
         const std::string& text = file.metadata.at("checkpoint");
         all += text.substr(text.find("\"generators\""), text.find("\"optimizer\""));
-        static const std::regex kTimes(",\"(tokens_per_s|seconds|share)\":[0-9.e+-]+");
-        return all + std::regex_replace(slurp(out / "metrics.jsonl"), kTimes, "");
+        return all + test::without_times(slurp(out / "metrics.jsonl"));
     }
 
     // The directory holds a whole model, or none yet, and goes on to what the whole training came
