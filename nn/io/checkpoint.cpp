@@ -84,8 +84,9 @@ OptimizerState state_of(const JsonNode& json) {
     OptimizerState state{.kind = json.get<std::string>("kind"),
                          .steps = json.get<std::int64_t>("steps"),
                          .lr = json.get<double>("lr")};
-    for (const auto& [name, value] : json.at("settings").members()) {
-        state.settings[name] = json.at("settings").get<double>(name);
+    const JsonNode settings = json.at("settings");
+    for (const auto& setting : settings.members()) {
+        state.settings[setting.first] = settings.get<double>(setting.first);
     }
     for (const JsonNode& group : json.at("groups").elements()) {
         state.groups.push_back({group.get<std::vector<std::string>>("parameters"),

@@ -2,11 +2,11 @@
 
 #include <tapestry/nn/data/token_file.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/tokenized_text.h>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <utility>
@@ -52,10 +52,13 @@ std::string to_text(const Evaluation& e) {
 }
 
 std::string to_json(const Evaluation& e) {
-    nlohmann::ordered_json json{{"loss", e.loss}};
-    if (e.drawn) json["perplexity"] = std::exp(e.loss);
-    json["tokens"] = e.tokens;
-    return json.dump();
+    JsonWriter json;
+    json.object([&] {
+        json.member("loss", e.loss);
+        if (e.drawn) json.member("perplexity", std::exp(e.loss));
+        json.member("tokens", e.tokens);
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

@@ -16,6 +16,7 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
+
 void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
     const auto length = static_cast<std::size_t>(ids.size(1));

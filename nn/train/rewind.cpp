@@ -130,8 +130,9 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
                    .before_update =
                        [&](std::int64_t) {
                            checksum = checksum_of_gradients(session.optimizer().parameters());
-                           if (watch)
+                           if (watch) {
                                step.watched = retake(session.model(), step.recorded, dropout, peak);
+                           }
                            flow.before_update();
                        }});
     const WatchEnd end{session};

@@ -3,38 +3,36 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/run_text.h>
-#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <fmt/core.h>
 
 using namespace tapestry;
 using test::check_message;
 using test::slurp;
-using test::spill;
 
 namespace {
 
 namespace fs = std::filesystem;
 
-struct BegunPlace {
-    BegunPlace() {
-        std::string text;
-        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(scratch / "t.txt", text);
+struct BegunPlace : test::RunPlace {
+    RunRequest request(const char* name) const {
+        RunRequest request{.config = config(), .out = (scratch / name).string()};
+        request.config.steps = 6;
+        request.config.warmup = 0;
+        return request;
     }
-    RunRequest request(const char* out) const {
-        return {.config = {.text = (scratch / "t.txt").string(),
-                           .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
-                           .batch = 4,
-                           .steps = 6,
-                           .warmup = 0,
-                           .eval_batches = 1},
-                .out = (scratch / out).string()};
+    // Into "n", after the fourth step of another.
+    RunRequest fork_of(const RunRequest& first) const {
+        RunRequest request = this->request("n");
+        request.fork = first.out;
+        request.step = 4;
+        return request;
     }
 
     BegunRun begin(const RunRequest& request) {
         told.clear();
-        return begin_run(request, nullptr, [this](const std::string& text) { told += text; });
+        return begin_run(request, nullptr, [this](const std::string& line) { told += line; });
     }
     // To the end, or until `stop_after` steps have been taken.
     TrainingResult train(const RunRequest& request, std::int64_t stop_after = 1000) {
@@ -45,7 +43,6 @@ struct BegunPlace {
         return TrainingRun(*run.session, *run.directory, options).to_the_end();
     }
 
-    test::Scratch scratch;
     std::string told;
 };
 
@@ -83,9 +80,7 @@ TEST_CASE("begin run: after a step of another") {
     BegunPlace place;
     const RunRequest first = place.request("m");
     place.train(first);
-    RunRequest second = place.request("n");
-    second.fork = first.out;
-    second.step = 4;
+    const RunRequest second = place.fork_of(first);
     const BegunRun same = place.begin(second);
     CHECK_EQ(same.session->steps(), 4);
     REQUIRE(same.earlier.has_value());
@@ -97,10 +92,7 @@ TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
     BegunPlace place;
     const RunRequest first = place.request("m");
     place.train(first);
-    RunRequest second = place.request("n");
-    second.fork = first.out;
-    second.step = 4;
-    place.train(second);
+    place.train(place.fork_of(first));
     CHECK(slurp(place.scratch / "n" / "model.safetensors") ==
           slurp(place.scratch / "m" / "model.safetensors"));
 }

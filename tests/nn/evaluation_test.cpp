@@ -5,7 +5,7 @@
 #include <tapestry/nn/io/model_with_text.h>
 #include <tapestry/nn/train/evaluation.h>
 #include <tapestry/nn/train/loop.h>
-#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <nlohmann/json.hpp>
 
@@ -19,12 +19,9 @@ using Json = nlohmann::json;
 
 namespace {
 
-struct EvaluationPlace {
+struct EvaluationPlace : test::RunPlace {
     EvaluationPlace() {
-        std::string characters;
-        for (int i = 0; i < 60; ++i) characters += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(text, characters);
-        const CharTokenizer tokenizer = CharTokenizer::from_text(characters);
+        const CharTokenizer tokenizer = CharTokenizer::from_text(test::slurp(text));
         Generator generator(1);
         GPT gpt({.vocab = tokenizer.vocab_size(),
                  .context = 8,
@@ -37,10 +34,8 @@ struct EvaluationPlace {
         gpt.parameters().front().mutable_data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
         save_model(broken, gpt, tokenizer);
     }
-    TrainingConfig config() const { return {.text = text, .start = model}; }
+    TrainingConfig config() const { return {.text = text.string(), .start = model}; }
 
-    test::Scratch scratch;
-    std::string text = (scratch / "t.txt").string();
     std::string model = (scratch / "m").string();
     std::string broken = (scratch / "broken").string();
 };
@@ -62,7 +57,7 @@ TEST_CASE("evaluation: of random pieces of a text, or of a part of it") {
         CHECK_EQ(to_text(one),
                  fmt::format("loss {:.4f} nats per character (perplexity {:.3f}) over 96 "
                              "characters of {}{}",
-                             loss, std::exp(loss), part, place.text));
+                             loss, std::exp(loss), part, place.text.string()));
         const Json json = Json::parse(to_json(one));
         CHECK_EQ(json, Json({{"loss", loss}, {"perplexity", std::exp(loss)}, {"tokens", 96}}));
     }
@@ -101,11 +96,12 @@ TEST_CASE("evaluation: what cannot be said") {
 
 TEST_CASE("a model with a text: in its tokens, in training mode") {
     const EvaluationPlace place;
-    const ModelWithText loaded = load_model_with_text(place.model, place.text);
+    const ModelWithText loaded = load_model_with_text(place.model, place.text.string());
     CHECK(loaded.model->is_training());
     CHECK_EQ(loaded.data.size(Split::all), std::ssize(test::slurp(place.text)));
     check_message<IoError>([&] { load_model_with_text(place.model, "none"); }, "none");
-    check_message<IoError>([&] { load_model_with_text("none", place.text); }, "none");
+    check_message<IoError>([&] { load_model_with_text("none", place.text.string()); }, "none");
     spill(place.text, "abc xyz");
-    check_message<ValueError>([&] { load_model_with_text(place.model, place.text); }, "'x'");
+    check_message<ValueError>([&] { load_model_with_text(place.model, place.text.string()); },
+                              "'x'");
 }

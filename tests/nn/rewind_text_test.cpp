@@ -4,7 +4,7 @@
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/core/scratch.h>
+#include <tapestry/tests/nn/run_place.h>
 
 #include <fmt/core.h>
 
@@ -15,24 +15,17 @@ using test::spill;
 namespace {
 
 // A run of ten steps, of which every other has a checksum.
-struct Trained {
+struct Trained : test::RunPlace {
     Trained() {
-        std::string text;
-        for (int i = 0; i < 60; ++i) text += "abc def " + std::to_string(i * i % 13) + "\n";
-        spill(scratch / "t.txt", text);
-        Session session({.text = (scratch / "t.txt").string(),
-                         .model = {.context = 8, .layers = 1, .heads = 2, .dim = 16},
-                         .batch = 13,
-                         .accumulate = 2,
-                         .steps = 10,
-                         .warmup = 0,
-                         .eval_batches = 1});
-        TrainingRun run(session, {.out = out(), .report = false, .hash_every = 2});
+        TrainingConfig learned = config();
+        learned.batch = 13;
+        learned.accumulate = 2;
+        learned.steps = 10;
+        learned.warmup = 0;
+        Session session(learned);
+        TrainingRun run(session, {.out = out, .report = false, .hash_every = 2});
         run.to_the_end();
     }
-    std::filesystem::path out() const { return scratch / "m"; }
-
-    test::Scratch scratch;
 };
 
 // Step `number`, and what is said of it.
@@ -60,7 +53,7 @@ void change_loss(const std::filesystem::path& metrics) {
 
 TEST_CASE("rewind text: numbers, the largest update, where from, and what it learned from") {
     const Trained trained;
-    const RunHistory history(trained.out());
+    const RunHistory history(trained.out);
     const std::string text = told_of(history, 4);
     const StepMetrics& m = history.step(4);
     CHECK(text.starts_with(fmt::format(
@@ -78,8 +71,8 @@ TEST_CASE("rewind text: numbers, the largest update, where from, and what it lea
 
 TEST_CASE("rewind text: what differs is named, and all steps are counted") {
     const Trained trained;
-    change_loss(trained.out() / "metrics.jsonl");
-    const RunHistory history(trained.out());
+    change_loss(trained.out / "metrics.jsonl");
+    const RunHistory history(trained.out);
     CHECK(has(told_of(history, 4), "\nmetrics.jsonl differs: loss was 1.5 and is "));
     std::vector<std::int64_t> differ;
     const RunComparison all =
@@ -125,7 +118,7 @@ TEST_CASE("rewind text: a recorded step, its outcome then and now, its page") {
 
 TEST_CASE("bisect: how much an answer is worth") {
     const Trained trained;
-    const RunHistory history(trained.out());
+    const RunHistory history(trained.out);
     CHECK_EQ(looked_at({}, history), "looked at all 10 steps, in metrics.jsonl");
     CHECK_EQ(looked_at({.probed = {1}}, history), "looked at step 1");
     CHECK_EQ(looked_at({.probed = {1}, .walk_first = 2, .walk_last = 10}, history),

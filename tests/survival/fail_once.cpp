@@ -65,8 +65,8 @@ std::atomic<bool> in_main{false};
 std::atomic<long> calls{0};
 thread_local bool is_main = false;
 
-// Whether this call is the one to fail; errno says then why. A disk that is full is waited for, five
-// seconds: three writes of four fail for another reason.
+// Whether this call is the one to fail; errno says then why. A disk that is full is waited for,
+// five seconds: three writes of four fail for another reason.
 bool fails(Kind kind) {
     if (kind != chosen || !in_main.load(std::memory_order_relaxed)) return false;
     if (of_others && is_main) return false;
