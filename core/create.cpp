@@ -1,6 +1,24 @@
 #include <tapestry/core/create.h>
 
+#include <cmath>
+#include <limits>
+
 namespace tapestry {
+namespace {
+
+// [n] with element i = value(i), converted from whatever type that has.
+template <class F>
+Tensor tabulated(std::int64_t n, DType dtype, F value) {
+    Tensor result({n}, dtype);
+    visit_dtype(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        T* to = result.mutable_data<T>();
+        for (std::int64_t i = 0; i < n; ++i) to[i] = convert_element<T>(value(i));
+    });
+    return result;
+}
+
+}  // namespace
 
 Tensor empty(const Shape& shape, DType dtype) { return Tensor(shape, dtype); }
 
@@ -12,19 +30,75 @@ Tensor full(const Shape& shape, double value, DType dtype) {
 
 Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
+Tensor full_like(const Tensor& x, double value) { return full(x.shape(), value, x.dtype()); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
 Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
 
 Tensor arange(std::int64_t n, DType dtype) {
     require(n >= 0, "arange: {} is negative", n);
-    Tensor result({n}, dtype);
-    visit_dtype(dtype, [&](auto zero) {
-        using T = decltype(zero);
-        T* to = result.mutable_data<T>();
-        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(i);
+    return tabulated(n, dtype, [](std::int64_t i) { return i; });
+}
+
+namespace detail {
+namespace {
+
+template <class T>
+void check_range(T start, T stop, T step, DType dtype) {
+    require<DTypeError>(dtype != DType::boolean, "arange: bool has no range");
+    require(step != 0, "arange: the step is 0");
+    require(step > 0 ? start <= stop : start >= stop,
+            "arange: a step of {} does not lead from {} to {}", step, start, stop);
+}
+
+}  // namespace
+
+Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
+    check_range(start, stop, step, dtype);
+    // Unsigned: the distance may not fit a signed number, nor may -step.
+    const auto bits = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
+    const std::uint64_t distance = step > 0 ? bits(stop) - bits(start) : bits(start) - bits(stop);
+    const std::uint64_t stride = step > 0 ? bits(step) : 0 - bits(step);
+    const std::uint64_t n = distance / stride + (distance % stride != 0 ? 1 : 0);
+    require<MemoryError>(n <= bits(std::numeric_limits<std::int64_t>::max()),
+                         "arange: {} numbers from {} to {}", n, start, stop);
+    return tabulated(static_cast<std::int64_t>(n), dtype, [=](std::int64_t i) {
+        return static_cast<std::int64_t>(bits(start) + bits(i) * bits(step));
     });
-    return result;
+}
+
+Tensor real_range(double start, double stop, double step, DType dtype) {
+    require(std::isfinite(start) && std::isfinite(stop) && std::isfinite(step),
+            "arange: start {}, stop {}, step {}: not all are finite", start, stop, step);
+    check_range(start, stop, step, dtype);
+    if (dtype == DType::i64) {
+        for (const double number : {start, stop, step}) {
+            require(number == std::trunc(number) && std::abs(number) < 0x1p63,
+                    "arange: {} is no whole number of 64 bits, and i64 was asked for", number);
+        }
+        return whole_range(static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop),
+                           static_cast<std::int64_t>(step), dtype);
+    }
+    const double n = std::ceil((stop - start) / step);
+    require<MemoryError>(n < 0x1p62, "arange: {} numbers from {} to {}", n, start, stop);
+    return tabulated(static_cast<std::int64_t>(n), dtype,
+                     [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+}  // namespace detail
+
+Tensor linspace(double start, double stop, std::int64_t n, DType dtype) {
+    require<DTypeError>(is_floating(dtype), "linspace: needs f32 or f64, got {}", dtype);
+    require(n >= 0, "linspace: {} is negative", n);
+    require(std::isfinite(stop - start), "linspace: from {} to {}: no finite distance", start,
+            stop);
+    const double step = (stop - start) / static_cast<double>(n > 1 ? n - 1 : 1);
+    // From the nearer end, so that both are met exactly.
+    return tabulated(n, dtype, [=](std::int64_t i) {
+        return i <= (n - 1) / 2 ? start + static_cast<double>(i) * step
+                                : stop - static_cast<double>(n - 1 - i) * step;
+    });
 }
 
 Tensor eye(std::int64_t n, DType dtype) {

@@ -3,19 +3,58 @@
 
 #include <tapestry/core/tensor.h>
 
+#include <type_traits>
 #include <vector>
 
 namespace tapestry {
+
+namespace detail {
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+template <class... T>
+inline constexpr bool kAreWhole = (std::is_integral_v<T> && ...);
+
+Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype);
+Tensor real_range(double start, double stop, double step, DType dtype);
+}  // namespace detail
 
 Tensor empty(const Shape& shape, DType dtype = DType::f32);
 Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
+
+/// Of the shape and dtype of x.
+Tensor empty_like(const Tensor& x);
+Tensor full_like(const Tensor& x, double value);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 
 /// 0, 1, ..., n - 1
 Tensor arange(std::int64_t n, DType dtype = DType::i64);
+
+/// start, start + step, ... as long as it lies before stop (after it for a step below zero): i64 if
+/// all three are whole by their C++ types, else f32, unless `dtype` says. Number i is start + i
+/// step (of fractions in f64, rounded once); there are ceil((stop - start) / step), so that with a
+/// step like 0.1 rounding decides about the last one, and linspace is the safer choice. Throws
+/// ValueError for a step of 0 or of the wrong direction, for numbers that are not finite, and for
+/// fractions where i64 was asked for; DTypeError for bool.
+template <detail::Number Start, detail::Number Stop, detail::Number Step = int>
+Tensor arange(Start start, Stop stop, Step step = 1,
+              DType dtype = detail::kAreWhole<Start, Stop, Step> ? DType::i64 : DType::f32) {
+    if constexpr (detail::kAreWhole<Start, Stop, Step>) {
+        return detail::whole_range(static_cast<std::int64_t>(start),
+                                   static_cast<std::int64_t>(stop), static_cast<std::int64_t>(step),
+                                   dtype);
+    } else {
+        return detail::real_range(static_cast<double>(start), static_cast<double>(stop),
+                                  static_cast<double>(step), dtype);
+    }
+}
+
+/// n numbers from start to stop, both among them, at equal distances; one number is start. f32 or
+/// f64 (DTypeError). Throws ValueError if n < 0 or an end is not finite.
+Tensor linspace(double start, double stop, std::int64_t n, DType dtype = DType::f32);
 
 /// n x n with ones on the diagonal.
 Tensor eye(std::int64_t n, DType dtype = DType::f32);

@@ -1,4 +1,5 @@
-// The four element types: f32 and f64 for every differentiable op, i64 for indices, bool for masks.
+// The four element types: f32 and f64 for every differentiable op, i64 for indices and whole
+// numbers, bool for masks.
 #pragma once
 
 #include <tapestry/core/error.h>

@@ -241,6 +241,16 @@ Tensor randn(const Shape& shape, Generator& generator, DType dtype) {
                           [&](auto) { return normal(shape, 0, 1, generator, dtype); });
 }
 
+Tensor rand_like(const Tensor& x, Generator& generator) {
+    return visit_floating("rand_like", x.dtype(),
+                          [&](auto) { return rand(x.shape(), generator, x.dtype()); });
+}
+
+Tensor randn_like(const Tensor& x, Generator& generator) {
+    return visit_floating("randn_like", x.dtype(),
+                          [&](auto) { return randn(x.shape(), generator, x.dtype()); });
+}
+
 Tensor normal(const Shape& shape, double mean, double std, Generator& generator, DType dtype) {
     return visit_floating("normal", dtype, [&](auto zero) {
         using T = decltype(zero);

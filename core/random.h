@@ -70,6 +70,10 @@ Tensor uniform(const Shape& shape, double low, double high,
 Tensor randn(const Shape& shape, Generator& generator = default_generator(),
              DType dtype = DType::f32);
 
+/// rand and randn of the shape and dtype of x, which must be floating (DTypeError).
+Tensor rand_like(const Tensor& x, Generator& generator = default_generator());
+Tensor randn_like(const Tensor& x, Generator& generator = default_generator());
+
 /// mean + std * randn. Throws ValueError unless both are finite and std >= 0.
 Tensor normal(const Shape& shape, double mean, double std,
               Generator& generator = default_generator(), DType dtype = DType::f32);

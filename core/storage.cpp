@@ -146,7 +146,11 @@ Allocator& allocator() {
 }  // namespace
 
 Storage::Storage(std::size_t bytes) : data_(allocator().allocate(bytes)), bytes_(bytes) {}
-Storage::~Storage() { allocator().free(data_, bytes_); }
+Storage::Storage(std::byte* borrowed, std::size_t bytes)
+    : data_(borrowed), bytes_(bytes), borrowed_(true) {}
+Storage::~Storage() {
+    if (!borrowed_) allocator().free(data_, bytes_);
+}
 
 MemoryStatistics memory_statistics() { return allocator().statistics(); }
 void reset_peak_memory() { allocator().reset_peak(); }

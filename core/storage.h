@@ -15,12 +15,15 @@ class Storage {
 public:
     /// `bytes` of uninitialised memory. Throws MemoryError when the system has no more.
     explicit Storage(std::size_t bytes);
+    /// Memory that stays somebody else's (from_blob.h).
+    Storage(std::byte* borrowed, std::size_t bytes);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
     std::byte* data() const { return data_; }
     std::size_t bytes() const { return bytes_; }
+    bool is_borrowed() const { return borrowed_; }
 
     /// Counts the changes made in place, so that a tape notices a saved tensor that moved on.
     std::uint64_t version() const { return version_; }
@@ -30,6 +33,7 @@ private:
     std::byte* data_ = nullptr;
     std::size_t bytes_ = 0;
     std::uint64_t version_ = 0;
+    bool borrowed_ = false;
 };
 
 using StoragePtr = std::shared_ptr<Storage>;

@@ -18,6 +18,7 @@
 
 namespace tapestry {
 
+class Index;
 struct Leaf;
 struct ParameterPlace;
 
@@ -40,6 +41,13 @@ public:
     Tensor(StoragePtr storage, const Shape& shape, const Strides& strides, std::int64_t offset,
            DType dtype);
 
+    Tensor(const Tensor&) = default;
+    Tensor(Tensor&&) = default;
+    Tensor& operator=(const Tensor&) & = default;
+    Tensor& operator=(Tensor&&) & = default;
+    /// x[i] = y would change a temporary and nothing else: write x[i].copy_(y).
+    Tensor& operator=(const Tensor&) && = delete;
+
     bool defined() const { return storage_ != nullptr; }
     DType dtype() const { return dtype_; }
     const Shape& shape() const { return shape_; }
@@ -54,7 +62,7 @@ public:
     bool is_contiguous() const;
     const StoragePtr& storage() const { return storage_; }
     /// Does nobody else hold this memory? Then it may be reused in place.
-    bool owns_alone() const { return storage_.use_count() == 1; }
+    bool owns_alone() const { return storage_.use_count() == 1 && !storage_->is_borrowed(); }
 
     /// The first element. Throws DTypeError unless T is the element type. Elements lie at
     /// data + sum(index * stride).
@@ -87,6 +95,12 @@ public:
         return visit_dtype(
             dtype_, [&](auto zero) { return convert_element<T>(data<decltype(zero)>()[where]); });
     }
+
+    /// x[2], x[mask], x[ids], and x[{0, Slice{1, 3}, kAll}]: parts of x, of which ops/subscript.h
+    /// tells. They are defined in ops as well, for a tape has to know of them.
+    Tensor operator[](std::int64_t i) const;
+    Tensor operator[](const Tensor& chosen) const;
+    Tensor operator[](std::initializer_list<Index> where) const;
 
     /// All elements in row-major order, converted to T.
     template <class T>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 namespace tapestry::views {
@@ -101,18 +102,70 @@ Tensor transpose(const Tensor& x, int axis0, int axis1) {
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
     const int a = normalize_axis("slice", axis, x.rank());
-    require(step >= 1, "slice: step {} is not positive", step);
+    require(step != 0, "slice: the step is 0");
     const std::int64_t size = x.size(a);
-    const auto clip = [size](std::int64_t i) {
-        return std::clamp<std::int64_t>(i < 0 ? i + size : i, 0, size);
+    // Forwards the place behind the last element is a bound, backwards that before the first.
+    const std::int64_t low = step > 0 ? 0 : -1;
+    const auto clip = [size, low](std::int64_t i) {
+        return std::clamp<std::int64_t>(i < 0 ? i + size : i, low, low + size);
     };
     const std::int64_t first = clip(start);
-    const std::int64_t count = std::max<std::int64_t>(0, clip(stop) - first);
+    const std::int64_t distance = step > 0 ? clip(stop) - first : first - clip(stop);
     Shape shape = x.shape();
     Strides strides = x.strides();
-    shape[a] = count > 0 ? (count - 1) / step + 1 : 0;
+    shape[a] = distance > 0 ? 1 + std::abs((distance - 1) / step) : 0;
     if (shape[a] > 1) strides[a] *= step;  // else a huge step could overflow
-    return view(x, shape, strides, x.offset() + (count > 0 ? first * x.strides()[a] : 0));
+    return view(x, shape, strides, x.offset() + (distance > 0 ? first * x.strides()[a] : 0));
+}
+
+Tensor select(std::string_view op, const Tensor& x, int axis, std::int64_t index) {
+    const int a = normalize_axis(op, axis, x.rank());
+    const std::int64_t i = index < 0 ? index + x.size(a) : index;
+    require<IndexError>(i >= 0 && i < x.size(a), "{}: index {} is outside axis {} of {}", op, index,
+                        axis, x.shape());
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    shape.erase(a);
+    strides.erase(a);
+    return view(x, shape, strides, x.offset() + i * x.strides()[a]);
+}
+
+Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step) {
+    const int a = normalize_axis("unfold", axis, x.rank());
+    require(step >= 1, "unfold: step {} is not positive", step);
+    require<ShapeError>(size >= 1 && size <= x.size(a),
+                        "unfold: windows of {} do not fit axis {} of {}", size, axis, x.shape());
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    shape[a] = 1 + (x.size(a) - size) / step;
+    shape.push_back(size);
+    if (shape[a] > 1) strides[a] *= step;
+    strides.push_back(x.strides()[a]);
+    return view(x, shape, strides, x.offset());
+}
+
+Tensor diagonal(const Tensor& x, std::int64_t offset, int axis0, int axis1) {
+    const int rows = normalize_axis("diagonal", axis0, x.rank());
+    const int columns = normalize_axis("diagonal", axis1, x.rank());
+    require<ShapeError>(rows != columns, "diagonal: axes {} and {} of {} are one", axis0, axis1,
+                        x.shape());
+    // Any offset beyond the matrix is alike, and its negative may not fit.
+    const std::int64_t o = std::clamp(offset, -x.size(rows), x.size(columns));
+    const std::int64_t row = std::max<std::int64_t>(0, -o);
+    const std::int64_t column = std::max<std::int64_t>(0, o);
+    const std::int64_t count = std::min(x.size(rows) - row, x.size(columns) - column);
+    const std::int64_t row_step = x.strides()[rows];
+    const std::int64_t column_step = x.strides()[columns];
+    Shape shape = x.shape();
+    Strides strides = x.strides();
+    for (Shape* axes : {&shape, &strides}) {
+        axes->erase(std::max(rows, columns));
+        axes->erase(std::min(rows, columns));
+    }
+    shape.push_back(std::max<std::int64_t>(0, count));
+    strides.push_back(row_step + column_step);
+    return view(x, shape, strides,
+                x.offset() + (count > 0 ? row * row_step + column * column_step : 0));
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {

@@ -29,6 +29,62 @@ TEST_CASE("create: arange and eye") {
     check_throws<ValueError>([] { arange(-1); }, "arange: -1 is negative");
 }
 
+TEST_CASE("create: arange from, to and by") {
+    CHECK(arange(2, 11, 3).to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 5, 8});
+    CHECK(arange(3, 6).dtype() == DType::i64);
+    CHECK(arange(5, 0, -2).to_vector<double>() == std::vector<double>{5, 3, 1});
+    CHECK(arange(2, 2).shape() == Shape{0});
+    CHECK(arange(0, 3, 1, DType::f64).dtype() == DType::f64);
+    const Tensor quarters = arange(0, 1, 0.25);
+    CHECK(quarters.dtype() == DType::f32);
+    CHECK(quarters.to_vector<double>() == std::vector<double>{0, 0.25, 0.5, 0.75});
+    CHECK(arange(0.5, -1.0, -0.5).to_vector<double>() == std::vector<double>{0.5, 0, -0.5});
+    CHECK(arange(1.0, 7.0, 2.0, DType::i64).to_vector<double>() == std::vector<double>{1, 3, 5});
+    CHECK(arange(0, 1, 0.1, DType::f64).at({7}) == 7 * 0.1);  // no sum of seven roundings
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    CHECK(arange(kLeast, kMost, kMost).to_vector<std::int64_t>() ==
+          std::vector<std::int64_t>{kLeast, -1, kMost - 1});
+    CHECK(arange(kMost, kLeast, kLeast).to_vector<std::int64_t>() ==
+          std::vector<std::int64_t>{kMost, -1});
+
+    check_throws<ValueError>([] { arange(0, 3, 0); }, "arange: the step is 0");
+    check_throws<ValueError>([] { arange(0, 3, -1); },
+                             "arange: a step of -1 does not lead from 0 to 3");
+    check_throws<ValueError>([] { arange(0, 1, 0.5, DType::i64); },
+                             "arange: 0.5 is no whole number of 64 bits, and i64 was asked for");
+    check_throws<ValueError>([] { arange(0.0, std::numeric_limits<double>::infinity()); },
+                             "arange: start 0, stop inf, step 1: not all are finite");
+    check_throws<DTypeError>([] { arange(0, 2, 1, DType::boolean); }, "arange: bool has no range");
+    check_throws<MemoryError>([] { arange(0.0, 1e300, 1.0); },
+                              "arange: 1e+300 numbers from 0 to 1e+300");
+}
+
+TEST_CASE("create: linspace") {
+    CHECK(linspace(0, 1, 5).to_vector<double>() == std::vector<double>{0, 0.25, 0.5, 0.75, 1});
+    CHECK(linspace(1, -1, 3).to_vector<double>() == std::vector<double>{1, 0, -1});
+    CHECK(linspace(3, 9, 1).to_vector<double>() == std::vector<double>{3});
+    CHECK(linspace(3, 9, 0).shape() == Shape{0});
+    const auto tenths = linspace(0.1, 0.7, 7, DType::f64).to_vector<double>();
+    CHECK(tenths.front() == 0.1);
+    CHECK(tenths.back() == 0.7);
+    for (const double same : linspace(0.1, 0.1, 9, DType::f64).to_vector<double>()) {
+        CHECK(same == 0.1);
+    }
+    check_throws<ValueError>([] { linspace(0, 1, -2); }, "linspace: -2 is negative");
+    check_throws<ValueError>([] { linspace(-1e308, 1e308, 3); },
+                             "linspace: from -1e+308 to 1e+308: no finite distance");
+    check_throws<DTypeError>([] { linspace(0, 1, 3, DType::i64); },
+                             "linspace: needs f32 or f64, got i64");
+}
+
+TEST_CASE("create: like another tensor") {
+    const Tensor x = zeros({2, 3}, DType::i64);
+    CHECK(full_like(x, 7).to_vector<std::int64_t>() == std::vector<std::int64_t>(6, 7));
+    CHECK(empty_like(x).shape() == x.shape());
+    CHECK(empty_like(x).dtype() == DType::i64);
+}
+
 TEST_CASE("create: from values") {
     CHECK(tensor<float>({1, 2}).shape() == Shape{2});
     CHECK(tensor<float>({7}).shape() == Shape{1});

@@ -287,6 +287,19 @@ TEST_CASE("random: scalar draws") {
     CHECK(generator.below(1) == 0);
 }
 
+TEST_CASE("random: like another tensor, the numbers are those of rand and randn") {
+    const Tensor x = zeros({3, 50}, DType::f64);
+    Generator a(5);
+    Generator b(5);
+    CHECK(rand_like(x, a).to_vector<double>() == rand({3, 50}, b, DType::f64).to_vector<double>());
+    CHECK(randn_like(x, a).to_vector<double>() ==
+          randn({3, 50}, b, DType::f64).to_vector<double>());
+    check_throws<DTypeError>([&] { rand_like(arange(3), a); },
+                             "rand_like: needs f32 or f64, got i64");
+    check_throws<DTypeError>([&] { randn_like(arange(3), a); },
+                             "randn_like: needs f32 or f64, got i64");
+}
+
 TEST_CASE("random: errors") {
     Generator g(1);
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

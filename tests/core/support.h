@@ -69,7 +69,7 @@ inline int pick(Generator& random, int below) {
 }
 
 /// A tensor of distinct numbers (but where expanded) after a few random views: permuted, sliced
-/// with steps, with axes of size 1 and axes expanded.
+/// with steps, turned around, with axes of size 1 and axes expanded.
 inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int most_rank = 4,
                             int most_size = 5) {
     Shape shape;
@@ -82,10 +82,11 @@ inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int mos
         const int axis = pick(random, x.rank());
         const auto start =
             static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(x.size(axis))));
-        switch (pick(random, 4)) {
+        switch (pick(random, 5)) {
             case 0: x = views::transpose(x, axis, pick(random, x.rank())); break;
             case 1: x = views::slice(x, axis, start, x.size(axis)); break;
             case 2: x = views::slice(x, axis, 0, x.size(axis), 1 + pick(random, 3)); break;
+            case 3: x = views::slice(x, axis, -1, -x.size(axis) - 1, -1 - pick(random, 2)); break;
             default: {
                 x = views::slice(x, axis, start, start + 1);
                 Shape wider = x.shape();
