@@ -4,6 +4,7 @@
 #include <tapestry/autograd/recompute.h>
 
 #include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/repeated_run.h>
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>
@@ -31,6 +32,7 @@ public:
         Tensors inputs;
         for (std::size_t i = 0; i < count_; ++i) inputs.push_back(saved(i));
         const RewindGuard rewound(generators_);
+        const RepeatedRun again;
         return f_(inputs);
     }
 

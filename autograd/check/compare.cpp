@@ -1,10 +1,12 @@
 #include <tapestry/autograd/check/compare.h>
 
+#include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/core/create.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace tapestry::checker {
@@ -35,14 +37,16 @@ double largest_change(const ClaimedGradient& claim) {
 std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
     double rounding = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
-        const double size = norm(claim.weights);
+        const double size = claim.evened ? 0 : norm(claim.weights);
         if (size > 0) rounding = std::max(rounding, largest_change(claim) / size);
     }
     std::vector<Claim> sizes;
     for (const auto& claim : claims) {
         Claim size;
         size.scale = largest(claim.gradient);
-        size.uncertainty = std::max(rounding * norm(claim.weights), kEps * size.scale);
+        const double moved = claim.evened ? largest_change(claim) : rounding * norm(claim.weights);
+        size.uncertainty = std::max(moved, kEps * size.scale);
+        size.evened = claim.evened;
         size.vanishes = size.scale <= kRounding * size.uncertainty;
         sizes.push_back(size);
     }
@@ -58,9 +62,11 @@ double badness(const SlopeReport& slope) {
     return std::isfinite(ratio) ? ratio : 1e300;
 }
 
-// Takes one more slope into the report of its leaf.
-void count(InputReport& report, SlopeReport slope) {
+// Takes one more slope into the report of its leaf. Small outputs that were made large may be
+// nothing but rounding: what cannot be seen of them says nothing against the others.
+void count(InputReport& report, SlopeReport slope, bool evened) {
     const Verdict verdict = slope.judgement.verdict;
+    if (evened && verdict == Verdict::inconclusive) return;
     if (verdict == Verdict::inconclusive) ++report.inconclusive;
     const bool first = report.compared++ == 0;
     const bool worse = verdict > report.verdict ||
@@ -83,13 +89,56 @@ Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim
     return j;
 }
 
+// Measured once for every claim, when it is first asked for: where all numbers move, jumps are met
+// that lie out of reach of a single one.
+class NoiseOfClaims {
+public:
+    NoiseOfClaims(Subject& subject, std::size_t which, const std::vector<ClaimedGradient>& claims)
+        : subject_(subject), which_(which), claims_(claims), known_(claims.size()) {}
+
+    double of(std::size_t claim, bool closely) {
+        const auto& weights = claims_[claim].weights;
+        Known& known = known_[claim];
+        for (Line& line : lines()) {
+            if (!known.has_noise) known.noise = std::max(known.noise, noise_along(line, weights));
+            if (!closely || known.has_jumps) continue;
+            known.noise = std::max(known.noise, jump_along(line, weights));
+        }
+        known.has_noise = true;
+        known.has_jumps = known.has_jumps || closely;
+        return known.noise;
+    }
+
+private:
+    struct Known {
+        double noise = 0;
+        bool has_noise = false, has_jumps = false;
+    };
+
+    std::vector<Line>& lines() {
+        constexpr std::uint64_t kSeeds[] = {4711, 4712};
+        const auto x = subject_.leaves()[which_].second.to_vector<double>();
+        for (std::size_t i = lines_.size(); i < std::size(kSeeds); ++i) {
+            lines_.push_back(subject_.along(which_, random_direction(x, kSeeds[i]), 1));
+        }
+        return lines_;
+    }
+
+    Subject& subject_;
+    std::size_t which_;
+    const std::vector<ClaimedGradient>& claims_;
+    std::vector<Line> lines_;
+    std::vector<Known> known_;
+};
+
 }  // namespace
 
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
-                  const Claim& claim, const Examination& examination, bool one_number) {
+                  const Claim& claim, const Examination& examination, bool one_number,
+                  const HiddenNoise& hidden) {
     return examination.fixed
                ? fixed_step(line, weights, claim, examination)
-               : check_slope(line, weights, around, claim, examination.limits, one_number);
+               : check_slope(line, weights, around, claim, examination.limits, one_number, hidden);
 }
 
 double typical_size(const std::vector<double>& x) {
@@ -119,6 +168,24 @@ std::string index_text(const Shape& shape, std::int64_t flat) {
     return fmt::format("{}", index);
 }
 
+std::vector<double> evened(const std::vector<double>& weights, const Neighbourhood& around) {
+    constexpr double kMuchSmaller = 1e-3;
+    std::vector<double> sizes(weights.size());
+    const auto note = [&sizes](const std::vector<double>& values) {
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            sizes[i] = std::max(sizes[i], or_zero(std::abs(values[i])));
+        }
+    };
+    note(around.base.values);
+    for (const auto& values : around.elsewhere) note(values);
+    const double most = largest(sizes);
+    std::vector<double> even = weights;
+    for (std::size_t i = 0; i < even.size(); ++i) {
+        if (sizes[i] > 0 && sizes[i] < kMuchSmaller * most) even[i] *= most / sizes[i];
+    }
+    return even;
+}
+
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     Claim along;
     along.slope = dot(claim.gradient, u);
@@ -140,6 +207,7 @@ Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
         moved_at_all = std::max(moved_at_all, std::sqrt(size));
     }
     along.uncertainty = std::max(moved, kEps * along.scale);
+    along.evened = claim.evened;
     along.vanishes = along.scale <= kRounding * moved_at_all;
     return along;
 }
@@ -164,6 +232,7 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
     const auto x = leaf.to_vector<double>();
     const double typical = typical_size(x);
     const std::vector<Claim> sizes = sizes_of(claims);
+    NoiseOfClaims noise(subject, which, claims);
     for (std::size_t i = 0; i < x.size(); ++i) {
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
@@ -174,35 +243,39 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
             entry.slope = claim.gradient[i];
             const std::string index = index_text(leaf.shape(), static_cast<std::int64_t>(i));
             SlopeReport slope{.where = "at " + index, .claimed = entry.slope};
-            slope.judgement = examine(line, claim.weights, around, entry, examination);
+            slope.judgement = examine(line, claim.weights, around, entry, examination, true,
+                                      [&](bool closely) { return noise.of(k, closely); });
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
-            if (claims.size() > 1) {
-                slope.where +=
-                    k == 0 ? ", all outputs weighted" : fmt::format(", output element {}", k - 1);
-            }
-            count(report, std::move(slope));
+            if (claims.size() > 1) slope.where += ", " + claim.of;
+            count(report, std::move(slope), claim.evened);
         }
     }
 }
 
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-                        const ClaimedGradient& claim, int count_of_directions, std::uint64_t seed,
-                        const Examination& examination, InputReport& report) {
+                        const std::vector<ClaimedGradient>& claims, int count_of_directions,
+                        std::uint64_t seed, const Examination& examination, InputReport& report) {
     const auto x = subject.leaves()[which].second.to_vector<double>();
+    NoiseOfClaims noise(subject, which, claims);
     for (int k = 0; k < count_of_directions; ++k) {
         const auto u = random_direction(x, seed + static_cast<std::uint64_t>(k));
         Line line = subject.along(which, u, 1);
-        const Claim along = claim_along(claim, u);
-        SlopeReport slope{.where = fmt::format("along random direction {}", k + 1),
-                          .claimed = along.slope};
-        slope.judgement = examine(line, claim.weights, around, along, examination, false);
-        if (slope.judgement.reason == Reason::kink && x.size() <= kManyEntries) {
-            compare_entries(subject, which, around, {claim}, examination, report);
-            report.method = fmt::format("every entry, {}: directions cross kinks", x.size());
-            return;
+        for (std::size_t i = 0; i < claims.size(); ++i) {
+            const ClaimedGradient& claim = claims[i];
+            const Claim along = claim_along(claim, u);
+            SlopeReport slope{.where = fmt::format("along random direction {}", k + 1),
+                              .claimed = along.slope};
+            if (claims.size() > 1) slope.where += ", " + claim.of;
+            slope.judgement = examine(line, claim.weights, around, along, examination, false,
+                                      [&](bool closely) { return noise.of(i, closely); });
+            if (slope.judgement.reason == Reason::kink && x.size() <= kManyEntries) {
+                compare_entries(subject, which, around, claims, examination, report);
+                report.method = fmt::format("every entry, {}: directions cross kinks", x.size());
+                return;
+            }
+            if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
+            count(report, std::move(slope), claim.evened);
         }
-        if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
-        count(report, std::move(slope));
     }
 }
 

@@ -12,7 +12,9 @@ namespace tapestry::checker {
 struct ClaimedGradient {
     std::vector<double> weights;
     std::vector<double> gradient;
-    std::vector<std::vector<double>> shaken;
+    std::vector<std::vector<double>> shaken = {};
+    std::string of = {};  ///< which outputs are weighted, in words: "output element 3"
+    bool evened = false;  ///< by weights of evened()
 };
 
 /// How closely slopes are looked at.
@@ -26,20 +28,25 @@ struct Examination {
     double rtol = 1e-3;
 };
 
-/// Every entry of leaf `which` for every claim. `name_weights`: there are several, and messages
-/// say which output is meant.
+/// Every entry of leaf `which` for every claim. Where there are several, messages say which.
 void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& around,
                      const std::vector<ClaimedGradient>& claims, const Examination& examination,
                      InputReport& report);
 
-/// `count` random directions; entry by entry where they cross kinks and the leaf is no giant.
+/// `count` random directions for every claim; entry by entry where they cross kinks and the leaf is
+/// no giant.
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
-                        const ClaimedGradient& claim, int count, std::uint64_t seed,
+                        const std::vector<ClaimedGradient>& claims, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report);
 
 /// One slope of <weights, f>; the Judgement says how it went.
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
-                  const Claim& claim, const Examination& examination, bool one_number = true);
+                  const Claim& claim, const Examination& examination, bool one_number = true,
+                  const HiddenNoise& hidden = {});
+
+/// `weights`, those of outputs that are much smaller than the largest made larger, so that the
+/// gradient of none is lost in that of another; unchanged where all are of about one size.
+std::vector<double> evened(const std::vector<double>& weights, const Neighbourhood& around);
 
 /// claims of slopes along u: <gradient, u>, with its uncertainty and scale.
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u);

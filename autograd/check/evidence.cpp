@@ -17,7 +17,9 @@ Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimi
 // A slope of 0 has no size of its own: it is held against that of a function which changes by a
 // tenth of what it is worth when its input changes altogether.
 void Evidence::note_size(const std::vector<double>& values) {
-    const double usual = usual_size(quotients_.weights(), values) / quotients_.scale();
+    const auto& weights = quotients_.weights();
+    const double usual = (claim_.evened ? size_of(weights, values) : usual_size(weights, values)) /
+                         quotients_.scale();
     if (!std::isfinite(usual)) return;
     invisible_ = std::max(invisible_, 0x1p-40 * usual);
     if (!claim_.vanishes && claim_.scale > 8 * kEps * usual) return;
@@ -26,7 +28,17 @@ void Evidence::note_size(const std::vector<double>& values) {
 }
 
 double Evidence::tolerance(const Attempt& attempt) const {
-    return limits_.safety * (attempt.error + claim_.uncertainty);
+    return limits_.safety * (attempt.error + claim_.uncertainty) +
+           limits_.agreement * std::min(std::abs(claim_.slope), std::abs(attempt.value));
+}
+
+// A claim that means something, but not what the differences say, and is lost in their error.
+bool Evidence::is_lost(const Attempt& attempt) const {
+    constexpr double kApart = 0.25;
+    const double larger = std::max(std::abs(claim_.slope), std::abs(attempt.value));
+    return std::abs(claim_.slope) > limits_.safety * claim_.uncertainty &&
+           tolerance(attempt) >= larger &&
+           std::abs(attempt.value - claim_.slope) >= kApart * larger;
 }
 
 // Where both slopes are next to nothing beside what the function is worth, they may be rounding on
@@ -43,7 +55,8 @@ bool Evidence::sees_enough(double allowed, double value) const {
 bool Evidence::agrees(const Attempt& attempt) const {
     if (attempt.obstacle != Reason::none || !attempt.settled) return false;
     const double allowed = tolerance(attempt);
-    return std::abs(attempt.value - claim_.slope) <= allowed && sees_enough(allowed, attempt.value);
+    return std::abs(attempt.value - claim_.slope) <= allowed &&
+           sees_enough(allowed, attempt.value) && (limits_.lost_may_pass || !is_lost(attempt));
 }
 
 std::optional<Judgement> Evidence::consider(const Attempt& attempt) {

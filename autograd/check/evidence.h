@@ -48,6 +48,7 @@ private:
     double unseen(double value) const;
     bool sees_enough(double allowed, double value) const;
     bool agrees(const Attempt& attempt) const;
+    bool is_lost(const Attempt& attempt) const;
     bool counts(const Attempt& attempt) const;
     bool contradicted(const Attempt& attempt) const;
     const Attempt* sharpest(bool beyond) const;

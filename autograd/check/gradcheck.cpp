@@ -103,19 +103,31 @@ private:
         return leaf.numel() <= 256 ? GradcheckMethod::entries : GradcheckMethod::directions;
     }
 
-    // claims_[0] weights all outputs; claims_[1 + i] is output element i alone, if anybody asks.
-    void collect_claims() {
+    // The weights that claims are made for: all outputs together; again with their sizes evened
+    // out, where they are very different; each output element alone, if anybody asks.
+    std::vector<Values> all_weights() {
         std::vector<Values> all{weights_};
-        const auto wants_all = [this](const auto& leaf) {
-            return method_for(leaf.second) == GradcheckMethod::jacobian;
-        };
-        const auto& leaves = subject_.leaves();
-        if (std::any_of(leaves.begin(), leaves.end(), wants_all)) {
-            for (std::size_t i = 0; i < weights_.size(); ++i) {
-                all.emplace_back(weights_.size(), 0.0);
-                all.back()[i] = 1;
-            }
+        words_ = {"all outputs weighted"};
+        if (Values even = evened(weights_, around_); even != weights_) {
+            all.push_back(std::move(even));
+            words_.push_back("outputs weighted by their sizes");
         }
+        together_ = all.size();
+        const auto& leaves = subject_.leaves();
+        const bool wants_each = std::any_of(leaves.begin(), leaves.end(), [this](const auto& leaf) {
+            return method_for(leaf.second) == GradcheckMethod::jacobian;
+        });
+        for (std::size_t i = 0; i < weights_.size() && wants_each; ++i) {
+            all.emplace_back(weights_.size(), 0.0);
+            all.back()[i] = 1;
+            words_.push_back(fmt::format("output element {}", i));
+        }
+        return all;
+    }
+
+    void collect_claims() {
+        const std::vector<Values> all = all_weights();
+        const auto& leaves = subject_.leaves();
         const auto gradients = subject_.gradients(all);
         // Asked the same again, with something else in between, do the rules say the same?
         subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
@@ -128,10 +140,15 @@ private:
         claims_.resize(leaves.size());
         for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
             for (std::size_t w = 0; w < all.size(); ++w) {
-                claims_[leaf].push_back({all[w], gradients[w][leaf], {}});
+                claims_[leaf].push_back(
+                    {all[w], gradients[w][leaf], {}, words_[w], w > 0 && w < together_});
             }
         }
         if (remembers_) return;  // shaken bits would show nothing but that
+        if (auto complaint = find_nonlinearity(subject_, weights_, gradients[0]);
+            !complaint.empty()) {
+            complain(std::move(complaint));
+        }
         for (std::uint64_t k = 0; k < kShaken; ++k) {
             auto shaken = shaken_gradients(all, options_.seed + 10 + k);
             for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
@@ -147,7 +164,8 @@ private:
         for (Values& w : weights) w = with_shaken_bits(w, seed);
         std::vector<std::vector<Values>> found;
         subject_.shaken(seed, [&] {
-            if (subject_.run().branch == around_.base.branch) found = subject_.gradients(weights);
+            const auto there = subject_.run_where_defined();
+            if (there && there->branch == around_.base.branch) found = subject_.gradients(weights);
         });
         // On a kink, the last bits of the inputs choose the branch: they are left as they are.
         return found.empty() ? subject_.gradients(weights) : found;
@@ -175,14 +193,18 @@ private:
                 found.method =
                     fmt::format("{} random direction{}", directions_, directions_ == 1 ? "" : "s");
                 report_.certainty = 1 - std::ldexp(1.0, -directions_);
-                compare_directions(subject_, i, around_, claims[0], directions_,
+                compare_directions(subject_, i, around_, together(claims), directions_,
                                    options_.seed + 100 * i, examination_, found);
                 break;
             default:
                 found.method = fmt::format("every entry, {}", leaf.numel());
-                compare_entries(subject_, i, around_, {claims[0]}, examination_, found);
+                compare_entries(subject_, i, around_, together(claims), examination_, found);
         }
         return found;
+    }
+
+    std::vector<ClaimedGradient> together(const std::vector<ClaimedGradient>& claims) const {
+        return {claims.begin(), claims.begin() + static_cast<std::ptrdiff_t>(together_)};
     }
 
     void ask_oracles() {
@@ -241,6 +263,8 @@ private:
     Values weights_;
     Neighbourhood around_;
     std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
+    std::vector<std::string> words_;                    // [weights]
+    std::size_t together_ = 1;                          // of weights: those of all outputs
     bool remembers_ = false;
     GradcheckReport report_;
 };
@@ -276,6 +300,7 @@ Tensors values_of(const NamedTensors& leaves) {
 GradcheckReport check(Subject::Function f, const NamedTensors& leaves, const char* name,
                       const GradcheckOptions& options) {
     Subject subject(std::move(f), leaves);
+    if (!options.far_steps) subject.stay_near(options.bounds);
     GradcheckReport report = Check(subject, options).run();
     report.subject = name;
     return report;

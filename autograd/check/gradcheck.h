@@ -40,6 +40,11 @@ struct GradcheckOptions {
     /// |claimed - numeric| <= atol + rtol |numeric| with step eps, and its defaults for the others:
     /// 1e-6, 1e-5 and 1e-3.
     std::optional<double> eps = {}, atol = {}, rtol = {};
+    /// May f be called far from x: with steps beyond x's own size, and at -x? What lives on a tape
+    /// is made of functions that are defined wherever numbers are; of plain functions nobody knows.
+    bool far_steps = true;
+    /// Of plain functions: where their numbers may lie; one for all, or one each.
+    std::vector<Bounds> bounds = {};
     /// The first oracle; without it the others are asked alone.
     bool differences = true;
     /// A second oracle: the same function in dual numbers, exact to rounding.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -21,15 +22,17 @@ class Line {
 public:
     using Function = std::function<Sample(double t)>;
 
-    /// At t = `scale`, x has changed by about its own size.
-    Line(Function f, double scale) : f_(std::move(f)), scale_(scale) {}
+    /// At t = `scale`, x has changed by about its own size. Steps beyond `reach` are not taken.
+    Line(Function f, double scale, double reach = std::numeric_limits<double>::infinity())
+        : f_(std::move(f)), scale_(scale), reach_(reach) {}
 
     const Sample& at(double t);
     double scale() const { return scale_; }
+    double reach() const { return reach_; }
 
 private:
     Function f_;
-    double scale_;
+    double scale_, reach_;
     std::map<double, Sample> known_;
 };
 

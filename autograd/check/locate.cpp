@@ -42,7 +42,8 @@ std::string shapes_text(const Op& op) {
 // One entry by itself, as a function of those operands that gradients are asked for.
 class EntryChecker {
 public:
-    EntryChecker(Op& op, const Tensors& inputs, const GradcheckLimits& limits, std::uint64_t seed)
+    EntryChecker(const Subject& whole, Op& op, const Tensors& inputs, const GradcheckLimits& limits,
+                 std::uint64_t seed)
         : op_(op), examination_{.limits = limits}, seed_(seed) {
         NamedTensors leaves;
         Tensors operands = inputs;
@@ -56,6 +57,7 @@ public:
         if (leaves.empty()) return;
         subject_ = std::make_unique<Subject>([&op, operands] { return op.forward(operands); },
                                              std::move(leaves));
+        subject_->stay_near_as(whole);
     }
 
     std::optional<WrongOp> check(const Tensors& incoming, const Tensors& outgoing) {
@@ -158,7 +160,7 @@ private:
         if (numel(operand.shape) <= kSmall) {
             compare_entries(*subject_, k, around, {claim}, examination_, report);
         } else {
-            compare_directions(*subject_, k, around, claim, kDirections, seed_, examination_,
+            compare_directions(*subject_, k, around, {claim}, kDirections, seed_, examination_,
                                report);
         }
         if (report.verdict != Verdict::fail) return {};
@@ -199,7 +201,8 @@ private:
 // Watches the walk of the subject, and checks every entry as it is walked through.
 class TapeChecker final : public TapeObserver {
 public:
-    TapeChecker(const GradcheckLimits& limits, std::uint64_t seed) : limits_(limits), seed_(seed) {}
+    TapeChecker(const Subject& whole, const GradcheckLimits& limits, std::uint64_t seed)
+        : whole_(whole), limits_(limits), seed_(seed) {}
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
         if (!busy_) inputs_[&op] = inputs;
@@ -210,7 +213,8 @@ public:
         if (busy_ || found == inputs_.end()) return;
         busy_ = true;
         const NoGradGuard no_grad;
-        auto wrong = EntryChecker(op, found->second, limits_, seed_).check(incoming, outgoing);
+        auto wrong =
+            EntryChecker(whole_, op, found->second, limits_, seed_).check(incoming, outgoing);
         busy_ = false;
         if (!wrong) return;
         ++count_;
@@ -223,6 +227,7 @@ public:
     }
 
 private:
+    const Subject& whole_;
     GradcheckLimits limits_;
     std::uint64_t seed_;
     std::unordered_map<const Op*, Tensors> inputs_;
@@ -309,7 +314,7 @@ std::string changing_constant(Subject& subject, std::size_t which) {
 
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
                                      const GradcheckLimits& limits, std::uint64_t seed) {
-    TapeChecker checker(limits, seed);
+    TapeChecker checker(subject, limits, seed);
     Tape tape;
     const Tensors outputs = subject.outputs_on(tape);
     const Tensors cotangents = subject.as_cotangents(weights);

@@ -3,12 +3,15 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tapestry {
 namespace {
 
 using Values = std::vector<double>;
+
+constexpr double kAgreement = 1e-8;
 
 // The plain function as an op: then everything that holds for tensors holds for it.
 class PlainOp final : public Op {
@@ -61,6 +64,11 @@ GradcheckReport check_pullback(const PlainVectorFunction& f, const PlainPullback
     GradcheckOptions plain = options;
     plain.preconditions = false;  // of threads and recomputing it knows nothing
     plain.transpose = false;
+    plain.far_steps = false;
+    plain.limits.lost_may_pass = false;
+    plain.limits.agreement = std::max(plain.limits.agreement, kAgreement);
+    require<ShapeError>(options.bounds.size() <= 1 || options.bounds.size() == x.size(),
+                        "check_gradient: {} bounds for {} numbers", options.bounds.size(), n);
     const Tensor leaf = tensor(x, in).set_requires_grad();
     const std::function<Tensor()> value = [&] { return apply(leaf, f, pullback, out); };
     GradcheckReport report = gradcheck(value, NamedTensors{{"x", leaf}}, plain);

@@ -4,6 +4,7 @@
 #include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/repeated_run.h>
 #include <tapestry/core/create.h>
 
 #include <fmt/format.h>
@@ -260,6 +261,7 @@ private:
 }  // namespace
 
 PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
+    const RepeatedRun trial;
     return PrecisionCheck(f, seed).run();
 }
 

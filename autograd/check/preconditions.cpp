@@ -1,10 +1,13 @@
 #include <tapestry/autograd/check/preconditions.h>
 
+#include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace tapestry::checker {
@@ -22,7 +25,7 @@ bool same_bits(const Values& a, const Values& b) {
 bool overlaps_itself(const Tensor& x) {
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, size
     for (int axis = 0; axis < x.rank(); ++axis) {
-        if (x.size(axis) > 1) axes.emplace_back(x.strides()[axis], x.size(axis));
+        if (x.size(axis) > 1) axes.emplace_back(std::abs(x.strides()[axis]), x.size(axis));
     }
     std::sort(axes.begin(), axes.end());
     std::int64_t reach = 0;
@@ -35,9 +38,13 @@ bool overlaps_itself(const Tensor& x) {
 
 // The first and last element of its storage that x uses.
 std::pair<std::int64_t, std::int64_t> extent(const Tensor& x) {
+    std::int64_t first = x.offset();
     std::int64_t last = x.offset();
-    for (int axis = 0; axis < x.rank(); ++axis) last += x.strides()[axis] * (x.size(axis) - 1);
-    return {x.offset(), last};
+    for (int axis = 0; axis < x.rank(); ++axis) {
+        const std::int64_t reach = x.strides()[axis] * (x.size(axis) - 1);
+        (reach < 0 ? first : last) += reach;
+    }
+    return {first, last};
 }
 
 class OutputTrace final : public TapeObserver {
@@ -125,6 +132,28 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
             "something else when it is computed again");
     }
     return found;
+}
+
+std::string find_nonlinearity(Subject& subject, const Values& weights,
+                              const std::vector<Values>& gradient) {
+    // Powers of two change no digit, so that nothing is rounded otherwise.
+    for (const double factor : {-1.0, 0x1p-12, 0x1p12, 0x1p30}) {
+        Values scaled = weights;
+        for (double& w : scaled) w *= factor;
+        const auto found = subject.gradient(scaled);
+        for (std::size_t leaf = 0; leaf < gradient.size(); ++leaf) {
+            const double allowed = 1e-9 * std::abs(factor) * largest(gradient[leaf]);
+            for (std::size_t i = 0; i < gradient[leaf].size(); ++i) {
+                const double expected = factor * gradient[leaf][i];
+                if (!(std::abs(found[leaf][i] - expected) > allowed)) continue;
+                return fmt::format(
+                    "{}: {} times the incoming gradient gives {:.6g}, where once gives {:.6g}: the "
+                    "backward rule is not linear",
+                    subject.leaves()[leaf].first, factor, found[leaf][i], gradient[leaf][i]);
+            }
+        }
+    }
+    return {};
 }
 
 }  // namespace tapestry::checker

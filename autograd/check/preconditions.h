@@ -18,4 +18,10 @@ std::string find_randomness(Subject& subject);
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
+/// What there is to say if gradients are not proportional to what comes in, or not the sum of those
+/// of its parts: a backward rule is a linear function of the incoming gradient. `gradient`: that
+/// for `weights`, [leaf][element].
+std::string find_nonlinearity(Subject& subject, const std::vector<double>& weights,
+                              const std::vector<std::vector<double>>& gradient);
+
 }  // namespace tapestry::checker

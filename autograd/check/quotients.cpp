@@ -19,7 +19,8 @@ double Quotients::noise(const Sample& above, const Sample& below) const {
     }
     if (!any) moves.clear();
     // An output that does not move may still have done so by less than its last bit.
-    double size = kEps * std::max(size_of(w_, base), size_of(w_, above.values));
+    double size =
+        std::max(least_noise_, kEps * std::max(size_of(w_, base), size_of(w_, above.values)));
     for (const auto& shaken : around_.shaken) {
         size = std::max(size, std::abs(weighted_difference(w_, shaken, base, moves)));
     }
@@ -37,6 +38,10 @@ bool Quotients::moves(const Sample& above, const Sample& below) const {
 Attempt Quotients::central(double h) {
     Attempt attempt;
     attempt.step = h;
+    if (h > line_.reach()) {
+        attempt.obstacle = Reason::not_finite;
+        return attempt;
+    }
     auto& slopes = attempt.slopes;
     double one = 0;
     for (int i = 0; i < kLevels; ++i) {

@@ -32,6 +32,11 @@ public:
     /// of several sizes, nothing if none settled.
     std::optional<Attempt> one_sided(double side);
 
+    /// How uncertain an evaluation at x is.
+    double noise_here() const { return noise(around_.base, around_.base); }
+    /// Every evaluation is at least this uncertain.
+    void set_least_noise(double noise) { least_noise_ = noise; }
+
     /// Has a step of central() taken other branches than x?
     bool met_kink() const { return met_kink_; }
 
@@ -51,6 +56,7 @@ private:
     Line& line_;
     const std::vector<double>& w_;
     const Neighbourhood& around_;
+    double least_noise_ = 0;
     bool met_kink_ = false;
 };
 

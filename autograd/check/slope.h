@@ -19,6 +19,8 @@
 #include <tapestry/autograd/check/line.h>
 #include <tapestry/autograd/check/verdict.h>
 
+#include <functional>
+
 namespace tapestry::checker {
 
 /// The slope of <weights, f> that is to be believed.
@@ -27,12 +29,19 @@ struct Claim {
     double uncertainty = 0;  ///< by how much it changes with the last bits of the inputs
     double scale = 0;        ///< the size of slopes beside which an error would matter
     bool vanishes = false;   ///< all slopes of that kind are 0, but for rounding
+    bool evened = false;     ///< every output has about the same weight times its size
 };
+
+/// How far f moves its values by rounding that its inputs' last bits do not show (noise.h).
+/// `closely`: a small difference is to be explained, which a jump here and there may do.
+using HiddenNoise = std::function<double(bool closely)>;
 
 /// Throws nothing that f does not throw. `weights` has one number per output of f. `one_number`:
 /// the line moves one input alone. On a kink a gradient is then between the slopes to both sides;
-/// where several inputs move, each may be on a kink of its own, and nothing can be said.
+/// where several inputs move, each may be on a kink of its own, and nothing can be said. `hidden`
+/// is asked before a claim is called wrong or undecided.
 Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
-                      const Claim& claim, const GradcheckLimits& limits, bool one_number = true);
+                      const Claim& claim, const GradcheckLimits& limits, bool one_number = true,
+                      const HiddenNoise& hidden = {});
 
 }  // namespace tapestry::checker

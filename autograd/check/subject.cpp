@@ -3,9 +3,12 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/recompute.h>
+#include <tapestry/autograd/repeated_run.h>
 #include <tapestry/core/create.h>
 
 #include <cmath>
+#include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace tapestry::checker {
@@ -54,7 +57,12 @@ std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed) 
     return x;
 }
 
-Subject::Subject(Function f, NamedTensors leaves) : f_(std::move(f)), leaves_(std::move(leaves)) {
+Subject::Subject(Function f, NamedTensors leaves)
+    : f_([f = std::move(f)] {
+          const RepeatedRun trial;
+          return f();
+      }),
+      leaves_(std::move(leaves)) {
     for (const auto& [name, leaf] : leaves_) {
         require<DTypeError>(leaf.defined() && leaf.dtype() == DType::f64 && leaf.is_contiguous() &&
                                 leaf.requires_grad(),
@@ -186,14 +194,51 @@ std::vector<double> Subject::jvp(std::size_t which, const std::vector<double>& u
     return values_of(tapestry::jvp(tape, outputs, {leaf}, {tensor(u, leaf.shape())})).values;
 }
 
+void Subject::stay_near(std::vector<Bounds> bounds) {
+    stays_near_ = true;
+    bounds_ = std::move(bounds);
+}
+
+void Subject::stay_near_as(const Subject& whole) {
+    stays_near_ = whole.stays_near_;
+    bounds_ = whole.bounds_;
+}
+
+// Bounds are those of the one leaf of a plain function.
+bool Subject::is_allowed() const {
+    if (bounds_.empty()) return true;
+    const Values x = leaves_[0].second.to_vector<double>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const Bounds& of = bounds_.size() == 1 ? bounds_[0] : bounds_[i];
+        if (x[i] < of.low || x[i] > of.high) return false;
+    }
+    return true;
+}
+
+// What somebody's function throws for want of memory, say, or by mistake, is not for us to catch.
+std::optional<Sample> Subject::run_where_defined() {
+    const auto note = [this](const char* what) {
+        if (not_defined_.empty()) not_defined_ = what;
+    };
+    try {
+        return run();
+    } catch (const std::domain_error& error) {
+        note(error.what());
+    } catch (const Error& error) {
+        note(error.what());
+    }
+    return {};
+}
+
 Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
-    return Line(
-        [this, which, u = std::move(u)](double t) {
-            Moved leaf(leaves_[which].second);
-            leaf.to(u, t);
-            return run();
-        },
-        scale);
+    const auto at = [this, which, u = std::move(u)](double t) {
+        const Sample nothing{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), 0};
+        Moved leaf(leaves_[which].second);
+        leaf.to(u, t);
+        if (!is_allowed()) return nothing;
+        return run_where_defined().value_or(nothing);
+    };
+    return stays_near_ ? Line(at, scale, scale / 2) : Line(at, scale);
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {
@@ -216,18 +261,24 @@ Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
     Neighbourhood around{.base = run(), .shaken = {}, .elsewhere = {}};
     for (int i = 0; i < samples; ++i) {
         shaken(seed + static_cast<std::uint64_t>(i), [&] {
-            Sample there = run();
-            if (there.branch == around.base.branch) around.shaken.push_back(there.values);
+            const auto there = is_allowed() ? run_where_defined() : std::nullopt;
+            if (there && there->branch == around.base.branch) {
+                around.shaken.push_back(there->values);
+            }
         });
     }
     // Every number becomes one of about its size: half of it, or its negative; 0, a typical one.
     for (const double factor : {-1.0, 0.5}) {
+        if (stays_near_ && factor < 0) continue;
         const auto other = [factor](Values x, std::size_t) {
             const double typical = typical_size(x);
             for (double& value : x) value = factor * (value == 0 ? typical : value);
             return x;
         };
-        moved(other, [&] { around.elsewhere.push_back(run().values); });
+        moved(other, [&] {
+            if (!is_allowed()) return;
+            if (const auto there = run_where_defined()) around.elsewhere.push_back(there->values);
+        });
     }
     return around;
 }

@@ -7,6 +7,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/generator_log.h>
 
+#include <optional>
 #include <string>
 
 namespace tapestry::checker {
@@ -31,6 +32,16 @@ public:
     /// else than f64.
     Subject(Function f, NamedTensors leaves);
 
+    /// A plain function is called near x alone: no step is longer than half of x's own size, and no
+    /// number leaves its bounds (one for all, or one each; none: all numbers are allowed).
+    void stay_near(std::vector<Bounds> bounds);
+    /// As `whole` does, a part of which this is.
+    void stay_near_as(const Subject& whole);
+
+    /// What f threw first where it is not defined: std::domain_error or an Error of the library's,
+    /// anywhere but at x.
+    const std::string& not_defined() const { return not_defined_; }
+
     const NamedTensors& leaves() const { return leaves_; }
     std::size_t outputs() const { return output_count_; }
     const std::vector<Shape>& output_shapes() const { return shapes_; }
@@ -38,6 +49,8 @@ public:
 
     /// All outputs, one after the other, and the branches taken.
     Sample run();
+    /// The same; nothing where f throws because it is not defined there.
+    std::optional<Sample> run_where_defined();
     /// The same with the ops named.
     Branches branches();
     /// Where f has first taken another branch than at its leaves' present values, now that leaf
@@ -73,11 +86,15 @@ private:
     using Values = std::vector<double>;
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
+    bool is_allowed() const;
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
     Sample values_of(const Tensors& outputs) const;
 
     Function f_;
     NamedTensors leaves_;
+    bool stays_near_ = false;
+    std::vector<Bounds> bounds_ = {};
+    std::string not_defined_ = {};
     std::vector<GeneratorLog::State> generators_ = {};
     std::vector<Shape> shapes_ = {};
     std::size_t output_count_ = 0;

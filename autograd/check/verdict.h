@@ -1,6 +1,7 @@
 // The words of the gradient checker: what it says of one slope, and of everything together.
 #pragma once
 
+#include <limits>
 #include <string_view>
 
 namespace tapestry {
@@ -37,6 +38,12 @@ struct Judgement {
     double below = 0;          ///< <weights, f(-step)>
 };
 
+/// Where a number may lie.
+struct Bounds {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+};
+
 /// How small an error must be to pass unseen.
 struct GradcheckLimits {
     /// Errors below this part of the claim's scale may pass unseen; where larger ones would, the
@@ -44,6 +51,12 @@ struct GradcheckLimits {
     double resolution = 1e-6;
     /// By how much an error may exceed what was estimated.
     double safety = 6;
+    /// A claim that agrees with the differences to this part of itself is right: of functions that
+    /// nobody can look into it is not known how they round, nor how their gradients do.
+    double agreement = 0;
+    /// May an entry pass that is lost in the error of the differences, beside larger ones? Of a
+    /// tape each op can be checked by itself; of a plain function there is nothing else to go by.
+    bool lost_may_pass = true;
     /// The part of the scale by which an exact oracle may differ: it rounds inside, too, and that
     /// cannot be seen from outside.
     double exact = 1e-10;

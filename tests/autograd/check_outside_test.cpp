@@ -1,0 +1,295 @@
+// Cases that others brought: functions that round inside, iterate, throw or live on extreme scales,
+// whose gradients are right, and wrong ones that hide behind a larger output or a larger entry.
+// Each class is drawn by seed, over sizes and scales.
+#include <tapestry/autograd/check/plain.h>
+#include <tapestry/core/random.h>
+#include <tapestry/tests/autograd/check_support.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+using namespace tapestry;
+using test::check_throws;
+using test::verdict_of;
+using Plain = std::vector<double>;
+
+namespace {
+
+constexpr std::uint64_t kSeeds = 12;
+
+Plain drawn(std::uint64_t seed, std::size_t n, double low = -2, double high = 2) {
+    Generator generator(seed);
+    return uniform({static_cast<std::int64_t>(n)}, low, high, generator, DType::f64)
+        .to_vector<double>();
+}
+
+struct Case {
+    PlainFunction f;
+    PlainGradient gradient;
+    Plain x;
+};
+
+// How often each verdict is given.
+template <class Make>
+std::map<std::string, int> verdicts(Make make, const GradcheckOptions& options = {}) {
+    std::map<std::string, int> counts;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+        const Case one = make(seed);
+        ++counts[verdict_of(check_gradient(one.f, one.gradient, one.x, options))];
+    }
+    return counts;
+}
+
+int count_of(const std::map<std::string, int>& counts, const std::string& prefix) {
+    return std::accumulate(counts.begin(), counts.end(), 0, [&](int sum, const auto& entry) {
+        return sum + (entry.first.starts_with(prefix) ? entry.second : 0);
+    });
+}
+
+std::string described(const std::map<std::string, int>& counts) {
+    std::string text;
+    for (const auto& [verdict, count] : counts) text += fmt::format("{} {}  ", count, verdict);
+    return text;
+}
+
+// sum sin(x_i) x_i
+double sum_of_sines(const Plain& x) {
+    double sum = 0;
+    for (const double a : x) sum += std::sin(a) * a;
+    return sum;
+}
+Plain slopes_of_sines(const Plain& x) {
+    Plain g;
+    for (const double a : x) g.push_back(std::cos(a) * a + std::sin(a));
+    return g;
+}
+
+double in_f32(const Plain& x) {
+    float sum = 0;
+    for (const double a : x) sum += std::sin(static_cast<float>(a)) * static_cast<float>(a);
+    return sum;
+}
+
+PlainFunction printed(const char* format, const PlainFunction& f) {
+    return [format, f](const Plain& x) {
+        char text[64];
+        std::snprintf(text, sizeof text, format, f(x));
+        return std::strtod(text, nullptr);
+    };
+}
+
+// sum of y_i where y = cos(y) a / 2, iterated until it moves by less than `tolerance`.
+double fixed_point(double a, double tolerance) {
+    double y = 0;
+    for (;;) {
+        const double next = std::cos(y) * a / 2;
+        const bool done = std::abs(next - y) < tolerance;
+        y = next;
+        if (done) return y;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("outside: right functions that round inside never fail") {
+    const auto f32 = verdicts([](std::uint64_t seed) {
+        return Case{in_f32, slopes_of_sines, drawn(seed, 50)};
+    });
+    INFO("f32 inside: " << described(f32));
+    CHECK_EQ(count_of(f32, "FAIL"), 0);
+    for (const char* format : {"%.6g", "%.4g"}) {
+        const auto counts = verdicts([format](std::uint64_t seed) {
+            return Case{printed(format, sum_of_sines), slopes_of_sines, drawn(seed, 20)};
+        });
+        INFO(format << ": " << described(counts));
+        CHECK_EQ(count_of(counts, "FAIL"), 0);
+    }
+}
+
+TEST_CASE("outside: right implicit gradients of iterations never fail") {
+    for (const double tolerance : {1e-6, 1e-8, 1e-10}) {
+        const auto counts = verdicts([tolerance](std::uint64_t seed) {
+            const auto f = [tolerance](const Plain& x) {
+                double sum = 0;
+                for (const double a : x) sum += fixed_point(a, tolerance);
+                return sum;
+            };
+            const auto g = [tolerance](const Plain& x) {
+                Plain slopes;
+                for (const double a : x) {
+                    const double y = fixed_point(a, tolerance);
+                    slopes.push_back(std::cos(y) / 2 / (1 + std::sin(y) * a / 2));
+                }
+                return slopes;
+            };
+            return Case{f, g, drawn(seed, 5, 0.5, 1.5)};
+        });
+        INFO(tolerance << ": " << described(counts));
+        CHECK_EQ(count_of(counts, "FAIL"), 0);
+    }
+}
+
+TEST_CASE("outside: numbers at the ends of the scale") {
+    const auto counts = verdicts([](std::uint64_t seed) {
+        Plain x = drawn(seed, 3, 1, 2);
+        for (double& a : x) a *= 1e-310;
+        return Case{[](const Plain& at) { return 3 * at[0] - at[1] + 0.5 * at[2]; },
+                    [](const Plain&) {
+                        return Plain{3, -1, 0.5};
+                    },
+                    x};
+    });
+    INFO("1e-310: " << described(counts));
+    CHECK_EQ(count_of(counts, "FAIL"), 0);
+    const auto large = verdicts([](std::uint64_t seed) {
+        Plain x = drawn(seed, 3, 1, 2);
+        for (double& a : x) a *= 1e150;
+        return Case{
+            [](const Plain& at) { return at[0] + std::sqrt(at[1]) * std::sqrt(at[2]); },
+            [](const Plain& at) {
+                return Plain{1, 0.5 * std::sqrt(at[2] / at[1]), 0.5 * std::sqrt(at[1] / at[2])};
+            },
+            x};
+    });
+    INFO("1e150: " << described(large));
+    CHECK_EQ(count_of(large, "FAIL"), 0);
+    CHECK_EQ(count_of(large, "PASS"), kSeeds);
+}
+
+// x -> sum of w_i (H^-1 x)_i for Hilbert's matrix, whose condition number is 1.5e10 for n = 8.
+TEST_CASE("outside: a badly conditioned solve") {
+    const auto solve = [](Plain b) {
+        const std::size_t n = b.size();
+        std::vector<Plain> a(n, Plain(n));
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t j = 0; j < n; ++j) a[i][j] = 1.0 / static_cast<double>(i + j + 1);
+        }
+        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivots
+            for (std::size_t i = k + 1; i < n; ++i) {
+                const double factor = a[i][k] / a[k][k];
+                for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
+                b[i] -= factor * b[k];
+            }
+        }
+        for (std::size_t i = n; i-- > 0;) {
+            for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[i][j] * b[j];
+            b[i] /= a[i][i];
+        }
+        return b;
+    };
+    const auto counts = verdicts([&solve](std::uint64_t seed) {
+        const Plain w = drawn(seed + 100, 8);
+        const auto f = [solve, w](const Plain& x) {
+            const Plain y = solve(x);
+            return std::inner_product(w.begin(), w.end(), y.begin(), 0.0);
+        };
+        return Case{f, [solve, w](const Plain&) { return solve(w); }, drawn(seed, 8)};
+    });
+    INFO("Hilbert: " << described(counts));
+    CHECK_EQ(count_of(counts, "FAIL"), 0);
+}
+
+TEST_CASE("outside: a function that throws where it is not defined") {
+    const auto entropy = [](const Plain& x) {
+        double sum = 0;
+        for (const double a : x) {
+            if (a <= 0) throw std::domain_error("entropy: x is not positive");
+            sum -= a * std::log(a);
+        }
+        return sum;
+    };
+    for (const double factor : {1.0, 1.001}) {
+        const auto slopes = [factor](const Plain& x) {
+            Plain g;
+            for (const double a : x) g.push_back(-factor * (std::log(a) + 1));
+            return g;
+        };
+        const auto counts = verdicts([&](std::uint64_t seed) {
+            return Case{entropy, slopes, drawn(seed, 6, 0.01, 1)};
+        });
+        INFO(factor << ": " << described(counts));
+        CHECK_EQ(count_of(counts, factor == 1 ? "PASS" : "FAIL"), kSeeds);
+    }
+}
+
+TEST_CASE("outside: an output that a larger one hides") {
+    for (const std::size_t n : {std::size_t{200}, std::size_t{300}}) {
+        const auto f = [](const Plain& x) {
+            double squares = 0, sines = 0;
+            for (const double a : x) {
+                squares += a * a;
+                sines += std::sin(a);
+            }
+            return Plain{1e9 * squares, 1e-3 * sines};
+        };
+        const auto pullback = [](bool right) {
+            return [right](const Plain& x, const Plain& g) {
+                Plain slopes;
+                for (const double a : x) {
+                    slopes.push_back(2e9 * a * g[0] + (right ? 1e-3 * std::cos(a) * g[1] : 0));
+                }
+                return slopes;
+            };
+        };
+        const Plain x = drawn(n, n);
+        CHECK_EQ(verdict_of(check_pullback(f, pullback(true), x)), "PASS");
+        CHECK_EQ(verdict_of(check_pullback(f, pullback(false), x)), "FAIL");
+    }
+}
+
+TEST_CASE("outside: an entry that a larger one hides does not pass") {
+    const auto f = [](const Plain& x) {
+        return 1e3 * (x[0] * x[0] + x[1] * x[1]) + 1e-9 * (x[2] * x[2] + x[3] * x[3]);
+    };
+    const auto half = [](const Plain& x) {
+        return Plain{2e3 * x[0], 2e3 * x[1], 1e-9 * x[2], 1e-9 * x[3]};
+    };
+    const auto counts = verdicts([&](std::uint64_t seed) { return Case{f, half, drawn(seed, 4)}; });
+    INFO("half a small slope: " << described(counts));
+    CHECK_EQ(count_of(counts, "PASS"), 0);
+}
+
+TEST_CASE("outside: a backward that is not linear") {
+    const auto f = [](const Plain& x) {
+        Plain y;
+        for (const double a : x) y.push_back(std::sin(a));
+        return y;
+    };
+    const auto clipped = [](double bound) {
+        return [bound](const Plain& x, const Plain& g) {
+            Plain slopes;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                slopes.push_back(std::clamp(std::cos(x[i]) * g[i], -bound, bound));
+            }
+            return slopes;
+        };
+    };
+    const auto by_norm = [](const Plain& x, const Plain& g) {
+        Plain slopes;
+        double squares = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            slopes.push_back(std::cos(x[i]) * g[i]);
+            squares += slopes[i] * slopes[i];
+        }
+        for (double& slope : slopes) slope *= std::min(1.0, 10 / std::sqrt(squares));
+        return slopes;
+    };
+    const Plain x = drawn(5, 12);
+    CHECK_EQ(verdict_of(check_pullback(f, clipped(1e30), x)), "PASS");
+    CHECK_EQ(verdict_of(check_pullback(f, clipped(5), x)), "FAIL");
+    CHECK_EQ(verdict_of(check_pullback(f, by_norm, x)), "FAIL");
+}
+
+TEST_CASE("outside: sqrt at 0 has no slope, on a tape and as a plain function") {
+    CHECK_EQ(verdict_of(check_gradient([](const Plain& x) { return std::sqrt(x[0]); },
+                                       [](const Plain& x) { return Plain{0.5 / std::sqrt(x[0])}; },
+                                       {0})),
+             "INCONCLUSIVE (not finite)");
+    CHECK_EQ(
+        verdict_of(gradcheck([](const Tensors& x) { return sqrt(x[0]); }, {tensor<double>({0})})),
+        "INCONCLUSIVE (not finite)");
+}
