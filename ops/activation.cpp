@@ -11,6 +11,8 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/map.h>
 
+#include <limits>
+
 namespace tapestry {
 
 // ---- relu ---------------------------------------------------------------------------------------
@@ -32,6 +34,69 @@ struct ReluOp final : Op {
 Tensor relu(const Tensor& x) {
     Tensor y = map_unary<kernels::Relu>("relu", x);
     return record<ReluOp>({x}, y, x);
+}
+
+Tensor relu6(const Tensor& x) {
+    check_floating("relu6", x);
+    return clamp(x, 0, 6);
+}
+
+Tensor hardtanh(const Tensor& x, double low, double high) {
+    check_floating("hardtanh", x);
+    require(low <= high, "hardtanh: low {} is not at most high {}", low, high);
+    return clamp(x, low, high);
+}
+
+// ---- leaky_relu, elu ----------------------------------------------------------------------------
+
+namespace {
+struct LeakyReluOp final : Op {
+    LeakyReluOp(const Tensor& x, double slope) : Op("leaky_relu", {x}), slope_(slope) {}
+    std::string attributes() const override { return fmt::format("slope={}", slope_); }
+    bool is_cheap() const override { return true; }
+    Tensors forward(const Tensors& x) const override { return {leaky_relu(x[0], slope_)}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        const Tensor& g = grads[0];
+        if (is_recording()) return {where(gt(x, 0), g, mul(g, slope_))};
+        return {map_ternary<kernels::LeakyReluGrad>("leaky_relu", g, x, scalar(slope_, x.dtype()))};
+    }
+
+private:
+    double slope_;
+};
+
+struct EluOp final : Op {
+    EluOp(const Tensor& x, double alpha) : Op("elu", {x}), alpha_(alpha) {}
+    std::string attributes() const override { return fmt::format("alpha={}", alpha_); }
+    Tensors forward(const Tensors& x) const override { return {elu(x[0], alpha_)}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        const Tensor& g = grads[0];
+        if (is_recording()) {  // e^x of the others might overflow, and 0 times inf is NaN
+            const Tensor below = clamp(x, -std::numeric_limits<double>::infinity(), 0);
+            return {where(gt(x, 0), g, g * exp(below) * alpha_)};
+        }
+        return {map_ternary<kernels::EluGrad>("elu", g, x, scalar(alpha_, x.dtype()))};
+    }
+
+private:
+    double alpha_;
+};
+}  // namespace
+
+Tensor leaky_relu(const Tensor& x, double slope) {
+    check_floating("leaky_relu", x);
+    Tensor y = map_binary<kernels::LeakyRelu>("leaky_relu", x, scalar(slope, x.dtype()));
+    return record<LeakyReluOp>({x}, y, x, slope);
+}
+
+Tensor elu(const Tensor& x, double alpha) {
+    check_floating("elu", x);
+    Tensor y = map_binary<kernels::Elu>("elu", x, scalar(alpha, x.dtype()));
+    return record<EluOp>({x}, y, x, alpha);
 }
 
 // ---- gelu ---------------------------------------------------------------------------------------
@@ -140,6 +205,23 @@ struct SoftplusOp final : Op {
 Tensor softplus(const Tensor& x) {
     Tensor y = map_unary<kernels::Softplus>("softplus", x);
     return record<SoftplusOp>({x}, y, x);
+}
+
+// ---- composed -----------------------------------------------------------------------------------
+
+Tensor logsigmoid(const Tensor& x) {
+    check_floating("logsigmoid", x);
+    return neg(softplus(neg(x)));
+}
+
+Tensor softsign(const Tensor& x) {
+    check_floating("softsign", x);
+    return div(x, abs(x) + 1);
+}
+
+Tensor mish(const Tensor& x) {
+    check_floating("mish", x);
+    return mul(x, tanh(softplus(x)));
 }
 
 }  // namespace tapestry

@@ -8,6 +8,22 @@ namespace tapestry {
 /// max(x, 0). Gradient: g where x > 0 (0 at 0). NaN stays NaN.
 Tensor relu(const Tensor& x);
 
+/// x where x > 0, else slope x. Gradient: g, else slope g (at 0 too). NaN stays NaN.
+/// Source: Maas et al. 2013, "Rectifier Nonlinearities Improve Neural Network Acoustic Models".
+Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+
+/// min(max(x, 0), 6). Gradient: g where 0 <= x <= 6.
+Tensor relu6(const Tensor& x);
+
+/// min(max(x, low), high), which is clamp under another name. Gradient: g where low <= x <= high.
+/// Throws ValueError if low > high or either is NaN.
+Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
+
+/// x where x > 0, else alpha (e^x - 1), exact to rounding near 0. Gradient: g, else g alpha e^x.
+/// Source: Clevert et al. 2015, "Fast and Accurate Deep Network Learning by Exponential Linear
+/// Units".
+Tensor elu(const Tensor& x, double alpha = 1);
+
 /// The two forms of GELU: the definition, and the approximation GPT-2 was trained with.
 enum class Gelu { tanh, erf };
 
@@ -23,5 +39,15 @@ Tensor silu(const Tensor& x);
 /// log(1 + e^x), a smooth relu; exact to rounding for every x, without overflow. Gradient:
 /// g sigmoid(x). Source: Dugas et al. 2001, "Incorporating Second-Order Functional Knowledge".
 Tensor softplus(const Tensor& x);
+
+/// log sigmoid(x) = -softplus(-x), without overflow. Gradient: g sigmoid(-x).
+Tensor logsigmoid(const Tensor& x);
+
+/// x / (1 + |x|). Gradient: g / (1 + |x|)^2.
+Tensor softsign(const Tensor& x);
+
+/// x tanh(softplus(x)). Gradient: that of its parts.
+/// Source: Misra 2019, "Mish: A Self Regularized Non-Monotonic Activation Function".
+Tensor mish(const Tensor& x);
 
 }  // namespace tapestry

@@ -6,17 +6,12 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/whole.h>
 
 #include <cmath>
 
 namespace tapestry {
 namespace {
-
-// A number as an operand beside x. f32 and f64 only, so that the error names the op.
-Tensor constant_like(std::string_view op, const Tensor& x, double value) {
-    check_floating(op, x);
-    return scalar(value, x.dtype());
-}
 
 // Ops on two operands keep their shapes to undo the broadcast.
 struct BinaryOp : Op {
@@ -42,12 +37,13 @@ struct AddOp final : BinaryOp {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::add(a, b);
     Tensor y = map_binary<kernels::Add>("add", a, b);
     return record<AddOp>({a, b}, y);
 }
 
-Tensor add(const Tensor& a, double b) { return add(a, constant_like("add", a, b)); }
-Tensor operator+(double a, const Tensor& b) { return add(constant_like("add", b, a), b); }
+Tensor add(const Tensor& a, double b) { return add(a, number_like("add", a, b)); }
+Tensor operator+(double a, const Tensor& b) { return add(number_like("add", b, a), b); }
 
 // The seam that autograd/tape.h declares.
 Tensor accumulate_gradients(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -72,12 +68,13 @@ struct SubOp final : BinaryOp {
 }  // namespace
 
 Tensor sub(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::sub(a, b);
     Tensor y = map_binary<kernels::Sub>("sub", a, b);
     return record<SubOp>({a, b}, y);
 }
 
-Tensor sub(const Tensor& a, double b) { return sub(a, constant_like("sub", a, b)); }
-Tensor operator-(double a, const Tensor& b) { return sub(constant_like("sub", b, a), b); }
+Tensor sub(const Tensor& a, double b) { return sub(a, number_like("sub", a, b)); }
+Tensor operator-(double a, const Tensor& b) { return sub(number_like("sub", b, a), b); }
 
 // ---- mul ----------------------------------------------------------------------------------------
 
@@ -94,12 +91,13 @@ struct MulOp final : BinaryOp {
 }  // namespace
 
 Tensor mul(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::mul(a, b);
     Tensor y = map_binary<kernels::Mul>("mul", a, b);
     return record<MulOp>({a, b}, y, a, b);
 }
 
-Tensor mul(const Tensor& a, double b) { return mul(a, constant_like("mul", a, b)); }
-Tensor operator*(double a, const Tensor& b) { return mul(constant_like("mul", b, a), b); }
+Tensor mul(const Tensor& a, double b) { return mul(a, number_like("mul", a, b)); }
+Tensor operator*(double a, const Tensor& b) { return mul(number_like("mul", b, a), b); }
 
 // ---- div ----------------------------------------------------------------------------------------
 
@@ -118,12 +116,19 @@ struct DivOp final : BinaryOp {
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::div(a, b);
     Tensor y = map_binary<kernels::Div>("div", a, b);
     return record<DivOp>({a, b}, y, a, b);
 }
 
-Tensor div(const Tensor& a, double b) { return div(a, constant_like("div", a, b)); }
-Tensor operator/(double a, const Tensor& b) { return div(constant_like("div", b, a), b); }
+Tensor div(const Tensor& a, double b) {
+    if (!is_floating(a.dtype())) return whole::div(a, b);
+    return div(a, number_like("div", a, b));
+}
+Tensor operator/(double a, const Tensor& b) {
+    if (!is_floating(b.dtype())) return whole::div(a, b);
+    return div(number_like("div", b, a), b);
+}
 
 // ---- pow ----------------------------------------------------------------------------------------
 
@@ -157,12 +162,14 @@ struct PowOp final : BinaryOp {
 }  // namespace
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::pow(a, b);
     Tensor y = map_binary<kernels::Pow>("pow", a, b);
     return record<PowOp>({a, b}, y, a, b);
 }
 
 Tensor pow(const Tensor& a, double b) {
-    check_floating("pow", a);
+    if (!is_floating(a.dtype())) return whole::pow(a, number_like("pow", a, b));
+    check_defined("pow", a);
     // The common exponents exactly rounded, and without a logarithm.
     if (b == 1) return mul(a, 1);
     if (b == 2) return square(a);
@@ -170,7 +177,7 @@ Tensor pow(const Tensor& a, double b) {
     if (b == 0.5) return sqrt(a);
     if (b == -0.5) return rsqrt(a);
     if (b == -1) return 1.0 / a;
-    return pow(a, constant_like("pow", a, b));
+    return pow(a, number_like("pow", a, b));
 }
 
 // ---- maximum and minimum ------------------------------------------------------------------------
@@ -199,11 +206,13 @@ struct ExtremumOp final : BinaryOp {
 }  // namespace
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::maximum(a, b);
     Tensor y = map_binary<kernels::Maximum>("maximum", a, b);
     return record<ExtremumOp>({a, b}, y, "maximum", a, b);
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
+    if (!is_floating(a.dtype())) return whole::minimum(a, b);
     Tensor y = map_binary<kernels::Minimum>("minimum", a, b);
     return record<ExtremumOp>({a, b}, y, "minimum", a, b);
 }
@@ -246,12 +255,10 @@ void choose(const Tensor& condition, const Tensor& a, const Tensor& b, Tensor& y
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     check_dtype("where", condition, DType::boolean);
-    check_floating("where", a);
     check_same_dtype("where", a, b);
     const Shape values = broadcast_shapes("where", a.shape(), b.shape());
     Tensor y(broadcast_shapes("where", condition.shape(), values), a.dtype());
-    visit_floating("where", a.dtype(),
-                   [&](auto zero) { choose<decltype(zero)>(condition, a, b, y); });
+    visit_dtype(a.dtype(), [&](auto zero) { choose<decltype(zero)>(condition, a, b, y); });
     return record<WhereOp>({condition, a, b}, y, condition);
 }
 
@@ -278,8 +285,9 @@ private:
 }  // namespace
 
 Tensor clamp(const Tensor& x, double low, double high) {
-    check_floating("clamp", x);
+    check_defined("clamp", x);
     require(low <= high, "clamp: low {} is not at most high {}", low, high);
+    if (!is_floating(x.dtype())) return whole::clamp(x, low, high);
     const Tensor above = map_binary<kernels::Maximum>("clamp", x, scalar(low, x.dtype()));
     Tensor y = map_binary<kernels::Minimum>("clamp", above, scalar(high, x.dtype()));
     return record<ClampOp>({x}, y, x, low, high);

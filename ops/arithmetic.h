@@ -1,8 +1,13 @@
 // a + b and its kin, element by element, broadcast as NumPy does.
 //
-// All take f32 or f64, both operands of one type (DTypeError otherwise), and shapes that broadcast
-// (ShapeError otherwise). A gradient with respect to a broadcast operand is summed over the axes
-// along which that operand was repeated. A double stands for a constant of the tensor's type.
+// All take f32, f64 or i64, both operands of one type (DTypeError otherwise), and shapes that
+// broadcast (ShapeError otherwise). A gradient with respect to a broadcast operand is summed over
+// the axes along which that operand was repeated. A double stands for a constant of the tensor's
+// type; beside i64 it must be a whole number (ValueError).
+//
+// i64 stays i64, but for `/`, which gives f32, as PyTorch's does; whole quotients and remainders
+// are in division.h. What does not fit 64 bits wraps around, modulo 2^64. Truth values are no
+// numbers: comparison.h has their logic, to(DType::i64) makes them 0 and 1.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -21,13 +26,15 @@ Tensor sub(const Tensor& a, double b);
 Tensor mul(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, double b);
 
-/// a / b. Gradient: g / b, -g a / b^2. Division by zero gives inf or NaN, as in IEEE 754.
+/// a / b. Gradient: g / b, -g a / b^2. Division by zero gives inf or NaN, as in IEEE 754. Of i64 it
+/// is the quotient in f32 (computed in f64), whether or not it is whole.
 Tensor div(const Tensor& a, const Tensor& b);
 Tensor div(const Tensor& a, double b);
 
 /// a^b. Gradient: g b a^(b-1), g a^b ln a (0 where a = 0 and b >= 0, as PyTorch has it). A negative
 /// a with a b that is no whole number gives NaN. Computed as e^(b ln a): the relative error grows
-/// with |b ln a| roundings.
+/// with |b ln a| roundings. For i64 by products, exact; throws ValueError for an exponent below
+/// zero.
 Tensor pow(const Tensor& a, const Tensor& b);
 /// a^b for a constant b; by products, quotient or root for b = 1, 2, 3, -1, 1/2, -1/2. Gradient:
 /// g b a^(b-1), which is 0 for b = 0.
@@ -38,11 +45,12 @@ Tensor maximum(const Tensor& a, const Tensor& b);
 /// The smaller; NaN if either is. Gradient as for maximum.
 Tensor minimum(const Tensor& a, const Tensor& b);
 
-/// condition ? a : b, all three broadcast together; condition is bool. Gradient: g where it chose.
+/// condition ? a : b, all three broadcast together; condition is bool, a and b of any one dtype.
+/// Gradient: g where it chose.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
 /// min(max(x, low), high). Gradient: g where low <= x <= high, else 0. Throws ValueError if
-/// low > high or either is NaN.
+/// low > high or either is NaN, or for i64 neither whole nor infinite.
 Tensor clamp(const Tensor& x, double low, double high);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -3,6 +3,7 @@
 #include <tapestry/ops/attention.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/views.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/attention_heads.h>
 #include <tapestry/ops/batch.h>
@@ -46,11 +47,27 @@ Tensor dropped(const Attend& a, const Tensor& x, const Tensor& kept) {
     return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a.dropout)) : x;
 }
 
+// x [..., G, S, D] for each head of q, [..., H, S, D]; and back, the sum over those who share one.
+Tensor for_each_head(const Attend& a, const Tensor& x) {
+    if (a.group() == 1) return x;
+    const Tensor alone = unsqueeze(x, -3);  // [..., G, 1, S, D]
+    Shape shape = alone.shape();
+    shape[alone.rank() - 3] = a.group();
+    return reshape(expand(alone, shape), a.shape(x.size(-2), x.size(-1)));
+}
+
+Tensor sum_of_group(const Attend& a, const Tensor& x) {
+    if (a.group() == 1) return x;
+    Shape shape = a.shared;  // [..., G, H / G, S, D]
+    for (const std::int64_t size : {a.group(), x.size(-2), x.size(-1)}) shape.push_back(size);
+    return sum(reshape(x, shape), {-3});
+}
+
 // The weights before dropout. No -inf appears: a row that is all masked would turn it into NaN.
 Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& mask) {
     const Tensor zero = scalar(0, q.dtype());
     const Tensor allowed = allowed_pairs(a, mask);
-    Tensor scores = matmul(q, transpose(k, -2, -1)) * a.scale;  // [..., T, S]
+    Tensor scores = matmul(q, transpose(for_each_head(a, k), -2, -1)) * a.scale;  // [..., T, S]
     if (mask.defined() && mask.dtype() != DType::boolean) {
         scores = scores + where(allowed, mask, zero);
     }
@@ -61,28 +78,35 @@ Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const
 
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights);
 
-// Memory of its own for each of `pieces`, and lying to each other as they do, if they are the equal
-// slices of one block of memory that a projection to q, k and v at once leaves; else nothing.
+// Memory of its own for each of q, k and v, and lying to each other as they do, if they are the
+// heads of one block of memory, side by side, as a projection to all at once leaves them; else
+// nothing.
 Tensors laid_out_like(const Tensors& pieces) {
     const Tensor& first = pieces.front();
-    const std::int64_t step = pieces[1].offset() - first.offset();
-    std::int64_t last = 0;  // of a piece, from its first element
-    for (int axis = 0; axis < first.rank(); ++axis) {
-        last += std::max<std::int64_t>(first.size(axis) - 1, 0) * first.strides()[axis];
+    if (first.rank() < 3) return {};
+    const int head = first.rank() - 3;
+    for (const Tensor& piece : pieces) {
+        Shape alike = first.shape();
+        alike[head] = piece.size(head);
+        if (piece.shape() != alike) return {};
     }
-    const auto count = static_cast<std::int64_t>(pieces.size());
-    const std::int64_t all = (count - 1) * step + last + 1;
-    if (step <= 0 || all != count * first.numel() || first.strides().back() != 1) return {};
-    const Tensor block({all}, first.dtype());
+    const auto joined = views::try_join(pieces, head);
+    if (!joined || joined->strides().back() != 1) return {};
+    std::int64_t last = 0;  // element, from the first
+    for (int axis = 0; axis < joined->rank(); ++axis) {
+        if (joined->strides()[axis] < 0) return {};
+        last += std::max<std::int64_t>(joined->size(axis) - 1, 0) * joined->strides()[axis];
+    }
+    if (last + 1 != joined->numel()) return {};
+    const Tensor block({last + 1}, first.dtype());
+    const Tensor all(block.storage(), joined->shape(), joined->strides(), 0, first.dtype());
     Tensors result;
-    for (std::int64_t i = 0; i < count; ++i) {
-        const Tensor& piece = pieces[static_cast<std::size_t>(i)];
-        const bool alike = piece.storage() == first.storage() && piece.shape() == first.shape() &&
-                           piece.strides() == first.strides() &&
-                           piece.offset() == first.offset() + i * step;
-        if (!alike) return {};
-        result.emplace_back(block.storage(), piece.shape(), piece.strides(), i * step,
-                            piece.dtype());
+    result.reserve(pieces.size());
+    std::int64_t end = 0;
+    for (const Tensor& piece : pieces) {
+        const std::int64_t begin = end;
+        end += piece.size(head);
+        result.push_back(views::slice(all, head, begin, end));
     }
     return result;
 }
@@ -93,6 +117,7 @@ struct AttentionOp final : Op {
 
     std::string attributes() const override {
         std::string text = fmt::format("{}scale={:.4g}", a_.causal ? "causal, " : "", a_.scale);
+        if (a_.group() > 1) text += fmt::format(", {} heads share keys", a_.group());
         if (a_.dropout > 0) text += fmt::format(", dropout={}", a_.dropout);
         return text;
     }
@@ -104,7 +129,10 @@ struct AttentionOp final : Op {
     }
 
     AttentionOptions options() const {
-        return {.causal = a_.causal, .scale = a_.scale, .dropout = a_.dropout};
+        return {.causal = a_.causal,
+                .scale = a_.scale,
+                .dropout = a_.dropout,
+                .grouped = a_.group() > 1};
     }
 
     Tensors forward(const Tensors& x) const override {
@@ -124,9 +152,10 @@ private:
         if (!beside.empty()) {
             out = {beside[0], beside[1], beside[2]};
         } else {
-            if (needs(0)) out.q = a_.heads_inside(a_.t, a_.d, g.dtype());
-            if (needs(1)) out.k = a_.heads_inside(a_.s, a_.d, g.dtype());
-            if (needs(2)) out.v = a_.heads_inside(a_.s, a_.e, g.dtype());
+            const auto room = Attend::heads_inside;
+            if (needs(0)) out.q = room(a_.leading, a_.t, a_.d, g.dtype());
+            if (needs(1)) out.k = room(a_.shared, a_.s, a_.d, g.dtype());
+            if (needs(2)) out.v = room(a_.shared, a_.s, a_.e, g.dtype());
         }
         attend_backward(a_, saved(0), saved(1), saved(2), saved(3), saved(4), g, out);
         return {out.q, out.k, out.v, Tensor()};
@@ -138,12 +167,16 @@ private:
         const Tensor& v = saved(2);
         const Tensor& kept = saved(4);
         const Tensor p = composed_weights(a_, q, k, saved(3));
-        const Tensor dp = dropped(a_, matmul(g, transpose(v, -2, -1)), kept);
+        const Tensor dp = dropped(a_, matmul(g, transpose(for_each_head(a_, v), -2, -1)), kept);
         const Tensor ds = p * (dp - sum(p * dp, {-1}, true));  // [..., T, S]
         Tensors result(4);
-        if (needs(0)) result[0] = matmul(ds, k) * a_.scale;
-        if (needs(1)) result[1] = matmul(transpose(ds, -2, -1), q) * a_.scale;
-        if (needs(2)) result[2] = matmul(transpose(dropped(a_, p, kept), -2, -1), g);
+        if (needs(0)) result[0] = matmul(ds, for_each_head(a_, k)) * a_.scale;
+        if (needs(1)) {
+            result[1] = sum_of_group(a_, matmul(transpose(ds, -2, -1), q)) * a_.scale;
+        }
+        if (needs(2)) {
+            result[2] = sum_of_group(a_, matmul(transpose(dropped(a_, p, kept), -2, -1), g));
+        }
         if (needs(3)) result[3] = sum_to(ds, inputs()[3].shape);
         return result;
     }
@@ -155,14 +188,14 @@ Tensor plain_attention(const Attend& a, const Tensors& inputs, const Tensor& kep
                        Tensor* weights) {
     const Tensor p = composed_weights(a, inputs[0], inputs[1], inputs[3]);
     if (weights != nullptr) *weights = p.detach();
-    return matmul(dropped(a, p, kept), inputs[2]);
+    return matmul(dropped(a, p, kept), for_each_head(a, inputs[2]));
 }
 
 // inputs: q, k, v, mask. `weights`: where somebody wants them, or null.
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights) {
     if (!fusion_enabled()) return plain_attention(a, inputs, kept, weights);
     const Tensor& q = inputs[0];
-    Attended out{.y = a.heads_inside(a.t, a.e, q.dtype()), .kept = kept};
+    Attended out{.y = Attend::heads_inside(a.leading, a.t, a.e, q.dtype()), .kept = kept};
     if (weights != nullptr) out.weights = Tensor(a.shape(a.t, a.s), q.dtype());
     attend(a, q, inputs[1], inputs[2], inputs[3], out);
     if (weights != nullptr) *weights = out.weights;
@@ -203,11 +236,47 @@ void check_options(const Attend& a, const Tensor& q, const AttentionOptions& opt
                         scores);
 }
 
-// q, k and v have the same leading axes.
+// Axes before the last two: [..., H] of q, and [..., G] of k and v.
+struct Leading {
+    Shape heads, shared;
+};
+
+Shape with_last(const Shape& axes, std::int64_t last) {
+    Shape result = axes;
+    result.push_back(last);
+    return result;
+}
+
+Leading grouped_leading(const Tensor& q, const Tensor& k, const Tensor& v) {
+    require<ShapeError>(q.rank() >= 3 && k.rank() >= 3 && v.rank() >= 3,
+                        "attention: grouped heads need three axes, [..., H, T, D], got q {}, k {}, "
+                        "v {}",
+                        q.shape(), k.shape(), v.shape());
+    const std::int64_t heads = q.size(-3), shared = k.size(-3);
+    require<ShapeError>(v.size(-3) == shared, "attention: {} heads of keys {} for {} of values {}",
+                        shared, k.shape(), v.size(-3), v.shape());
+    require<ShapeError>(heads == shared || (shared > 0 && heads % shared == 0),
+                        "attention: {} heads of keys {} do not divide the {} of queries {}", shared,
+                        k.shape(), heads, q.shape());
+    const auto before = [](const Tensor& x) { return x.shape().sub(0, x.rank() - 3); };
+    const Shape batch =
+        broadcast_shapes(kName, broadcast_shapes(kName, before(q), before(k)), before(v));
+    return {with_last(batch, heads), with_last(batch, shared)};
+}
+
+Leading common_leading(const Tensor& q, const Tensor& k, const Tensor& v, bool grouped) {
+    if (grouped) return grouped_leading(q, k, v);
+    const Shape all = broadcast_shapes(
+        kName, broadcast_shapes(kName, leading_shape(q), leading_shape(k)), leading_shape(v));
+    return {all, all};
+}
+
+// The leading axes are those of an Attend.
 Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
     const std::int64_t d = q.size(-1);
     const double usual = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
     return {.leading = leading_shape(q),
+            .shared = leading_shape(k),
             .t = q.size(-2),
             .s = k.size(-2),
             .d = d,
@@ -231,12 +300,10 @@ Tensor with_leading(const Tensor& x, const Shape& leading) {
 Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, const Tensor& values,
                                     const AttentionOptions& options) {
     check_operands(queries, keys, values);
-    const Shape leading = broadcast_shapes(
-        kName, broadcast_shapes(kName, leading_shape(queries), leading_shape(keys)),
-        leading_shape(values));
-    const Tensor q = with_leading(queries, leading);
-    const Tensor k = with_leading(keys, leading);
-    const Tensor v = with_leading(values, leading);
+    const Leading leading = common_leading(queries, keys, values, options.grouped);
+    const Tensor q = with_leading(queries, leading.heads);
+    const Tensor k = with_leading(keys, leading.shared);
+    const Tensor v = with_leading(values, leading.shared);
     const Attend a = planned(q, k, v, options);
     check_options(a, q, options);
     Tensor kept;
@@ -251,9 +318,9 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
 Tensor attention_weights(const Tensor& queries, const Tensor& keys,
                          const AttentionOptions& options) {
     check_operands(queries, keys, keys);
-    const Shape leading = broadcast_shapes(kName, leading_shape(queries), leading_shape(keys));
-    const Tensor q = with_leading(queries, leading);
-    const Tensor k = with_leading(keys, leading);
+    const Leading leading = common_leading(queries, keys, keys, options.grouped);
+    const Tensor q = with_leading(queries, leading.heads);
+    const Tensor k = with_leading(keys, leading.shared);
     const Attend a = planned(q, k, k, options);
     check_options(a, q, options);
     return composed_weights(a, q, k, options.mask);

@@ -22,6 +22,12 @@ struct AttentionOptions {
     double dropout = 0;
     /// Where dropout takes its random numbers; default_generator() if null.
     Generator* generator = nullptr;
+    /// Heads of q share those of k and v: with q [..., H, T, D], k [..., G, S, D] and v
+    /// [..., G, S, E], head h of q attends by head h G / H of these, H being a multiple of G.
+    /// Keys and values are not copied, and the gradients of those who share one are added in
+    /// the order of the heads. PyTorch's enable_gqa. G = 1 is multi-query attention (Shazeer
+    /// 2019, "Fast Transformer Decoding"), others are grouped-query (Ainslie et al. 2023, "GQA").
+    bool grouped = false;
     /// Where to put the weights P [..., T, S], before dropout, if somebody wants to see them: a
     /// constant; the result is the same bits. attention_weights() gives them with a gradient.
     Tensor* weights = nullptr;

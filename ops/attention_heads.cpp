@@ -1,5 +1,5 @@
-// Heads, and going forward runs of queries as well, are shared among the threads; what happens in
-// one is ops/kernels/attention.cpp.
+// Heads (going back, those with the same keys), and going forward runs of queries as well, are
+// shared among the threads; what happens in one is ops/kernels/attention.cpp.
 #include <tapestry/ops/attention_heads.h>
 
 #include <tapestry/core/copy.h>
@@ -25,10 +25,13 @@ std::int64_t Attend::seen(std::int64_t i) const {
     return std::clamp<std::int64_t>(visible(i), 0, s);
 }
 
-Tensor Attend::heads_inside(std::int64_t rows, std::int64_t columns, DType dtype) const {
-    Shape memory = shape(rows, columns);
-    if (leading.rank() < 2) return Tensor(memory, dtype);
-    const int head = leading.rank() - 1;
+Tensor Attend::heads_inside(const Shape& heads, std::int64_t rows, std::int64_t columns,
+                            DType dtype) {
+    Shape memory = heads;
+    memory.push_back(rows);
+    memory.push_back(columns);
+    if (heads.rank() < 2) return Tensor(memory, dtype);
+    const int head = heads.rank() - 1;
     std::swap(memory[head], memory[head + 1]);
     return views::transpose(Tensor(memory, dtype), head, head + 1);
 }
@@ -93,8 +96,8 @@ public:
           mask_(readable_mask(mask, a.s)),
           kept_(kept) {
         heads_q_ = reading<T>(q_, a.leading);
-        heads_k_ = reading<T>(k_, a.leading);
-        heads_v_ = reading<T>(v_, a.leading);
+        heads_k_ = reading<T>(k_, a.shared);
+        heads_v_ = reading<T>(v_, a.shared);
         heads_kept_ = reading<bool>(kept_, a.leading);
         if (!mask_.defined()) return;
         if (mask_.dtype() == DType::boolean) {
@@ -111,8 +114,8 @@ public:
         h.d = a_.d;
         h.e = a_.e;
         h.q = heads_q_[i];
-        h.k = heads_k_[i];
-        h.v = heads_v_[i];
+        h.k = heads_k_[i / a_.group()];
+        h.v = heads_v_[i / a_.group()];
         h.scale = static_cast<T>(a_.scale);
         h.visible = a_.visible(0);
         h.visible_step = a_.causal ? 1 : 0;
@@ -158,10 +161,15 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
         const Tensor gradient = readable(g);
         const Heads<const T> heads_g = reading<T>(gradient, a.leading);
         const Heads<T> dq = writing<T>(out.q, a.leading);
-        const Heads<T> dk = writing<T>(out.k, a.leading);
-        const Heads<T> dv = writing<T>(out.v, a.leading);
-        parallel_for_chunks(a.heads(), [&](std::int64_t i) {
-            kernel(problem[i], heads_g[i], {dq[i], dk[i], dv[i]});
+        const Heads<T> dk = writing<T>(out.k, a.shared);
+        const Heads<T> dv = writing<T>(out.v, a.shared);
+        // Those who share keys are one chunk: what they add to them comes in their order.
+        const std::int64_t group = a.group();
+        parallel_for_chunks(numel(a.shared), [&](std::int64_t chunk) {
+            for (std::int64_t i = chunk * group; i < (chunk + 1) * group; ++i) {
+                const bool first = i == chunk * group;
+                kernel(problem[i], heads_g[i], {dq[i], dk[chunk], dv[chunk], !first});
+            }
         });
     });
 }

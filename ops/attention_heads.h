@@ -6,25 +6,29 @@
 
 namespace tapestry {
 
-/// The sizes of a problem and what its options come to. q [leading..., T, D], k [leading..., S, D]
-/// and v [leading..., S, E] share their leading axes.
+/// The sizes of a problem and what its options come to. q [leading..., T, D], k [shared..., S, D]
+/// and v [shared..., S, E] have the same axes before the heads.
 struct Attend {
     Shape leading;            ///< [..., H]
+    Shape shared;             ///< [..., G], the heads of k and v: H / G heads of q share one
     std::int64_t t, s, d, e;  ///< queries, keys, size of q and k, size of v
     double scale;
     bool causal;
     double dropout;
 
     std::int64_t heads() const { return numel(leading); }
+    /// Heads of q that share one of k and v, which follow each other.
+    std::int64_t group() const { return leading == shared ? 1 : leading.back() / shared.back(); }
     /// [leading..., rows, columns]
     Shape shape(std::int64_t rows, std::int64_t columns) const;
     /// How many keys query i sees; below 0 and above S it means none and all.
     std::int64_t visible(std::int64_t i) const { return causal ? i + 1 + s - t : s; }
     /// The same from 0 to S.
     std::int64_t seen(std::int64_t i) const;
-    /// [..., H, rows, columns] as a view of memory in the order [..., rows, H, columns], in which
+    /// [heads..., rows, columns] as a view of memory in the order [..., rows, H, columns], in which
     /// merging the heads is free. Uninitialised.
-    Tensor heads_inside(std::int64_t rows, std::int64_t columns, DType dtype) const;
+    static Tensor heads_inside(const Shape& heads, std::int64_t rows, std::int64_t columns,
+                               DType dtype);
 };
 
 /// What forward computes and reads besides its inputs.

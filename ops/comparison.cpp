@@ -1,35 +1,19 @@
 #include <tapestry/ops/comparison.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/map_plain.h>
 
 #include <functional>
 
 namespace tapestry {
 namespace {
 
-template <class T, class Relation>
-void compare_into(Tensor& y, const Tensor& a, const Tensor& b, Relation holds) {
-    const Loop<3> loop(
-        y.shape(), {y.strides(), broadcast_strides(a, y.shape()), broadcast_strides(b, y.shape())});
-    const T* from_a = a.data<T>();
-    const T* from_b = b.data<T>();
-    bool* to = y.mutable_data<bool>();
-    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) {
-            to[offsets[0] + i * loop.inner_stride(0)] =
-                holds(from_a[offsets[1] + i * loop.inner_stride(1)],
-                      from_b[offsets[2] + i * loop.inner_stride(2)]);
-        }
-    });
-}
-
 template <class Relation>
 Tensor compare(std::string_view op, const Tensor& a, const Tensor& b, Relation holds) {
     check_same_dtype(op, a, b);
     Tensor y(broadcast_shapes(op, a.shape(), b.shape()), DType::boolean);
-    visit_dtype(a.dtype(), [&](auto zero) { compare_into<decltype(zero)>(y, a, b, holds); });
+    visit_dtype(a.dtype(), [&](auto zero) { map_plain_into<decltype(zero)>(y, a, b, holds); });
     return y;
 }
 
@@ -38,7 +22,7 @@ Tensor combine(std::string_view op, const Tensor& a, const Tensor& b, Relation h
     check_dtype(op, a, DType::boolean);
     check_dtype(op, b, DType::boolean);
     Tensor y(broadcast_shapes(op, a.shape(), b.shape()), DType::boolean);
-    compare_into<bool>(y, a, b, holds);
+    map_plain_into<bool>(y, a, b, holds);
     return y;
 }
 
@@ -74,6 +58,10 @@ Tensor logical_and(const Tensor& a, const Tensor& b) {
 
 Tensor logical_or(const Tensor& a, const Tensor& b) {
     return combine("logical_or", a, b, std::logical_or<>());
+}
+
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+    return combine("logical_xor", a, b, std::not_equal_to<>());
 }
 
 }  // namespace tapestry

@@ -27,5 +27,7 @@ Tensor ge(const Tensor& a, double b);
 Tensor logical_not(const Tensor& a);
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
+/// Is one of them true, and not both?
+Tensor logical_xor(const Tensor& a, const Tensor& b);
 
 }  // namespace tapestry

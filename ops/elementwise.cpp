@@ -5,6 +5,7 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/decisions.h>
 #include <tapestry/ops/map.h>
+#include <tapestry/ops/whole.h>
 
 namespace tapestry {
 
@@ -19,6 +20,7 @@ struct NegOp final : Op {
 }  // namespace
 
 Tensor neg(const Tensor& x) {
+    if (!is_floating(x.dtype())) return whole::neg(x);
     Tensor y = map_unary<kernels::Neg>("neg", x);
     return record<NegOp>({x}, y);
 }
@@ -31,6 +33,7 @@ struct AbsOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor& g = grads[0];
+        if (!is_recording()) return {map_binary<kernels::AbsGrad>("abs", g, x)};
         const Tensor zero = scalar(0, x.dtype());
         return {where(gt(x, 0), g, where(lt(x, 0), neg(g), zero))};
     }
@@ -38,6 +41,7 @@ struct AbsOp final : Op {
 }  // namespace
 
 Tensor abs(const Tensor& x) {
+    if (!is_floating(x.dtype())) return whole::abs(x);
     Tensor y = map_unary<kernels::Abs>("abs", x);
     return record<AbsOp>({x}, y, x);
 }
@@ -51,11 +55,28 @@ struct SquareOp final : Op {
 }  // namespace
 
 Tensor square(const Tensor& x) {
+    if (!is_floating(x.dtype())) return whole::square(x);
     Tensor y = map_unary<kernels::Square>("square", x);
     return record<SquareOp>({x}, y, x);
 }
 
-// ---- sqrt, rsqrt --------------------------------------------------------------------------------
+// ---- reciprocal, sqrt, rsqrt --------------------------------------------------------------------
+
+namespace {
+struct ReciprocalOp final : Op {
+    explicit ReciprocalOp(const Tensor& y) : Op("reciprocal", {y}) {}
+    Tensors forward(const Tensors& x) const override { return {reciprocal(x[0])}; }
+    Tensors backward(const Tensors& grads) override {
+        return {neg(mul(grads[0], square(saved(0))))};
+    }
+};
+}  // namespace
+
+Tensor reciprocal(const Tensor& x) {
+    check_floating("reciprocal", x);
+    Tensor y = map_binary<kernels::Div>("reciprocal", scalar(1, x.dtype()), x);
+    return record<ReciprocalOp>({x}, y, y);
+}
 
 namespace {
 struct SqrtOp final : Op {

@@ -1,5 +1,6 @@
 // Functions of one variable, element by element: f32 or f64 in (DTypeError otherwise), the same
-// shape and type out. `g` is the gradient of the output.
+// shape and type out; neg, abs and square take i64 as well, whose numbers wrap around where 64 bits
+// end (arithmetic.h). `g` is the gradient of the output.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -16,6 +17,8 @@ Tensor square(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 /// 1 / sqrt(x). Gradient: -g y^3 / 2.
 Tensor rsqrt(const Tensor& x);
+/// 1 / x; inf at 0, of its sign. Gradient: -g y^2.
+Tensor reciprocal(const Tensor& x);
 /// e^x. Gradient: g y.
 Tensor exp(const Tensor& x);
 /// The natural logarithm; -inf at 0, NaN below. Gradient: g / x.

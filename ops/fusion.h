@@ -5,8 +5,8 @@
 // long, and puts every intermediate result on the tape, to be printed and looked at. With fusion
 // off, by TAPESTRY_FUSE=0 or here, the plain forms run; the numbers are equal up to rounding.
 //
-// Two forms have attention, cross_entropy, gelu, layer_norm, linear, log_softmax, rms_norm, silu
-// and softmax.
+// Two forms have attention, batch_norm, cross_entropy, gelu, group_norm, layer_norm, linear,
+// log_softmax, rms_norm, rotary, silu and softmax.
 #pragma once
 
 namespace tapestry {

@@ -5,49 +5,14 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/element_ids.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
 
 namespace tapestry {
 namespace {
-
-// "[1, 3]": element `index`, in row-major order, of this shape.
-Shape position_of(std::int64_t index, const Shape& shape) {
-    Shape position = shape;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        position[axis] = index % shape[axis];
-        index /= shape[axis];
-    }
-    return position;
-}
-
-// The ids row-major, all of them in [0, size).
-Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
-    check_dtype(op, ids, DType::i64);
-    const Tensor row_major = dense(ids);
-    const std::int64_t* id = row_major.data<std::int64_t>();
-    for (std::int64_t i = 0; i < ids.numel(); ++i) {
-        if (id[i] >= 0 && id[i] < size) continue;
-        fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op,
-                         position_of(i, ids.shape()), id[i], size - 1);
-    }
-    return row_major;
-}
-
-struct IndexOp : Op {
-    IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
-    std::string attributes() const override { return fmt::format("axis={}", axis_); }
-    Tensor decisions(const Tensors&) const override { return saved(0); }
-
-protected:
-    int axis() const { return axis_; }
-
-private:
-    int axis_;
-};
 
 // ---- rows: select and add -----------------------------------------------------------------------
 
@@ -187,68 +152,20 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
 
 namespace {
 
-void check_element_ids(std::string_view op, const Tensor& x, int axis, const Tensor& ids) {
-    bool fits = ids.rank() == x.rank();
-    for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.size(a) <= x.size(a);
-    require<ShapeError>(fits, "{}: ids {} do not fit {}: the same rank, no larger but on axis {}",
-                        op, ids.shape(), x.shape(), axis);
-}
-
-// Calls f(where the line starts in a tensor shaped like ids, where in x) for every line along the
-// axis. Lines do not share elements of x, so they may run on several threads.
-template <class F>
-void for_each_line(const Tensor& ids, const Tensor& x, int axis, F&& f) {
-    Shape lines = ids.shape();
-    Strides in_ids = contiguous_strides(ids.shape());
-    Strides in_x = x.strides();
-    lines.erase(axis);
-    in_ids.erase(axis);
-    in_x.erase(axis);
-    const Loop<2> loop(lines, {in_ids, in_x});
-    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) {
-            f(offsets[0] + i * loop.inner_stride(0), offsets[1] + i * loop.inner_stride(1));
-        }
-    });
-}
-
-// Along one axis: the line's length in ids, and the steps between its elements.
-struct Line {
-    std::int64_t count, step, x_step;
-    Line(const Tensor& ids, const Tensor& x, int axis)
-        : count(ids.size(axis)),
-          step(contiguous_strides(ids.shape())[axis]),
-          x_step(x.strides()[axis]) {}
-};
-
 // y has the shape of ids; x is read with whatever strides it has.
 template <class T>
 void gather_elements(const Tensor& x, int axis, const Tensor& ids, Tensor& y) {
-    const Line line(ids, x, axis);
-    const std::int64_t* id = ids.data<std::int64_t>();
     const T* from = x.data<T>();
     T* to = y.mutable_data<T>();
-    for_each_line(ids, x, axis, [=](std::int64_t start, std::int64_t x_start) {
-        for (std::int64_t i = 0; i < line.count; ++i) {
-            const std::int64_t at = start + i * line.step;
-            to[at] = from[x_start + id[at] * line.x_step];
-        }
-    });
+    for_each_id(ids, x, axis, [=](std::int64_t at, std::int64_t place) { to[at] = from[place]; });
 }
 
 // source has the shape of ids and is row-major.
 template <class T>
-void scatter_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& source) {
-    const Line line(ids, y, axis);
-    const std::int64_t* id = ids.data<std::int64_t>();
+void add_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& source) {
     const T* from = source.data<T>();
     T* to = y.mutable_data<T>();
-    for_each_line(ids, y, axis, [=](std::int64_t start, std::int64_t y_start) {
-        for (std::int64_t i = 0; i < line.count; ++i) {
-            const std::int64_t at = start + i * line.step;
-            to[y_start + id[at] * line.x_step] += from[at];
-        }
-    });
+    for_each_id(ids, y, axis, [=](std::int64_t at, std::int64_t place) { to[place] += from[at]; });
 }
 
 struct GatherOp final : IndexOp {
@@ -271,15 +188,6 @@ struct ScatterAddOp final : IndexOp {
     }
 };
 
-// The corner of source that has the shape of ids.
-Tensor corner(const Tensor& source, const Shape& shape) {
-    Tensor result = source;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-        if (shape[axis] < result.size(axis)) result = slice(result, axis, 0, shape[axis]);
-    }
-    return result;
-}
-
 }  // namespace
 
 Tensor gather(const Tensor& x, int axis, const Tensor& ids) {
@@ -298,15 +206,11 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& s
     const int a = normalize_axis("scatter_add", axis, x.rank());
     const Tensor chosen = checked_ids("scatter_add", ids, x.size(a));
     check_element_ids("scatter_add", x, a, ids);
-    bool covered = source.rank() == ids.rank();
-    for (int i = 0; covered && i < ids.rank(); ++i) covered = ids.size(i) <= source.size(i);
-    require<ShapeError>(covered, "scatter_add: ids {} are larger than the source {}", ids.shape(),
-                        source.shape());
-    const Tensor added = corner(source, ids.shape());
+    const Tensor added = source_of("scatter_add", source, ids);
     const Tensor from = dense(added);
     Tensor y = x.clone();
     visit_floating("scatter_add", y.dtype(),
-                   [&](auto zero) { scatter_elements<decltype(zero)>(y, a, chosen, from); });
+                   [&](auto zero) { add_elements<decltype(zero)>(y, a, chosen, from); });
     return record<ScatterAddOp>({x, added}, y, a, chosen);
 }
 

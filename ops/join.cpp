@@ -70,6 +70,8 @@ Tensor concat(const Tensors& tensors, int axis) {
     return record<ConcatOp>(tensors, y, a);
 }
 
+Tensor cat(const Tensors& tensors, int axis) { return concat(tensors, axis); }
+
 Tensor stack(const Tensors& tensors, int axis) {
     require(!tensors.empty(), "stack: got no tensors");
     check_defined("stack", tensors[0]);
@@ -141,6 +143,25 @@ Tensors split(const Tensor& x, std::int64_t chunk, int axis) {
         left -= sizes.back();
     } while (left > 0);
     return split(x, sizes, axis);
+}
+
+Tensors chunk(const Tensor& x, std::int64_t count, int axis) {
+    check_defined("chunk", x);
+    require(count >= 1, "chunk: {} pieces; needs at least 1", count);
+    const std::int64_t size = x.size(normalize_axis("chunk", axis, x.rank()));
+    // An empty axis is `count` empty pieces.
+    if (size == 0)
+        return split(x, std::vector<std::int64_t>(static_cast<std::size_t>(count)), axis);
+    return split(x, (size - 1) / count + 1, axis);
+}
+
+Tensors unbind(const Tensor& x, int axis) {
+    check_defined("unbind", x);
+    const int a = normalize_axis("unbind", axis, x.rank());
+    if (x.size(a) == 0) return {};
+    Tensors slabs = split(x, 1, a);
+    for (Tensor& slab : slabs) slab = squeeze(slab, a);
+    return slabs;
 }
 
 // ---- pad ----------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ namespace tapestry {
 /// tensor. Gradient: to each tensor its part of g. Throws ValueError for an empty list.
 Tensor concat(const Tensors& tensors, int axis = 0);
 
+/// concat under PyTorch's name.
+Tensor cat(const Tensors& tensors, int axis = 0);
+
 /// x cut along `axis` into pieces of these sizes, which must add up to the size of the axis
 /// (ShapeError). Views of x. Gradient: the pieces' gradients one after the other, zeros for pieces
 /// nothing flowed back to; all in one pass over memory.
@@ -21,6 +24,15 @@ Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis 
 /// x cut along `axis` into pieces of `chunk`, the last one smaller where it does not divide the
 /// size. Throws ValueError unless chunk >= 1.
 Tensors split(const Tensor& x, std::int64_t chunk, int axis = 0);
+
+/// x cut along `axis` into `count` pieces as equal as can be when all but the last are: of
+/// ceil(size / count), so that there may be fewer of them, as in PyTorch. Throws ValueError unless
+/// count >= 1.
+Tensors chunk(const Tensor& x, std::int64_t count, int axis = 0);
+
+/// x[..., i, ...] for every i along `axis`, which vanishes. Views of x; the gradient is split's, in
+/// one pass for all of them.
+Tensors unbind(const Tensor& x, int axis = 0);
 
 /// Tensors of one shape (ShapeError) laid side by side along a new axis, which becomes axis `axis`
 /// of the result.

@@ -18,34 +18,34 @@
 #include <cmath>
 
 namespace tapestry {
+
+// ---- cross_entropy ------------------------------------------------------------------------------
+
 namespace {
 
-void check_cross_entropy(const Tensor& logits, const Tensor& targets,
-                         const CrossEntropyOptions& options) {
-    check_floating("cross_entropy", logits);
-    check_dtype("cross_entropy", targets, DType::i64);
-    require<ShapeError>(logits.rank() >= 1,
-                        "cross_entropy: logits are a scalar; the last axis holds the classes");
-    const Shape wanted = logits.shape().sub(0, logits.rank() - 1);
-    require<ShapeError>(targets.shape() == wanted,
-                        "cross_entropy: targets are {}, but logits {} ask for {}", targets.shape(),
-                        logits.shape(), wanted);
-    const double smoothing = options.label_smoothing;
-    require<ValueError>(smoothing >= 0 && smoothing <= 1,
-                        "cross_entropy: label_smoothing {} is not from 0 to 1", smoothing);
+void check_classes(std::string_view op, const Tensor& scores, const Tensor& targets) {
+    check_floating(op, scores);
+    check_dtype(op, targets, DType::i64);
+    require<ShapeError>(scores.rank() >= 1, "{}: {} are a scalar; the last axis holds the classes",
+                        op, op == "nll_loss" ? "log-probabilities" : "logits");
+    const Shape wanted = scores.shape().sub(0, scores.rank() - 1);
+    require<ShapeError>(targets.shape() == wanted, "{}: targets are {}, but {} {} ask for {}", op,
+                        targets.shape(), op == "nll_loss" ? "log-probabilities" : "logits",
+                        scores.shape(), wanted);
 }
 
 // Checks every target; returns how many rows count.
-std::int64_t count_targets(const Tensor& targets, std::int64_t classes, std::int64_t ignored) {
+std::int64_t count_targets(std::string_view op, const Tensor& targets, std::int64_t classes,
+                           std::int64_t ignored) {
     const std::int64_t* target = targets.data<std::int64_t>();
     std::int64_t counted = 0;
     for (std::int64_t i = 0; i < targets.numel(); ++i) {
         if (target[i] == ignored) continue;
         ++counted;
         require<IndexError>(target[i] >= 0 && target[i] < classes,
-                            "cross_entropy: target {} at position {} is outside the {} classes "
+                            "{}: target {} at position {} is outside the {} classes "
                             "(0 to {}; {} is ignored)",
-                            target[i], i, classes, classes - 1, ignored);
+                            op, target[i], i, classes, classes - 1, ignored);
     }
     return counted;
 }
@@ -148,33 +148,50 @@ Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) 
     return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
 }
 
-// -sum_j q_j log softmax(x)_j, and 0 in ignored rows: their target, which may be no class, is read
-// as class 0.
+// Classes to look up, and where they count: an ignored target, which may be no class, is read as
+// class 0.
+struct Targets {
+    Targets(const Tensor& targets, std::int64_t ignored)
+        : classes(targets.clone()), counting(targets.shape(), DType::boolean) {
+        std::int64_t* const target = classes.mutable_data<std::int64_t>();
+        bool* const counts = counting.mutable_data<bool>();
+        for (std::int64_t i = 0; i < targets.numel(); ++i) {
+            counts[i] = target[i] != ignored;
+            if (!counts[i]) target[i] = 0;
+        }
+    }
+    // scores [..., V] -> [...]
+    Tensor pick(const Tensor& scores) const {
+        return squeeze(gather(scores, -1, unsqueeze(classes, -1)), -1);
+    }
+
+    Tensor classes;
+    Tensor counting;
+};
+
+// -sum_j q_j log softmax(x)_j, and 0 in ignored rows.
 Tensor plain_cross_entropy(const Tensor& x, const Tensor& targets,
                            const CrossEntropyOptions& options, std::int64_t counted) {
-    Tensor classes = targets.clone();
-    Tensor counts(targets.shape(), DType::boolean);
-    std::int64_t* const target = classes.mutable_data<std::int64_t>();
-    bool* const counting = counts.mutable_data<bool>();
-    for (std::int64_t i = 0; i < targets.numel(); ++i) {
-        counting[i] = target[i] != options.ignore_index;
-        if (!counting[i]) target[i] = 0;
-    }
+    const Targets found(targets, options.ignore_index);
     const double s = options.label_smoothing;
     const Tensor log_p = log_softmax(x);  // [..., V]
-    Tensor losses = mul(squeeze(gather(log_p, -1, unsqueeze(classes, -1)), -1), s - 1);
+    Tensor losses = mul(found.pick(log_p), s - 1);
     if (s > 0) losses = sub(losses, mul(mean(log_p, {-1}), s));
-    return reduced(where(counts, losses, scalar(0, x.dtype())), options.reduction, counted);
+    return reduced(where(found.counting, losses, scalar(0, x.dtype())), options.reduction, counted);
 }
 
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
-    check_cross_entropy(logits, targets, options);
+    check_classes("cross_entropy", logits, targets);
+    const double smoothing = options.label_smoothing;
+    require<ValueError>(smoothing >= 0 && smoothing <= 1,
+                        "cross_entropy: label_smoothing {} is not from 0 to 1", smoothing);
     const Tensor x = dense(logits);
     const Tensor classes = dense(targets);
-    const std::int64_t counted = count_targets(classes, x.shape().back(), options.ignore_index);
+    const std::int64_t counted =
+        count_targets("cross_entropy", classes, x.shape().back(), options.ignore_index);
     if (!fusion_enabled() && x.numel() > 0) {
         return plain_cross_entropy(logits, classes, options, counted);
     }
@@ -193,14 +210,17 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     return record<CrossEntropyOp>({logits}, y, logits, classes, lse, options, counted);
 }
 
-Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction) {
-    check_floating("mse_loss", x);
-    check_same_dtype("mse_loss", x, y);
-    require<ShapeError>(x.shape() == y.shape(),
-                        "mse_loss: shapes differ: {} and {}; expand() first", x.shape(), y.shape());
-    const Tensor squares = square(sub(x, y));
-    if (reduction == Reduction::none) return squares;
-    return reduction == Reduction::sum ? sum(squares) : mean(squares);
+// ---- nll_loss -----------------------------------------------------------------------------------
+
+Tensor nll_loss(const Tensor& log_p, const Tensor& targets, const NllOptions& options) {
+    check_classes("nll_loss", log_p, targets);
+    const Tensor classes = dense(targets);
+    const std::int64_t counted =
+        count_targets("nll_loss", classes, log_p.shape().back(), options.ignore_index);
+    const Targets found(classes, options.ignore_index);
+    const Tensor losses = neg(found.pick(log_p));
+    return reduced(where(found.counting, losses, scalar(0, log_p.dtype())), options.reduction,
+                   counted);
 }
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 // Losses: what a training step makes small.
 //
-// Read next: loss.cpp; kernels/cross_entropy.h writes the formula out for one row.
+// Read next: loss.cpp, elementwise_loss.cpp; kernels/cross_entropy.h writes the formula out for one
+// row.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -27,9 +28,71 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
-/// (x - y)^2, its mean or sum. f32, f64; shapes must be equal (ShapeError): broadcasting here is
-/// nearly always a mistake. Gradient: 2 (x - y) g, over the number of elements under mean, and its
-/// negative for y.
+struct NllOptions {
+    /// Rows with this target have loss 0 and gradient 0 and do not count in the mean.
+    std::int64_t ignore_index = -100;
+    Reduction reduction = Reduction::mean;
+};
+
+/// -log_p[target], the negative log-likelihood: cross_entropy without the log_softmax. log_p
+/// [..., V] f32 or f64, targets [...] i64. The mean over no rows is NaN. Gradient: -g at the
+/// targets, over N under mean. Errors as cross_entropy's.
+Tensor nll_loss(const Tensor& log_p, const Tensor& targets, const NllOptions& options = {});
+
+// ---- element by element -------------------------------------------------------------------------
+// x is what was said and y what is true: f32 or f64 of one type (DTypeError) and one shape
+// (ShapeError): broadcasting here is nearly always a mistake. A mean is over all elements, NaN if
+// there are none, and divides the gradient by their number. Both x and y have gradients.
+
+/// (x - y)^2, its mean or sum. Gradient: 2 (x - y) g, and its negative for y.
 Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
+
+/// |x - y|, its mean or sum. Gradient: g sign(x - y), 0 where they are equal, and its negative.
+Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
+
+/// With d = x - y: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2). Gradient: g d, d held
+/// between -delta and delta, and its negative. Throws ValueError unless delta > 0.
+/// Source: Huber 1964, "Robust Estimation of a Location Parameter".
+Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
+                  double delta = 1);
+
+/// huber_loss over beta: |d| - beta / 2 where |d| > beta; l1_loss for beta = 0. Throws ValueError
+/// unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
+                      double beta = 1);
+
+struct BceOptions {
+    /// Factor of each element's loss; undefined for 1. Broadcasts to the shape of x.
+    Tensor weight = {};
+    /// Factor of the loss where y is 1, as n_negative / n_positive for what is rare; undefined for
+    /// 1. Broadcasts to the shape of x.
+    Tensor pos_weight = {};
+    Reduction reduction = Reduction::mean;
+};
+
+/// -y log p - (1 - y) log(1 - p) with p = sigmoid(x), from x: log(1 + e^x) - x y, without overflow
+/// and without losing a small loss beside a large x. Gradient: g (p - y), and -g x for y.
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y,
+                                        const BceOptions& options = {});
+
+/// -y log x - (1 - y) log(1 - x) of probabilities x; NaN for an x outside 0 .. 1. As in PyTorch a
+/// logarithm counts as -100 at least, and the gradient, g (x - y) / (x (1 - x)), divides by 1e-12
+/// at least. To y: g (log(1 - x) - log x). Logits are better given to the function above.
+Tensor binary_cross_entropy(const Tensor& x, const Tensor& y,
+                            Reduction reduction = Reduction::mean);
+
+/// What becomes of kl_div's elements. The divergence itself is their sum over an axis: `batchmean`
+/// divides the sum of all by the first axis's size, where `mean` takes all elements.
+enum class KlReduction { mean, batchmean, sum, none };
+
+struct KlDivOptions {
+    bool log_target = false;  ///< y is log q
+    KlReduction reduction = KlReduction::mean;
+};
+
+/// q (log q - x), 0 where q is 0: the parts of KL(q || p) for x = log p and y = q; PyTorch's order.
+/// Gradient: -g q, and g (log y + 1 - x) for y; with log_target g q (y + 1 - x).
+/// Source: Kullback and Leibler 1951, "On Information and Sufficiency".
+Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options = {});
 
 }  // namespace tapestry

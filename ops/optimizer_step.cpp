@@ -151,6 +151,30 @@ kernels::SgdStep<T> sgd_step(const SgdUpdate& u) {
     return step;
 }
 
+template <class T>
+kernels::RmspropStep<T> rmsprop_step(const RmspropUpdate& u) {
+    kernels::RmspropStep<T> step{};
+    step.grad_scale = static_cast<T>(u.grad_scale);
+    step.l2 = static_cast<T>(u.weight_decay);
+    step.alpha = static_cast<T>(u.alpha);
+    step.rest = static_cast<T>(1 - u.alpha);
+    step.eps = static_cast<T>(u.eps);
+    step.momentum = static_cast<T>(u.momentum);
+    step.lr = static_cast<T>(u.lr);
+    return step;
+}
+
+template <class T>
+kernels::LionStep<T> lion_step(const LionUpdate& u) {
+    kernels::LionStep<T> step{};
+    step.grad_scale = static_cast<T>(u.grad_scale);
+    step.shrink = static_cast<T>(1 - u.lr * u.weight_decay);
+    step.beta1_rest = static_cast<T>(1 - u.beta1);
+    step.beta2_rest = static_cast<T>(1 - u.beta2);
+    step.lr = static_cast<T>(u.lr);
+    return step;
+}
+
 }  // namespace
 
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update) {
@@ -186,6 +210,59 @@ void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate&
         parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
             kernel(values + begin, momentum ? velocity + begin : nullptr, g + begin, end - begin,
                    step);
+        });
+    });
+}
+
+void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Tensor& buffer,
+                     const RmspropUpdate& update) {
+    constexpr std::string_view kOp = "rmsprop_update_";
+    check_floating(kOp, p);
+    check_contiguous(kOp, "the parameter", p);
+    check_beside(kOp, "the gradient", p, grad);
+    require(update.alpha >= 0 && update.alpha < 1, "{}: alpha {} is not in [0, 1)", kOp,
+            update.alpha);
+    require(update.eps >= 0, "{}: eps {} is negative", kOp, update.eps);
+    const bool momentum = update.momentum != 0;
+    check_state(kOp, "v", p, v);
+    if (update.centered) check_state(kOp, "the mean", p, mean);
+    if (momentum) check_state(kOp, "the buffer", p, buffer);
+    const Tensor from = dense(grad);
+    visit_floating(kOp, p.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().optimizer_step.rmsprop;
+        const kernels::RmspropStep<T> step = rmsprop_step<T>(update);
+        T* const values = p.mutable_data<T>();
+        T* const squares = v.mutable_data<T>();
+        T* const means = update.centered ? mean.mutable_data<T>() : nullptr;
+        T* const velocity = momentum ? buffer.mutable_data<T>() : nullptr;
+        const T* const g = from.data<T>();
+        parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            kernel(values + begin, squares + begin, means ? means + begin : nullptr,
+                   velocity ? velocity + begin : nullptr, g + begin, end - begin, step);
+        });
+    });
+}
+
+void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& update) {
+    constexpr std::string_view kOp = "lion_update_";
+    check_floating(kOp, p);
+    check_contiguous(kOp, "the parameter", p);
+    check_beside(kOp, "the gradient", p, grad);
+    check_state(kOp, "m", p, m);
+    const auto fraction = [](double beta) { return beta >= 0 && beta < 1; };
+    require(fraction(update.beta1) && fraction(update.beta2),
+            "{}: beta1 {} and beta2 {} must lie in [0, 1)", kOp, update.beta1, update.beta2);
+    const Tensor from = dense(grad);
+    visit_floating(kOp, p.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const auto kernel = kernels::table<T>().optimizer_step.lion;
+        const kernels::LionStep<T> step = lion_step<T>(update);
+        T* const values = p.mutable_data<T>();
+        T* const means = m.mutable_data<T>();
+        const T* const g = from.data<T>();
+        parallel_for(p.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+            kernel(values + begin, means + begin, g + begin, end - begin, step);
         });
     });
 }

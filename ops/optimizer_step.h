@@ -60,6 +60,41 @@ struct SgdUpdate {
 /// Without momentum `buffer` may be undefined and is not touched: p <- p - lr g'.
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update);
 
+/// Settings of one step of RMSprop.
+struct RmspropUpdate {
+    double lr = 1e-2;
+    double alpha = 0.99;
+    double eps = 1e-8;
+    double weight_decay = 0;
+    double momentum = 0;
+    bool centered = false;
+    double grad_scale = 1;  ///< the gradient is multiplied by it first
+};
+
+/// One step of RMSprop (Tieleman and Hinton, 2012), as PyTorch's: with g' = g + weight_decay p
+///     v <- alpha v + (1 - alpha) g'^2       d = g' / (sqrt(v) + eps)
+///     b <- momentum b + d                   p <- p - lr b
+/// Centred (Graves, 2013) the variance v - a^2 takes the place of v under the root, where
+/// a <- alpha a + (1 - alpha) g'. All start as zeros. `mean`, a, may be undefined unless centered
+/// and `buffer`, b, without momentum; then they are not touched, and d takes the place of b.
+void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Tensor& buffer,
+                     const RmspropUpdate& update);
+
+/// Settings of one step of Lion.
+struct LionUpdate {
+    double lr = 1e-4;
+    double beta1 = 0.9;
+    double beta2 = 0.99;
+    double weight_decay = 0;
+    double grad_scale = 1;  ///< the gradient is multiplied by it first
+};
+
+/// One step of Lion (Chen et al., 2023, "Symbolic Discovery of Optimization Algorithms"):
+///     p <- p (1 - lr weight_decay) - lr sign(beta1 m + (1 - beta1) g)
+///     m <- beta2 m + (1 - beta2) g
+/// m starts as zeros; sign(0) = 0.
+void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& update);
+
 /// The sum of the squares of all elements of all tensors, in double and in a fixed order. Undefined
 /// tensors (no gradient) count nothing. Its root is the global norm that clipping needs.
 double sum_of_squares(const Tensors& tensors);

@@ -5,7 +5,7 @@
 // copied unless x has gaps. Read next: kernels/reduce.h (the pieces), reduction.cpp (the ops).
 #pragma once
 
-#include <tapestry/core/tensor.h>
+#include <tapestry/core/loop.h>
 
 #include <array>
 #include <string_view>
@@ -35,5 +35,33 @@ Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const
 
 /// x with the masked axes moved behind the others, dense: [kept..., reduced...]
 Tensor reduced_axes_last(const Tensor& x, const AxisMask& mask);
+
+/// For reductions without a kernel: one result for each of `rows` rows of n elements, row-major at
+/// x. Rows are cut into pieces, each reduced by piece(x, length), and these joined by join(a, b) in
+/// the order of the elements. An empty row is one empty piece.
+template <class T, class Piece, class Join>
+auto reduce_rows(const T* x, std::int64_t rows, std::int64_t n, Piece piece, Join join) {
+    const std::int64_t pieces = std::max<std::int64_t>(1, (n + kGrain - 1) / kGrain);
+    const std::int64_t grain = kGrain / std::max<std::int64_t>(1, std::min(n, kGrain));
+    std::vector<decltype(piece(x, n))> parts(static_cast<std::size_t>(rows * pieces));
+    parallel_for(rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t first = i % pieces * kGrain;
+            const T* from = x + i / pieces * n + first;
+            parts[static_cast<std::size_t>(i)] = piece(from, std::min(kGrain, n - first));
+        }
+    });
+    if (pieces == 1) return parts;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+        const std::size_t first = r * static_cast<std::size_t>(pieces);
+        auto whole = parts[first];
+        for (std::size_t i = 1; i < static_cast<std::size_t>(pieces); ++i) {
+            whole = join(whole, parts[first + i]);
+        }
+        parts[r] = whole;
+    }
+    parts.resize(static_cast<std::size_t>(rows));
+    return parts;
+}
 
 }  // namespace tapestry

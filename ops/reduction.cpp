@@ -14,56 +14,44 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
+#include <tapestry/ops/reduction_op.h>
+#include <tapestry/ops/vector_norm.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 
 namespace tapestry {
 namespace {
 
-struct ReductionOp : Op {
-    ReductionOp(std::string name, const AxisMask& axes, const Tensors& saved = {})
-        : Op(std::move(name), saved), mask(axes) {}
-
-    /// A tensor of the output's shape as [.., 1, ..], so that it broadcasts against the input.
-    Tensor kept(const Tensor& t) const {
-        return reshape(t, reduced_shape(inputs()[0].shape, mask, true));
-    }
-
-    Tensor repeated(const Tensor& t) const { return expand(kept(t), inputs()[0].shape); }
-
-    std::string attributes() const override {
-        std::string text = "axes=[";
-        for (int axis = 0; axis < inputs()[0].shape.rank(); ++axis) {
-            if (!mask[static_cast<std::size_t>(axis)]) continue;
-            text += fmt::format("{}{}", text.back() == '[' ? "" : ", ", axis);
-        }
-        return text + "]";
-    }
-
-    double flops() const override { return static_cast<double>(numel(inputs()[0].shape)); }
-
-    AxisMask mask;
-};
-
-// Integers and masks: exact, so that nothing but the order of axes matters.
-Tensor sum_integers(const Tensor& x, const AxisMask& mask, const Shape& result) {
-    const Tensor rows = reduced_axes_last(cast(x, DType::i64), mask);
-    const std::int64_t n = reduced_count(x.shape(), mask);
-    Tensor y(result, DType::i64);
-    const std::int64_t* from = rows.data<std::int64_t>();
-    std::int64_t* to = y.mutable_data<std::int64_t>();
-    parallel_for(y.numel(), kGrain / std::max<std::int64_t>(n, 1), [&](auto begin, auto end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-            std::uint64_t total = 0;  // wraps round where a signed sum would be undefined
-            for (std::int64_t i = 0; i < n; ++i) {
-                total += static_cast<std::uint64_t>(from[r * n + i]);
-            }
-            to[r] = static_cast<std::int64_t>(total);
-        }
+// Integers and masks as i64: exact, so that nothing but the order of axes matters. `piece` and
+// `join` are reduce_rows()'s.
+template <class T, class Piece, class Join>
+Tensor reduce_exactly(const Tensor& x, const AxisMask& mask, const Shape& result, DType dtype,
+                      Piece piece, Join join) {
+    const Tensor rows = reduced_axes_last(x, mask);
+    Tensor y(result, dtype);
+    const auto whole =
+        reduce_rows(rows.data<T>(), y.numel(), reduced_count(x.shape(), mask), piece, join);
+    visit_dtype(dtype, [&](auto zero) {
+        using To = decltype(zero);
+        std::transform(whole.begin(), whole.end(), y.mutable_data<To>(),
+                       [](auto value) { return static_cast<To>(value); });
     });
     return y;
+}
+
+Tensor sum_integers(const Tensor& x, const AxisMask& mask, const Shape& result) {
+    const auto wrapping = [](const std::int64_t* from, std::int64_t n) {
+        std::uint64_t total = 0;  // wraps round where a signed sum would be undefined
+        for (std::int64_t i = 0; i < n; ++i) total += static_cast<std::uint64_t>(from[i]);
+        return total;
+    };
+    return reduce_exactly<std::int64_t>(cast(x, DType::i64), mask, result, DType::i64, wrapping,
+                                        std::plus<>());
 }
 
 }  // namespace
@@ -175,13 +163,29 @@ Tensor extreme_over(Reducer reducer, const Tensor& x, const AxisMask& mask, cons
     return record<ExtremeOp>({x}, y, reducer, mask, x, y);
 }
 
+template <class T>
+Tensor extreme_integer(bool largest, const Tensor& x, const AxisMask& mask, const Shape& result) {
+    const auto extreme_of = [largest](const T* from, std::int64_t n) {
+        const T* at = largest ? std::max_element(from, from + n) : std::min_element(from, from + n);
+        return static_cast<std::int64_t>(*at);
+    };
+    const auto join = [largest](std::int64_t a, std::int64_t b) {
+        return largest ? std::max(a, b) : std::min(a, b);
+    };
+    return reduce_exactly<T>(x, mask, result, x.dtype(), extreme_of, join);
+}
+
 Tensor extreme(std::string_view op, Reducer reducer, const Tensor& x, const std::vector<int>& axes,
                bool keepdim) {
-    check_floating(op, x);
+    check_defined(op, x);
     const AxisMask mask = axis_mask(op, axes, x.rank());
     require<ShapeError>(reduced_count(x.shape(), mask) > 0,
                         "{}: nothing to choose from: a reduced axis of {} is empty", op, x.shape());
-    return extreme_over(reducer, x, mask, reduced_shape(x.shape(), mask, keepdim));
+    const Shape result = reduced_shape(x.shape(), mask, keepdim);
+    if (is_floating(x.dtype())) return extreme_over(reducer, x, mask, result);
+    const bool largest = reducer == Reducer::max;
+    return x.dtype() == DType::i64 ? extreme_integer<std::int64_t>(largest, x, mask, result)
+                                   : extreme_integer<bool>(largest, x, mask, result);
 }
 }  // namespace
 
@@ -193,7 +197,35 @@ Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     return extreme("min", Reducer::min, x, axes, keepdim);
 }
 
-// ---- var ----------------------------------------------------------------------------------------
+// ---- any, all -----------------------------------------------------------------------------------
+
+namespace {
+// Is there a byte of this value? bool is a byte, 0 or 1, and memchr goes through them in vectors.
+Tensor holds(std::string_view op, const Tensor& x, const std::vector<int>& axes, bool keepdim,
+             bool sought, bool if_found) {
+    check_defined(op, x);
+    const AxisMask mask = axis_mask(op, axes, x.rank());
+    const auto found = [=](const bool* from, std::int64_t n) {
+        const bool is_there =
+            n > 0 && std::memchr(from, sought ? 1 : 0, static_cast<std::size_t>(n)) != nullptr;
+        return static_cast<int>(is_there == if_found);
+    };
+    const auto join = [=](int a, int b) { return if_found ? a | b : a & b; };
+    return reduce_exactly<bool>(cast(x, DType::boolean), mask,
+                                reduced_shape(x.shape(), mask, keepdim), DType::boolean, found,
+                                join);
+}
+}  // namespace
+
+Tensor any(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
+    return holds("any", x, axes, keepdim, true, true);
+}
+
+Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
+    return holds("all", x, axes, keepdim, false, false);
+}
+
+// ---- var, stddev --------------------------------------------------------------------------------
 
 // Composed: two passes, the mean first, so that nothing cancels.
 Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
@@ -202,6 +234,14 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));
     return div(sum(square(deviation), axes, keepdim), std::max(0.0, n - correction));
+}
+
+Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
+    check_floating("stddev", x);
+    const AxisMask mask = axis_mask("stddev", axes, x.rank());
+    const auto n = static_cast<double>(reduced_count(x.shape(), mask));
+    const Tensor deviation = sub(x, mean(x, axes, true));
+    return div(norm(deviation, 2, axes, keepdim), std::sqrt(std::max(0.0, n - correction)));
 }
 
 // ---- logsumexp ----------------------------------------------------------------------------------
@@ -248,32 +288,31 @@ Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
     return logsumexp_over(x, mask, reduced_shape(x.shape(), mask, keepdim));
 }
 
-// ---- argmax -------------------------------------------------------------------------------------
+// ---- argmax, argmin -----------------------------------------------------------------------------
 
 namespace {
-// Of x[0], x[step], ...: the first of the largest; NaN counts as larger than anything.
+// Of x[0], x[step], ...: the first NaN, else the first of the largest (or the smallest).
 template <class T>
-std::int64_t index_of_largest(const T* x, std::int64_t n, std::int64_t step) {
+std::int64_t index_of_extreme(const T* x, std::int64_t n, std::int64_t step, bool largest) {
     std::int64_t best = 0;
     for (std::int64_t i = 0; i < n; ++i) {
         const T value = x[i * step];
         if (value != value) return i;
-        if (x[best * step] < value) best = i;
+        if (largest ? x[best * step] < value : value < x[best * step]) best = i;
     }
     return best;
 }
-}  // namespace
 
-Tensor argmax(const Tensor& x, int axis, bool keepdim) {
-    check_defined("argmax", x);
+Tensor arg_extreme(std::string_view op, const Tensor& x, int axis, bool keepdim, bool largest) {
+    check_defined(op, x);
     if (x.rank() == 0) {
-        require<ShapeError>(axis == 0 || axis == -1,
-                            "argmax: axis {} is outside a tensor of rank 0", axis);
+        require<ShapeError>(axis == 0 || axis == -1, "{}: axis {} is outside a tensor of rank 0",
+                            op, axis);
         return zeros({}, DType::i64);
     }
-    const int a = normalize_axis("argmax", axis, x.rank());
+    const int a = normalize_axis(op, axis, x.rank());
     const std::int64_t n = x.size(a);
-    require<ShapeError>(n > 0, "argmax: axis {} of {} is empty", axis, x.shape());
+    require<ShapeError>(n > 0, "{}: axis {} of {} is empty", op, axis, x.shape());
     const std::int64_t inner = numel(x.shape().sub(a + 1, x.rank()));
     Shape shape = x.shape();
     shape[a] = 1;
@@ -285,11 +324,21 @@ Tensor argmax(const Tensor& x, int axis, bool keepdim) {
         std::int64_t* to = y.mutable_data<std::int64_t>();
         parallel_for(y.numel(), kGrain / n, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; ++i) {
-                to[i] = index_of_largest(from + i / inner * n * inner + i % inner, n, inner);
+                const auto* line = from + i / inner * n * inner + i % inner;
+                to[i] = index_of_extreme(line, n, inner, largest);
             }
         });
     });
     return y;
+}
+}  // namespace
+
+Tensor argmax(const Tensor& x, int axis, bool keepdim) {
+    return arg_extreme("argmax", x, axis, keepdim, true);
+}
+
+Tensor argmin(const Tensor& x, int axis, bool keepdim) {
+    return arg_extreme("argmin", x, axis, keepdim, false);
 }
 
 }  // namespace tapestry

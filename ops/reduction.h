@@ -20,8 +20,9 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 /// y = sum_i x_i / n. f32, f64. NaN when n = 0, as NumPy's. Gradient: g / n.
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
-/// y = max_i x_i; NaN if any x_i is. f32, f64. The gradient is shared equally among all x_i that
-/// equal the maximum (PyTorch's amax). Throws ShapeError when there is nothing to choose from.
+/// y = max_i x_i; NaN if any x_i is. Any dtype. The gradient is shared equally among all x_i that
+/// equal the maximum (PyTorch's amax; one element gets all of max_with_indices(), selection.h).
+/// Throws ShapeError when there is nothing to choose from.
 Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
 /// y = min_i x_i, otherwise as max.
@@ -33,6 +34,18 @@ Tensor min(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 Tensor var(const Tensor& x, const std::vector<int>& axes = {}, int correction = 1,
            bool keepdim = false);
 
+/// The square root of var(), the same otherwise: PyTorch's std, which in C++ is a namespace.
+/// Gradient: g (x - mean) / (y (n - correction)), and 0 where y is 0, as in PyTorch.
+Tensor stddev(const Tensor& x, const std::vector<int>& axes = {}, int correction = 1,
+              bool keepdim = false);
+
+/// Is any x_i other than 0? As bool; any dtype, NaN being other than 0. Of nothing: false. No
+/// gradient.
+Tensor any(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
+
+/// Are all x_i other than 0? Of nothing: true. Otherwise as any.
+Tensor all(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
+
 /// y = log sum_i exp(x_i), without overflow: m + log sum_i exp(x_i - m) with m = max_i x_i. f32,
 /// f64. -inf when all x_i are -inf or there are none. Gradient: g exp(x - y), and 0 where y is
 /// -inf.
@@ -41,6 +54,9 @@ Tensor logsumexp(const Tensor& x, const std::vector<int>& axes = {}, bool keepdi
 /// The index along `axis` of the largest element, as i64; the first of equals; NaN counts as the
 /// largest. Any element type. No gradient. Throws ShapeError when the axis is empty.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdim = false);
+
+/// The index of the smallest, the first of equals; a NaN wins here, too. Otherwise as argmax.
+Tensor argmin(const Tensor& x, int axis = -1, bool keepdim = false);
 
 /// Undoes broadcasting: x summed over the axes along which `shape` was repeated to x's shape.
 /// Throws ShapeError when `shape` does not broadcast to it. f32, f64. Gradient: g, repeated.

@@ -1,10 +1,10 @@
-// Backward through a view is the opposite view of the gradient. slice and its opposite (a slice put
-// back into zeros) are each other's gradient, as expand and sum_to are.
+// Backward through a view is the opposite view of the gradient, as sum_to is that of expand; of a
+// slice see part.h.
 #include <tapestry/ops/view.h>
 
-#include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/part.h>
 #include <tapestry/ops/reduction.h>
 
 #include <fmt/format.h>
@@ -135,59 +135,21 @@ Tensor permute(const Tensor& x, const std::vector<int>& order) {
 // ---- slice --------------------------------------------------------------------------------------
 
 namespace {
-struct SliceRange {
+struct SliceView {
+    static constexpr const char* kName = "slice";
     int axis;
     std::int64_t start, stop, step;
-};
 
-struct SlicingOp : ViewOp {
-    SlicingOp(const char* name, const SliceRange& range) : ViewOp(name), range_(range) {}
-    std::string attributes() const override {
-        return fmt::format("axis={}, {}:{}:{}", range_.axis, range_.start, range_.stop,
-                           range_.step);
+    std::string attributes() const {
+        return fmt::format("axis={}, {}:{}:{}", axis, start, stop, step);
     }
-
-protected:
-    const SliceRange& range() const { return range_; }
-
-private:
-    SliceRange range_;
-};
-
-Tensor unslice(const Tensor& x, const Shape& shape, const SliceRange& r);
-
-// Zeros of `shape` but for the range, which holds x: what slice does, turned around.
-struct UnsliceOp final : SlicingOp {
-    explicit UnsliceOp(const SliceRange& range) : SlicingOp("unslice", range) {}
-    Tensors forward(const Tensors& x) const override {
-        return {unslice(x[0], outputs()[0].shape, range())};
-    }
-    Tensors backward(const Tensors& grads) override {
-        return {slice(grads[0], range().axis, range().start, range().stop, range().step)};
-    }
-};
-
-Tensor unslice(const Tensor& x, const Shape& shape, const SliceRange& r) {
-    Tensor y = zeros(shape, x.dtype());
-    views::slice(y, r.axis, r.start, r.stop, r.step).copy_(x);
-    return record<UnsliceOp>({x}, y, r);
-}
-
-struct SliceOp final : SlicingOp {
-    explicit SliceOp(const SliceRange& range) : SlicingOp("slice", range) {}
-    Tensors forward(const Tensors& x) const override {
-        return {slice(x[0], range().axis, range().start, range().stop, range().step)};
-    }
-    Tensors backward(const Tensors& grads) override {
-        return {unslice(grads[0], inputs()[0].shape, range())};
-    }
+    Tensor operator()(const Tensor& x) const { return views::slice(x, axis, start, stop, step); }
 };
 }  // namespace
 
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
     check_defined("slice", x);
-    Tensor y = views::slice(x, axis, start, stop, step);
-    return record<SliceOp>({x}, y, SliceRange{axis, start, stop, step});
+    return take_part(x, SliceView{axis, start, stop, step});
 }
 
 // ---- expand -------------------------------------------------------------------------------------

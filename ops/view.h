@@ -24,9 +24,11 @@ Tensor transpose(const Tensor& x, int axis0, int axis1);
 /// unless `order` names every axis once.
 Tensor permute(const Tensor& x, const std::vector<int>& order);
 
-/// Elements start, start + step, ... below stop along `axis`, as Python's x[start:stop:step]:
-/// bounds count from the end when negative and are clipped. Gradient: g at these places of a tensor
-/// of zeros. Throws ValueError unless step >= 1.
+/// Elements start, start + step, ... up to but without stop along `axis`, as Python's
+/// x[start:stop:step]: bounds count from the end when negative and are clipped. A negative step
+/// walks backwards, and with a stop below -size comes to the first element; index (subscript.h)
+/// lets bounds be left out. Gradient: g at these places of a tensor of zeros. Throws ValueError for
+/// a step of 0.
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
              std::int64_t step = 1);
 

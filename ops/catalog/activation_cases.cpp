@@ -7,8 +7,9 @@ namespace tapestry::catalog {
 
 std::vector<OpCase> activation_cases() {
     std::vector<OpCase> rows;
-    const auto add_row = [&rows](const char* name, const char* variant, auto op, auto f) {
-        OpCase row = unary_case(name, variant, op, f, -4, 4);
+    const auto add_row = [&rows](const char* name, const char* variant, auto op, auto f,
+                                 double reach = 4) {
+        OpCase row = unary_case(name, variant, op, f, -reach, reach);
         row.errors = {{[op] { op(arange(3)); }, fmt::format("{}: needs f32 or f64, got i64", name)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
@@ -22,6 +23,28 @@ std::vector<OpCase> activation_cases() {
     add_row(
         "gelu", "erf", [](const Tensor& x) { return gelu(x, Gelu::erf); },
         [](auto x) { return reference::gelu_erf(x); });
+    add_row("logsigmoid", "", logsigmoid, [](auto x) { return -reference::softplus(-x); });
+    add_row("softsign", "", softsign, [](auto x) { return reference::softsign(x); });
+    add_row("mish", "", mish, [](auto x) { return reference::mish(x); });
+    add_row(
+        "leaky_relu", "", [](const Tensor& x) { return leaky_relu(x); },
+        [](auto x) { return reference::leaky_relu(x, 0.01); });
+    add_row(
+        "leaky_relu", "slope 0.3", [](const Tensor& x) { return leaky_relu(x, 0.3); },
+        [](auto x) { return reference::leaky_relu(x, 0.3); });
+    add_row(
+        "elu", "", [](const Tensor& x) { return elu(x); },
+        [](auto x) { return reference::elu(x, 1); });
+    add_row(
+        "elu", "alpha 0.6", [](const Tensor& x) { return elu(x, 0.6); },
+        [](auto x) { return reference::elu(x, 0.6); });
+    add_row(
+        "relu6", "", relu6, [](auto x) { return reference::clamp(x, 0, 6); }, 9);
+    add_row(
+        "hardtanh", "", [](const Tensor& x) { return hardtanh(x); },
+        [](auto x) { return reference::clamp(x, -1, 1); });
+    rows.back().errors.push_back(
+        {[] { hardtanh(ones({2}), 2, 1); }, "hardtanh: low 2 is not at most high 1"});
     return rows;
 }
 

@@ -32,7 +32,13 @@ OpCase binary_row(const char* name, double low, double high, Op op, F f) {
                    prefix + "shapes do not broadcast: [2, 3] and [4] (axis -1: 3 against 4)"},
                   {[op] { op(ones({2}), ones({2}, DType::f64)); },
                    prefix + "element types differ: f32 and f64; convert with to()"},
-                  {[op] { op(arange(3), arange(3)); }, prefix + "needs f32 or f64, got i64"},
+                  {[op] {
+                       const Tensor truth = ones({2}, DType::boolean);
+                       op(truth, truth);
+                   },
+                   prefix + "needs f32, f64 or i64, got bool"},
+                  {[op] { op(arange(2), ones({2})); },
+                   prefix + "element types differ: i64 and f32; convert with to()"},
                   {[op] { op(ones({2}), Tensor()); }, prefix + "got an undefined tensor"}};
     return row;
 }
@@ -41,7 +47,8 @@ OpCase binary_row(const char* name, double low, double high, Op op, F f) {
 template <class Op, class F>
 OpCase number_row(const char* name, const char* variant, double low, double high, Op op, F f) {
     OpCase row = unary_case(name, variant, op, f, low, high);
-    row.errors = {{[op] { op(arange(3)); }, std::string(name) + ": needs f32 or f64, got i64"}};
+    row.errors = {{[op] { op(ones({3}, DType::boolean)); },
+                   std::string(name) + ": needs f32, f64 or i64, got bool"}};
     return row;
 }
 
@@ -138,8 +145,9 @@ OpCase clamp_row() {
                             : x > 1.5 ? decltype(x)(1.5)
                                       : x; }, -3,
         3);
-    row.errors = {{[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
-                  {[] { clamp(arange(2), 0, 1); }, "clamp: needs f32 or f64, got i64"}};
+    row.errors = {
+        {[] { clamp(ones({2}), 1, 0); }, "clamp: low 1 is not at most high 0"},
+        {[] { clamp(ones({2}, DType::boolean), 0, 1); }, "clamp: needs f32, f64 or i64, got bool"}};
     return row;
 }
 

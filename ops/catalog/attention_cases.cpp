@@ -190,6 +190,57 @@ OpCase broadcast_row() {
          {{{2, 1, 0, 2}}, {{3, 5, 2}}, {{5, 1}}}});
 }
 
+// Heads of queries that share those of keys and values: by definition, each has a copy of its own.
+OpCase grouped_row(bool masked) {
+    OpCase row = op_case(
+        kName, masked ? "grouped heads, bool mask, causal" : "grouped heads",
+        [masked](const Tensors& x) {
+            return masked ? scaled_dot_product_attention(
+                                x[0], x[1], x[2], {.causal = true, .mask = x[3], .grouped = true})
+                          : scaled_dot_product_attention(x[0], x[1], x[2], {.grouped = true});
+        },
+        [masked](const auto& x) {
+            const std::int64_t heads = x[0].shape[x[0].shape.rank() - 3];
+            return reference::attention(x[0], reference::for_each_head(x[1], heads),
+                                        reference::for_each_head(x[2], heads),
+                                        {.causal = masked,
+                                         .scale = default_scale(x[0].shape),
+                                         .allowed = masked ? &x[3] : nullptr});
+        },
+        {{{{2, 4, 5, 3}}, {{2, 2, 7, 3}}, {{2, 2, 7, 2}}},
+         {{{6, 3, 2}}, {{1, 3, 2}}, {{1, 3, 4}}},
+         {{{2, 3, 2, 2}}, {{2, 3, 2, 2}}, {{2, 3, 2, 2}}},
+         {{{1, 1, 1}}, {{1, 1, 1}}, {{1, 1, 1}}},
+         {{{2, 4, 0, 2}}, {{2, 2, 3, 2}}, {{2, 2, 3, 2}}},
+         {{{1, 4, 70, 3}}, {{1, 2, 70, 3}}, {{1, 2, 70, 2}}}});
+    row.large = {{{2, 4, 150, 20}}, {{2, 2, 150, 20}}, {{2, 2, 150, 20}}};
+    if (!masked) return row;
+    for (Sample& sample : row.samples) {
+        const Shape& q = sample[0].shape;
+        sample.push_back(mask({q[q.rank() - 3], q[q.rank() - 2], sample[1].shape[q.rank() - 2]}));
+    }
+    row.large.push_back(mask({150, 150}));
+    return row;
+}
+
+OpCase grouped_errors(OpCase row) {
+    const auto wrong = [](const Shape& q, const Shape& k, const Shape& v) {
+        return [=] { scaled_dot_product_attention(ones(q), ones(k), ones(v), {.grouped = true}); };
+    };
+    row.errors = {
+        {wrong({5, 3, 2}, {2, 3, 2}, {2, 3, 2}),
+         "attention: 2 heads of keys [2, 3, 2] do not divide the 5 of queries [5, 3, 2]"},
+        {wrong({4, 3, 2}, {0, 3, 2}, {0, 3, 2}),
+         "attention: 0 heads of keys [0, 3, 2] do not divide the 4 of queries [4, 3, 2]"},
+        {wrong({4, 3, 2}, {2, 3, 2}, {1, 3, 2}),
+         "attention: 2 heads of keys [2, 3, 2] for 1 of values [1, 3, 2]"},
+        {wrong({3, 2}, {3, 2}, {3, 2}),
+         "attention: grouped heads need three axes, [..., H, T, D], got q [3, 2], k [3, 2], v [3, "
+         "2]"},
+        {wrong({2, 4, 3, 2}, {3, 2, 3, 2}, {3, 2, 3, 2}), "attention: shapes do not broadcast"}};
+    return row;
+}
+
 // Heads cut out of one projection [B, T, 3 C], as a Transformer has them.
 OpCase projection_row() {
     OpCase row = op_case(
@@ -265,8 +316,9 @@ OpCase weights_row(bool masked) {
 std::vector<OpCase> attention_cases() {
     return {attention_row(false), attention_row(true), option_errors(bool_mask_row(false)),
             bool_mask_row(true),  added_mask_row(),    minus_infinity_row(),
-            dropout_row(),        broadcast_row(),     projection_row(),
-            weights_row(false),   weights_row(true)};
+            dropout_row(),        broadcast_row(),     grouped_errors(grouped_row(false)),
+            grouped_row(true),    projection_row(),    weights_row(false),
+            weights_row(true)};
 }
 
 }  // namespace tapestry::catalog

@@ -78,6 +78,8 @@ std::vector<OpCase> comparison_cases() {
     rows.push_back(logic("logical_and", logical_and, [](bool a, bool b) { return a && b; }));
     rows.push_back(logic("logical_or", logical_or, [](bool a, bool b) { return a || b; }));
 
+    rows.push_back(logic("logical_xor", logical_xor, [](bool a, bool b) { return a != b; }));
+
     OpCase negation = op_case(
         "logical_not", "", [](const Tensors& x) { return logical_not(x[0]); },
         [](const auto& x) {

@@ -13,15 +13,21 @@ using tapestry::abs, tapestry::cos, tapestry::exp, tapestry::log, tapestry::sin,
 std::vector<OpCase> elementwise_cases() {
     std::vector<OpCase> rows;
     const auto add_row = [&rows](const char* name, Tensor (*op)(const Tensor&), double low,
-                                 double high, auto f) {
+                                 double high, auto f, bool whole = false) {
         OpCase row = unary_case(name, "", op, f, low, high);
-        row.errors = {{[op] { op(arange(3)); }, fmt::format("{}: needs f32 or f64, got i64", name)},
+        const std::string_view taken = whole ? "f32, f64 or i64" : "f32 or f64";
+        row.errors = {{[op] { op(ones({2}, DType::boolean)); },
+                       fmt::format("{}: needs {}, got bool", name, taken)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
     };
-    add_row("neg", neg, -3, 3, [](auto x) { return -x; });
-    add_row("abs", abs, -3, 3, [](auto x) { return abs(x); });
-    add_row("square", square, -3, 3, [](auto x) { return x * x; });
+    add_row(
+        "neg", neg, -3, 3, [](auto x) { return -x; }, true);
+    add_row(
+        "abs", abs, -3, 3, [](auto x) { return abs(x); }, true);
+    add_row(
+        "square", square, -3, 3, [](auto x) { return x * x; }, true);
+    add_row("reciprocal", reciprocal, 0.3, 4, [](auto x) { return decltype(x)(1) / x; });
     add_row("sqrt", sqrt, 0.1, 4, [](auto x) { return sqrt(x); });
     add_row("rsqrt", rsqrt, 0.2, 4, [](auto x) { return decltype(x)(1) / sqrt(x); });
     add_row("exp", exp, -4, 3, [](auto x) { return exp(x); });

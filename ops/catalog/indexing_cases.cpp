@@ -3,6 +3,7 @@
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/indexing.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/scatter.h>
 
 namespace tapestry::catalog {
 namespace {
@@ -102,7 +103,7 @@ OpCase gather_row(int axis, const char* variant) {
     return row;
 }
 
-OpCase scatter_row() {
+OpCase scatter_add_row() {
     OpCase row = op_case(
         "scatter_add", "", [](const Tensors& x) { return scatter_add(x[0], 0, x[1], x[2]); },
         [](const auto& x) { return reference::scatter_add(x[0], 0, x[1], x[2]); },
@@ -129,6 +130,47 @@ OpCase scatter_row() {
     return row;
 }
 
+OpCase scatter_row(int axis) {
+    OpCase row = op_case(
+        "scatter", fmt::format("axis {}", axis),
+        [axis](const Tensors& x) { return scatter(x[0], axis, x[1], x[2]); },
+        [axis](const auto& x) { return reference::scatter(x[0], axis, x[1], x[2]); },
+        axis == 0 ? std::vector<Sample>{{{{5, 3}}, indices({4, 2}, 5), {{4, 2}}},
+                                        {{{5, 3}}, indices({4, 2}, 5), {{6, 3}}},
+                                        {{{1}}, indices({1}, 1), {{1}}},
+                                        {{{3, 2}}, indices({0, 2}, 3), {{0, 2}}}}
+                  : std::vector<Sample>{{{{5, 3, 2}}, indices({4, 7, 2}, 3), {{4, 7, 2}}},
+                                        {{{1, 1}}, indices({1, 3}, 1), {{1, 3}}},
+                                        {{{3, 2}}, indices({3, 0}, 2), {{3, 0}}}});
+    row.large = {{{200, 300}}, indices({200, 300}, 200), {{200, 300}}};
+    const auto wrong = [](const Tensor& x, const Tensor& ids, const Tensor& source) {
+        return [=] { scatter(x, 0, ids, source); };
+    };
+    row.errors = {
+        {wrong(ones({2}), ids_of({0, 2}), ones({2})),
+         "scatter: ids[1] = 2 is not an index from 0 to 1"},
+        {wrong(ones({2}), ids_of({0, 1}), ones({1})),
+         "scatter: ids [2] are larger than the source [1]"},
+        {wrong(ones({2}), ids_of({0, 1}), arange(2)), "scatter: element types differ: f32 and i64"},
+        {wrong(ones({2, 2}), ids_of({0}), ones({2})), "scatter: ids [1] do not fit [2, 2]"},
+        {wrong(ones({2}), ones({2}), ones({2})), "scatter: needs i64, got f32"},
+        {wrong(ones({2}), ids_of({0}), Tensor()), "scatter: got an undefined tensor"},
+        {[] { scatter(ones({2}), 1, ids_of({0}), 1); },
+         "scatter: axis 1 is outside a tensor of rank 1"}};
+    return row;
+}
+
+OpCase scatter_value_row() {
+    return op_case(
+        "scatter", "value", [](const Tensors& x) { return scatter(x[0], -1, x[1], 1.5); },
+        [](const auto& x) {
+            auto values = x[1];
+            for (auto& value : values.data) value = 1.5;
+            return reference::scatter(x[0], x[0].shape.rank() - 1, x[1], values);
+        },
+        {{{{5, 3}}, indices({4, 2}, 3)}, {{{1}}, indices({1}, 1)}, {{{3, 2}}, indices({3, 0}, 2)}});
+}
+
 OpCase one_hot_row() {
     OpCase row = op_case(
         "one_hot", "", [](const Tensors& x) { return one_hot(x[0], 4, DType::f64); },
@@ -147,7 +189,8 @@ OpCase one_hot_row() {
 
 std::vector<OpCase> indexing_cases() {
     return {embedding_row(),         index_select_row(), gather_row(0, "axis 0"),
-            gather_row(1, "axis 1"), scatter_row(),      one_hot_row()};
+            gather_row(1, "axis 1"), scatter_row(0),     scatter_row(1),
+            scatter_value_row(),     scatter_add_row(),  one_hot_row()};
 }
 
 }  // namespace tapestry::catalog

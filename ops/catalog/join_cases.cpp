@@ -5,6 +5,8 @@
 #include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/join.h>
 
+#include <algorithm>
+
 namespace tapestry::catalog {
 namespace {
 
@@ -62,11 +64,27 @@ OpCase stack_row() {
     return row;
 }
 
-// A row has one result: pieces in another order, and one of them left out, so that its gradient is
-// the zeros split has to provide.
 OpCase split_row() {
     OpCase row = op_case(
         "split", "sizes",
+        [](const Tensors& x) {
+            return split(x[0], {2, 1, 3}, 1);
+        },
+        [](const auto& x) {
+            return std::decay_t<decltype(x)>{reference::slice(x[0], 1, 0, 2),
+                                             reference::slice(x[0], 1, 2, 1),
+                                             reference::slice(x[0], 1, 3, 3)};
+        },
+        {{{{3, 6}}}, {{{2, 6, 5}}}, {{{0, 6}}}});
+    row.no_single = "see the variant";
+    return row;
+}
+
+// Pieces in another order, and one of them left out, so that its gradient is the zeros that split
+// has to provide.
+OpCase split_and_join_row() {
+    OpCase row = op_case(
+        "split", "and joined again",
         [](const Tensors& x) {
             const Tensors pieces = split(x[0], {2, 1, 3}, 1);
             return concat({pieces[2], pieces[0]}, 1);
@@ -117,6 +135,56 @@ OpCase chunk_row() {
     return row;
 }
 
+// By number: pieces of ceil(size / 4).
+OpCase by_number_row() {
+    OpCase row = op_case(
+        "chunk", "", [](const Tensors& x) { return chunk(x[0], 4, -1); },
+        [](const auto& x) {
+            const int axis = x[0].shape.rank() - 1;
+            const std::int64_t size = x[0].shape[axis];
+            const std::int64_t piece = (size + 3) / 4;
+            std::decay_t<decltype(x)> parts;
+            for (std::int64_t i = 0; i < size; i += piece) {
+                parts.push_back(reference::slice(x[0], axis, i, std::min(piece, size - i)));
+            }
+            if (size == 0) parts.assign(4, x[0]);
+            return parts;
+        },
+        {{{{3, 8}}}, {{{2, 9}}}, {{{1}}}, {{{0, 5}}}, {{{3, 0}}}});
+    row.errors = {{[] { chunk(ones({6}), 0); }, "chunk: 0 pieces; needs at least 1"},
+                  {[] { chunk(ones({6}), 2, 1); }, "chunk: axis 1 is outside a tensor of rank 1"},
+                  {[] { chunk(Tensor(), 2); }, "chunk: got an undefined tensor"}};
+    return row;
+}
+
+OpCase unbind_row() {
+    OpCase row = op_case(
+        "unbind", "", [](const Tensors& x) { return unbind(x[0], -1); },
+        [](const auto& x) {
+            Shape shape = x[0].shape;
+            const int axis = shape.rank() - 1;
+            shape.erase(axis);
+            std::decay_t<decltype(x)> parts;
+            for (std::int64_t i = 0; i < x[0].shape[axis]; ++i) {
+                parts.push_back(reference::reshape(reference::slice(x[0], axis, i, 1), shape));
+            }
+            return parts;
+        },
+        {{{{3, 4}}}, {{{5}}}, {{{1}}}, {{{0, 3}}}});
+    row.errors = {{[] { unbind(ones({})); }, "unbind: axis 0 is outside a tensor of rank 0"},
+                  {[] { unbind(Tensor()); }, "unbind: got an undefined tensor"}};
+    return row;
+}
+
+OpCase cat_row() {
+    OpCase row = op_case(
+        "cat", "", [](const Tensors& x) { return cat(x, -1); },
+        [](const auto& x) { return reference::concat(x, x[0].shape.rank() - 1); },
+        {{{{3, 2}}, {{3, 5}}}, {{{1}}}, {{{2, 0}}, {{2, 3}}}});
+    row.errors = {{[] { cat({}); }, "concat: got no tensors"}};
+    return row;
+}
+
 OpCase whole_row() {
     return op_case(
         "split", "one piece", [](const Tensors& x) { return split(x[0], 5, 0)[0]; },
@@ -153,7 +221,9 @@ OpCase pad_row() {
 }  // namespace
 
 std::vector<OpCase> join_cases() {
-    return {concat_row(), stack_row(), split_row(), chunk_row(), whole_row(), pad_row()};
+    return {concat_row(), cat_row(),   by_number_row(),      unbind_row(),
+            stack_row(),  split_row(), split_and_join_row(), chunk_row(),
+            whole_row(),  pad_row()};
 }
 
 }  // namespace tapestry::catalog

@@ -64,18 +64,48 @@ std::vector<ErrorCase> cross_entropy_errors() {
          "cross_entropy: label_smoothing 1.5 is not from 0 to 1"}};
 }
 
-OpCase mse_row(const char* variant, Reduction reduction) {
+OpCase nll_row(const char* variant, const NllOptions& options) {
     OpCase row = op_case(
-        "mse_loss", variant, [=](const Tensors& x) { return mse_loss(x[0], x[1], reduction); },
-        [=](const auto& x) { return reference::mse(x[0], x[1], same(reduction)); },
-        {{{{3, 5}}, {{3, 5}}}, {{{2, 3, 19}}, {{2, 3, 19}}}, {{{1}}, {{1}}}, {{{}}, {{}}}});
-    if (reduction == Reduction::mean) {
-        row.no_empty = "NaN; see tests/ops/reduction_test.cpp";
+        "nll_loss", variant, [=](const Tensors& x) { return nll_loss(x[0], x[1], options); },
+        [=](const auto& x) {
+            return reference::nll(x[0], x[1], options.ignore_index, same(options.reduction));
+        },
+        {{{{6, 5}}, indices({6}, 5)},
+         {{{2, 3, 65}, -5, 5}, indices({2, 3}, 65)},
+         {{{7}}, indices({}, 1)},
+         {{{1, 1}}, indices({1}, 1)}});
+    if (options.reduction == Reduction::mean) {
+        row.no_empty = "NaN; see tests/ops/loss_test.cpp";
     } else {
-        row.samples.push_back({{{0, 3}}, {{0, 3}}});
+        row.samples.push_back({{{0, 3}}, indices({0}, 3)});
     }
-    row.large = {{{70, 1000}}, {{70, 1000}}};
+    row.large = {{{700, 65}}, indices({700}, 65)};
     return row;
+}
+
+std::vector<OpCase> nll_rows() {
+    std::vector<OpCase> rows{
+        nll_row("mean", {}), nll_row("ignore, mean", {.ignore_index = 1}),
+        nll_row("ignore, sum", {.ignore_index = 1, .reduction = Reduction::sum}),
+        nll_row("none", {.reduction = Reduction::none})};
+    const Tensor targets = tensor<std::int64_t>({0, 3});
+    rows.front().errors = {
+        {[=] {
+             nll_loss(ones({2, 3}), targets);
+         },
+         "nll_loss: target 3 at position 1 is outside the 3 classes (0 to 2; -100 is ignored)"},
+        {[=] {
+             nll_loss(ones({3, 4}), targets);
+         },
+         "nll_loss: targets are [2], but log-probabilities [3, 4] ask for [3]"},
+        {[=] {
+             nll_loss(ones({2, 3}), ones({2}));
+         },
+         "nll_loss: needs i64, got f32"},
+        {[=] { nll_loss(ones({}), targets); }, "nll_loss: log-probabilities are a scalar"},
+        {[=] { nll_loss(arange(3), targets); }, "nll_loss: needs f32 or f64, got i64"},
+        {[=] { nll_loss(Tensor(), targets); }, "nll_loss: got an undefined tensor"}};
+    return rows;
 }
 
 }  // namespace
@@ -92,13 +122,7 @@ std::vector<OpCase> loss_cases() {
             "smoothed, ignore, none",
             {.ignore_index = 1, .label_smoothing = 0.3, .reduction = Reduction::none})};
     rows.front().errors = cross_entropy_errors();
-    rows.push_back(mse_row("mean", Reduction::mean));
-    rows.back().errors = {
-        {[] { mse_loss(ones({2}), ones({3})); }, "mse_loss: shapes differ: [2] and [3]"},
-        {[] { mse_loss(ones({2}), ones({2}, DType::f64)); }, "mse_loss: element types differ"},
-        {[] { mse_loss(arange(2), arange(2)); }, "mse_loss: needs f32 or f64, got i64"}};
-    rows.push_back(mse_row("sum", Reduction::sum));
-    rows.push_back(mse_row("none", Reduction::none));
+    for (OpCase& row : nll_rows()) rows.push_back(std::move(row));
     return rows;
 }
 

@@ -4,12 +4,16 @@
 // from a row:
 //
 //   value       against the definition, f32 and f64, on every ISA the machine has; contiguous,
-//               strided and expanded inputs; the same bits for 1, 2 and 3 threads
+//               strided, expanded, transposed and reversed inputs; the same bits for 1, 2 and 3
+//               threads. Whole numbers and truth values must be equal to those of the definition.
 //   gradient    against the definition in dual numbers, with random cotangents and directions, f32
 //               and f64, on every ISA; the fused rule against the recordable one; one input alone
 //               against all together; against central differences, orders 1 and 2
 //   tape        everything saved is released by backward
 //   errors      type tapestry::Error, with the expected words
+//
+// An op that has several results has one row for all of them. One that draws makes its generator
+// anew at each call, so that it is a function; its definition reads the same stream of Philox.
 //
 // The rows stand in ops/catalog/NAME_cases.cpp, and ops/catalog/all_cases.cpp lists these files.
 #pragma once
@@ -24,8 +28,8 @@
 namespace tapestry::catalog {
 
 /// What an input is made of. Real inputs are f32 or f64 as the check wants and get gradients;
-/// index inputs are i64 in [low, high), masks bool with about half of them true: both held fixed.
-enum class Kind { real, index, mask };
+/// whole ones are i64 in [low, high), masks bool with about half of them true: both held fixed.
+enum class Kind { real, whole, mask };
 
 struct Input {
     Shape shape;
@@ -34,8 +38,11 @@ struct Input {
     Kind kind = Kind::real;
 };
 
+inline Input whole_numbers(const Shape& shape, std::int64_t low, std::int64_t high) {
+    return {shape, static_cast<double>(low), static_cast<double>(high), Kind::whole};
+}
 inline Input indices(const Shape& shape, std::int64_t limit) {
-    return {shape, 0, static_cast<double>(limit), Kind::index};
+    return whole_numbers(shape, 0, limit);
 }
 inline Input mask(const Shape& shape) { return {shape, 0, 2, Kind::mask}; }
 
@@ -47,15 +54,16 @@ struct ErrorCase {
 };
 
 struct OpCase {
-    std::string name;     ///< of the public function
-    std::string variant;  ///< which form of it: "axis 1, keepdim"
-    std::function<Tensor(const Tensors&)> op;
-    std::function<reference::Array<double>(const reference::Arrays<double>&)> reference;
-    std::function<reference::Array<Dual>(const reference::Arrays<Dual>&)> dual_reference;
+    std::string name;                           ///< of the public function
+    std::string variant;                        ///< which form of it: "axis 1, keepdim"
+    std::function<Tensors(const Tensors&)> op;  ///< all its results
+    std::function<reference::Arrays<double>(const reference::Arrays<double>&)> reference;
+    std::function<reference::Arrays<Dual>(const reference::Arrays<Dual>&)> dual_reference;
     std::vector<Sample> samples;
     std::vector<ErrorCase> errors;
 
-    /// False for results that are indices or truth values: no gradients are checked.
+    /// False where no gradient is to be checked. (Of whole numbers and truth values among the
+    /// results none ever is.)
     bool differentiable = true;
     /// Allowed error relative to max(1, the largest value).
     double tolerance_f64 = 1e-12;
@@ -69,16 +77,30 @@ struct OpCase {
     std::string title() const { return variant.empty() ? name : name + " (" + variant + ")"; }
 };
 
-/// A row. `definition` is generic: called with const Arrays<double>& and const Arrays<Dual>&.
+/// One result, or what holds all of them already, as a list.
+inline Tensors listed(Tensor one) { return {std::move(one)}; }
+inline Tensors listed(Tensors all) { return all; }
+template <class T>
+reference::Arrays<T> listed(reference::Array<T> one) {
+    return {std::move(one)};
+}
+template <class T>
+reference::Arrays<T> listed(reference::Arrays<T> all) {
+    return all;
+}
+
+/// A row. `op` gives a Tensor or Tensors; `definition` an Array or Arrays, and is generic: called
+/// with const Arrays<double>& and const Arrays<Dual>&.
 template <class Op, class Definition>
 OpCase op_case(std::string name, std::string variant, Op op, Definition definition,
                std::vector<Sample> samples) {
+    const auto all = [definition](const auto& x) { return listed(definition(x)); };
     OpCase row;
     row.name = std::move(name);
     row.variant = std::move(variant);
-    row.op = op;
-    row.reference = definition;
-    row.dual_reference = definition;
+    row.op = [op](const Tensors& x) { return listed(op(x)); };
+    row.reference = all;
+    row.dual_reference = all;
     row.samples = std::move(samples);
     return row;
 }

@@ -101,7 +101,7 @@ std::vector<OpCase> slice_rows() {
                    {[] {
                         slice(ones({2, 3}), 0, 0, 1, 0);
                     },
-                    "slice: step 0 is not positive"},
+                    "slice: the step is 0"},
                    {[] { slice(Tensor(), 0, 0, 1); }, "slice: got an undefined tensor"}};
     OpCase stepped = view_row(
         "slice", "every third, clipped", [](const Tensor& x) { return slice(x, 0, -100, 100, 3); },
@@ -110,7 +110,24 @@ std::vector<OpCase> slice_rows() {
     OpCase nothing = view_row(
         "slice", "empty", [](const Tensor& x) { return slice(x, 0, 2, 1); },
         [](const auto& x) { return reference::slice(x, 0, 0, 0); }, {{{{3, 2}}}, {{{1}}}, {{{0}}}});
-    return {part, stepped, nothing};
+    OpCase back = view_row(
+        "slice", "backwards", [](const Tensor& x) { return slice(x, 0, -1, -100, -2); },
+        [](const auto& x) {
+            const std::int64_t n = x.shape[0];
+            return reference::slice(x, 0, n - 1, (n + 1) / 2, -2);
+        },
+        {{{{7, 2}}}, {{{6}}}, {{{1}}}, {{{0, 2}}}});
+    back.large = {{{700, 100}}};
+    OpCase backwards_part = view_row(
+        "slice", "backwards, without the ends",
+        [](const Tensor& x) { return slice(x, -1, -2, 0, -1); },
+        [](const auto& x) {
+            const std::int64_t n = x.shape.back();
+            return reference::slice(x, x.shape.rank() - 1, n - 2, std::max<std::int64_t>(0, n - 2),
+                                    -1);
+        },
+        {{{{3, 5}}}, {{{2}}}, {{{1}}}, {{{2, 0}}}});
+    return {part, stepped, nothing, back, backwards_part};
 }
 
 std::vector<OpCase> axis_rows() {

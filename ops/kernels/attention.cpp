@@ -315,7 +315,7 @@ void backward(const AttentionHead<T>& h, Rows<const T> g, const AttentionHeadGra
             go_back_through_rows(b, i, smaller(kRows, end - i));
         }
         for (std::int64_t j = 0; j < h.s; j += kRows) {
-            add_to_keys(b, j, smaller(kRows, h.s - j), end < h.t);
+            add_to_keys(b, j, smaller(kRows, h.s - j), to.add_to_keys || end < h.t);
         }
         end = b.first;
     } while (end > 0);

@@ -41,6 +41,7 @@ struct AttentionHead {
 template <class T>
 struct AttentionHeadGradients {
     Rows<T> q{}, k{}, v{};
+    bool add_to_keys = false;  ///< to what k and v hold, the gradients of another head
 };
 
 template <class T>

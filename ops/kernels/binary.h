@@ -74,7 +74,76 @@ struct Minimum {
     }
 };
 
+// ---- with a number: p is the same for all elements ----------------------------------------------
+
+/// x where x > 0, else p x
+struct LeakyRelu {
+    template <class B>
+    static B apply(const B& x, const B& p) {
+        return select(x > constant<B>(0), x, p * x);
+    }
+};
+
+/// x where x > 0, else p (e^x - 1)
+struct Elu {
+    template <class B>
+    static B apply(const B& x, const B& p) {
+        return select(x > constant<B>(0), x, p * expm1(x));
+    }
+};
+
+/// d^2 / 2 where |d| <= p, else p (|d| - p / 2): a parabola that goes on as its tangents
+struct Huber {
+    template <class B>
+    static B apply(const B& d, const B& p) {
+        const B half = constant<B>(0.5);
+        const B size = abs(d);
+        return select(size > p, p * (size - half * p), half * d * d);
+    }
+};
+
+// ---- losses: x is what was said, y what is true -------------------------------------------------
+
+/// log(1 + e^x) - x y, so written that neither e^x overflows nor a small loss is lost beside x:
+/// where x is large and y is 1, max(x, 0) - x y is 0 exactly.
+struct BceWithLogits {
+    template <class B>
+    static B apply(const B& x, const B& y) {
+        return (Relu::apply(x) - x * y) + log1p(exp(-abs(x)));
+    }
+};
+
+/// -y log x - (1 - y) log(1 - x), no logarithm below -100
+struct Bce {
+    template <class B>
+    static B log_of(const B& log) {  // NaN stays NaN
+        return select(log < constant<B>(-100), constant<B>(-100), log);
+    }
+    template <class B>
+    static B apply(const B& x, const B& y) {
+        const B one = constant<B>(1);
+        return (y - one) * log_of(log1p(-x)) - y * log_of(log(x));
+    }
+};
+
+/// y (log y - x), and 0 where y is 0
+struct KlDiv {
+    template <class B>
+    static B apply(const B& x, const B& y) {
+        return select(y == constant<B>(0), constant<B>(0), y * (log(y) - x));
+    }
+};
+
 // ---- gradients: g is that of the output y, x the input ------------------------------------------
+
+/// g sign(x)
+struct AbsGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        const B zero = constant<B>(0);
+        return select(x > zero, g, select(x < zero, -g, zero));
+    }
+};
 
 /// g where x > 0
 struct ReluGrad {
@@ -132,6 +201,7 @@ struct GeluTanhGrad {
 };
 
 using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, TanhGrad,
-                             SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad>;
+                             SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad, Atan2, AbsGrad,
+                             LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
 
 }  // namespace tapestry::kernels

@@ -13,8 +13,8 @@ void unary(T* y, const T* x, std::int64_t n) {
     if (i < n) store_partial(y + i, F::apply(load_partial(x + i, n - i, T(1))), n - i);
 }
 
-// One operand of a binary function: a row, or one value for all. The choice is made at compile
-// time, so that the loop below has neither a branch nor an index to multiply.
+// One operand of several: a row, or one value for all. The choice is made at compile time, so that
+// the loop below has neither a branch nor an index to multiply.
 template <class T, bool kRow>
 struct Operand {
     const T* x;
@@ -28,30 +28,44 @@ struct Operand {
     }
 };
 
-template <class F, class T, class A, class B>
-void binary_rows(T* y, const A& a, const B& b, std::int64_t n) {
+// f(the operand that x and its step describe). The result may lie where x does: a single value is
+// put aside.
+template <class T, class F>
+void with_operand(const T* x, std::int64_t step, const F& f) {
+    if (step != 0) {
+        f(Operand<T, true>{x});
+    } else {
+        const T value = *x;
+        f(Operand<T, false>{&value});
+    }
+}
+
+template <class F, class T, class... Operands>
+void rows(T* y, std::int64_t n, const Operands&... x) {
     std::int64_t i = 0;
-    for (; i + kLanes<T> <= n; i += kLanes<T>) store(y + i, F::apply(a.full(i), b.full(i)));
-    if (i < n) store_partial(y + i, F::apply(a.partial(i, n - i), b.partial(i, n - i)), n - i);
+    for (; i + kLanes<T> <= n; i += kLanes<T>) store(y + i, F::apply(x.full(i)...));
+    if (i < n) store_partial(y + i, F::apply(x.partial(i, n - i)...), n - i);
 }
 
 template <class T, class F>
 void binary(T* y, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step,
             std::int64_t n) {
     if (n <= 0) return;
-    if (a_step != 0 && b_step != 0) {
-        binary_rows<F>(y, Operand<T, true>{a}, Operand<T, true>{b}, n);
-    } else if (a_step != 0) {
-        const T value = *b;  // y may be b
-        binary_rows<F>(y, Operand<T, true>{a}, Operand<T, false>{&value}, n);
-    } else if (b_step != 0) {
-        const T value = *a;
-        binary_rows<F>(y, Operand<T, false>{&value}, Operand<T, true>{b}, n);
-    } else {
-        const T value_a = *a;
-        const T value_b = *b;
-        binary_rows<F>(y, Operand<T, false>{&value_a}, Operand<T, false>{&value_b}, n);
-    }
+    with_operand(a, a_step, [&](const auto& left) {
+        with_operand(b, b_step, [&](const auto& right) { rows<F>(y, n, left, right); });
+    });
+}
+
+template <class T, class F>
+void ternary(T* y, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step, const T* c,
+             std::int64_t c_step, std::int64_t n) {
+    if (n <= 0) return;
+    with_operand(a, a_step, [&](const auto& first) {
+        with_operand(b, b_step, [&](const auto& second) {
+            with_operand(c, c_step,
+                         [&](const auto& third) { rows<F>(y, n, first, second, third); });
+        });
+    });
 }
 
 template <class T, class... F>
@@ -64,18 +78,28 @@ void install_binary(Elementwise<T>& kernels, List<F...>) {
     ((kernels.binary[kIndexOf<F, BinaryFunctions>] = binary<T, F>), ...);
 }
 
+template <class T, class... F>
+void install_ternary(Elementwise<T>& kernels, List<F...>) {
+    ((kernels.ternary[kIndexOf<F, TernaryFunctions>] = ternary<T, F>), ...);
+}
+
+template <class T>
+void fill(Elementwise<T>& kernels) {
+    install_unary(kernels, UnaryFunctions{});
+    install_binary(kernels, BinaryFunctions{});
+    install_ternary(kernels, TernaryFunctions{});
+}
+
 }  // namespace
 
 template <>
 void install(Elementwise<float>& kernels) {
-    install_unary(kernels, UnaryFunctions{});
-    install_binary(kernels, BinaryFunctions{});
+    fill(kernels);
 }
 
 template <>
 void install(Elementwise<double>& kernels) {
-    install_unary(kernels, UnaryFunctions{});
-    install_binary(kernels, BinaryFunctions{});
+    fill(kernels);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

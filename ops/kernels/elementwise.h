@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tapestry/ops/kernels/binary.h>
+#include <tapestry/ops/kernels/ternary.h>
 #include <tapestry/ops/kernels/unary.h>
 
 #include <cstdint>
@@ -18,6 +19,11 @@ struct Elementwise {
     using Binary = void (*)(T* y, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step,
                             std::int64_t n);
     Binary binary[BinaryFunctions::size];
+
+    /// y[i] = f(a[i * a_step], b[i * b_step], c[i * c_step]), likewise.
+    using Ternary = void (*)(T* y, const T* a, std::int64_t a_step, const T* b, std::int64_t b_step,
+                             const T* c, std::int64_t c_step, std::int64_t n);
+    Ternary ternary[TernaryFunctions::size];
 };
 
 }  // namespace tapestry::kernels

@@ -7,21 +7,10 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-template <class T>
-struct SquaredDeviation {
-    explicit SquaredDeviation(T from) : mean(from), fill(from) {}
-    Batch<T> operator()(const Batch<T>& x) const {
-        const Batch<T> d = x - mean;
-        return d * d;
-    }
-    Batch<T> mean;
-    T fill;
-};
-
 // 1 / sqrt(avg((x - mean)^2) + eps)
 template <class T>
 T reciprocal_deviation(const T* x, std::int64_t n, T mean, T eps) {
-    const T variance = reduce_row<SumReducer>(x, n, SquaredDeviation<T>(mean)) / static_cast<T>(n);
+    const T variance = reduce_row<SumReducer>(x, n, SquaredDistance<T>(mean)) / static_cast<T>(n);
     return (Batch<T>(T(1)) / sqrt(Batch<T>(variance + eps))).get(0);
 }
 

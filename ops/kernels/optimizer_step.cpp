@@ -61,10 +61,70 @@ void sgd(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step) {
     }
 }
 
+template <bool kCentered, bool kMomentum, class T>
+void rmsprop_row(T* p, T* v, T* a, T* b, const T* g, std::int64_t n, const RmspropStep<T>& step) {
+    const Batch<T> grad_scale(step.grad_scale);
+    const Batch<T> l2(step.l2);
+    const Batch<T> alpha(step.alpha);
+    const Batch<T> rest(step.rest);
+    const Batch<T> eps(step.eps);
+    const Batch<T> momentum(step.momentum);
+    const Batch<T> lr(step.lr);
+    for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
+        const Batch<T> old = part.get(p + i);
+        const Batch<T> grad = fma(l2, old, grad_scale * part.get(g + i));
+        const Batch<T> square = fma(rest * grad, grad, alpha * part.get(v + i));
+        part.put(v + i, square);
+        Batch<T> variance = square;
+        if constexpr (kCentered) {
+            const Batch<T> before = part.get(a + i);
+            const Batch<T> mean = fma(rest, grad - before, before);
+            part.put(a + i, mean);
+            // Of equal gradients it is 0 but for rounding, which must not reach the root.
+            variance = max(square - mean * mean, Batch<T>(T(0)));
+        }
+        Batch<T> direction = grad / (sqrt(variance) + eps);
+        if constexpr (kMomentum) {
+            direction = fma(momentum, part.get(b + i), direction);
+            part.put(b + i, direction);
+        }
+        part.put(p + i, old - lr * direction);
+    });
+}
+
+template <class T>
+void rmsprop(T* p, T* v, T* a, T* b, const T* g, std::int64_t n, const RmspropStep<T>& step) {
+    if (a == nullptr) {
+        (b == nullptr ? rmsprop_row<false, false, T> : rmsprop_row<false, true, T>)(p, v, a, b, g,
+                                                                                    n, step);
+    } else {
+        (b == nullptr ? rmsprop_row<true, false, T> : rmsprop_row<true, true, T>)(p, v, a, b, g, n,
+                                                                                  step);
+    }
+}
+
+template <class T>
+void lion(T* p, T* m, const T* g, std::int64_t n, const LionStep<T>& step) {
+    const Batch<T> grad_scale(step.grad_scale);
+    const Batch<T> shrink(step.shrink);
+    const Batch<T> beta1_rest(step.beta1_rest);
+    const Batch<T> beta2_rest(step.beta2_rest);
+    const Batch<T> lr(step.lr);
+    for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
+        const Batch<T> mean = part.get(m + i);
+        const Batch<T> ahead = grad_scale * part.get(g + i) - mean;
+        part.put(m + i, fma(beta2_rest, ahead, mean));
+        const Batch<T> direction = sign(fma(beta1_rest, ahead, mean));
+        part.put(p + i, shrink * part.get(p + i) - lr * direction);
+    });
+}
+
 template <class T>
 void fill(OptimizerStep<T>& kernels) {
     kernels.adam = adam<T>;
     kernels.sgd = sgd<T>;
+    kernels.rmsprop = rmsprop<T>;
+    kernels.lion = lion<T>;
 }
 
 }  // namespace

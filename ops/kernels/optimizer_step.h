@@ -39,11 +39,41 @@ struct SgdStep {
     bool nesterov;
 };
 
+/// RMSprop (Tieleman and Hinton, 2012; centred: Graves, 2013), for element i:
+///     g' = grad_scale g + l2 p            v <- alpha v + rest g'^2
+///     centred: a <- a + rest (g' - a), v - a^2 takes the place of v under the root
+///     d = g' / (sqrt(v) + eps)            momentum: b <- momentum b + d, b takes the place of d
+///     p <- p - lr d
+template <class T>
+struct RmspropStep {
+    T grad_scale;
+    T l2;
+    T alpha;
+    T rest;  ///< 1 - alpha
+    T eps;
+    T momentum;
+    T lr;
+};
+
+/// Lion (Chen et al., 2023), for element i: g' = grad_scale g,
+///     p <- shrink p - lr sign(m + beta1_rest (g' - m)),  m <- m + beta2_rest (g' - m)
+template <class T>
+struct LionStep {
+    T grad_scale;
+    T shrink;  ///< 1 - lr weight_decay
+    T beta1_rest;
+    T beta2_rest;
+    T lr;
+};
+
 template <class T>
 struct OptimizerStep {
     void (*adam)(T* p, T* m, T* v, const T* g, std::int64_t n, const AdamStep<T>& step);
     /// `b` may be null: then b = g', no momentum.
     void (*sgd)(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step);
+    /// `a` may be null: not centred; and `b`: no momentum.
+    void (*rmsprop)(T* p, T* v, T* a, T* b, const T* g, std::int64_t n, const RmspropStep<T>& step);
+    void (*lion)(T* p, T* m, const T* g, std::int64_t n, const LionStep<T>& step);
 };
 
 }  // namespace tapestry::kernels

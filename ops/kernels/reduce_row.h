@@ -96,6 +96,18 @@ struct Plain {
     Batch<T> operator()(const Batch<T>& x) const { return x; }
 };
 
+/// (x - from)^2
+template <class T>
+struct SquaredDistance {
+    explicit SquaredDistance(T from) : centre(from), fill(from) {}
+    Batch<T> operator()(const Batch<T>& x) const {
+        const Batch<T> d = x - centre;
+        return d * d;
+    }
+    Batch<T> centre;
+    T fill;
+};
+
 /// Elements that go through one set of four accumulators.
 template <class T>
 inline constexpr std::int64_t kBlock = 64 * kLanes<T>;

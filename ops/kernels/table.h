@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
+#include <tapestry/ops/kernels/channel_norm.h>
 #include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/matmul.h>
@@ -13,7 +14,9 @@
 #include <tapestry/ops/kernels/optimizer_step.h>
 #include <tapestry/ops/kernels/peak.h>
 #include <tapestry/ops/kernels/reduce.h>
+#include <tapestry/ops/kernels/rotary.h>
 #include <tapestry/ops/kernels/softmax.h>
+#include <tapestry/ops/kernels/unfold.h>
 
 namespace tapestry::kernels {
 
@@ -25,7 +28,10 @@ struct Table {
     Reduce<T> reduce;
     Softmax<T> softmax;
     Norm<T> norm;
+    ChannelNorm<T> channel_norm;
+    Unfold<T> unfold;
     CrossEntropy<T> cross_entropy;
+    Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
 };
@@ -38,7 +44,10 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.reduce);
     f(table.softmax);
     f(table.norm);
+    f(table.channel_norm);
+    f(table.unfold);
     f(table.cross_entropy);
+    f(table.rotary);
     f(table.optimizer_step);
     f(table.peak);
 }

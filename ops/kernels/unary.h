@@ -4,15 +4,12 @@
 // through their argument. To add a function, write its functor and put its name on the list below.
 #pragma once
 
+#include <tapestry/ops/kernels/constant.h>
 #include <tapestry/ops/kernels/list.h>
+#include <tapestry/ops/kernels/rounding.h>
+#include <tapestry/ops/kernels/transcendental.h>
 
 namespace tapestry::kernels {
-
-/// A constant in the element type of a vector (or of a scalar) B.
-template <class B>
-constexpr B constant(double value) {
-    return B(static_cast<typename B::value_type>(value));
-}
 
 struct Neg {
     template <class B>
@@ -149,7 +146,9 @@ struct Softplus {
     }
 };
 
-using UnaryFunctions = List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu,
-                            Silu, NormalCdf, GeluErf, GeluTanh, Softplus>;
+using UnaryFunctions =
+    List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu, Silu, NormalCdf,
+         GeluErf, GeluTanh, Softplus, Sign, Floor, Ceil, Round, Trunc, Log1p, Expm1, Log2, Log10,
+         Erf, Tan, Asin, Acos, Atan, Sinh, Cosh>;
 
 }  // namespace tapestry::kernels

@@ -101,6 +101,40 @@ TEST_CASE("attention: the gradient of a packed projection is laid out as one blo
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i] == doctest::Approx(b[i]).epsilon(1e-5));
 }
 
+TEST_CASE("attention: of heads that share keys the gradients lie in one block, too") {
+    Generator generator(1);
+    const Tensor packed = randn({2, 5, (4 + 2 + 2) * 3}, generator);
+    Tensors heads;
+    for (const Tensor& x : split(packed, {12, 6, 6}, -1)) {
+        const Tensor apart = reshape(x, {2, 5, x.size(2) / 3, 3});
+        heads.push_back(transpose(apart, 1, 2).set_requires_grad());
+    }
+    Tape tape;
+    const Tensor y = scaled_dot_product_attention(heads[0], heads[1], heads[2], {.grouped = true});
+    Tensors gradients = tape.gradient(y, heads, {.cotangent = y});
+    for (Tensor& g : gradients) g = views::transpose(g, 1, 2);  // [B, T, heads, D]
+    CHECK(views::try_join(gradients, 2).has_value());
+}
+
+TEST_CASE("attention: rows that run backwards through one block of memory") {
+    const Tensor block = heads({9, 4}, 1);
+    const auto gradients = [&](bool copied) {
+        Tensors leaves;
+        for (std::int64_t i = 0; i < 3; ++i) {
+            const Tensor rows = slice(block, 0, 3 * i + 1, 3 * i - 10, -1);  // [2, 4]
+            leaves.push_back((copied ? rows.clone() : rows.detach()).set_requires_grad());
+        }
+        Tape tape;
+        const Tensor y = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2]);
+        return tape.gradient(y, leaves, {.cotangent = heads({2, 4}, 2)});
+    };
+    const Tensors views = gradients(false);
+    const Tensors copies = gradients(true);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(views[i].to_vector<double>() == copies[i].to_vector<double>());
+    }
+}
+
 TEST_CASE("attention: a query that may attend to nothing gets zeros and zero gradients") {
     const Tensor x = heads({4, 3}, 1).set_requires_grad();
     const Tensor nothing = zeros({4, 4}, DType::boolean);

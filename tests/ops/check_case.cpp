@@ -17,7 +17,7 @@ namespace tapestry::test {
 namespace {
 
 using catalog::BoundCase, catalog::bind_case, catalog::ErrorCase, catalog::Input,
-    catalog::make_inputs, catalog::OpCase, catalog::Sample;
+    catalog::make_inputs, catalog::OpCase, catalog::real_result, catalog::Sample;
 using reference::Array;
 using reference::Arrays;
 
@@ -59,6 +59,15 @@ Tensor transposed(const Tensor& x) {
     if (x.rank() < 2) return x;
     return views::transpose(views::transpose(x, -1, -2).clone(), -1, -2);
 }
+
+Tensor backwards(Tensor x) {
+    constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
+    for (int axis = 0; axis < x.rank(); ++axis) x = views::slice(x, axis, -1, kBeforeAll, -1);
+    return x;
+}
+
+// The same numbers, laid out from the last to the first: strides are negative.
+Tensor reversed(const Tensor& x) { return backwards(backwards(x).clone()); }
 
 Tensors as_leaves(const Tensors& inputs) {
     Tensors leaves;
@@ -130,6 +139,7 @@ private:
             value(changed(inputs, strided), "strided");
             value(changed(inputs, expanded), "expanded");
             value(changed(inputs, transposed), "transposed");
+            value(changed(inputs, reversed), "reversed");
             if (row_.differentiable) {
                 gradient(inputs);
                 gradient(changed(inputs, strided));
@@ -154,18 +164,29 @@ private:
     void value(const Tensors& inputs, const char* layout) {
         Arrays<double> arrays;
         for (const Tensor& input : inputs) arrays.push_back(to_array(input));
-        const Array<double> expected = row_.reference(arrays);
-        const Tensor y = row_.op(inputs);
-        if (!(y.shape() == expected.shape)) {
-            failed("{}: shape {}, not {}", layout, y.shape(), expected.shape);
+        const Arrays<double> expected = row_.reference(arrays);
+        const Tensors results = row_.op(inputs);
+        if (results.size() != expected.size()) {
+            failed("{}: {} results, by definition {}", layout, results.size(), expected.size());
             return;
         }
-        const DType dtype = inputs.empty() ? y.dtype() : dtype_of_real(inputs);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const std::string what =
+                results.size() == 1 ? layout : fmt::format("{}: result {}", layout, i);
+            compare(results[i], expected[i], what);
+        }
+    }
+
+    void compare(const Tensor& y, const Array<double>& expected, const std::string& what) {
+        if (!(y.shape() == expected.shape)) {
+            failed("{}: shape {}, not {}", what, y.shape(), expected.shape);
+            return;
+        }
         const auto got = y.to_vector<double>();
-        const double allowed = tolerance(dtype) * largest(expected.data);
+        const double allowed = is_real(y) ? tolerance(y.dtype()) * largest(expected.data) : 0;
         for (std::size_t i = 0; i < got.size(); ++i) {
             if (!close(got[i], expected.data[i], allowed)) {
-                failed("{}: element {} is {:.17g}, by definition {:.17g}", layout, i, got[i],
+                failed("{}: element {} is {:.17g}, by definition {:.17g}", what, i, got[i],
                        expected.data[i]);
                 return;
             }
@@ -183,9 +204,10 @@ private:
         const Tensors leaves = as_leaves(inputs);
         const Tensors asked = real_ones(leaves);
         Tape tape;
-        const Tensor y = row_.op(leaves);
+        const Tensors results = row_.op(leaves);
+        const Tensor y = real_result(results);
         const std::size_t recorded_forward = tape.entries().size();
-        if (!tape.follows(y)) {
+        if (!y.defined() || !tape.follows(y)) {
             if (!asked.empty()) failed("was not recorded");
             return;
         }
@@ -206,7 +228,9 @@ private:
         }
         compare_gradients(fused, recorded, "the fused rule", "the recordable rule", dtype);
         compare_gradients(fused, alone, "all gradients together", "one alone", dtype);
-        for (std::size_t i = 0; i < asked.size(); ++i) along_directions(inputs, i, fused[i], w);
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            along_directions(inputs, results, i, fused[i], w);
+        }
     }
 
     void compare_gradients(const Tensors& a, const Tensors& b, const char* a_name,
@@ -225,11 +249,12 @@ private:
         }
     }
 
-    void along_directions(const Tensors& inputs, std::size_t which, const Tensor& grad,
-                          const Tensor& w) {
+    void along_directions(const Tensors& inputs, const Tensors& results, std::size_t which,
+                          const Tensor& grad, const Tensor& w) {
         Generator generator(29 + which);
         const Tensor v = randn(grad.shape(), generator, DType::f64);
-        const Array<Dual> y = row_.dual_reference(dual_inputs(inputs, which, v));
+        const std::vector<Dual> y =
+            real_result(row_.dual_reference(dual_inputs(inputs, which, v)), results);
         const auto weights = w.to_vector<double>();
         const auto slopes = grad.to_vector<double>();
         const auto direction = v.to_vector<double>();
@@ -237,8 +262,8 @@ private:
         double backward = 0;
         double size = 1;
         for (std::size_t i = 0; i < weights.size(); ++i) {
-            forward += weights[i] * y.data[i].slope;
-            size += std::abs(weights[i] * y.data[i].slope);
+            forward += weights[i] * y[i].slope;
+            size += std::abs(weights[i] * y[i].slope);
         }
         for (std::size_t i = 0; i < slopes.size(); ++i) {
             backward += slopes[i] * direction[i];
@@ -291,9 +316,9 @@ private:
         const Tensors leaves = as_leaves(make_inputs(row_.large, dtype, 41));
         const Tensors asked = real_ones(leaves);
         Tape tape;
-        const Tensor y = row_.op(leaves);
-        Tensors results{y};
-        if (row_.differentiable && tape.follows(y)) {
+        Tensors results = row_.op(leaves);
+        const Tensor y = real_result(results);
+        if (row_.differentiable && y.defined() && tape.follows(y)) {
             Generator generator(43);
             const Tensor w = randn(y.shape(), generator, dtype);
             const Tensors grads = tape.gradient(y, asked, {.cotangent = w});

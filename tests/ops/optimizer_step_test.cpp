@@ -107,6 +107,62 @@ void check_sgd(DType dtype, const Shape& shape, SgdUpdate update) {
     check_close(b, plain.b);
 }
 
+struct PlainRmsprop {
+    std::vector<double> p, v, a, b;
+    void step(const std::vector<double>& grad, const RmspropUpdate& u) {
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const double g = grad[i] * u.grad_scale + u.weight_decay * p[i];
+            v[i] = u.alpha * v[i] + (1 - u.alpha) * g * g;
+            double under_root = v[i];
+            if (u.centered) {
+                a[i] = u.alpha * a[i] + (1 - u.alpha) * g;
+                under_root -= a[i] * a[i];
+            }
+            const double d = g / (std::sqrt(under_root) + u.eps);
+            if (u.momentum != 0) b[i] = u.momentum * b[i] + d;
+            p[i] -= u.lr * (u.momentum != 0 ? b[i] : d);
+        }
+    }
+};
+
+void check_rmsprop(DType dtype, const Shape& shape, const RmspropUpdate& update) {
+    Generator generator(7);
+    Tensor p = randn(shape, generator, dtype);
+    Tensor v = zeros(shape, dtype), a = zeros(shape, dtype), b = zeros(shape, dtype);
+    const auto none = a.to_vector<double>();
+    PlainRmsprop plain{p.to_vector<double>(), none, none, none};
+    for (int step = 1; step <= 3; ++step) {
+        const Tensor grad = randn(shape, generator, dtype);
+        rmsprop_update_(p, grad, v, a, b, update);
+        plain.step(grad.to_vector<double>(), update);
+    }
+    check_close(p, plain.p);
+    check_close(v, plain.v);
+    check_close(a, plain.a);
+    check_close(b, plain.b);
+}
+
+void check_lion(DType dtype, const Shape& shape, const LionUpdate& u) {
+    Generator generator(8);
+    Tensor p = randn(shape, generator, dtype);
+    Tensor m = zeros(shape, dtype);
+    auto plain = p.to_vector<double>(), mean = m.to_vector<double>();
+    for (int step = 1; step <= 3; ++step) {
+        const Tensor grad = randn(shape, generator, dtype);
+        lion_update_(p, grad, m, u);
+        const auto numbers = grad.to_vector<double>();
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+            const double g = numbers[i] * u.grad_scale;
+            const double ahead = u.beta1 * mean[i] + (1 - u.beta1) * g;
+            plain[i] *= 1 - u.lr * u.weight_decay;
+            plain[i] -= u.lr * (ahead > 0 ? 1 : ahead < 0 ? -1 : 0);
+            mean[i] = u.beta2 * mean[i] + (1 - u.beta2) * g;
+        }
+    }
+    check_close(p, plain);
+    check_close(m, mean);
+}
+
 const std::vector<Shape> kShapes{{7}, {3, 65}, {1}, {}, {0, 4}, {33, 2000}};
 
 }  // namespace
@@ -140,6 +196,55 @@ TEST_CASE("sgd_update_: without momentum no buffer is needed") {
     Tensor none;
     sgd_update_(p, ones({3}), none, {.lr = 0.5});
     CHECK(p.to_vector<double>() == std::vector<double>{0.5, 0.5, 0.5});
+}
+
+TEST_CASE("rmsprop_update_: as the plain loop") {
+    everywhere([](DType dtype) {
+        for (const Shape& shape : kShapes) {
+            // eps as large as what rounding leaves of a difference of squares in f32
+            check_rmsprop(dtype, shape, {.lr = 0.01, .eps = 1e-2});
+            check_rmsprop(dtype, shape, {.lr = 0.01, .eps = 1e-2, .weight_decay = 0.1});
+            check_rmsprop(dtype, shape, {.lr = 0.01, .alpha = 0.5, .eps = 1e-2, .momentum = 0.9});
+            check_rmsprop(dtype, shape,
+                          {.lr = 1e-3, .alpha = 0.5, .eps = 1, .centered = true, .grad_scale = 2});
+            check_rmsprop(dtype, shape,
+                          {.lr = 1e-3, .alpha = 0.5, .eps = 1, .momentum = 0.5, .centered = true});
+        }
+    });
+}
+
+TEST_CASE("rmsprop_update_: buffers that are not needed; equal gradients, centred") {
+    Tensor none;
+    everywhere([&](DType dtype) {
+        Tensor p = ones({3}, dtype), v = zeros({3}, dtype);
+        rmsprop_update_(p, ones({3}, dtype), v, none, none, {.lr = 0.5, .alpha = 0.75, .eps = 0});
+        check_close(p, {0, 0, 0});  // 1 - 0.5 / sqrt(0.25)
+        // Their variance is 0, and rounding does not take it below.
+        Tensor q = zeros({100}, dtype), w = zeros({100}, dtype), mean = zeros({100}, dtype);
+        const Tensor grad = full({100}, 0.1, dtype);
+        for (int step = 0; step < 200; ++step) {
+            rmsprop_update_(q, grad, w, mean, none,
+                            {.lr = 1e-3, .alpha = 0.1, .eps = 1e-3, .centered = true});
+        }
+        for (const double x : q.to_vector<double>()) CHECK(std::isfinite(x));
+    });
+}
+
+TEST_CASE("lion_update_: as the plain loop; NaN is not lost in a sign") {
+    everywhere([](DType dtype) {
+        for (const Shape& shape : kShapes) {
+            check_lion(dtype, shape, {.lr = 0.01});
+            check_lion(dtype, shape, {.lr = 0.01, .weight_decay = 0.5, .grad_scale = 0.25});
+            check_lion(dtype, shape, {.lr = 0.01, .beta1 = 0.5, .beta2 = 0.75});
+        }
+        Tensor p = ones({2}, dtype), m = zeros({2}, dtype);
+        Tensor grad = zeros({2}, dtype);
+        lion_update_(p, grad, m, {.lr = 1});
+        CHECK(p.to_vector<double>() == std::vector<double>{1, 1});
+        grad.fill_(NAN);
+        lion_update_(p, grad, m, {.lr = 1});
+        CHECK(std::isnan(p.at({1})));
+    });
 }
 
 TEST_CASE("updates: a strided gradient, and the version of the parameter") {
@@ -211,6 +316,17 @@ TEST_CASE("updates: wrong use") {
     CHECK_THROWS_AS(adamw_update_(p, g, p, v, {}), ValueError);
     CHECK_THROWS_AS(sgd_update_(p, g, none, {.momentum = 0.9}), Error);
     CHECK_THROWS_AS(sgd_update_(p, g, m, {.nesterov = true}), ValueError);
+    CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, none, none, {.alpha = 1}),
+                         "rmsprop_update_: alpha 1 is not in [0, 1)", ValueError);
+    CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, none, none, {.eps = -1}),
+                         "rmsprop_update_: eps -1 is negative", ValueError);
+    CHECK_THROWS_WITH_AS(rmsprop_update_(p, g, v, wrong, none, {.centered = true}),
+                         "rmsprop_update_: the mean is [3] for a parameter [2, 3]", ShapeError);
+    CHECK_THROWS_AS(rmsprop_update_(p, g, v, none, none, {.momentum = 0.9}), Error);
+    CHECK_THROWS_WITH_AS(lion_update_(p, g, m, {.beta1 = 1}),
+                         "lion_update_: beta1 1 and beta2 0.99 must lie in [0, 1)", ValueError);
+    CHECK_THROWS_WITH_AS(lion_update_(p, g, p, {}), "lion_update_: m is the parameter itself",
+                         ValueError);
     CHECK_THROWS_AS(sum_of_squares({arange(3)}), DTypeError);
     Tensor whole = arange(3);
     CHECK_THROWS_AS(scale_(whole, 2), DTypeError);

@@ -4,9 +4,11 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
+#include <tapestry/ops/vector_norm.h>
 
 #include <cmath>
 #include <limits>
@@ -96,9 +98,60 @@ TEST_CASE("max, min, argmax: NaN wins, along rows and columns") {
     });
 }
 
-TEST_CASE("argmax: the first of equals") {
+TEST_CASE("argmax, argmin: the first of equals, and the first NaN both ways") {
+    CHECK(argmin(tensor<double>({1, kNan, 0, kNan})).item<std::int64_t>() == 1);
+    CHECK(argmin(tensor<float>({2, 1, 3, 1})).item<std::int64_t>() == 1);
     CHECK(argmax(tensor<float>({1, 3, 3, 2})).item<std::int64_t>() == 1);
     CHECK(argmax(scalar(5)).item<std::int64_t>() == 0);
+}
+
+TEST_CASE("max, min: whole numbers and masks keep their dtype") {
+    CHECK(max(arange(5)).dtype() == DType::i64);
+    CHECK(min(ones({2}, DType::boolean)).dtype() == DType::boolean);
+    CHECK_THROWS_WITH(max(zeros({0}, DType::i64)),
+                      "max: nothing to choose from: a reduced axis of [0] is empty");
+}
+
+TEST_CASE("any, all: bool, NaN is not 0, and of nothing") {
+    const Tensor x = tensor<double>({{0, kNan}, {0, 0}, {-kInf, 1}});
+    CHECK(any(x).dtype() == DType::boolean);
+    check_values(any(x, {1}), {1, 0, 1});
+    check_values(all(x, {1}), {0, 0, 1});
+    CHECK_FALSE(any(zeros({0})).item<bool>());
+    CHECK(all(zeros({0})).item<bool>());
+    Tensor late = zeros({100'000}, DType::i64);
+    CHECK_FALSE(any(late).item<bool>());
+    late.mutable_data<std::int64_t>()[99'999] = 4;
+    CHECK(any(late).item<bool>());
+    CHECK_FALSE(all(late).item<bool>());
+}
+
+TEST_CASE("norm: vectors of zeros have a gradient, and long ones no overflow") {
+    for (const double p : {1.0, 1.5, 2.0, 3.0, 0.5, kInf, -kInf, -1.0}) {
+        CAPTURE(p);
+        Tensor x = zeros({3}, DType::f64);
+        x.set_requires_grad();
+        Tape tape;
+        const Tensor y = norm(x, p);
+        CHECK_EQ(y.item(), 0);
+        const Tensor g = tape.gradient(y, {x}, {.create_graph = true})[0];
+        check_values(g, {0, 0, 0});
+        check_values(tape.gradient(sum(mul(g, x)), {x})[0], {0, 0, 0});
+    }
+    check_values(gradient_of(tensor<double>({3, 0, -4}), [](const Tensor& v) { return norm(v); }),
+                 {0.6, 0, -0.8});
+    CHECK(norm(full({100'000}, 1e30)).item() == doctest::Approx(std::sqrt(1e5) * 1e30));
+    CHECK(norm(zeros({0})).item() == 0);
+    CHECK(norm(zeros({0}), -2).item() == kInf);
+    check_values(norm(tensor<double>({kNan, 1})), {kNan});
+}
+
+TEST_CASE("stddev: nothing to spread has a gradient, too little has no value") {
+    check_values(gradient_of(full({3}, 2, DType::f64), [](const Tensor& v) { return stddev(v); }),
+                 {0, 0, 0});
+    check_values(stddev(ones({1})), {kNan});
+    check_values(stddev(zeros({0})), {kNan});
+    CHECK(stddev(tensor<double>({1, 2, 3, 4})).item() == doctest::Approx(std::sqrt(5.0 / 3)));
 }
 
 TEST_CASE("max: ties share the gradient") {

@@ -6,7 +6,9 @@
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/pooling.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
 
 #include <cmath>
 #include <limits>
@@ -113,6 +115,20 @@ TEST_CASE("special values: maximum and minimum keep NaN on either side") {
     check_everywhere([](const Tensor& x) { return clamp(x, -1, 1); }, kNan, kNan);
     check_everywhere([](const Tensor& x) { return clamp(x, -1, 1); }, kInf, 1);
     check_everywhere([](const Tensor& x) { return maximum(x, ones_like(x)); }, -kInf, 1);
+}
+
+TEST_CASE("special values: max_pool2d takes the first of equals, NaN before all, -inf as well") {
+    Tensor x = tensor<double>({{1, 3, -kInf, -kInf, kNan, 2},  //
+                               {3, 3, -kInf, -kInf, 5, kNan}});
+    x = x.clone().set_requires_grad();
+    Tape tape;
+    const Tensor y = max_pool2d(reshape(x, {1, 1, 2, 6}), 2);
+    CHECK_EQ(y.at({0, 0, 0, 0}), 3);
+    CHECK_EQ(y.at({0, 0, 0, 1}), -kInf);
+    CHECK(std::isnan(y.at({0, 0, 0, 2})));
+    tape.backward(y, {.cotangent = tensor(std::vector<double>{1, 10, 100}, {1, 1, 1, 3})});
+    CHECK_EQ(x.grad().to_vector<double>(),
+             std::vector<double>{0, 1, 10, 0, 100, 0, 0, 0, 0, 0, 0, 0});
 }
 
 }  // namespace tapestry

@@ -56,6 +56,18 @@ TEST_CASE("torch: scaled_dot_product_attention") {
     dot_product("long");
 }
 
+TEST_CASE("torch: grouped queries, by copies for each head") {
+    for (const char* name : {"two_of_six", "one_of_four", "causal"}) {
+        torch::check_against(
+            "attention", std::string("grouped/") + name, [&](const Named& in) -> Named {
+                return {
+                    {"y", scaled_dot_product_attention(
+                              in.at("q"), in.at("k"), in.at("v"),
+                              {.causal = name == std::string_view("causal"), .grouped = true})}};
+            });
+    }
+}
+
 TEST_CASE("torch: MultiheadAttention") {
     for (const char* where : {"self", "cross"}) {
         multi_head(fmt::format("{}/no_bias", where), {.bias = false});

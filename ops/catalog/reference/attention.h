@@ -18,6 +18,21 @@ struct Attention {
     double keep_factor = 1;             ///< of those that are kept
 };
 
+/// x [..., G, S, D] for each of `heads` heads, [..., H, S, D]: head h has what stands at h G / H.
+template <class T>
+Array<T> for_each_head(const Array<T>& x, std::int64_t heads) {
+    const int head = x.shape.rank() - 3;
+    Shape shape = x.shape;
+    shape[head] = heads;
+    Array<T> y(shape);
+    for (std::int64_t i = 0; i < y.size(); ++i) {
+        Shape index = unravel(shape, i);
+        index[head] = index[head] * x.shape[head] / heads;
+        y[i] = x[ravel_broadcast(x.shape, index)];
+    }
+    return y;
+}
+
 /// y[..., t, :] = sum_s w[t, s] v[..., s, :], w[t, :] = softmax_s(scale q[..., t, :] . k[..., s,
 /// :]). All have the same leading axes.
 template <class T>

@@ -42,4 +42,32 @@ T gelu_tanh(T x) {
     return T(0.5) * x * (T(1) + tanh(u));
 }
 
+template <class T>
+T leaky_relu(T x, double slope) {
+    return x > T(0) ? x : T(slope) * x;
+}
+
+template <class T>
+T elu(T x, double alpha) {
+    using std::exp;
+    return x > T(0) ? x : T(alpha) * (exp(x) - T(1));
+}
+
+template <class T>
+T clamp(T x, double low, double high) {
+    return x < T(low) ? T(low) : x > T(high) ? T(high) : x;
+}
+
+template <class T>
+T softsign(T x) {
+    using std::abs;
+    return x / (T(1) + abs(x));
+}
+
+template <class T>
+T mish(T x) {
+    using std::tanh;
+    return x * tanh(softplus(x));
+}
+
 }  // namespace tapestry::reference

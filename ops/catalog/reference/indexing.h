@@ -57,15 +57,31 @@ Array<T> gather(const Array<T>& x, int axis, const Array<T>& ids) {
     return y;
 }
 
+/// The element of source that stands where element i of ids does.
+template <class T>
+const T& source_of(const Array<T>& source, const Array<T>& ids, std::int64_t i) {
+    const Shape index = unravel(ids.shape, i);
+    std::int64_t from = 0;
+    for (int a = 0; a < index.rank(); ++a) from = from * source.shape[a] + index[a];
+    return source[from];
+}
+
 /// y = x; y[ids[i, j, k], j, k] += source[i, j, k] (axis 0)
 template <class T>
 Array<T> scatter_add(const Array<T>& x, int axis, const Array<T>& ids, const Array<T>& source) {
     Array<T> y = x;
     for (std::int64_t i = 0; i < ids.size(); ++i) {
-        const Shape index = unravel(ids.shape, i);
-        std::int64_t from = 0;
-        for (int a = 0; a < index.rank(); ++a) from = from * source.shape[a] + index[a];
-        y[target(ids, i, x.shape, axis)] += source[from];
+        y[target(ids, i, x.shape, axis)] += source_of(source, ids, i);
+    }
+    return y;
+}
+
+/// y = x; y[ids[i, j, k], j, k] = source[i, j, k] (axis 0), in row-major order
+template <class T>
+Array<T> scatter(const Array<T>& x, int axis, const Array<T>& ids, const Array<T>& source) {
+    Array<T> y = x;
+    for (std::int64_t i = 0; i < ids.size(); ++i) {
+        y[target(ids, i, x.shape, axis)] = source_of(source, ids, i);
     }
     return y;
 }

@@ -38,11 +38,42 @@ Array<T> cross_entropy(const Array<T>& logits, const Array<T>& targets, std::int
     return reduced(losses, reduction, counted);
 }
 
-/// (x - y)^2
+/// -log_p at the target.
 template <class T>
-Array<T> mse(const Array<T>& x, const Array<T>& y, Reduction reduction) {
-    const Array<T> squares = map(x, y, [](const T& a, const T& b) { return (a - b) * (a - b); });
-    return reduced(squares, reduction, squares.size());
+Array<T> nll(const Array<T>& log_p, const Array<T>& targets, std::int64_t ignored,
+             Reduction reduction) {
+    const std::int64_t classes = log_p.shape.back();
+    Array<T> losses(targets.shape);
+    std::int64_t counted = 0;
+    for (std::int64_t r = 0; r < targets.size(); ++r) {
+        const auto target = static_cast<std::int64_t>(targets[r]);
+        if (target == ignored) continue;
+        ++counted;
+        losses[r] = -log_p[r * classes + target];
+    }
+    return reduced(losses, reduction, counted);
+}
+
+/// d^2 / 2 near 0, else the tangents at delta and -delta.
+template <class T>
+T huber(T x, T y, double delta) {
+    using std::abs;
+    const T d = abs(x - y);
+    return d <= T(delta) ? d * d / T(2) : T(delta) * d - T(delta * delta / 2);
+}
+
+/// -y log p - (1 - y) log(1 - p)
+template <class T>
+T binary_cross_entropy(T p, T y, T pos_weight = T(1)) {
+    using std::log;
+    return -pos_weight * y * log(p) - (T(1) - y) * log(T(1) - p);
+}
+
+/// q log(q / p)
+template <class T>
+T kl_div(T log_p, T q) {
+    using std::log;
+    return q == T(0) ? T(0) : q * (log(q) - log_p);
 }
 
 }  // namespace tapestry::reference

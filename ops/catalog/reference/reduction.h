@@ -79,6 +79,52 @@ T var(const std::vector<T>& values, int correction) {
     return total / T(std::max(0.0, static_cast<double>(values.size()) - correction));
 }
 
+/// The square root of var, its slope taken as 0 where it is 0.
+template <class T>
+T stddev(const std::vector<T>& values, int correction) {
+    using std::sqrt;
+    const T variance = var(values, correction);
+    return variance == T(0) ? T(0) : sqrt(variance);
+}
+
+template <class T>
+T prod(const std::vector<T>& values) {
+    T product(1);
+    for (const T& value : values) product *= value;
+    return product;
+}
+
+/// (sum |x|^p)^(1/p), its slope taken as 0 where it is 0; the limits for p = inf and -inf, and how
+/// many x are not 0 for p = 0.
+template <class T>
+T norm(const std::vector<T>& values, double p) {
+    using std::abs;
+    using std::pow;
+    std::vector<T> sizes;
+    for (const T& value : values) sizes.push_back(abs(value));
+    if (p == std::numeric_limits<double>::infinity()) return max(sizes);
+    if (p == -std::numeric_limits<double>::infinity()) return min(sizes);
+    T total(0);
+    for (const T& size : sizes) {
+        if (p == 0) {
+            total += size == T(0) ? T(0) : T(1);
+        } else {
+            total += pow(size, T(p));
+        }
+    }
+    return p == 0 || total == T(0) ? total : pow(total, T(1 / p));
+}
+
+template <class T>
+T any(const std::vector<T>& values) {
+    return T(std::any_of(values.begin(), values.end(), [](const T& x) { return x != T(0); }));
+}
+
+template <class T>
+T all(const std::vector<T>& values) {
+    return T(std::all_of(values.begin(), values.end(), [](const T& x) { return x != T(0); }));
+}
+
 /// log sum exp(x); -inf of nothing
 template <class T>
 T logsumexp(const std::vector<T>& values) {
@@ -94,6 +140,12 @@ T logsumexp(const std::vector<T>& values) {
 template <class T>
 T argmax(const std::vector<T>& values) {
     return T(static_cast<double>(std::max_element(values.begin(), values.end()) - values.begin()));
+}
+
+/// The index of the smallest, the first of equals.
+template <class T>
+T argmin(const std::vector<T>& values) {
+    return T(static_cast<double>(std::min_element(values.begin(), values.end()) - values.begin()));
 }
 
 /// Sums x down to `shape`, from which it might have been broadcast.

@@ -1,0 +1,161 @@
+// Rows of the op table: convolutions. Definitions: reference/windows.h.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/windows.h>
+#include <tapestry/ops/convolution.h>
+
+namespace tapestry::catalog {
+namespace {
+
+OpCase conv2d_row(const char* variant, std::int64_t stride, std::int64_t padding,
+                  std::int64_t dilation, std::int64_t groups, std::vector<Sample> samples) {
+    OpCase row = op_case(
+        "conv2d", variant,
+        [=](const Tensors& x) {
+            return conv2d(
+                x[0], x[1], x.size() > 2 ? x[2] : Tensor(),
+                {.stride = stride, .padding = padding, .dilation = dilation, .groups = groups});
+        },
+        [=](const auto& x) {
+            const reference::Steps steps{
+                .stride = stride, .padding = padding, .dilation = dilation};
+            return reference::conv2d(x[0], x[1], x.size() > 2 ? &x[2] : nullptr, {steps, steps},
+                                     groups);
+        },
+        std::move(samples));
+    row.tolerance_f32 = 1e-5;
+    return row;
+}
+
+// conv2d of an input and a weight of these shapes.
+ErrorCase refused(const Shape& x, const Shape& weight, const Conv2dOptions& options,
+                  const std::string& message) {
+    return {[=] { conv2d(ones(x), ones(weight), {}, options); }, "conv2d: " + message};
+}
+
+std::vector<ErrorCase> conv2d_errors() {
+    const Shape x{1, 6, 8, 8}, w{4, 6, 3, 3}, half{4, 2, 3, 3};
+    return {
+        refused({2, 1, 3, 7}, {4, 1, 5, 5}, {},
+                "input [2, 1, 3, 7] with kernel 5 x 5, padding 0, dilation 1 gives an output of "
+                "-1 x 3"),
+        refused({2, 1, 8, 2}, {4, 1, 3, 3}, {.stride = 2, .padding = {1, 0}},
+                "input [2, 1, 8, 2] with kernel 3 x 3, padding 1 x 0, dilation 1 gives an output "
+                "of 4 x 0"),
+        refused({1, 8, 8}, w, {}, "needs an input [N, C, H, W], got [1, 8, 8]"),
+        refused(x, {4, 9}, {}, "the weight is [4, 9], not [out, in / groups, rows, columns]"),
+        refused({1, 3, 8, 8}, half, {},
+                "input [1, 3, 8, 8] has 3 channels; the weight [4, 2, 3, 3] in 1 group takes 2"),
+        refused(x, half, {.groups = 2},
+                "input [1, 6, 8, 8] has 6 channels; the weight [4, 2, 3, 3] in 2 groups takes 4"),
+        refused(x, half, {.groups = 3},
+                "3 groups do not divide the 4 outputs of weight [4, 2, 3, 3]"),
+        refused(x, half, {.groups = 0}, "groups 0; it must be positive"),
+        refused(x, {4, 6, 0, 3}, {}, "kernel 0 x 3; it must be positive"),
+        refused(x, w, {.stride = {1, 0}}, "stride 1 x 0; it must be positive"),
+        refused(x, w, {.padding = -1}, "padding -1; it must be 0 or more"),
+        refused(x, w, {.dilation = std::int64_t{1} << 40},
+                "dilation 1099511627776; it must be 2147483648 at most"),
+        {[=] { conv2d(ones(x), ones(w), ones({2})); },
+         "conv2d: the bias is [2], the weight [4, 6, 3, 3] needs [4]"},
+        {[=] { conv2d(ones(x), ones(w, DType::f64)); },
+         "conv2d: element types differ: f32 and f64"},
+        {[=] { conv2d(ones(x), ones(w), ones({4}, DType::f64)); },
+         "conv2d: element types differ: f32 and f64"},
+        {[=] { conv2d(zeros(x, DType::i64), zeros(w, DType::i64)); },
+         "conv2d: needs f32 or f64, got i64"},
+        {[=] { conv2d(ones(x), Tensor()); }, "conv2d: got an undefined tensor"}};
+}
+
+OpCase plain_row() {
+    OpCase row = conv2d_row("", 1, 0, 1, 1,
+                            {{{{2, 3, 5, 6}}, {{4, 3, 3, 2}}, {{4}}},
+                             {{{1, 1, 1, 1}}, {{1, 1, 1, 1}}, {{1}}},
+                             {{{3, 2, 4, 19}}, {{3, 2, 1, 3}}, {{3}}},  // more than a vector
+                             {{{2, 2, 3, 3}}, {{3, 2, 3, 3}}, {{3}}},   // one window
+                             {{{0, 2, 4, 4}}, {{3, 2, 3, 3}}, {{3}}},
+                             {{{2, 0, 4, 4}}, {{3, 0, 3, 3}}, {{3}}},
+                             {{{2, 3, 4, 4}}, {{0, 3, 3, 3}}, {{0}}}});
+    row.large = {{{200, 5, 8, 9}}, {{12, 5, 3, 3}}, {{12}}};
+    row.errors = conv2d_errors();
+    return row;
+}
+
+// Each side of the kernel reaches into the padding; the last rows and columns are read by no
+// window.
+OpCase stepping_row() {
+    OpCase row = conv2d_row("stride 2, padding 1, dilation 2", 2, 1, 2, 1,
+                            {{{{2, 2, 7, 8}}, {{3, 2, 3, 3}}},
+                             {{{1, 1, 4, 6}}, {{1, 1, 2, 3}}},
+                             {{{0, 2, 5, 5}}, {{3, 2, 3, 3}}}});
+    row.large = {{{30, 4, 31, 30}}, {{8, 4, 3, 3}}};
+    row.no_single = "the window is wider than one pixel";
+    return row;
+}
+
+// Several strips of an image (convolution_loops.cpp), one image for all threads.
+OpCase strips_row() {
+    OpCase row = conv2d_row("one large image", 1, 1, 1, 1,
+                            {{{{1, 1, 3, 3}}, {{1, 1, 3, 3}}, {{1}}},
+                             {{{0, 1, 3, 3}}, {{1, 1, 3, 3}}, {{1}}},
+                             {{{1, 30, 20, 9}}, {{1, 30, 11, 11}}, {{1}}}});
+    row.large = {{{1, 16, 90, 90}}, {{24, 16, 3, 3}}, {{24}}};
+    return row;
+}
+
+OpCase groups_row() {
+    OpCase row = conv2d_row("groups", 1, 1, 1, 2,
+                            {{{{2, 4, 3, 4}}, {{6, 2, 3, 3}}, {{6}}},
+                             {{{2, 2, 3, 3}}, {{2, 1, 3, 3}}, {{2}}},  // depthwise
+                             {{{1, 2, 1, 1}}, {{2, 1, 3, 3}}, {{2}}},
+                             {{{0, 4, 3, 3}}, {{2, 2, 3, 3}}, {{2}}}});
+    row.large = {{{24, 6, 20, 20}}, {{8, 3, 3, 3}}, {{8}}};
+    row.no_single = "two groups have two channels";
+    return row;
+}
+
+OpCase conv1d_row() {
+    OpCase row = op_case(
+        "conv1d", "stride 2, padding 1, groups 2",
+        [](const Tensors& x) {
+            return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1, .groups = 2});
+        },
+        [](const auto& x) {
+            const reference::Steps across{.stride = 2, .padding = 1};
+            return reference::as_row(reference::conv2d(reference::as_image(x[0]),
+                                                       reference::as_image(x[1]), &x[2],
+                                                       {.across = across}, 2));
+        },
+        {{{{2, 4, 9}}, {{6, 2, 3}}, {{6}}}, {{{0, 2, 9}}, {{2, 1, 3}}, {{2}}}});
+    row.no_single = "two groups have two channels";
+    row.errors = {
+        {[] {
+             conv1d(ones({2, 1, 3}), ones({4, 1, 5}));
+         },
+         "conv1d: input [2, 1, 3] with kernel 5, padding 0, dilation 1 gives an output of -1"},
+        {[] {
+             conv1d(ones({1, 8}), ones({4, 1, 3}));
+         },
+         "conv1d: needs an input [N, C, L], got [1, 8]"},
+        {[] {
+             conv1d(ones({1, 1, 8}), ones({4, 3}));
+         },
+         "conv1d: the weight is [4, 3], not [out, in / groups, length]"},
+        {[] {
+             conv1d(ones({1, 1, 8}), ones({4, 1, 3}), {}, {.stride = 0});
+         },
+         "conv1d: stride 0; it must be positive"},
+        {[] {
+             conv1d(ones({1, 3, 8}), ones({4, 1, 3}));
+         },
+         "conv1d: input [1, 3, 8] has 3 channels; the weight [4, 1, 3] in 1 group takes 1"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> convolution_cases() {
+    return {plain_row(), stepping_row(), strips_row(), groups_row(), conv1d_row()};
+}
+
+}  // namespace tapestry::catalog

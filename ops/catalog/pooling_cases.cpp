@@ -1,0 +1,165 @@
+// Rows of the op table: pooling, and images of another size. Definitions: reference/windows.h,
+// reference/interpolate.h.
+#include <tapestry/core/create.h>
+#include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/catalog/reference/interpolate.h>
+#include <tapestry/ops/catalog/reference/windows.h>
+#include <tapestry/ops/interpolate.h>
+#include <tapestry/ops/pooling.h>
+
+namespace tapestry::catalog {
+namespace {
+
+const std::vector<Sample> kImages{
+    {{{2, 3, 4, 6}}}, {{{1, 1, 7, 5}}}, {{{0, 2, 4, 4}}}, {{{2, 0, 4, 4}}}};
+const std::vector<Sample> kRows{{{{2, 3, 8}}}, {{{1, 1, 5}}}, {{{0, 2, 6}}}};
+
+template <class Op, class Definition>
+OpCase pool_row(const char* name, const char* variant, Op op, Definition definition,
+                const std::vector<Sample>& samples = kImages) {
+    OpCase row = op_case(
+        name, variant, [op](const Tensors& x) { return op(x[0]); },
+        [definition](const auto& x) { return definition(x[0]); }, samples);
+    row.no_single = "the window has several pixels";
+    return row;
+}
+
+// Windows of 3 x 2 that overlap, reach into the padding, and leave the last column out.
+constexpr reference::Windows kOverlapping{.down = {.kernel = 3, .stride = 2, .padding = 1},
+                                          .across = {.kernel = 2, .stride = 1, .padding = 1}};
+const Size2d kKernel{3, 2};
+const Pool2dOptions kOptions{.stride = {2, 1}, .padding = 1};
+constexpr reference::Windows kHalves{.down = {.kernel = 2, .stride = 2},
+                                     .across = {.kernel = 2, .stride = 2}};
+constexpr reference::Windows kAlong{.across = {.kernel = 3, .stride = 2, .padding = 1}};
+const Pool1dOptions kOptionsAlong{.stride = 2, .padding = 1};
+
+std::vector<OpCase> max_rows() {
+    std::vector<OpCase> rows{
+        pool_row(
+            "max_pool2d", "2 x 2", [](const Tensor& x) { return max_pool2d(x, 2); },
+            [](const auto& x) { return reference::max_pool(x, kHalves); }),
+        pool_row(
+            "max_pool2d", "overlapping windows",
+            [](const Tensor& x) { return max_pool2d(x, kKernel, kOptions); },
+            [](const auto& x) { return reference::max_pool(x, kOverlapping); }),
+        pool_row(
+            "max_pool1d", "", [](const Tensor& x) { return max_pool1d(x, 3, kOptionsAlong); },
+            [](const auto& x) {
+                return reference::as_row(reference::max_pool(reference::as_image(x), kAlong));
+            },
+            kRows)};
+    rows[0].samples.push_back({{{1, 1, 2, 2}}});
+    rows[1].large = {{{20, 16, 30, 31}}};
+    rows[0].errors = {
+        {[] {
+             max_pool2d(ones({1, 1, 3, 7}), {5, 2});
+         },
+         "max_pool2d: input [1, 1, 3, 7] with kernel 5 x 2, padding 0, dilation 1 gives an output "
+         "of 0 x 3"},
+        {[] {
+             max_pool2d(ones({1, 3, 7}), 2);
+         },
+         "max_pool2d: needs an input [N, C, H, W], got [1, 3, 7]"},
+        {[] {
+             max_pool2d(ones({1, 1, 3, 7}), 3, {.padding = 2});
+         },
+         "max_pool2d: padding 2 is more than half of kernel 3: a window could lie outside"},
+        {[] {
+             max_pool2d(ones({1, 1, 3, 7}), 0);
+         },
+         "max_pool2d: kernel 0; it must be positive"},
+        {[] {
+             max_pool2d(ones({1, 1, 3, 7}), 2, {.stride = -1});
+         },
+         "max_pool2d: stride -1; it must be positive"},
+        {[] {
+             max_pool2d(zeros({1, 1, 3, 7}, DType::i64), 2);
+         },
+         "max_pool2d: needs f32 or f64, got i64"}};
+    rows[2].errors = {
+        {[] {
+             max_pool1d(ones({1, 1, 3}), 5);
+         },
+         "max_pool1d: input [1, 1, 3] with kernel 5, padding 0, dilation 1 gives an output of 0"},
+        {[] {
+             max_pool1d(ones({1, 3}), 2);
+         },
+         "max_pool1d: needs an input [N, C, L], got [1, 3]"}};
+    return rows;
+}
+
+std::vector<OpCase> average_rows() {
+    std::vector<OpCase> rows{
+        pool_row(
+            "avg_pool2d", "overlapping windows",
+            [](const Tensor& x) { return avg_pool2d(x, kKernel, kOptions); },
+            [](const auto& x) { return reference::avg_pool(x, kOverlapping, true); }),
+        pool_row(
+            "avg_pool2d", "padding does not count",
+            [](const Tensor& x) { return avg_pool2d(x, kKernel, kOptions, false); },
+            [](const auto& x) { return reference::avg_pool(x, kOverlapping, false); }),
+        pool_row(
+            "avg_pool1d", "",
+            [](const Tensor& x) { return avg_pool1d(x, 3, kOptionsAlong, false); },
+            [](const auto& x) {
+                return reference::as_row(
+                    reference::avg_pool(reference::as_image(x), kAlong, false));
+            },
+            kRows)};
+    rows[0].large = {{{20, 16, 30, 31}}};
+    rows[0].errors = {
+        {[] {
+             avg_pool2d(ones({1, 1, 3, 7}), 4);
+         },
+         "avg_pool2d: input [1, 1, 3, 7] with kernel 4 x 4, padding 0, dilation 1 gives an output "
+         "of 0 x 1"},
+        {[] {
+             avg_pool2d(ones({3, 7}), 2);
+         },
+         "avg_pool2d: needs an input [N, C, H, W], got [3, 7]"}};
+    rows[2].errors = {{[] {
+                           avg_pool1d(ones({1, 1, 3}), 2, {.padding = 2});
+                       },
+                       "avg_pool1d: padding 2 is more than half of kernel 2"}};
+    return rows;
+}
+
+OpCase interpolate_row(const char* variant, const Size2d& size, Interpolation method) {
+    OpCase row = op_case(
+        "interpolate", variant, [=](const Tensors& x) { return interpolate(x[0], size, method); },
+        [=](const auto& x) {
+            return reference::interpolate(x[0], size.rows, size.columns,
+                                          method == Interpolation::bilinear);
+        },
+        {{{{2, 3, 4, 5}}}, {{{1, 1, 1, 1}}}, {{{1, 2, 3, 1}}}, {{{0, 2, 3, 3}}}});
+    row.errors = {{[] {
+                       interpolate(ones({2, 3}), 2);
+                   },
+                   "interpolate: needs an input [N, C, H, W], got [2, 3]"},
+                  {[] {
+                       interpolate(ones({2, 3, 0, 4}), 2);
+                   },
+                   "interpolate: images [2, 3, 0, 4] have no pixels"},
+                  {[] {
+                       interpolate(ones({2, 3, 4, 4}), {0, 3});
+                   },
+                   "interpolate: a size of 0 x 3 is not positive"},
+                  {[] {
+                       interpolate(zeros({2, 3, 4, 4}, DType::boolean), 2);
+                   },
+                   "interpolate: needs f32 or f64, got bool"}};
+    return row;
+}
+
+}  // namespace
+
+std::vector<OpCase> pooling_cases() {
+    std::vector<OpCase> rows = max_rows();
+    for (OpCase& row : average_rows()) rows.push_back(std::move(row));
+    rows.push_back(interpolate_row("nearest", {7, 3}, Interpolation::nearest));
+    rows.push_back(interpolate_row("bilinear", {7, 3}, Interpolation::bilinear));
+    return rows;
+}
+
+}  // namespace tapestry::catalog

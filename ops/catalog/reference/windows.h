@@ -1,0 +1,108 @@
+// Convolution and pooling as loops over images [N, C, H, W] and their windows.
+#pragma once
+
+#include <tapestry/ops/catalog/reference/array.h>
+
+namespace tapestry::reference {
+
+/// How windows lie along one axis.
+struct Steps {
+    std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
+
+    std::int64_t places(std::int64_t size) const {
+        return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+    }
+    /// What element i of window p reads; it may lie outside.
+    std::int64_t at(std::int64_t p, std::int64_t i) const {
+        return p * stride + i * dilation - padding;
+    }
+};
+
+struct Windows {
+    Steps down = {}, across = {};
+};
+
+/// f(i, j, pixel) for each element (i, j) of the window at (p, q) that lies inside image n, for
+/// at = [n, any, p, q]; `pixel` is where channel `channel` of x has it.
+template <class F>
+void for_each_pixel(const Shape& x, const Windows& w, const Shape& at, std::int64_t channel,
+                    const F& f) {
+    for (std::int64_t i = 0; i < w.down.kernel; ++i) {
+        for (std::int64_t j = 0; j < w.across.kernel; ++j) {
+            const std::int64_t row = w.down.at(at[2], i), column = w.across.at(at[3], j);
+            if (row < 0 || row >= x[2] || column < 0 || column >= x[3]) continue;
+            f(i, j, ((at[0] * x[1] + channel) * x[2] + row) * x[3] + column);
+        }
+    }
+}
+
+/// y[n, o, p, q] = bias[o] + sum_c,i,j weight[o, c, i, j] x[n, c, ...]; bias may be null. The
+/// kernel's sizes are the weight's.
+template <class T>
+Array<T> conv2d(const Array<T>& x, const Array<T>& weight, const Array<T>* bias, Windows w,
+                std::int64_t groups) {
+    w.down.kernel = weight.shape[2];
+    w.across.kernel = weight.shape[3];
+    const std::int64_t outputs = weight.shape[0], channels = weight.shape[1];
+    Array<T> y({x.shape[0], outputs, w.down.places(x.shape[2]), w.across.places(x.shape[3])});
+    for (std::int64_t flat = 0; flat < y.size(); ++flat) {
+        const Shape at = unravel(y.shape, flat);
+        const std::int64_t o = at[1];
+        if (bias != nullptr) y[flat] = (*bias)[o];
+        for (std::int64_t c = 0; c < channels; ++c) {
+            const std::int64_t channel = o * groups / outputs * channels + c;
+            for_each_pixel(x.shape, w, at, channel, [&](auto i, auto j, auto pixel) {
+                const std::int64_t row = (o * channels + c) * w.down.kernel + i;
+                y[flat] += weight[row * w.across.kernel + j] * x[pixel];
+            });
+        }
+    }
+    return y;
+}
+
+/// y[n, c, p, q] = f(the numbers of the window that lie inside the image)
+template <class T, class F>
+Array<T> pool(const Array<T>& x, const Windows& w, const F& f) {
+    Array<T> y({x.shape[0], x.shape[1], w.down.places(x.shape[2]), w.across.places(x.shape[3])});
+    for (std::int64_t flat = 0; flat < y.size(); ++flat) {
+        const Shape at = unravel(y.shape, flat);
+        std::vector<T> inside;
+        for_each_pixel(x.shape, w, at, at[1],
+                       [&](auto, auto, auto pixel) { inside.push_back(x[pixel]); });
+        y[flat] = f(inside);
+    }
+    return y;
+}
+
+template <class T>
+Array<T> max_pool(const Array<T>& x, const Windows& w) {
+    return pool(x, w, [](const std::vector<T>& inside) {
+        T largest = inside.front();
+        for (const T& value : inside) largest = largest < value ? value : largest;
+        return largest;
+    });
+}
+
+template <class T>
+Array<T> avg_pool(const Array<T>& x, const Windows& w, bool count_padding) {
+    return pool(x, w, [&](const std::vector<T>& inside) {
+        T sum(0);
+        for (const T& value : inside) sum += value;
+        const auto all = static_cast<std::size_t>(w.down.kernel * w.across.kernel);
+        return sum / T(static_cast<double>(count_padding ? all : inside.size()));
+    });
+}
+
+/// An array [N, C, L] as images of one row, and back.
+template <class T>
+Array<T> as_image(Array<T> x) {
+    x.shape.insert(2, 1);
+    return x;
+}
+template <class T>
+Array<T> as_row(Array<T> x) {
+    x.shape.erase(2);
+    return x;
+}
+
+}  // namespace tapestry::reference

@@ -1,0 +1,44 @@
+// Normalisation of channels: over a batch (batch norm) or over a part of the channels of each image
+// (group norm).
+//
+// f32 or f64, all tensors of one type (DTypeError). x is [N, C, ...]: rows [N, C], sequences
+// [N, C, L], images [N, C, H, W]; weight and bias [C], either of which may be undefined: ones and
+// zeros. Sums have a fixed order: the same bits for any number of threads. Read next: nn/
+// channel_norm.h, the modules, which keep running statistics; kernels/channel_norm.h has the
+// gradients written out; norm.h, normalisation along the last axis.
+#pragma once
+
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+/// A mean and a variance for each channel, [C].
+struct ChannelStatistics {
+    Tensor mean;
+    Tensor var;
+};
+
+/// y = (x - mean) / sqrt(var + eps) weight + bias, where mean and var (the biased variance, the
+/// mean square deviation) are each channel's over the batch and all pixels; `batch`, if not null,
+/// gets them as constants. For training; see below for evaluation. Gradients: with u the
+/// normalised x and h = g weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight =
+/// sum g u, dbias = sum g. Throws ShapeError for an x without channels, with fewer than two numbers
+/// in each, which have no variance, or another weight shape; ValueError unless eps >= 0.
+/// Source: Ioffe and Szegedy 2015, "Batch Normalization".
+Tensor batch_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
+                  double eps = 1e-5, ChannelStatistics* batch = nullptr);
+
+/// The same with statistics that are given, not computed: those that a training kept, for
+/// evaluation. Gradients flow to these, too. Errors as above, but one number will do.
+Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor& weight = {},
+                  const Tensor& bias = {}, double eps = 1e-5);
+
+/// The formula of batch_norm with mean and var of each image's channels in `groups` parts of C /
+/// groups: for each image and part, over those channels and all pixels. One group is layer norm
+/// over an image, as many as channels instance norm. Gradients as for batch_norm. Throws ShapeError
+/// for an x without channels or another weight shape, ValueError unless eps >= 0 and groups divides
+/// C. Source: Wu and He 2018, "Group Normalization".
+Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
+                  const Tensor& bias = {}, double eps = 1e-5);
+
+}  // namespace tapestry

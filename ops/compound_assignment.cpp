@@ -1,0 +1,97 @@
+// The name is given to another tensor, or the numbers are changed: which of the two, and what is
+// refused because neither would be what was meant.
+#include <tapestry/ops/compound_assignment.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/check.h>
+
+namespace tapestry {
+namespace {
+
+constexpr auto kAdd = [](const Tensor& a, const auto& b) { return add(a, b); };
+constexpr auto kSub = [](const Tensor& a, const auto& b) { return sub(a, b); };
+constexpr auto kMul = [](const Tensor& a, const auto& b) { return mul(a, b); };
+constexpr auto kDiv = [](const Tensor& a, const auto& b) { return div(a, b); };
+
+bool is_followed(const Tensor& a, const Tensor& b) { return Tape::following({a, b}) != nullptr; }
+bool is_followed(const Tensor& a, double) { return Tape::following({a}) != nullptr; }
+
+template <class B, class F>
+Tensor result_of(const char* sign, const Tensor& a, const B& b, F f) {
+    check_defined(sign, a);
+    Tensor y = f(a, b);
+    require<ShapeError>(y.shape() == a.shape(), "{}: the result {} is larger than the tensor {}",
+                        sign, y.shape(), a.shape());
+    require<DTypeError>(y.dtype() == a.dtype(), "{}: a result of {} for a tensor of {}", sign,
+                        y.dtype(), a.dtype());
+    return y;
+}
+
+void check_may_stand_for_result(const char* sign, const Tensor& a) {
+    require<AutogradError>(
+        !a.requires_grad(),
+        "{}: the tensor {} is a leaf that requires its gradient, and a tape is recording; change "
+        "it under a NoGradGuard, or write a = a + b for another tensor",
+        sign, a.shape());
+    require<AutogradError>(
+        a.bytes() >= a.storage()->bytes(),
+        "{}: the tensor {} is a part of another's memory, and a tape does not follow changes of "
+        "parts; write a = a + b for another tensor",
+        sign, a.shape());
+}
+
+// What copy_ forgets is whether the numbers depend on a leaf: y knows (lost_gradient.h).
+void put(Tensor& a, const Tensor& y) {
+    a.copy_(y);
+    if (a.leaf() == nullptr) a.set_tape_ref(y.tape_ref());
+}
+
+template <class B, class F>
+Tensor& assign(const char* sign, Tensor& a, const B& b, F f) {
+    check_defined(sign, a);
+    const bool followed = is_followed(a, b);
+    if (followed) check_may_stand_for_result(sign, a);
+    const Tensor y = result_of(sign, a, b, f);
+    if (followed) {
+        a = y;
+    } else {
+        put(a, y);
+    }
+    return a;
+}
+
+template <class B, class F>
+void assign_to_part(const char* sign, Tensor& part, const B& b, F f) {
+    check_defined(sign, part);
+    require<AutogradError>(
+        !is_followed(part, b),
+        "{}: a tape does not follow changes of a part {}; make another tensor with "
+        "index_put or where",
+        sign, part.shape());
+    require(!part.owns_alone(), "{}: the tensor {} is a copy without a name, and would be lost",
+            sign, part.shape());
+    put(part, result_of(sign, part, b, f));
+}
+
+}  // namespace
+
+Tensor& operator+=(Tensor& a, const Tensor& b) { return assign("+=", a, b, kAdd); }
+Tensor& operator-=(Tensor& a, const Tensor& b) { return assign("-=", a, b, kSub); }
+Tensor& operator*=(Tensor& a, const Tensor& b) { return assign("*=", a, b, kMul); }
+Tensor& operator/=(Tensor& a, const Tensor& b) { return assign("/=", a, b, kDiv); }
+Tensor& operator+=(Tensor& a, double b) { return assign("+=", a, b, kAdd); }
+Tensor& operator-=(Tensor& a, double b) { return assign("-=", a, b, kSub); }
+Tensor& operator*=(Tensor& a, double b) { return assign("*=", a, b, kMul); }
+Tensor& operator/=(Tensor& a, double b) { return assign("/=", a, b, kDiv); }
+
+void operator+=(Tensor&& part, const Tensor& b) { assign_to_part("+=", part, b, kAdd); }
+void operator-=(Tensor&& part, const Tensor& b) { assign_to_part("-=", part, b, kSub); }
+void operator*=(Tensor&& part, const Tensor& b) { assign_to_part("*=", part, b, kMul); }
+void operator/=(Tensor&& part, const Tensor& b) { assign_to_part("/=", part, b, kDiv); }
+void operator+=(Tensor&& part, double b) { assign_to_part("+=", part, b, kAdd); }
+void operator-=(Tensor&& part, double b) { assign_to_part("-=", part, b, kSub); }
+void operator*=(Tensor&& part, double b) { assign_to_part("*=", part, b, kMul); }
+void operator/=(Tensor&& part, double b) { assign_to_part("/=", part, b, kDiv); }
+
+}  // namespace tapestry

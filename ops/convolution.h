@@ -1,0 +1,47 @@
+// Convolutions of rows and of images, through the matrix product.
+//
+// f32 or f64, all tensors of one type (DTypeError). Images are [N, C, H, W]: a batch of N, with C
+// channels; rows [N, C, L]. What PyTorch calls a convolution, and so do these, does not turn the
+// kernel around. Read next: convolution_loops.h, which has the sums; convolution.cpp, the
+// gradients.
+#pragma once
+
+#include <tapestry/core/size_2d.h>
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+struct Conv1dOptions {
+    std::int64_t stride = 1;    ///< from one place of the kernel to the next
+    std::int64_t padding = 0;   ///< zeros on either side
+    std::int64_t dilation = 1;  ///< from one element of the kernel to the next
+    /// Channels in so many parts, which do not see each other: output o reads those of part
+    /// floor(o groups / O). As many groups as channels is a depthwise convolution.
+    std::int64_t groups = 1;
+};
+
+struct Conv2dOptions {
+    Size2d stride = 1;
+    Size2d padding = 0;
+    Size2d dilation = 1;
+    std::int64_t groups = 1;
+};
+
+/// y[n, o, p, q] = bias[o] + sum_c,i,j weight[o, c, i, j]
+///                 x[n, c, p stride + i dilation - padding, q stride + j dilation - padding]
+/// for x [N, C, H, W], weight [O, C / groups, h, w] and bias [O] or undefined, x being 0 outside
+/// itself: [N, O, P, Q] with P = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+///
+/// Gradient: the other two derivatives of the sum of g y, which convolve again; to the bias, g
+/// summed over images and pixels. Throws ShapeError where shapes do not fit or the output would
+/// have no pixel, and says which size it would have; ValueError for a stride or dilation that is
+/// not positive, a negative padding, and groups that do not divide both numbers of channels.
+/// Source: LeCun et al. 1989, "Backpropagation Applied to Handwritten Zip Code Recognition".
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Conv2dOptions& options = {});
+
+/// The same along one axis: x [N, C, L], weight [O, C / groups, l]: [N, O, P].
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+              const Conv1dOptions& options = {});
+
+}  // namespace tapestry

@@ -1,0 +1,226 @@
+// An operand is made simple first (its diagonals read, its axes that merely broadcast taken away,
+// letters that nobody else asks for summed); then all are contracted, two at a time. Everything is
+// composed of recordable ops, so there is no backward rule here.
+#include <tapestry/ops/einsum.h>
+
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/contraction_order.h>
+#include <tapestry/ops/einsum_equation.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// ---- letters ------------------------------------------------------------------------------------
+
+constexpr int kLetters = 52;
+
+// 0 .. 25 for capitals, then 26 .. 51.
+int label_of(char letter) { return letter < 'a' ? letter - 'A' : letter - 'a' + 26; }
+
+std::string name_of_label(int label) {
+    if (label >= kLetters) return fmt::format("axis {} of ...", kLetters - 1 - label);
+    return {static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)};
+}
+
+// An ellipsis of n axes is labelled 51 + n .. 52: the last axis is the same one in all terms.
+Labels labels_of(const std::string& term, int ellipsis) {
+    Labels labels;
+    for (const char c : term) {
+        if (c != '.') {
+            labels.push_back(label_of(c));
+            continue;
+        }
+        for (int axis = ellipsis; axis > 0; --axis) labels.push_back(kLetters + axis - 1);
+    }
+    return labels;
+}
+
+struct Problem {
+    std::string_view text;
+    std::vector<Labelled> operands;
+    Labels output;
+    std::array<std::int64_t, 64> sizes;  // of every label; 1 where there is none
+};
+
+// ---- from the equation to labelled operands -----------------------------------------------------
+
+// How many axes the ellipsis of `term` stands for.
+int ellipsis_of(std::string_view text, const std::string& term, const Tensor& x) {
+    const bool open = term.find('.') != std::string::npos;
+    const int named = static_cast<int>(term.size()) - (open ? 1 : 0);
+    require<ShapeError>(open ? x.rank() >= named : x.rank() == named,
+                        "einsum: \"{}\": a term of {}{} letters for an operand {}", text,
+                        open ? "at least " : "", named, x.shape());
+    return x.rank() - named;
+}
+
+std::int64_t size_of(const Labelled& operand, int label) {
+    const auto found = std::find(operand.labels.begin(), operand.labels.end(), label);
+    if (found == operand.labels.end()) return 1;
+    return operand.x.size(static_cast<int>(found - operand.labels.begin()));
+}
+
+[[noreturn]] void sizes_disagree(const Problem& problem, int label, std::size_t number) {
+    std::size_t other = 0;
+    while (size_of(problem.operands[other], label) == 1) ++other;
+    const Labelled& a = problem.operands[other];
+    const Labelled& b = problem.operands[number];
+    fail<ShapeError>("einsum: \"{}\": {} is {} in operand {} {} and {} in operand {} {}",
+                     problem.text, name_of_label(label), size_of(a, label), other, a.x.shape(),
+                     size_of(b, label), number, b.x.shape());
+}
+
+// Takes in the sizes of an operand: those of one letter are equal, or 1 in some operands.
+void merge_sizes(Problem& problem, std::size_t number) {
+    const Labelled& operand = problem.operands[number];
+    for (int axis = 0; axis < operand.x.rank(); ++axis) {
+        const int label = operand.labels[static_cast<std::size_t>(axis)];
+        const std::int64_t size = size_of(operand, label);
+        require<ShapeError>(operand.x.size(axis) == size,
+                            "einsum: \"{}\": {} has no diagonal {}: sizes {} and {}", problem.text,
+                            operand.x.shape(), name_of_label(label), size, operand.x.size(axis));
+        std::int64_t& known = problem.sizes[static_cast<std::size_t>(label)];
+        if (known == 1) known = size;
+        if (size != 1 && size != known) sizes_disagree(problem, label, number);
+    }
+}
+
+Problem labelled(std::string_view text, const Tensors& operands) {
+    const EinsumEquation equation = parse_einsum(text);
+    require<ShapeError>(operands.size() == equation.terms.size(),
+                        "einsum: \"{}\" is for {} operands; there are {}", text,
+                        equation.terms.size(), operands.size());
+    Problem problem{text, {}, {}, {}};
+    problem.sizes.fill(1);
+    int widest = 0;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        check_floating("einsum", operands[i]);
+        check_same_dtype("einsum", operands.front(), operands[i]);
+        const int ellipsis = ellipsis_of(text, equation.terms[i], operands[i]);
+        widest = std::max(widest, ellipsis);
+        problem.operands.push_back({operands[i], labels_of(equation.terms[i], ellipsis)});
+        merge_sizes(problem, i);
+    }
+    problem.output = labels_of(equation.output, widest);
+    return problem;
+}
+
+// ---- operands made simple -----------------------------------------------------------------------
+
+// The first pair of axes with one label, if any.
+std::optional<std::pair<int, int>> repeated(const Labels& labels) {
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        const auto again =
+            std::find(labels.begin() + static_cast<std::ptrdiff_t>(i) + 1, labels.end(), labels[i]);
+        if (again == labels.end()) continue;
+        return std::pair(static_cast<int>(i), static_cast<int>(again - labels.begin()));
+    }
+    return std::nullopt;
+}
+
+// Axes of one label become one, the last: of the n^2 numbers of two, every (n + 1)-th.
+void read_diagonals(Labelled& operand) {
+    while (const auto pair = repeated(operand.labels)) {
+        std::vector<int> order;
+        Shape shape;
+        Labels labels;
+        for (int axis = 0; axis < operand.x.rank(); ++axis) {
+            if (axis == pair->first || axis == pair->second) continue;
+            order.push_back(axis);
+            shape.push_back(operand.x.size(axis));
+            labels.push_back(operand.labels[static_cast<std::size_t>(axis)]);
+        }
+        order.insert(order.end(), {pair->first, pair->second});
+        labels.push_back(operand.labels[static_cast<std::size_t>(pair->first)]);
+        const std::int64_t n = operand.x.size(pair->first);
+        shape.push_back(n * n);
+        const Tensor flat = reshape(permute(operand.x, order), shape);
+        operand = {slice(flat, -1, 0, n * n, n + 1), std::move(labels)};
+    }
+}
+
+// An axis of size 1 whose label is larger elsewhere says nothing: it goes.
+void drop_broadcast(Labelled& operand, const std::array<std::int64_t, 64>& sizes) {
+    for (int axis = operand.x.rank() - 1; axis >= 0; --axis) {
+        const auto place = operand.labels.begin() + axis;
+        if (operand.x.size(axis) == sizes[static_cast<std::size_t>(*place)]) continue;
+        operand.x = squeeze(operand.x, axis);
+        operand.labels.erase(place);
+    }
+}
+
+// Sums the labels that are not in `keep`.
+void sum_others(Labelled& operand, LabelSet keep) {
+    std::vector<int> axes;
+    Labels left;
+    for (std::size_t i = 0; i < operand.labels.size(); ++i) {
+        if ((keep & set_of(operand.labels[i])) != 0) {
+            left.push_back(operand.labels[i]);
+        } else {
+            axes.push_back(static_cast<int>(i));
+        }
+    }
+    if (!axes.empty()) operand = {sum(operand.x, axes), left};
+}
+
+// What the operands but number `without`, and the output, have.
+LabelSet asked_for(const std::vector<Labelled>& operands, std::size_t without,
+                   const Labels& output) {
+    LabelSet asked = set_of(output);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (i != without) asked |= set_of(operands[i].labels);
+    }
+    return asked;
+}
+
+void simplify(Problem& problem) {
+    for (Labelled& operand : problem.operands) {
+        read_diagonals(operand);
+        drop_broadcast(operand, problem.sizes);
+    }
+    for (std::size_t i = 0; i < problem.operands.size(); ++i) {
+        sum_others(problem.operands[i], asked_for(problem.operands, i, problem.output));
+    }
+}
+
+// ---- contraction --------------------------------------------------------------------------------
+
+bool has(const Labels& labels, int label) {
+    return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+// Operands that have been contracted are left behind without labels, their results come last.
+Labelled contract_all(Problem& problem) {
+    std::vector<Labelled>& all = problem.operands;
+    std::vector<LabelSet> sets;
+    for (const Labelled& operand : all) sets.push_back(set_of(operand.labels));
+    LabelSizes sizes{};
+    std::copy(problem.sizes.begin(), problem.sizes.end(), sizes.begin());
+    for (const auto& pair : contraction_order(sets, set_of(problem.output), sizes)) {
+        Labelled a = std::exchange(all[pair.first], {});
+        Labelled b = std::exchange(all[pair.second], {});
+        const LabelSet keep = asked_for(all, all.size(), problem.output);
+        // b's axes come last in the result: let the output's last be among them.
+        const bool last_in_a = !problem.output.empty() && has(a.labels, problem.output.back());
+        if (last_in_a && !has(b.labels, problem.output.back())) std::swap(a, b);
+        all.push_back(contract("einsum", a, b, keep));
+    }
+    return all.back();
+}
+
+}  // namespace
+
+Tensor einsum(std::string_view equation, const Tensors& operands) {
+    Problem problem = labelled(equation, operands);
+    simplify(problem);
+    return ordered(contract_all(problem), problem.output).x;
+}
+
+}  // namespace tapestry

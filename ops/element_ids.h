@@ -1,0 +1,95 @@
+// Numbers that choose along one axis, element by element: what gather and the scatters share. Their
+// ids have the rank of x and lie, for the other axes, within its sizes. Internal to ops.
+#pragma once
+
+#include <tapestry/autograd/op.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/view.h>
+
+namespace tapestry {
+
+/// "[1, 3]": element `index`, in row-major order, of this shape.
+inline Shape position_of(std::int64_t index, const Shape& shape) {
+    Shape position = shape;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        position[axis] = index % shape[axis];
+        index /= shape[axis];
+    }
+    return position;
+}
+
+/// The ids row-major, all of them in [0, size).
+inline Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
+    check_dtype(op, ids, DType::i64);
+    const Tensor row_major = dense(ids);
+    const std::int64_t* id = row_major.data<std::int64_t>();
+    for (std::int64_t i = 0; i < ids.numel(); ++i) {
+        if (id[i] >= 0 && id[i] < size) continue;
+        fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op,
+                         position_of(i, ids.shape()), id[i], size - 1);
+    }
+    return row_major;
+}
+
+inline void check_element_ids(std::string_view op, const Tensor& x, int axis, const Tensor& ids) {
+    bool fits = ids.rank() == x.rank();
+    for (int a = 0; fits && a < x.rank(); ++a) fits = a == axis || ids.size(a) <= x.size(a);
+    require<ShapeError>(fits, "{}: ids {} do not fit {}: the same rank, no larger but on axis {}",
+                        op, ids.shape(), x.shape(), axis);
+}
+
+/// What scatters, gathers and selects along one axis by ids that it keeps.
+struct IndexOp : Op {
+    IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
+    std::string attributes() const override { return fmt::format("axis={}", axis_); }
+    Tensor decisions(const Tensors&) const override { return saved(0); }
+
+protected:
+    int axis() const { return axis_; }
+
+private:
+    int axis_;
+};
+
+/// Calls f(element of ids, in row-major order, where in x it points to) for all of them. Lines along
+/// the axis do not share elements of x: they may run on several threads, each of them in order.
+template <class F>
+void for_each_id(const Tensor& ids, const Tensor& x, int axis, F f) {
+    Shape lines = ids.shape();
+    Strides in_ids = contiguous_strides(ids.shape());
+    Strides in_x = x.strides();
+    const std::int64_t count = ids.size(axis), step = in_ids[axis], x_step = in_x[axis];
+    lines.erase(axis);
+    in_ids.erase(axis);
+    in_x.erase(axis);
+    const std::int64_t* id = ids.data<std::int64_t>();
+    const Loop<2> loop(lines, {in_ids, in_x});
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            const std::int64_t start = offsets[0] + i * loop.inner_stride(0);
+            const std::int64_t x_start = offsets[1] + i * loop.inner_stride(1);
+            for (std::int64_t k = 0; k < count; ++k) {
+                const std::int64_t at = start + k * step;
+                f(at, x_start + id[at] * x_step);
+            }
+        }
+    });
+}
+
+/// The corner of source that has the shape of ids. Throws ShapeError where ids are larger.
+inline Tensor source_of(std::string_view op, const Tensor& source, const Tensor& ids) {
+    check_defined(op, source);
+    bool covered = source.rank() == ids.rank();
+    for (int i = 0; covered && i < ids.rank(); ++i) covered = ids.size(i) <= source.size(i);
+    require<ShapeError>(covered, "{}: ids {} are larger than the source {}", op, ids.shape(),
+                        source.shape());
+    Tensor result = source;
+    for (int axis = 0; axis < ids.rank(); ++axis) {
+        if (ids.size(axis) < result.size(axis)) result = slice(result, axis, 0, ids.size(axis));
+    }
+    return result;
+}
+
+}  // namespace tapestry

@@ -1,0 +1,277 @@
+// Max pooling reads one place of each window, and its gradient writes to that place: gather and
+// scatter_add. Average pooling is linear: it and what spreads a gradient are each other's rule.
+#include <tapestry/ops/pooling.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/view.h>
+#include <tapestry/ops/windows.h>
+
+#include <algorithm>
+
+namespace tapestry {
+namespace {
+
+// Planes [H, W] pooled to [P, Q].
+struct Plan {
+    Shape input;   // [N, C, H, W]
+    Shape output;  // [N, C, P, Q]
+    Windows windows;
+    bool count_padding = true;
+
+    std::int64_t planes() const { return input[0] * input[1]; }
+    std::int64_t area() const { return input[2] * input[3]; }
+    std::int64_t places() const { return output[2] * output[3]; }
+};
+
+// The part of a window that lies inside the image.
+struct Range {
+    Range(const WindowAxis& axis, std::int64_t p)
+        : begin(std::max<std::int64_t>(0, p * axis.stride - axis.padding)),
+          end(std::min(axis.size, p * axis.stride - axis.padding + axis.kernel)) {}
+    std::int64_t begin, end;
+};
+
+// f(plane, place, rows, columns) for each window; planes are shared among threads.
+template <class F>
+void for_each_window(const Plan& plan, const F& f) {
+    const Windows& w = plan.windows;
+    const std::int64_t work = plan.places() * w.rows.kernel * w.columns.kernel;
+    parallel_for(plan.planes(), kGrain / std::max<std::int64_t>(1, work),
+                 [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t plane = begin; plane < end; ++plane) {
+                         for (std::int64_t p = 0; p < plan.output[2]; ++p) {
+                             const Range rows(w.rows, p);
+                             for (std::int64_t q = 0; q < plan.output[3]; ++q) {
+                                 f(plane, plane * plan.places() + p * plan.output[3] + q, rows,
+                                   Range(w.columns, q));
+                             }
+                         }
+                     }
+                 });
+}
+
+struct PoolOp : Op {
+    PoolOp(const char* name, const Tensors& saved, const Plan& p) : Op(name, saved), plan(p) {}
+    std::string attributes() const override {
+        const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
+        return fmt::format("kernel={} x {}, stride={}, padding={}{}", rows.kernel, columns.kernel,
+                           Size2d(rows.stride, columns.stride),
+                           Size2d(rows.padding, columns.padding),
+                           plan.count_padding ? "" : ", padding does not count");
+    }
+    double flops() const override {
+        return static_cast<double>(numel(plan.output)) *
+               static_cast<double>(plan.windows.rows.kernel * plan.windows.columns.kernel);
+    }
+    Plan plan;
+};
+
+}  // namespace
+
+// ---- max ----------------------------------------------------------------------------------------
+
+namespace {
+
+// Where in the plane x [H, W] the largest number of the window stands: the first, or the first NaN.
+template <class T>
+std::int64_t largest_in(const T* x, std::int64_t width, const Range& rows, const Range& columns) {
+    std::int64_t best = rows.begin * width + columns.begin;
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+        for (std::int64_t at = i * width + columns.begin; at < i * width + columns.end; ++at) {
+            const bool nan = x[at] != x[at];
+            if (nan && x[best] == x[best]) return at;
+            if (x[best] < x[at]) best = at;
+        }
+    }
+    return best;
+}
+
+// y, and what was taken for it: [N C, P Q], counted within the plane.
+template <class T>
+void take_largest(Tensor& y, Tensor& taken, const Tensor& from, const Plan& plan) {
+    T* const to = y.mutable_data<T>();
+    std::int64_t* const places = taken.mutable_data<std::int64_t>();
+    const T* const x = from.data<T>();
+    for_each_window(
+        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+            const T* const pixels = x + plane * plan.area();
+            places[place] = largest_in(pixels, plan.input[3], rows, columns);
+            to[place] = pixels[places[place]];
+        });
+}
+
+struct Largest {
+    Tensor y, taken;
+};
+
+Largest largest_of(const Tensor& x, const Plan& plan) {
+    const Tensor from = dense(x);
+    Largest result{Tensor(plan.output, x.dtype()),
+                   Tensor({plan.planes(), plan.places()}, DType::i64)};
+    visit_floating("max_pool", x.dtype(), [&](auto zero) {
+        take_largest<decltype(zero)>(result.y, result.taken, from, plan);
+    });
+    return result;
+}
+
+struct MaxPoolOp final : PoolOp {
+    MaxPoolOp(const Tensor& taken, const Plan& p) : PoolOp("max_pool2d", {taken}, p) {}
+    Tensors forward(const Tensors& x) const override { return {largest_of(x[0], plan).y}; }
+    Tensor decisions(const Tensors& x) const override { return largest_of(x[0], plan).taken; }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor nothing = zeros({plan.planes(), plan.area()}, grads[0].dtype());
+        const Tensor g = reshape(grads[0], {plan.planes(), plan.places()});
+        return {reshape(scatter_add(nothing, 1, saved(0), g), plan.input)};
+    }
+};
+
+Tensor max_pool(const Tensor& x, const Plan& plan) {
+    Largest result = largest_of(x, plan);
+    return record<MaxPoolOp>({x}, result.y, result.taken, plan);
+}
+
+}  // namespace
+
+// ---- average ------------------------------------------------------------------------------------
+
+namespace {
+
+double share(const Plan& plan, const Range& rows, const Range& columns) {
+    const std::int64_t inside = (rows.end - rows.begin) * (columns.end - columns.begin);
+    const std::int64_t all = plan.windows.rows.kernel * plan.windows.columns.kernel;
+    return 1 / static_cast<double>(plan.count_padding ? all : inside);
+}
+
+template <class T>
+void average_windows(Tensor& y, const Tensor& from, const Plan& plan) {
+    T* const to = y.mutable_data<T>();
+    const T* const x = from.data<T>();
+    for_each_window(
+        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+            T sum(0);
+            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                const T* const row = x + plane * plan.area() + i * plan.input[3];
+                for (std::int64_t j = columns.begin; j < columns.end; ++j) sum += row[j];
+            }
+            to[place] = sum * static_cast<T>(share(plan, rows, columns));
+        });
+}
+
+// The other way round: each number goes in equal parts to its window.
+template <class T>
+void spread_windows(Tensor& dx, const Tensor& grad, const Plan& plan) {
+    T* const to = dx.mutable_data<T>();
+    const T* const g = grad.data<T>();
+    for_each_window(
+        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+            const T part = g[place] * static_cast<T>(share(plan, rows, columns));
+            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+                T* const row = to + plane * plan.area() + i * plan.input[3];
+                for (std::int64_t j = columns.begin; j < columns.end; ++j) row[j] += part;
+            }
+        });
+}
+
+Tensor average(const Tensor& x, const Plan& plan);
+Tensor spread(const Tensor& g, const Plan& plan);
+
+struct AvgPoolOp final : PoolOp {
+    explicit AvgPoolOp(const Plan& p) : PoolOp("avg_pool2d", {}, p) {}
+    Tensors forward(const Tensors& x) const override { return {average(x[0], plan)}; }
+    Tensors backward(const Tensors& grads) override { return {spread(grads[0], plan)}; }
+};
+
+struct SpreadOp final : PoolOp {
+    explicit SpreadOp(const Plan& p) : PoolOp("avg_pool2d_spread", {}, p) {}
+    Tensors forward(const Tensors& x) const override { return {spread(x[0], plan)}; }
+    Tensors backward(const Tensors& grads) override { return {average(grads[0], plan)}; }
+};
+
+Tensor average(const Tensor& x, const Plan& plan) {
+    const Tensor from = dense(x);
+    Tensor y(plan.output, x.dtype());
+    visit_floating("avg_pool", x.dtype(),
+                   [&](auto zero) { average_windows<decltype(zero)>(y, from, plan); });
+    return record<AvgPoolOp>({x}, y, plan);
+}
+
+Tensor spread(const Tensor& g, const Plan& plan) {
+    const Tensor from = dense(g);
+    Tensor dx = zeros(plan.input, g.dtype());
+    visit_floating("avg_pool", g.dtype(),
+                   [&](auto zero) { spread_windows<decltype(zero)>(dx, from, plan); });
+    return record<SpreadOp>({g}, dx, plan);
+}
+
+}  // namespace
+
+// ---- what users ask for -------------------------------------------------------------------------
+
+namespace {
+
+std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) {
+    return stride == 0 ? kernel : stride;
+}
+
+Plan checked(std::string_view op, const Tensor& x, const Windows& windows, bool count_padding) {
+    check_windows(op, x.shape(), windows);
+    for (const WindowAxis* axis : {&windows.rows, &windows.columns}) {
+        require(2 * axis->padding <= axis->kernel,
+                "{}: padding {} is more than half of kernel {}: a window could lie outside", op,
+                axis->padding, axis->kernel);
+    }
+    const Shape image = x.rank() == 4 ? x.shape() : Shape{x.size(0), x.size(1), 1, x.size(2)};
+    const Shape output{image[0], image[1], windows.rows.count(), windows.columns.count()};
+    return {image, output, windows, count_padding};
+}
+
+Plan plan_2d(std::string_view op, const Tensor& x, const Size2d& kernel,
+             const Pool2dOptions& options, bool count_padding) {
+    check_floating(op, x);
+    require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
+    const Windows windows{
+        .rows = {x.size(2), kernel.rows, or_kernel(options.stride.rows, kernel.rows),
+                 options.padding.rows},
+        .columns = {x.size(3), kernel.columns, or_kernel(options.stride.columns, kernel.columns),
+                    options.padding.columns}};
+    return checked(op, x, windows, count_padding);
+}
+
+Plan plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
+             const Pool1dOptions& options, bool count_padding) {
+    check_floating(op, x);
+    require<ShapeError>(x.rank() == 3, "{}: needs an input [N, C, L], got {}", op, x.shape());
+    const Windows windows{
+        .columns = {x.size(2), kernel, or_kernel(options.stride, kernel), options.padding},
+        .axes = 1};
+    return checked(op, x, windows, count_padding);
+}
+
+}  // namespace
+
+Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options) {
+    return max_pool(x, plan_2d("max_pool2d", x, kernel, options, true));
+}
+
+Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options) {
+    const Plan plan = plan_1d("max_pool1d", x, kernel, options, true);
+    return squeeze(max_pool(unsqueeze(x, 2), plan), 2);
+}
+
+Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options,
+                  bool count_padding) {
+    return average(x, plan_2d("avg_pool2d", x, kernel, options, count_padding));
+}
+
+Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options,
+                  bool count_padding) {
+    const Plan plan = plan_1d("avg_pool1d", x, kernel, options, count_padding);
+    return squeeze(average(unsqueeze(x, 2), plan), 2);
+}
+
+}  // namespace tapestry

@@ -1,0 +1,44 @@
+// Pooling: each window of an image becomes one number. Over all pixels it is a reduction: global
+// average pooling is mean(x, {2, 3}), global max pooling max(x, {2, 3}).
+//
+// f32 or f64 (DTypeError); images [N, C, H, W], rows [N, C, L]. Throws ShapeError for another rank
+// and where an image has room for no window; ValueError for a kernel or stride that is not
+// positive, and a padding that is negative or more than half the kernel, with which a window could
+// lie outside altogether. Read next: pooling.cpp.
+#pragma once
+
+#include <tapestry/core/size_2d.h>
+#include <tapestry/core/tensor.h>
+
+namespace tapestry {
+
+struct Pool1dOptions {
+    std::int64_t stride = 0;  ///< from one window to the next; 0: the kernel's length
+    std::int64_t padding = 0;
+};
+
+struct Pool2dOptions {
+    Size2d stride = 0;  ///< 0: the kernel's size
+    Size2d padding = 0;
+};
+
+/// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q): rows p stride - padding and as many
+/// as the kernel has, likewise columns; places outside the image do not count. Of equals the first,
+/// row by row, is taken; NaN counts as the largest. Gradient: g to the place that was taken, added
+/// up where windows overlap.
+Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {});
+
+/// The same along one axis.
+Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options = {});
+
+/// y[n, c, p, q] = the mean of window (p, q), as above. Padding counts as zeros (PyTorch's
+/// count_include_pad), unless count_padding is false: the mean is then that of the places inside
+/// the image. Gradient: g in equal parts to the places inside.
+Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {},
+                  bool count_padding = true);
+
+/// The same along one axis.
+Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options = {},
+                  bool count_padding = true);
+
+}  // namespace tapestry

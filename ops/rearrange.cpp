@@ -1,0 +1,176 @@
+// Repeating in three steps: the axis cut from its neighbours, [outer, 1, inner], expanded, which
+// copies nothing, and made one again, which does.
+#include <tapestry/ops/rearrange.h>
+
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/join.h>
+#include <tapestry/ops/part.h>
+#include <tapestry/ops/view.h>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace tapestry {
+
+// ---- flip and roll ------------------------------------------------------------------------------
+
+namespace {
+struct FlipView {
+    static constexpr const char* kName = "flip";
+    std::vector<int> axes;
+
+    std::string attributes() const { return fmt::format("axes={}", fmt::join(axes, ",")); }
+    Tensor operator()(const Tensor& x) const {
+        constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
+        Tensor y = x.detach();
+        for (const int axis : axes) y = views::slice(y, axis, -1, kBeforeAll, -1);
+        return y;
+    }
+};
+}  // namespace
+
+Tensor flip(const Tensor& x, const std::vector<int>& axes) {
+    check_defined("flip", x);
+    std::array<bool, Shape::kMaxRank> seen{};
+    for (const int named : axes) {
+        const int axis = normalize_axis("flip", named, x.rank());
+        require<ShapeError>(!std::exchange(seen[static_cast<std::size_t>(axis)], true),
+                            "flip: axis {} is named twice", named);
+    }
+    return take_part(x, FlipView{axes});
+}
+
+Tensor roll(const Tensor& x, std::int64_t shift, int axis) {
+    check_defined("roll", x);
+    const int a = normalize_axis("roll", axis, x.rank());
+    const std::int64_t size = x.size(a);
+    if (size == 0) return x;
+    const std::int64_t first = ((-(shift % size)) + size) % size;  // the element that comes first
+    return first == 0 ? x : concat({slice(x, a, first, size), slice(x, a, 0, first)}, a);
+}
+
+Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
+            const std::vector<int>& axes) {
+    check_defined("roll", x);
+    require(shifts.size() == axes.size(), "roll: {} shifts for {} axes", shifts.size(),
+            axes.size());
+    Tensor y = x;
+    for (std::size_t i = 0; i < axes.size(); ++i) y = roll(y, shifts[i], axes[i]);
+    return y;
+}
+
+// ---- repeat -------------------------------------------------------------------------------------
+
+namespace {
+
+// x as [outer, 1, inner], where inner begins at axis `first`, `count` times along the middle, and
+// that made `shape`.
+Tensor repeated(const Tensor& x, int first, std::int64_t count, const Shape& shape) {
+    const std::int64_t outer = numel(x.shape().sub(0, first));
+    const std::int64_t inner = numel(x.shape().sub(first, x.rank()));
+    return reshape(expand(reshape(x, {outer, 1, inner}), {outer, count, inner}), shape);
+}
+
+Shape grown(std::string_view op, const Tensor& x, int axis, std::int64_t count) {
+    Shape shape = x.shape();
+    const bool overflow = __builtin_mul_overflow(shape[axis], count, &shape[axis]);
+    require<ShapeError>(!overflow, "{}: axis {} grows beyond 64 bits", op, axis);
+    return shape;
+}
+
+}  // namespace
+
+Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
+    check_defined("repeat", x);
+    const auto named = static_cast<int>(counts.size());
+    require<ShapeError>(named >= x.rank(), "repeat: {} counts for a tensor {}; see tile", named,
+                        x.shape());
+    Shape shape = Shape::filled(named - x.rank(), 1);
+    for (const std::int64_t size : x.shape()) shape.push_back(size);
+    Tensor y = named == x.rank() ? x : reshape(x, shape);
+    for (int axis = named - 1; axis >= 0; --axis) {
+        const std::int64_t count = counts[static_cast<std::size_t>(axis)];
+        require(count >= 0, "repeat: count {} of axis {} is negative", count, axis);
+        if (count != 1) y = repeated(y, axis, count, grown("repeat", y, axis, count));
+    }
+    return y;
+}
+
+Tensor tile(const Tensor& x, const std::vector<std::int64_t>& counts) {
+    check_defined("tile", x);
+    const auto axes = static_cast<std::size_t>(x.rank());
+    std::vector<std::int64_t> all(axes - std::min(axes, counts.size()), 1);
+    all.insert(all.end(), counts.begin(), counts.end());
+    return repeat(x, all);
+}
+
+Tensor repeat_interleave(const Tensor& x, std::int64_t count, int axis) {
+    check_defined("repeat_interleave", x);
+    require(count >= 0, "repeat_interleave: count {} is negative", count);
+    const int a = normalize_axis("repeat_interleave", axis, x.rank());
+    return repeated(x, a + 1, count, grown("repeat_interleave", x, a, count));
+}
+
+Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int axis) {
+    check_defined("repeat_interleave", x);
+    check_dtype("repeat_interleave", counts, DType::i64);
+    const int a = normalize_axis("repeat_interleave", axis, x.rank());
+    require<ShapeError>(counts.rank() == 1 && counts.numel() == x.size(a),
+                        "repeat_interleave: counts {} for axis {} of {}", counts.shape(), axis,
+                        x.shape());
+    std::vector<std::int64_t> ids;
+    std::int64_t i = 0;
+    for (const std::int64_t count : counts.to_vector<std::int64_t>()) {
+        require(count >= 0, "repeat_interleave: count {} of element {} is negative", count, i);
+        ids.insert(ids.end(), static_cast<std::size_t>(count), i++);
+    }
+    return index_select(x, a, tensor(ids, {static_cast<std::int64_t>(ids.size())}));
+}
+
+// ---- order of axes ------------------------------------------------------------------------------
+
+Tensor movedim(const Tensor& x, int from, int to) {
+    check_defined("movedim", x);
+    std::vector<int> order(static_cast<std::size_t>(x.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    const int moved = normalize_axis("movedim", from, x.rank());
+    order.erase(order.begin() + moved);
+    order.insert(order.begin() + normalize_axis("movedim", to, x.rank()), moved);
+    return permute(x, order);
+}
+
+Tensor swapaxes(const Tensor& x, int axis0, int axis1) { return transpose(x, axis0, axis1); }
+
+// ---- meshgrid -----------------------------------------------------------------------------------
+
+Tensors meshgrid(const Tensors& coordinates, std::string_view indexing) {
+    require(!coordinates.empty(), "meshgrid: got no tensors");
+    require(indexing == "ij" || indexing == "xy", "meshgrid: indexing \"{}\" is neither ij nor xy",
+            indexing);
+    Shape grid;
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+        check_defined("meshgrid", coordinates[i]);
+        require<ShapeError>(coordinates[i].rank() == 1, "meshgrid: tensor {} is {}, not a vector",
+                            i, coordinates[i].shape());
+        grid.push_back(coordinates[i].numel());
+    }
+    const bool exchanged = indexing == "xy" && grid.rank() >= 2;
+    Tensors result;
+    for (int axis = 0; axis < grid.rank(); ++axis) {
+        Shape alone = Shape::filled(grid.rank(), 1);
+        alone[axis] = grid[axis];
+        const Tensor& along = coordinates[static_cast<std::size_t>(axis)];
+        const Tensor y = expand(reshape(along, alone), grid);
+        result.push_back(exchanged ? transpose(y, 0, 1) : y);
+    }
+    return result;
+}
+
+}  // namespace tapestry

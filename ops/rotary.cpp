@@ -1,0 +1,144 @@
+// The way back is the way there with the angles' signs changed: one function, one op, for both.
+#include <tapestry/ops/rotary.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/loop.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/batch.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/fusion.h>
+#include <tapestry/ops/join.h>
+#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/view.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+struct Turn {
+    Tensor cos, sin;  // [T, P]
+    RotaryPairs pairs;
+    bool back;
+
+    std::int64_t turned() const { return 2 * cos.size(1); }  // R
+};
+
+Tensor turn(const Tensor& x, const Turn& how);
+
+struct RotaryOp final : Op {
+    explicit RotaryOp(const Turn& how)
+        : Op("rotary", {how.cos, how.sin}), pairs_(how.pairs), back_(how.back) {}
+
+    std::string attributes() const override {
+        return fmt::format("{}{}", pairs_ == RotaryPairs::halves ? "halves" : "interleaved",
+                           back_ ? ", back" : "");
+    }
+    double flops() const override { return 3.0 * static_cast<double>(numel(outputs()[0].shape)); }
+    Tensors forward(const Tensors& x) const override { return {turn(x[0], how(back_))}; }
+    Tensors backward(const Tensors& grads) override { return {turn(grads[0], how(!back_))}; }
+
+private:
+    Turn how(bool back) const { return {saved(0), saved(1), pairs_, back}; }
+
+    RotaryPairs pairs_;
+    bool back_;
+};
+
+// Uninitialised, in memory in the order of x's: heads cut out of [B, T, H D] lie inside tokens, and
+// so they will once more.
+Tensor room_like(const Tensor& x) {
+    const int token = x.rank() - 2, head = token - 1;
+    if (head < 0 || x.strides()[head] >= x.strides()[token]) return Tensor(x.shape(), x.dtype());
+    Shape memory = x.shape();
+    std::swap(memory[head], memory[token]);
+    return views::transpose(Tensor(memory, x.dtype()), head, token);
+}
+
+template <class T>
+void turn_into(Tensor& y, const Tensor& x, const Turn& how) {
+    const auto& table = kernels::table<T>().rotary;
+    const auto kernel = how.pairs == RotaryPairs::halves ? table.halves : table.interleaved;
+    const std::int64_t length = x.size(-2), width = x.size(-1), pairs = how.cos.size(1);
+    const Shape leading = leading_shape(x);
+    const Strides from = leading_strides(x, leading), to = leading_strides(y, leading);
+    const T* const read = x.data<T>();
+    T* const write = y.mutable_data<T>();
+    kernels::RotaryRows<T> all;
+    all.from_row = x.strides()[x.rank() - 2];
+    all.to_row = y.strides()[x.rank() - 2];
+    all.pairs = pairs;
+    all.width = width;
+    all.direction = how.back ? T(-1) : T(1);
+    const T* const cos = how.cos.data<T>();
+    const T* const sin = how.sin.data<T>();
+    const std::int64_t grain = std::max<std::int64_t>(1, kGrain / 2 / width);  // rows
+    parallel_for(x.numel() / width, grain, [&](std::int64_t begin, std::int64_t end) {
+        while (begin < end) {  // matrix by matrix
+            const std::int64_t matrix = begin / length, row = begin % length;
+            kernels::RotaryRows<T> some = all;
+            some.rows = std::min(length - row, end - begin);
+            some.from = read + offset_at(matrix, leading, from) + row * all.from_row;
+            some.to = write + offset_at(matrix, leading, to) + row * all.to_row;
+            some.cos = cos + row * pairs;
+            some.sin = sin + row * pairs;
+            kernel(some);
+            begin += some.rows;
+        }
+    });
+}
+
+// In elementary ops.
+Tensor plain_turn(const Tensor& x, const Turn& how) {
+    const std::int64_t turned = how.turned();
+    const Tensors parts = split(x, {turned, x.size(-1) - turned}, -1);
+    const bool halves = how.pairs == RotaryPairs::halves;
+    Shape in_pairs = parts[0].shape();  // [..., T, 2, P] or [..., T, P, 2]
+    in_pairs.back() = halves ? 2 : turned / 2;
+    in_pairs.push_back(halves ? turned / 2 : 2);
+    const int pair = halves ? -2 : -1;
+    const Tensor cos = unsqueeze(how.cos, pair);
+    const Tensor sin = unsqueeze(how.sin, pair) * (how.back ? -1.0 : 1.0);
+    const Tensors ab = split(reshape(parts[0], in_pairs), 1, pair);
+    const Tensor y = concat({ab[0] * cos - ab[1] * sin, ab[0] * sin + ab[1] * cos}, pair);
+    return concat({reshape(y, parts[0].shape()), parts[1]}, -1);
+}
+
+Tensor turn(const Tensor& x, const Turn& how) {
+    if (!fusion_enabled()) return plain_turn(x, how);
+    const Tensor from = x.strides().back() == 1 ? x.detach() : dense(x);
+    Tensor y = room_like(from);
+    if (x.numel() > 0) {
+        visit_floating("rotary", x.dtype(),
+                       [&](auto zero) { turn_into<decltype(zero)>(y, from, how); });
+    }
+    return record<RotaryOp>({x}, y, how);
+}
+
+void check_table(const Tensor& x, const Tensor& table, const char* name) {
+    check_same_dtype("rotary", x, table);
+    const bool fits =
+        table.rank() == 2 && table.size(0) == x.size(-2) && 2 * table.size(1) <= x.size(-1);
+    require<ShapeError>(fits, "rotary: {} is {}; {} asks for [{}, P] with 2 P <= {}", name,
+                        table.shape(), x.shape(), x.size(-2), x.size(-1));
+}
+
+}  // namespace
+
+Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs pairs) {
+    check_floating("rotary", x);
+    require<ShapeError>(x.rank() >= 2, "rotary: needs [..., T, D], got {}", x.shape());
+    check_table(x, cos, "cos");
+    check_table(x, sin, "sin");
+    require<ShapeError>(cos.shape() == sin.shape(), "rotary: cos is {}, but sin {}", cos.shape(),
+                        sin.shape());
+    require<AutogradError>(Tape::following({cos, sin}) == nullptr,
+                           "rotary: a tape follows cos or sin, which are constants here");
+    return turn(x, {dense(cos), dense(sin), pairs, false});
+}
+
+}  // namespace tapestry

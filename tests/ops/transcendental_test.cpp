@@ -1,0 +1,165 @@
+// How exact the functions of ops/transcendental.h and ops/rounding.h are, on every instruction set:
+// in units in the last place against C's in long double, over their domains, near zero, and where
+// numbers end. (The catalogue compares within rounding of the largest value, which says nothing of
+// log1p(1e-10).)
+#include <doctest/doctest.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/rounding.h>
+#include <tapestry/ops/transcendental.h>
+#include <tapestry/tests/settings.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tapestry {
+namespace {
+
+using Exact = long double;
+constexpr double kAllowed = 4;  // units in the last place
+
+// |got - wanted| in units of the last place that wanted has as a T; 0 where both are NaN, or equal.
+template <class T>
+double units_off(T got, Exact wanted) {
+    constexpr double kHopeless = std::numeric_limits<double>::infinity();
+    if (std::isnan(wanted) || std::isnan(got))
+        return std::isnan(wanted) == std::isnan(got) ? 0 : kHopeless;
+    const T rounded = static_cast<T>(wanted);
+    if (std::isinf(rounded) || std::isinf(got)) return got == rounded ? 0 : kHopeless;
+    using Limits = std::numeric_limits<T>;
+    const int exponent = std::max(rounded == 0 ? 0 : std::ilogb(rounded), Limits::min_exponent - 1);
+    const Exact unit = std::ldexp(Exact(1), exponent - (Limits::digits - 1));
+    const bool sign_lost = got == 0 && wanted == 0 && std::signbit(got) != std::signbit(wanted);
+    return sign_lost ? kHopeless : static_cast<double>(std::abs((got - wanted) / unit));
+}
+
+struct Function {
+    const char* name;
+    Tensor (*op)(const Tensor&);
+    Exact (*exact)(Exact);
+    double low, high;  // swept evenly, and by powers of ten towards 0
+    double allowed = kAllowed;
+};
+
+// What random numbers do not meet. Where C's own domain ends both say NaN.
+template <class T>
+std::vector<T> special() {
+    using Limits = std::numeric_limits<T>;
+    std::vector<T> values{0,
+                          1,
+                          2,
+                          T(0.5),
+                          T(1.5),
+                          T(2.5),
+                          T(0.46875),
+                          T(1e-20),
+                          100,
+                          T(88.8),
+                          710,
+                          T(8388609.5),
+                          T(4503599627370497.5),
+                          T(1e10),
+                          T(1e30),
+                          Limits::denorm_min(),
+                          T(100) * Limits::denorm_min(),
+                          Limits::min(),
+                          Limits::max(),
+                          Limits::infinity(),
+                          Limits::quiet_NaN()};
+    const std::size_t count = values.size();
+    for (std::size_t i = 0; i < count; ++i) values.push_back(-values[i]);
+    return values;
+}
+
+template <class T>
+std::vector<T> arguments(const Function& function) {
+    std::vector<T> values = special<T>();
+    Generator generator(3);
+    for (int i = 0; i < 1000; ++i) {
+        const double even = generator.uniform();
+        const double side = generator.uniform() < 0.5 ? function.low : function.high;
+        values.push_back(static_cast<T>(function.low + even * (function.high - function.low)));
+        values.push_back(static_cast<T>(side * std::pow(10.0, -20 * generator.uniform())));
+    }
+    return values;
+}
+
+template <class T>
+void check_function(const Function& function) {
+    const std::vector<T> x = arguments<T>(function);
+    const Tensor y = function.op(tensor(x, {static_cast<std::int64_t>(x.size())}));
+    const T* got = y.data<T>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const Exact wanted = function.exact(static_cast<Exact>(x[i]));
+        const double off = units_off(got[i], wanted);
+        CHECK_MESSAGE(off <= function.allowed,
+                      function.name << "(" << x[i] << ") = " << got[i] << " on "
+                                    << std::string(name_of(current_isa())) << ", " << off
+                                    << " units from " << static_cast<double>(wanted));
+    }
+}
+
+Exact sign_of(Exact x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+
+template <class F>
+void on_every_isa(F f) {
+    const test::SettingsGuard restored_at_the_end;
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        f();
+    }
+}
+
+}  // namespace
+
+TEST_CASE("transcendental: exact to four units in the last place") {
+    const Function functions[] = {
+        {"log1p", log1p, std::log1p, -0.99, 50}, {"expm1", expm1, std::expm1, -20, 20},
+        {"log2", log2, std::log2, -0.5, 10},     {"log10", log10, std::log10, -0.5, 10},
+        {"erf", erf, std::erf, -7, 7},           {"tan", tan, std::tan, -10, 10},
+        {"asin", asin, std::asin, -1, 1},        {"acos", acos, std::acos, -1, 1},
+        {"atan", atan, std::atan, -10, 10},      {"sinh", sinh, std::sinh, -10, 10},
+        {"cosh", cosh, std::cosh, -10, 10}};
+    on_every_isa([&] {
+        for (const Function& function : functions) {
+            check_function<float>(function);
+            check_function<double>(function);
+        }
+    });
+}
+
+TEST_CASE("rounding: exact, halves to even, the sign of zero kept") {
+    const Function functions[] = {{"sign", sign, sign_of, -10, 10, 0},
+                                  {"floor", floor, std::floor, -10, 10, 0},
+                                  {"ceil", ceil, std::ceil, -10, 10, 0},
+                                  {"round", round, std::nearbyint, -10, 10, 0},
+                                  {"trunc", trunc, std::trunc, -10, 10, 0}};
+    on_every_isa([&] {
+        for (const Function& function : functions) {
+            check_function<float>(function);
+            check_function<double>(function);
+        }
+    });
+}
+
+TEST_CASE("atan2: every corner, axis and infinity as C has them") {
+    on_every_isa([] {
+        const auto values = special<float>();
+        const Tensor all = tensor(values, {static_cast<std::int64_t>(values.size())});
+        for (const float y : values) {
+            const Tensor angle = atan2(full({}, y), all);
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                const Exact wanted =
+                    std::atan2(static_cast<Exact>(y), static_cast<Exact>(values[i]));
+                const float got = angle.data<float>()[i];
+                CHECK_MESSAGE(units_off(got, wanted) <= kAllowed,
+                              "atan2(" << y << ", " << values[i] << ") = " << got << ", not "
+                                       << static_cast<double>(wanted));
+            }
+        }
+    });
+}
+
+}  // namespace tapestry
