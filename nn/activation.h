@@ -14,6 +14,28 @@ public:
     Tensor operator()(const Tensor& x) const;
 };
 
+/// x where x > 0, else slope x
+class LeakyReLU : public Module {
+public:
+    explicit LeakyReLU(double slope = 0.01) : Module("LeakyReLU"), slope_(slope) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    double slope_;
+};
+
+/// x where x > 0, else alpha (e^x - 1)
+class ELU : public Module {
+public:
+    explicit ELU(double alpha = 1) : Module("ELU"), alpha_(alpha) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    double alpha_;
+};
+
 /// x times the normal distribution's share below x; by default exact (Gelu::erf), as PyTorch's.
 class GELU : public Module {
 public:

@@ -10,7 +10,7 @@ Dropout::Dropout(double p, Generator& generator) : Module("Dropout"), p_(p), gen
 
 Tensor Dropout::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return dropout(x, p_, is_training(), generator_);
+    return hooked(dropout(x, p_, is_training(), generator_), x);
 }
 
 std::string Dropout::settings() const { return fmt::format("p = {}", p_); }

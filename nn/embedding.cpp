@@ -13,7 +13,7 @@ Embedding::Embedding(std::int64_t count, std::int64_t dim, Generator& generator)
 
 Tensor Embedding::operator()(const Tensor& ids) const {
     const ModuleScope scope(name());
-    return embedding(weight, ids);
+    return hooked(embedding(weight, ids), ids);
 }
 
 std::string Embedding::settings() const {

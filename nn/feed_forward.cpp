@@ -38,8 +38,8 @@ FeedForward::FeedForward(const FeedForwardConfig& config, Generator& generator)
 
 Tensor FeedForward::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    if (gate) return down(silu((*gate)(x)) * up(x));  // [..., dim]
-    return down(activate(activation_, up(x)));        // [..., dim]
+    const Tensor h = gate ? silu((*gate)(x)) * up(x) : activate(activation_, up(x));
+    return hooked(down(h), x);  // [..., dim]
 }
 
 std::string FeedForward::settings() const {

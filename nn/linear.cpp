@@ -18,7 +18,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return linear(x, weight, bias);
+    return hooked(linear(x, weight, bias), x);
 }
 
 std::string Linear::settings() const {

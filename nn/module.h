@@ -9,13 +9,14 @@
 //         }
 //         Tensor operator()(const Tensor& x) const {
 //             const ModuleScope scope(name());
-//             return down(gelu(up(x)));           // [B, T, C]
+//             return hooked(down(gelu(up(x))), x);  // [B, T, C]
 //         }
 //     };
 //
 // What is registered is found by name: "blocks.3.feed_forward.up.weight". The scope puts the same
-// path on every entry of the tape. A module stays where it was made (it is neither copied nor
-// moved), so that members can be registered by address and assigned to later, to tie two weights.
+// path on every entry of the tape; hooked() lets forward hooks see, and change, what comes out. A
+// module stays where it was made (it is neither copied nor moved), so that members can be
+// registered by address and assigned to later, to tie two weights.
 #pragma once
 
 #include <tapestry/autograd/module_path.h>
@@ -45,6 +46,17 @@ struct ParameterPlace {
     std::shared_ptr<const ModulePlace> module;
 
     std::string path() const;  ///< "blocks.3.feed_forward.up.weight"
+};
+
+/// Called with what a module was given and what it made of it. What it returns takes the place of
+/// the output, unless undefined.
+using ForwardHook =
+    std::function<Tensor(const class Module& module, const Tensors& inputs, const Tensor& output)>;
+
+/// What of a state did not find its counterpart in a module.
+struct Unmatched {
+    std::vector<std::string> missing;  ///< the module has it, the state does not
+    std::vector<std::string> unknown;  ///< the state has it, the module does not
 };
 
 class Module : detail::NotCopied<Module> {
@@ -87,6 +99,26 @@ public:
     /// what there is, for a name of nothing. Read next: nn/freeze.h.
     void freeze(std::string_view prefix = "");
     void unfreeze(std::string_view prefix = "");
+    /// PyTorch's name for unfreezing, or freezing, all of them.
+    void requires_grad_(bool wanted = true) { wanted ? unfreeze() : freeze(); }
+
+    /// Parameters, frozen ones included, and buffers under their dotted names, what two modules
+    /// share once; in memory of their own (PyTorch's share it): what the module does later does not
+    /// change them.
+    NamedTensors state_dict() const;
+    /// Writes them back where they stand: what holds the tensors, an optimiser or another module,
+    /// sees the new numbers. Throws ValueError, and changes nothing, naming what is missing,
+    /// unknown (unless not strict) or of another shape or dtype. Read next: nn/io/module_file.h.
+    Unmatched load_state_dict(const NamedTensors& state, bool strict = true);
+
+    /// From now on, and until the result is dropped, `hook` is called after each call of this
+    /// module, recorded or not; of several the one registered first is called first, and the next
+    /// sees what it left. What the hook computes is recorded under the module's path.
+    ///
+    /// Modules call their hooks by returning hooked(output, inputs...), as all of the library do;
+    /// of one with several outputs the first is the hook's. Attention to other sequences reads its
+    /// projections' weights without calling them. Recomputation (recompute) calls hooks again.
+    [[nodiscard]] std::shared_ptr<const void> register_forward_hook(ForwardHook hook);
 
     /// Converts all parameters and buffers to f32 or f64 (DTypeError); gradients are forgotten,
     /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old
@@ -105,6 +137,15 @@ protected:
     void register_buffer(std::string name, Tensor& buffer);
     void register_module(std::string name, Module& child);
 
+    /// `output`, or what the hooks make of it. Without hooks, which is to say nearly always, a
+    /// glance at an empty list.
+    template <class... Inputs>
+    Tensor hooked(Tensor output, const Inputs&... inputs) const {
+        if (hooks_.empty()) [[likely]]
+            return output;
+        return run_hooks({inputs...}, std::move(output));
+    }
+
 private:
     using Place = std::shared_ptr<ParameterPlace>;
     using Visit = std::function<void(const std::string& path, const Place& place)>;
@@ -113,12 +154,14 @@ private:
     NamedTensors collect(const std::vector<Place> Module::*places, bool remove_duplicate) const;
     void summarise(int depth, std::string& text) const;
     void set_requires_grad(const char* function, std::string_view prefix, bool wanted);
+    Tensor run_hooks(const Tensors& inputs, Tensor output) const;
 
     std::shared_ptr<ModulePlace> place_;
     bool training_ = true;
     std::vector<Place> parameters_;
     std::vector<Place> buffers_;
     std::vector<Module*> children_;
+    std::vector<std::weak_ptr<const ForwardHook>> hooks_;  // whoever registered one owns it
 };
 
 }  // namespace tapestry

@@ -16,7 +16,7 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias)
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return layer_norm(x, weight, bias, eps_);
+    return hooked(layer_norm(x, weight, bias, eps_), x);
 }
 
 std::string LayerNorm::settings() const { return fmt::format("{}", weight.size(0)); }
@@ -29,7 +29,7 @@ RMSNorm::RMSNorm(std::int64_t dim, double eps) : Module("RMSNorm"), eps_(eps) {
 
 Tensor RMSNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return rms_norm(x, weight, eps_);
+    return hooked(rms_norm(x, weight, eps_), x);
 }
 
 std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0)); }

@@ -3,8 +3,6 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/indexing.h>
-#include <tapestry/ops/join.h>
 #include <tapestry/ops/view.h>
 
 #include <cmath>
@@ -49,37 +47,13 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim, std::int64_t 
     });
 }
 
-Tensor rotary(const Tensor& x, std::int64_t first, double base) {
-    require<ShapeError>(x.defined() && x.rank() >= 2 && x.size(-1) % 2 == 0,
-                        "rotary: needs [..., T, D] with an even D, got {}", x.shape());
-    require(first >= 0, "rotary: first position {} is negative", first);
-    require(base > 0 && std::isfinite(base), "rotary: base {} is not positive and finite", base);
-    const std::int64_t length = x.size(-2);
-    const std::int64_t pairs = x.size(-1) / 2;
-    const std::vector<double> frequency = frequencies(pairs, 2 * pairs, base);
-    const auto turn = [&](double (*wave)(double)) {  // [T, D/2, 1]
-        const Tensor values = table(length, pairs, x.dtype(), [&](std::int64_t t, std::int64_t i) {
-            return wave(static_cast<double>(first + t) * frequency[static_cast<std::size_t>(i)]);
-        });
-        return unsqueeze(values, -1);
-    };
-    const Tensor cosine = turn(std::cos);
-    const Tensor sine = turn(std::sin);
-    Shape in_pairs = x.shape();
-    in_pairs[x.rank() - 1] = pairs;
-    in_pairs.push_back(2);
-    const Tensors halves = split(reshape(x, in_pairs), 1, -1);  // [..., T, D/2, 1] twice
-    const Tensor& a = halves[0];
-    const Tensor& b = halves[1];
-    return reshape(concat({a * cosine - b * sine, a * sine + b * cosine}, -1), x.shape());
-}
-
 PositionalEncoding::PositionalEncoding(Positions positions, std::int64_t count, std::int64_t dim,
                                        Generator& generator)
     : Module("PositionalEncoding"), count_(count), dim_(dim) {
-    require(positions != Positions::rotary,
-            "PositionalEncoding: rotary positions are not added to the vectors; they belong to "
-            "MultiHeadAttention");
+    require(are_added(positions),
+            "PositionalEncoding: {} positions are not added to the vectors; they belong to "
+            "MultiHeadAttention",
+            name_of_value(positions));
     require(dim > 0, "PositionalEncoding: size {} is not positive", dim);
     if (positions == Positions::sinusoidal) return;
     require(count > 0, "PositionalEncoding: {} positions; at least 1 is needed", count);
@@ -92,11 +66,13 @@ Tensor PositionalEncoding::operator()(const Tensor& x, std::int64_t first) const
     require<ShapeError>(x.defined() && x.rank() == 3 && x.size(2) == dim_,
                         "PositionalEncoding: needs [B, T, {}], got {}", dim_, x.shape());
     const std::int64_t length = x.size(1);
-    if (!weight.defined()) return x + sinusoidal_positions(length, dim_, first, x.dtype());
+    if (!weight.defined()) {
+        return hooked(x + sinusoidal_positions(length, dim_, first, x.dtype()), x);
+    }
     require<ShapeError>(first >= 0 && first + length <= count_,
                         "PositionalEncoding: positions {} to {} of a table of {}", first,
                         first + length - 1, count_);
-    return x + slice(weight, 0, first, first + length);
+    return hooked(x + slice(weight, 0, first, first + length), x);
 }
 
 std::string PositionalEncoding::settings() const {

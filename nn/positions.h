@@ -1,5 +1,6 @@
 // Where a token stands. Attention alone cannot tell: permute its inputs, and its outputs are
-// permuted. Three ways to say it.
+// permuted. Several ways to say it; this is what is added to the vectors themselves.
+// Read next: nn/rotary.h, what turns them inside attention.
 #pragma once
 
 #include <tapestry/nn/config_fields.h>
@@ -8,14 +9,29 @@
 namespace tapestry {
 
 /// How a model learns where its tokens stand.
-enum class Positions { learned, sinusoidal, rotary };
+enum class Positions {
+    learned,     ///< a vector per position is added, PositionalEncoding
+    sinusoidal,  ///< and a wave of it
+    rotary,      ///< attention turns queries and keys (nn/rotary.h)
+    alibi,       ///< it adds a slope to its scores (nn/attention/position_bias.h)
+    relative,    ///< or a learned number per head and distance
+    none         ///< not at all: a causal model can still tell, by how much it sees
+};
 
 template <>
 struct NamesOf<Positions> {
-    static constexpr EnumNames<Positions, 3> list{{{Positions::learned, "learned"},
+    static constexpr EnumNames<Positions, 6> list{{{Positions::learned, "learned"},
                                                    {Positions::sinusoidal, "sinusoidal"},
-                                                   {Positions::rotary, "rotary"}}};
+                                                   {Positions::rotary, "rotary"},
+                                                   {Positions::alibi, "alibi"},
+                                                   {Positions::relative, "relative"},
+                                                   {Positions::none, "none"}}};
 };
+
+/// Are they added to the vectors before anything else, and no business of attention's?
+constexpr bool are_added(Positions positions) {
+    return positions == Positions::learned || positions == Positions::sinusoidal;
+}
 
 /// Rows first .. first + length - 1 of an endless table, [length, dim]:
 ///     P(pos, 2 i) = sin(pos / 10000^(2 i / dim)),  P(pos, 2 i + 1) = cos of the same,
@@ -25,20 +41,13 @@ struct NamesOf<Positions> {
 Tensor sinusoidal_positions(std::int64_t length, std::int64_t dim, std::int64_t first = 0,
                             DType dtype = DType::f32);
 
-/// x [..., T, D] with the pair (x_2i, x_2i+1) of position pos turned by the angle
-/// pos / base^(2 i / D): the product of a query and a key then depends on their distance alone.
-/// The first row stands at position `first`. Throws ShapeError for odd D or rank < 2, ValueError
-/// for a base that is not positive and finite or a negative first. Gradient: turned back by the
-/// same angles. Source: Su et al. 2021, "RoFormer", equation 34.
-Tensor rotary(const Tensor& x, std::int64_t first = 0, double base = 10000);
-
 /// x [B, T, C] plus a vector per position: position t gets row first + t.
 class PositionalEncoding : public Module {
 public:
     Tensor weight;  // [count, dim] if learned, otherwise undefined
 
     /// `positions` learned (normal at the start) or sinusoidal, which has no parameters and no end;
-    /// rotary positions are not added but belong to attention (ValueError).
+    /// others are not added but belong to attention (ValueError).
     PositionalEncoding(Positions positions, std::int64_t count, std::int64_t dim,
                        Generator& generator = default_generator());
 

@@ -11,7 +11,7 @@ Tensor Sequential::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     Tensor y = x;
     for (const Step& step : steps_) y = step.call(y);
-    return y;
+    return hooked(y, x);
 }
 
 Module& Sequential::operator[](std::size_t i) const {

@@ -36,7 +36,7 @@ public:
     SoftmaxAttention() : AttentionForm("SoftmaxAttention") {}
     Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                       const AttentionOptions& options) const override {
-        return scaled_dot_product_attention(q, k, v, options);
+        return hooked(scaled_dot_product_attention(q, k, v, options), q, k, v);
     }
 };
 

@@ -92,7 +92,7 @@ Tensor LinearAttention::operator()(const Tensor& q, const Tensor& k, const Tenso
         const Tensor seen = transpose(key_mask(kind(), options.mask, sizes.keys), 2, 3);
         features = features * cast(seen, k.dtype());
     }
-    return linear_attention(elu_plus_one(q), features, v, options.causal);
+    return hooked(linear_attention(elu_plus_one(q), features, v, options.causal), q, k, v);
 }
 
 }  // namespace tapestry

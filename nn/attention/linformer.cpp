@@ -35,9 +35,10 @@ Tensor LinformerAttention::operator()(const Tensor& q, const Tensor& k, const Te
         const Tensor part = slice(projection, 1, 0, sizes.keys);
         return matmul(part, options.mask.defined() ? x * cast(seen, x.dtype()) : x);
     };
-    return scaled_dot_product_attention(  // [B, H, T, E]
+    const Tensor y = scaled_dot_product_attention(  // [B, H, T, E]
         q, summaries(k, key_projection), summaries(v, value_projection),
         {.scale = options.scale, .dropout = options.dropout, .generator = options.generator});
+    return hooked(y, q, k, v);
 }
 
 std::string LinformerAttention::settings() const {

@@ -1,9 +1,12 @@
 #include <tapestry/nn/attention/masks.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/view.h>
+
+#include <limits>
 
 namespace tapestry {
 
@@ -30,6 +33,12 @@ Tensor length_mask(const Tensor& lengths, std::int64_t keys) {
     }
     const Tensor inside = lt(arange(keys), reshape(lengths, {lengths.size(0), 1}));  // [B, S]
     return reshape(inside, {lengths.size(0), 1, 1, keys});
+}
+
+Tensor added_mask(const Tensor& mask, const Tensor& bias) {
+    if (!mask.defined()) return bias;
+    if (mask.dtype() != DType::boolean) return mask + bias;
+    return where(mask, bias, scalar(-std::numeric_limits<double>::infinity(), bias.dtype()));
 }
 
 }  // namespace tapestry

@@ -16,4 +16,8 @@ Tensor padding_mask(const Tensor& ids, std::int64_t padding_id);
 /// ValueError, naming the place, for a length outside [0, S].
 Tensor length_mask(const Tensor& lengths, std::int64_t keys);
 
+/// What is to be added to scores where a mask may stand too: `bias`, f32 or f64, which broadcasts
+/// with the mask; -inf where a bool mask is false; the sum with one of numbers.
+Tensor added_mask(const Tensor& mask, const Tensor& bias);
+
 }  // namespace tapestry

@@ -1,7 +1,7 @@
 #include <tapestry/nn/attention/multi_head_attention.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/positions.h>
+#include <tapestry/nn/attention/masks.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
@@ -18,6 +18,7 @@ void check_probability(const char* what, double p) {
 MultiHeadAttentionConfig checked(MultiHeadAttentionConfig c) {
     if (c.key_dim == 0) c.key_dim = c.dim;
     if (c.value_dim == 0) c.value_dim = c.dim;
+    if (c.kv_heads == 0) c.kv_heads = c.heads;
     require(c.dim > 0 && c.heads > 0, "MultiHeadAttention: dim {} and heads {} must be positive",
             c.dim, c.heads);
     require(c.key_dim > 0 && c.value_dim > 0,
@@ -26,11 +27,9 @@ MultiHeadAttentionConfig checked(MultiHeadAttentionConfig c) {
     require(c.dim % c.heads == 0,
             "MultiHeadAttention: {} heads do not divide dim {} (remainder {})", c.heads, c.dim,
             c.dim % c.heads);
-    require(
-        !c.rotary || c.dim / c.heads % 2 == 0,
-        "MultiHeadAttention: rotary positions turn pairs of numbers, but dim {} / {} heads = {} "
-        "is odd",
-        c.dim, c.heads, c.dim / c.heads);
+    require(c.kv_heads > 0 && c.heads % c.kv_heads == 0,
+            "MultiHeadAttention: {} heads of keys and values do not divide {} heads", c.kv_heads,
+            c.heads);
     check_probability("dropout", c.dropout);
     check_probability("head dropout", c.head_dropout);
     return c;
@@ -48,6 +47,14 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t last) {
     return x.defined() ? slice(x, 0, first, last) : Tensor();
 }
 
+// [B, G, S, D] -> [B, H, S, D], for forms to which each head's keys are its own.
+Tensor for_each_head(const Tensor& x, std::int64_t heads) {
+    const std::int64_t batch = x.size(0), shared = x.size(1), keys = x.size(2), width = x.size(3);
+    const Tensor alone = reshape(x, {batch, shared, 1, keys, width});
+    const Tensor copies = expand(alone, {batch, shared, heads / shared, keys, width});
+    return reshape(copies, {batch, heads, keys, width});
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Generator& generator)
@@ -57,23 +64,37 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, G
       form_(config.form ? config.form() : std::make_unique<SoftmaxAttention>()),
       head_dropout_(config.head_dropout, generator),
       generator_(generator) {
-    const std::int64_t dim = config.dim;
+    const std::int64_t dim = config.dim, width = dim / config.heads;
+    const std::int64_t shared = config_.kv_heads * width;  // G D
+    if (config.positions == Positions::rotary) rotary_.emplace(width, config.rotary);
+    if (config.positions == Positions::alibi) alibi_.emplace(config.heads);
     if (config_.key_dim == dim && config_.value_dim == dim) {
-        register_module("qkv", qkv.emplace(dim, 3 * dim, config.bias, generator));
+        register_module("qkv", qkv.emplace(dim, dim + 2 * shared, config.bias, generator));
     } else {
         register_module("query", query.emplace(dim, dim, config.bias, generator));
-        register_module("key", key.emplace(config_.key_dim, dim, config.bias, generator));
-        register_module("value", value.emplace(config_.value_dim, dim, config.bias, generator));
+        register_module("key", key.emplace(config_.key_dim, shared, config.bias, generator));
+        register_module("value", value.emplace(config_.value_dim, shared, config.bias, generator));
+    }
+    if (config.qk_norm != QKNorm::none) {
+        query_norm.emplace(config.qk_norm, width, config.norm_eps, config.bias);
+        key_norm.emplace(config.qk_norm, width, config.norm_eps, config.bias);
+        register_module("query_norm", *query_norm);
+        register_module("key_norm", *key_norm);
+    }
+    if (config.positions == Positions::relative) {
+        relative_bias.emplace(RelativeBiasConfig{.heads = config.heads, .causal = config.causal});
+        register_module("relative_bias", *relative_bias);
     }
     if (config.form) register_module("form", *form_);
     register_module("head_dropout", head_dropout_);
     register_module("output", output);
 }
 
-// [B, T, C] -> [B, H, T, D]
-Tensor MultiHeadAttention::split_heads(const Tensor& x) const {
+// [B, T, H D] -> [B, H, T, D], or G for H; normalised if there is a norm.
+Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<HeadNorm>& norm) const {
     const std::int64_t width = config_.dim / config_.heads;
-    return transpose(reshape(x, {x.size(0), x.size(1), config_.heads, width}), 1, 2);
+    const Tensor heads = reshape(x, {x.size(0), x.size(1), x.size(2) / width, width});
+    return transpose(norm ? (*norm)(heads) : heads, 1, 2);
 }
 
 // x W^T + b with some rows of the packed matrix.
@@ -83,22 +104,22 @@ Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
     return linear(x, rows(qkv->weight, first, last), rows(qkv->bias, first, last));
 }
 
-// Q, K, V [B, T, C]: those made from the same vectors come out of one product.
+// Q [B, T, C], K and V [B, S, G D]: those made from the same vectors come out of one product.
 Tensors MultiHeadAttention::project_packed(const Tensor& x, const AttentionInputs& inputs) const {
-    const std::int64_t dim = config_.dim;
-    if (!inputs.keys.defined()) return split((*qkv)(x), dim, -1);
+    const std::int64_t dim = config_.dim, shared = dim / config_.heads * config_.kv_heads;
+    if (!inputs.keys.defined()) return split((*qkv)(x), {dim, shared, shared}, -1);
     const Tensor q = project_part(x, 0, dim);
     if (inputs.values.defined()) {
-        return {q, project_part(inputs.keys, dim, 2 * dim),
-                project_part(inputs.values, 2 * dim, 3 * dim)};
+        return {q, project_part(inputs.keys, dim, dim + shared),
+                project_part(inputs.values, dim + shared, dim + 2 * shared)};
     }
-    const Tensors both = split(project_part(inputs.keys, dim, 3 * dim), dim, -1);
+    const Tensors both = split(project_part(inputs.keys, dim, dim + 2 * shared), shared, -1);
     return {q, both[0], both[1]};
 }
 
 MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
                                                           const AttentionInputs& inputs) const {
-    Tensors parts;  // [B, T, C], [B, S, C], [B, S, C]
+    Tensors parts;  // [B, T, C], [B, S, G D], [B, S, G D]
     if (qkv) {
         parts = project_packed(x, inputs);
     } else {
@@ -106,11 +127,12 @@ MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
         const Tensor& values = inputs.values.defined() ? inputs.values : keys;
         parts = {(*query)(x), (*key)(keys), (*value)(values)};
     }
-    Projected all{split_heads(parts[0]), split_heads(parts[1]), split_heads(parts[2])};
-    if (config_.rotary) {
+    Projected all{split_heads(parts[0], query_norm), split_heads(parts[1], key_norm),
+                  split_heads(parts[2])};
+    if (rotary_) {
         const std::int64_t first = inputs.cache != nullptr ? inputs.cache->length() : 0;
-        all.q = rotary(all.q, first);
-        all.k = rotary(all.k, first);
+        all.q = (*rotary_)(all.q, first);
+        all.k = (*rotary_)(all.k, first);
     }
     return all;
 }
@@ -121,11 +143,33 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
     KeyValueCache& cache = *inputs.cache;
     if (inputs.keys.defined() && !cache.empty()) {
         const Tensor q = query ? (*query)(x) : project_part(x, 0, config_.dim);
-        return {split_heads(q), cache.keys(), cache.values()};
+        return {split_heads(q, query_norm), cache.keys(), cache.values()};
     }
     const Projected now = project(x, inputs);
     cache.append(now.k, now.v);
     return {now.q, cache.keys(), cache.values()};
+}
+
+// The mask, and what is added for how far keys are away: [H, T, S], or [B, H, T, S].
+Tensor MultiHeadAttention::mask_with_positions(const Tensor& mask, std::int64_t queries,
+                                               std::int64_t keys, DType dtype) const {
+    if (alibi_) return added_mask(mask, (*alibi_)(queries, keys, dtype));
+    if (relative_bias) return added_mask(mask, (*relative_bias)(queries, keys));
+    return mask;
+}
+
+// [B, H, T, D]
+Tensor MultiHeadAttention::attend(const Projected& p, const AttentionInputs& inputs) const {
+    const bool shared = config_.kv_heads < config_.heads, own = shared && config_.form;
+    return (*form_)(
+        p.q, own ? for_each_head(p.k, config_.heads) : p.k,
+        own ? for_each_head(p.v, config_.heads) : p.v,
+        {.causal = config_.causal,
+         .mask = mask_with_positions(inputs.mask, p.q.size(2), p.k.size(2), p.q.dtype()),
+         .dropout = is_training() ? config_.dropout : 0,
+         .generator = &generator_,
+         .grouped = shared && !own,
+         .weights = inputs.record != nullptr ? &inputs.record->weights : nullptr});
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& x, const AttentionInputs& inputs) const {
@@ -135,30 +179,29 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const AttentionInputs& in
     const bool elsewhere = inputs.keys.defined();
     require(elsewhere || !inputs.values.defined(),
             "MultiHeadAttention: values without the keys they belong to");
-    require(!elsewhere || !config_.rotary,
-            "MultiHeadAttention: rotary positions are for self-attention, these keys are others");
+    const bool added = are_added(config_.positions) || config_.positions == Positions::none;
+    require(!elsewhere || added,
+            "MultiHeadAttention: {} positions are for self-attention, these keys are others",
+            name_of_value(config_.positions));
     if (elsewhere) check_sequences("keys", inputs.keys, config_.key_dim, x.size(0));
     if (inputs.values.defined()) {
         check_sequences("values", inputs.values, config_.value_dim, x.size(0));
     }
 
     const Projected p = inputs.cache != nullptr ? project_cached(x, inputs) : project(x, inputs);
-    Tensor heads = (*form_)(  // [B, H, T, D]
-        p.q, p.k, p.v,
-        {.causal = config_.causal,
-         .mask = inputs.mask,
-         .dropout = is_training() ? config_.dropout : 0,
-         .generator = &generator_,
-         .weights = inputs.record != nullptr ? &inputs.record->weights : nullptr});
+    Tensor heads = attend(p, inputs);  // [B, H, T, D]
     if (is_training() && config_.head_dropout > 0) {
         heads = heads * head_dropout_(ones({x.size(0), config_.heads, 1, 1}, x.dtype()));
     }
     if (inputs.record != nullptr) inputs.record->heads = heads.detach();
-    return output(reshape(transpose(heads, 1, 2), x.shape()));  // [B, T, C]
+    return hooked(output(reshape(transpose(heads, 1, 2), x.shape())), x);  // [B, T, C]
 }
 
 std::string MultiHeadAttention::settings() const {
-    return fmt::format("{} heads{}", config_.heads, config_.causal ? ", causal" : "");
+    const std::string shared = config_.kv_heads == config_.heads
+                                   ? ""
+                                   : fmt::format(" over {} of keys and values", config_.kv_heads);
+    return fmt::format("{} heads{}{}", config_.heads, shared, config_.causal ? ", causal" : "");
 }
 
 }  // namespace tapestry

@@ -3,8 +3,12 @@
 
 #include <tapestry/nn/attention/cache.h>
 #include <tapestry/nn/attention/form.h>
+#include <tapestry/nn/attention/head_norm.h>
+#include <tapestry/nn/attention/position_bias.h>
 #include <tapestry/nn/dropout.h>
 #include <tapestry/nn/linear.h>
+#include <tapestry/nn/positions.h>
+#include <tapestry/nn/rotary.h>
 
 #include <optional>
 
@@ -13,13 +17,18 @@ namespace tapestry {
 struct MultiHeadAttentionConfig {
     std::int64_t dim = 0;
     std::int64_t heads = 1;
-    std::int64_t key_dim = 0;    ///< size of the vectors that keys are made from; dim if 0
+    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
+    std::int64_t key_dim = 0;   ///< size of the vectors that keys are made from; dim if 0
     std::int64_t value_dim = 0;  ///< the same for values
     bool causal = false;         ///< position t attends to positions 0 .. t
     double dropout = 0;          ///< on the attention weights, in training
     double head_dropout = 0;     ///< on whole heads of a sequence, in training
     bool bias = true;
-    bool rotary = false;             ///< turn queries and keys by their position (nn/positions.h)
+    /// Rotary, alibi and relative are done here; to others, which were added before, nothing is.
+    Positions positions = Positions::none;
+    RotaryConfig rotary = {};        ///< of rotary positions
+    QKNorm qk_norm = QKNorm::none;   ///< of queries and keys, before they turn
+    double norm_eps = 1e-5;          ///< added to their variance
     AttentionFormFactory form = {};  ///< softmax if empty
 };
 
@@ -44,18 +53,21 @@ struct AttentionInputs {
 ///     head_i = softmax(Q_i K_i^T / sqrt(D)) V_i,  D = C / heads,  y = [head_1 ... head_H] W_O,
 ///     Q = x W_Q,  K = keys W_K,  V = values W_V.
 /// Head dropout zeroes a head of a sequence with probability p and scales the others by 1 / (1 -
-/// p). Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled
-/// DropHead".
+/// p). With kv_heads = G < H, K and V have G heads, and head i attends by their head i G / H
+/// (ops/attention.h); a cache holds these G.
+/// Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled DropHead".
 class MultiHeadAttention : public Module {
 public:
-    // W_Q, W_K and W_V in one matrix [3 C, C], so that self-attention is one product; or, where
-    // keys and values are made from vectors of other sizes, in three.
+    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], so that self-attention is one
+    // product; or, where keys and values are made from vectors of other sizes, in three.
     std::optional<Linear> qkv;
     std::optional<Linear> query, key, value;
-    Linear output;  // [C, C]
+    Linear output;                                 // [C, C]
+    std::optional<HeadNorm> query_norm, key_norm;  // [D]; with qk_norm
+    std::optional<RelativeBias> relative_bias;     // [buckets, H]; with relative positions
 
-    /// Throws ValueError when heads do not divide dim, or for sizes and probabilities that are
-    /// none.
+    /// Throws ValueError when heads do not divide dim or kv_heads do not divide heads, for sizes
+    /// and probabilities that are none, and as RotaryPositions does.
     explicit MultiHeadAttention(const MultiHeadAttentionConfig& config,
                                 Generator& generator = default_generator());
 
@@ -66,16 +78,21 @@ public:
 
 private:
     struct Projected {
-        Tensor q, k, v;  // [B, H, T, D], [B, H, S, D], [B, H, S, D]
+        Tensor q, k, v;  // [B, H, T, D], [B, G, S, D], [B, G, S, D]
     };
     Projected project(const Tensor& x, const AttentionInputs& inputs) const;
     Tensors project_packed(const Tensor& x, const AttentionInputs& inputs) const;
     Projected project_cached(const Tensor& x, const AttentionInputs& inputs) const;
     Tensor project_part(const Tensor& x, std::int64_t first, std::int64_t last) const;
-    Tensor split_heads(const Tensor& x) const;
+    Tensor split_heads(const Tensor& x, const std::optional<HeadNorm>& norm = {}) const;
+    Tensor mask_with_positions(const Tensor& mask, std::int64_t queries, std::int64_t keys,
+                               DType dtype) const;
+    Tensor attend(const Projected& p, const AttentionInputs& inputs) const;
 
     MultiHeadAttentionConfig config_;
     std::unique_ptr<AttentionForm> form_;
+    std::optional<RotaryPositions> rotary_;
+    std::optional<AlibiBias> alibi_;
     Dropout head_dropout_;
     Generator& generator_;
 };

@@ -113,7 +113,7 @@ Tensor PerformerAttention::operator()(const Tensor& q, const Tensor& k, const Te
     const Tensor features_q = exp(of_q - largest(of_q, {-1}));
     const Tensor features_k = options.causal ? exp(of_k - overflow_shift(projection))
                                              : exp(of_k - largest(of_k, {-2, -1}));
-    return linear_attention(features_q, features_k, v, options.causal);
+    return hooked(linear_attention(features_q, features_k, v, options.causal), q, k, v);
 }
 
 std::string PerformerAttention::settings() const {

@@ -39,7 +39,8 @@ Tensor SlidingWindowAttention::operator()(const Tensor& q, const Tensor& k, cons
         const std::int64_t columns = sizes.keys - first, shift = columns - sizes.queries;
         inside.mask = logical_and(reached(seen, 3), band(sizes.queries, columns, -ahead - shift,
                                                          window_ - shift));  // [B, H, T, S']
-        return scaled_dot_product_attention(q, reached(k, 2), reached(v, 2), inside);
+        const Tensor near = scaled_dot_product_attention(q, reached(k, 2), reached(v, 2), inside);
+        return hooked(near, q, k, v);
     }
     const std::int64_t after = options.causal ? 0 : 1, columns = (2 + after) * block;
     const auto near = [&](const Tensor& x) {
@@ -51,7 +52,7 @@ Tensor SlidingWindowAttention::operator()(const Tensor& q, const Tensor& k, cons
     const Tensor y = scaled_dot_product_attention(  // [B, N, H, b, E]
         transpose(to_blocks(queries, block), 2, 3), near(k), near(v), inside);
     const Tensor all = from_blocks(y, sizes.keys);  // [B, H, S, E]
-    return slice(all, 2, sizes.keys - sizes.queries, sizes.keys);
+    return hooked(slice(all, 2, sizes.keys - sizes.queries, sizes.keys), q, k, v);
 }
 
 std::string SlidingWindowAttention::settings() const { return fmt::format("window {}", window_); }

@@ -79,7 +79,8 @@ Tensor StridedAttention::operator()(const Tensor& q, const Tensor& k, const Tens
     const Tensors parts = split(weights, {near.size(-1), column.size(-1)}, -1);
     const Tensor y = matmul(parts[0], with_neighbours(v_rows, 1, after)) +  // [B, N, H, l, E]
                      rows_of(matmul(from_rows(parts[1]), columns_of(v_rows)));
-    return slice(from_blocks(y, sizes.keys), 2, sizes.keys - sizes.queries, sizes.keys);
+    const Tensor all = from_blocks(y, sizes.keys);  // [B, H, S, E]
+    return hooked(slice(all, 2, sizes.keys - sizes.queries, sizes.keys), q, k, v);
 }
 
 std::string StridedAttention::settings() const { return fmt::format("stride {}", stride_); }

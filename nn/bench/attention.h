@@ -12,6 +12,7 @@ namespace tapestry::bench {
 struct AttentionOptions {
     std::int64_t batch = 4;
     std::int64_t heads = 6;
+    std::int64_t kv_heads = 0;  ///< of keys and values, which heads share; heads if 0
     std::int64_t context = 1024;
     std::int64_t head_dim = 64;
     bool causal = true;
@@ -19,7 +20,7 @@ struct AttentionOptions {
     double seconds = 0.2;  ///< for each row
 };
 
-/// "causal attention, batch 4, 6 heads, context 1024, 64 per head, f32"
+/// "causal attention, batch 4, 6 heads (over 2 of keys and values), context 1024, 64 per head, f32"
 std::string title_of(const AttentionOptions& options);
 
 /// Two rows: "forward", "forward and backward".

@@ -14,6 +14,7 @@
 #include <tapestry/ops/norm.h>
 #include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/rotary.h>
 #include <tapestry/ops/softmax.h>
 
 #include <fmt/format.h>
@@ -39,6 +40,7 @@ std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
     const Tensor hidden = leaf({s.rows, 4 * s.dim});
     const Tensor weight = leaf({s.dim}), bias = leaf({s.dim});
     const Tensor table = leaf({s.vocab, s.dim}), logits = leaf({s.rows, s.vocab});
+    const Tensor cos = randn({s.rows, s.dim / 2}, generator, dtype), sin = cos.clone();
     const Tensor ids = randint(0, s.vocab, {s.rows}, generator);
     const auto size = [](const Tensor& t) { return static_cast<double>(t.bytes()); };
     const double n = size(x), wide = size(hidden);
@@ -55,6 +57,7 @@ std::vector<BenchedOp> recorded_ops(const OpsOptions& s, Generator& generator) {
          2 * n,
          3 * n},
         {"softmax " + rows, [=] { return softmax(x); }, {x}, 2 * n, 3 * n},
+        {"rotary " + rows, [=] { return rotary(x, cos, sin); }, {x}, 3 * n, 3 * n},
         {"dropout " + rows,
          [=, &generator] { return dropout(x, 0.1, true, generator); },
          {x},

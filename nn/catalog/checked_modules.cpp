@@ -3,6 +3,8 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/activation.h>
+#include <tapestry/nn/channel_norm.h>
+#include <tapestry/nn/convolution.h>
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/linear.h>
@@ -12,6 +14,7 @@
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/norm.h>
+#include <tapestry/nn/pooling.h>
 #include <tapestry/nn/recurrent/gru.h>
 #include <tapestry/nn/recurrent/lstm.h>
 #include <tapestry/nn/recurrent/rnn.h>
@@ -84,7 +87,7 @@ struct MLP final : Module {
         register_module("first", first);
         register_module("second", second);
     }
-    Tensor operator()(const Tensor& x) const { return second(relu(first(x))); }
+    Tensor operator()(const Tensor& x) const { return hooked(second(relu(first(x))), x); }
 };
 
 template <class M, class... Options>
@@ -172,13 +175,79 @@ Makers layers() {
     };
 }
 
+Makers image_layers() {
+    return {
+        {"conv1d",
+         [] {
+             Generator& g = fresh_generator();
+             const Conv1dOptions options{.stride = 2, .padding = 1};
+             return of_input(std::make_shared<Conv1d>(2, 3, 3, options, g), {2, 2, 5});
+         }},
+        {"conv2d",
+         [] {
+             Generator& g = fresh_generator();
+             const Conv2dOptions options{.stride = {1, 2}, .padding = 1, .groups = 2};
+             return of_input(std::make_shared<Conv2d>(2, 4, 3, options, g), {2, 2, 4, 4});
+         }},
+        {"batch_norm",
+         [] {
+             return of_input(std::make_shared<BatchNorm2d>(3), {2, 3, 2, 3});
+         }},
+        {"batch_norm_evaluation",
+         [] {
+             const auto norm = std::make_shared<BatchNorm1d>(3);
+             norm->eval();
+             return of_input(norm, {4, 3});
+         }},
+        {"group_norm",
+         [] {
+             return of_input(std::make_shared<GroupNorm>(2, 4), {2, 4, 2, 3});
+         }},
+        {"convolutional",
+         [] {
+             Generator& g = fresh_generator();
+             const auto network = std::make_shared<Sequential>();
+             network->add<Conv2d>(1, 2, 3, Conv2dOptions{.padding = 1}, g);
+             network->add<BatchNorm2d>(2);
+             network->add<Tanh>();
+             network->add<MaxPool2d>(2);
+             network->add<Conv2d>(2, 2, 2, Conv2dOptions{}, g);
+             network->add<AvgPool2d>(2, Pool2dOptions{.stride = 1, .padding = 1});
+             network->add<Flatten>();
+             network->add<Linear>(8, 3, g);
+             return of_input(network, {2, 1, 4, 4});
+         }},
+    };
+}
+
 Makers sequence_layers() {
     return {
         {"attention",
          [] {
              Generator& g = fresh_generator();
+             const MultiHeadAttentionConfig config{.dim = 8,
+                                                   .heads = 2,
+                                                   .causal = true,
+                                                   .dropout = 0.1,
+                                                   .positions = Positions::rotary};
+             return of_input(std::make_shared<MultiHeadAttention>(config, g), {2, 4, 8});
+         }},
+        {"grouped_attention",
+         [] {
+             Generator& g = fresh_generator();
+             const MultiHeadAttentionConfig config{.dim = 8,
+                                                   .heads = 2,
+                                                   .kv_heads = 1,
+                                                   .causal = true,
+                                                   .positions = Positions::alibi,
+                                                   .qk_norm = QKNorm::layer};
+             return of_input(std::make_shared<MultiHeadAttention>(config, g), {2, 4, 8});
+         }},
+        {"relative_attention",
+         [] {
+             Generator& g = fresh_generator();
              const MultiHeadAttentionConfig config{
-                 .dim = 8, .heads = 2, .causal = true, .dropout = 0.1, .rotary = true};
+                 .dim = 8, .heads = 2, .positions = Positions::relative, .qk_norm = QKNorm::rms};
              return of_input(std::make_shared<MultiHeadAttention>(config, g), {2, 4, 8});
          }},
         {"cross_attention",
@@ -261,7 +330,7 @@ Makers models() {
 const Makers& makers() {
     static const Makers all = [] {
         Makers some = layers();
-        for (auto& more : {sequence_layers(), models()}) {
+        for (auto& more : {image_layers(), sequence_layers(), models()}) {
             some.insert(some.end(), more.begin(), more.end());
         }
         return some;

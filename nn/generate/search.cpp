@@ -3,6 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/selection.h>
 #include <tapestry/ops/softmax.h>
 
 #include <algorithm>
@@ -102,20 +103,23 @@ private:
 
     // Twice as many as there are beams: should half of them be ends, enough go on.
     std::vector<Candidate> candidates(const NextTokens& next, std::size_t first) const {
-        std::vector<Candidate> all;
+        std::vector<double> scores;  // [beams, V]
         for (std::size_t beam = 0; beam < growing_.size(); ++beam) {
             for (std::size_t token = 0; token < next.vocab(); ++token) {
-                all.push_back(
-                    {beam, static_cast<std::int64_t>(token),
-                     growing_[beam].log_probability + next.log_probability(first + beam, token)});
+                scores.push_back(growing_[beam].log_probability +
+                                 next.log_probability(first + beam, token));
             }
         }
-        const std::size_t count = std::min(all.size(), 2 * beams());
-        std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-            return a.log_probability > b.log_probability;
-        });
-        all.resize(count);
-        return all;
+        const auto n = static_cast<std::int64_t>(scores.size());
+        const auto count = std::min(n, static_cast<std::int64_t>(2 * beams()));
+        std::vector<Candidate> best;
+        const Tensor places = topk(tensor(scores, {n}), count).indices;
+        for (const std::int64_t place : places.to_vector<std::int64_t>()) {
+            const auto at = static_cast<std::size_t>(place);
+            best.push_back(
+                {at / next.vocab(), static_cast<std::int64_t>(at % next.vocab()), scores[at]});
+        }
+        return best;
     }
 
     double worth(double log_probability, std::size_t tokens) const {

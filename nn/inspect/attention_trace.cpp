@@ -22,6 +22,15 @@ Tensor first_sequence(const Tensor& x) {
     return y;
 }
 
+// [G, S, D] for each of H heads, [H, S, D]
+Tensor for_each_head(const Tensor& x, std::int64_t heads) {
+    const std::int64_t shared = x.size(0), keys = x.size(1), width = x.size(2);
+    if (shared == heads) return x;
+    const Tensor alone = views::reshape(x, {shared, 1, keys, width});
+    return views::reshape(views::expand(alone, {shared, heads / shared, keys, width}),
+                          {heads, keys, width});
+}
+
 // bool or added numbers -> what is added
 std::vector<float> added(const Tensor& mask) {
     std::vector<float> numbers = mask.to_vector<float>();
@@ -36,7 +45,8 @@ std::vector<float> added(const Tensor& mask) {
 
 AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& options) {
     const NoGradGuard no_grad;
-    const Tensor q = first_sequence(inputs.at(0)), k = first_sequence(inputs.at(1));
+    const Tensor q = first_sequence(inputs.at(0));
+    const Tensor k = for_each_head(first_sequence(inputs.at(1)), q.size(0));
     AttentionTrace trace;
     trace.causal = options.causal;
     trace.scale = options.scale.value_or(1);

@@ -21,7 +21,7 @@ struct AttentionTrace {
     double scale = 1;
     std::int64_t heads = 0, queries = 0, keys = 0, dim = 0;  ///< H, T, S, D
     std::vector<float> q;                                    ///< [H, T, D]
-    std::vector<float> k;                                    ///< [H, S, D]
+    std::vector<float> k;        ///< [H, S, D]; heads that share keys have the same
     std::vector<float> weights;  ///< P [H, T, S], before dropout; 0 where nothing may be seen
     /// What a mask adds to the scores, [mask_heads, T, S] with mask_heads 1 or H: -inf where a
     /// query may not look. Empty without a mask; causality is not part of it.
@@ -31,8 +31,8 @@ struct AttentionTrace {
     std::vector<double> distance;  ///< and how far it looks: attention_distance
 };
 
-/// Of sequence 0, from an entry's inputs q [..., H, T, D], k [..., H, S, D], v and mask. Axes
-/// before H are the batch; without H there is one head.
+/// Of sequence 0, from an entry's inputs q [..., H, T, D], k [..., H, S, D] or, shared by heads,
+/// [..., G, S, D], v and mask. Axes before H are the batch; without H there is one head.
 AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& options);
 
 }  // namespace tapestry

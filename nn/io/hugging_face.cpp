@@ -269,7 +269,15 @@ void check_expressible(const GPT& model) {
     const GPTConfig& config = model.config();
     require(config.positions == Positions::learned,
             "export: GPT-2's format knows learned positions only, and this model's are {}",
-            config.positions == Positions::rotary ? "rotary" : "sinusoidal");
+            name_of_value(config.positions));
+    require(
+        config.kv_heads == 0 || config.kv_heads == config.heads,
+        "export: in GPT-2's format each head has keys and values of its own, and in this model {} "
+        "heads share {}",
+        config.heads, config.kv_heads);
+    require(config.qk_norm == QKNorm::none,
+            "export: GPT-2's format has no norms of queries and keys, and this model's are {}",
+            name_of_value(config.qk_norm));
     require(name_of(config.activation) != nullptr,
             "export: GPT-2's format has no name for the activation swiglu");
     for (const auto& [name, parameter] : model.named_parameters()) {

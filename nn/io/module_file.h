@@ -4,18 +4,15 @@
 //     load("network.safetensors", network);
 //
 // The file is safetensors, parameters and buffers under their dotted names, and readable by
-// whatever reads that format. Read next: checkpoint.h, for a training that is to go on;
-// model_directory.h, for models with a configuration and a tokenizer.
+// whatever reads that format. In memory: Module::state_dict(). Read next: checkpoint.h, for a
+// training that is to go on; model_directory.h, for models with a configuration and a tokenizer.
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/state_dict.h>
 
 #include <filesystem>
 
 namespace tapestry {
-
-/// Parameters, frozen ones included, and buffers; what two modules share comes once.
-NamedTensors saved_tensors(const Module& module);
 
 /// Writes them; a previous file survives every failure. Throws IoError; ValueError as
 /// write_safetensors does, if two have one name.
@@ -23,12 +20,6 @@ void save(const std::filesystem::path& path, const Module& module);
 
 struct LoadOptions {
     bool strict = true;  ///< what is missing from the file, or unknown to the module, is an error
-};
-
-/// What did not find its counterpart.
-struct Unmatched {
-    std::vector<std::string> missing;  ///< the module has it, the file does not
-    std::vector<std::string> unknown;  ///< the file has it, the module does not
 };
 
 /// Reads them back into the tensors that are there: what holds them, an optimiser or another

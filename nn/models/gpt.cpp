@@ -20,12 +20,17 @@ const GPTConfig& checked(const GPTConfig& config) {
 TransformerLayerConfig layer_config(const GPTConfig& config) {
     return {.dim = config.dim,
             .heads = config.heads,
+            .kv_heads = config.kv_heads,
             .hidden = config.hidden,
             .dropout = config.dropout,
             .activation = config.activation,
             .norm_first = true,
             .causal = true,
-            .rotary = config.positions == Positions::rotary,
+            .positions = config.positions,
+            .rotary = {.base = config.rotary_base,
+                       .share = config.rotary_share,
+                       .pairs = config.rotary_pairs},
+            .qk_norm = config.qk_norm,
             .bias = config.bias,
             .norm_eps = config.norm_eps};
 }
@@ -43,7 +48,7 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
       head(config.dim, config.vocab, false, generator),
       config_(config) {
     register_module("token_embedding", token_embedding);
-    if (config.positions != Positions::rotary) {
+    if (are_added(config.positions)) {
         position_embedding.emplace(config.positions, config.context, config.dim, generator);
         register_module("position_embedding", *position_embedding);
     }
@@ -82,7 +87,7 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
     Tensor x = token_embedding(ids);  // [B, T, C]
     if (position_embedding) x = (*position_embedding)(x, first);
     x = blocks(embedding_dropout(x), inputs);
-    return head(final_norm(x));  // [B, T, V]
+    return hooked(head(final_norm(x)), ids);  // [B, T, V]
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

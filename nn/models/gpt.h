@@ -15,13 +15,14 @@ namespace tapestry {
 class GPT : public Module {
 public:
     Embedding token_embedding;                             // [V, C]
-    std::optional<PositionalEncoding> position_embedding;  // [context, C]; not with rotary
+    std::optional<PositionalEncoding> position_embedding;  // [context, C]; if they are added
     Dropout embedding_dropout;
     TransformerStack blocks;
     LayerNorm final_norm;
     Linear head;  // [V, C], no bias
 
-    /// Throws ValueError for sizes that are not positive or heads that do not divide dim.
+    /// Throws ValueError for sizes that are not positive or heads that do not divide dim,
+    /// and as MultiHeadAttention does.
     explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
 
     /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,

@@ -1,11 +1,16 @@
 #include <tapestry/nn/models/gpt_config.h>
 
+#include <tapestry/nn/attention/position_bias.h>
+
+#include <algorithm>
+
 namespace tapestry {
 namespace {
 
 // Sizes as real numbers: their products may not fit into 64 bits.
 struct Sizes {
-    double vocab, context, layers, dim, hidden;
+    double vocab, context, layers, heads, dim, hidden;
+    double shared;   // numbers of a token's keys, and of its values
     double wide;     // matrices of a feed-forward network that go up to `hidden`
     double weights;  // of a layer's matrices
 
@@ -13,11 +18,24 @@ struct Sizes {
         : vocab(static_cast<double>(config.vocab)),
           context(static_cast<double>(config.context)),
           layers(static_cast<double>(config.layers)),
+          heads(std::max(1.0, static_cast<double>(config.heads))),  // a file may say 0
           dim(static_cast<double>(config.dim)),
           hidden(config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden)),
+          shared(config.kv_heads == 0 ? dim : dim / heads * static_cast<double>(config.kv_heads)),
           wide(config.activation == Activation::swiglu ? 2 : 1),
-          weights(4 * dim * dim + (wide + 1) * dim * hidden) {}
+          weights((2 * dim + 2 * shared) * dim + (wide + 1) * dim * hidden) {}
 };
+
+// Of a layer: the norms of queries and keys, the table of relative positions.
+double attention_extras(const GPTConfig& config) {
+    const bool layer = config.qk_norm == QKNorm::layer;
+    const double norms = config.qk_norm == QKNorm::none ? 0 : layer && config.bias ? 4 : 2;
+    const Sizes s(config);
+    const double table = config.positions == Positions::relative
+                             ? static_cast<double>(RelativeBiasConfig().buckets) * s.heads
+                             : 0;
+    return norms * s.dim / s.heads + table;
+}
 
 }  // namespace
 
@@ -28,20 +46,28 @@ double parameter_count(const GPTConfig& config) {
                           (config.positions == Positions::learned ? s.context * s.dim : 0);
     const double norm = s.dim * (1 + bias);
     // q k v, the attention's output; up (and gate), down.
-    const double biases = bias * (4 * s.dim + s.wide * s.hidden + s.dim);
-    return tables + s.layers * (s.weights + biases + 2 * norm) + norm;
+    const double biases = bias * (2 * s.dim + 2 * s.shared + s.dim + s.wide * s.hidden);
+    return tables + s.layers * (s.weights + biases + 2 * norm + attention_extras(config)) + norm;
 }
 
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
     const Sizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
-    // Per layer and token the tape keeps: two norms' inputs, q k v, the heads, the wide layer
-    // before and after its activation, the residual stream.
-    const double kept = s.layers * tokens * (8 * s.dim + (s.wide + 1) * s.hidden);
+    // Per layer and token the tape keeps: two norms' inputs, q k v (q and k twice, if they are
+    // turned or normalised), the heads, the wide layer before and after its activation, the
+    // residual stream; and per layer the relative bias of all pairs.
+    const bool twice = config.positions == Positions::rotary || config.qk_norm != QKNorm::none;
+    const bool learned_bias = config.positions == Positions::relative;
+    const double bias = learned_bias ? s.heads * s.context * s.context : 0;
+    const double kept =
+        s.layers * (bias + tokens * (6 * s.dim + 2 * s.shared + (twice ? s.dim + s.shared : 0) +
+                                     (s.wide + 1) * s.hidden));
+    // Going back through one layer whose bias learns: weights, slopes and what they are made of.
+    const double scores = 5 * static_cast<double>(batch) * bias;
     const double logits = 3 * tokens * s.vocab;
     const double sets = 3 + static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
-    return 4 * (sets * parameter_count(config) + kept + logits) + kLayer * s.layers;
+    return 4 * (sets * parameter_count(config) + kept + scores + logits) + kLayer * s.layers;
 }
 
 double step_flops(const GPTConfig& config, std::int64_t batch) {

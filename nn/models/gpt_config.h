@@ -3,9 +3,11 @@
 // Read next: gpt.h, the model.
 #pragma once
 
+#include <tapestry/nn/attention/head_norm.h>
 #include <tapestry/nn/config_fields.h>
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/positions.h>
+#include <tapestry/nn/rotary.h>
 
 #include <cstdint>
 
@@ -16,11 +18,16 @@ struct GPTConfig {
     std::int64_t context = 64;  ///< the most tokens it looks at
     std::int64_t layers = 4;
     std::int64_t heads = 4;
+    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
     std::int64_t dim = 128;
     std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;
     Positions positions = Positions::learned;
+    double rotary_base = 10000;  ///< of rotary positions (nn/rotary.h), as are the next two
+    double rotary_share = 1;
+    RotaryPairs rotary_pairs = RotaryPairs::interleaved;
+    QKNorm qk_norm = QKNorm::none;
     double norm_eps = 1e-5;
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
@@ -40,6 +47,8 @@ struct FieldsOf<GPTConfig> {
               {.low = 1, .required = true, .gpt2 = "n_layer"}),
         field("heads", &C::heads, "Attention heads per block",
               {.low = 1, .required = true, .gpt2 = "n_head"}),
+        field("kv_heads", &C::kv_heads,
+              "Heads of keys and values, which heads share; 0: one for each", {.low = 0}),
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true, .gpt2 = "n_embd"}),
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
@@ -48,6 +57,11 @@ struct FieldsOf<GPTConfig> {
               {.low = 0, .high = 0.99, .required = true}),
         field("activation", &C::activation, "Between the matrices of the feed-forward networks"),
         field("positions", &C::positions, "How a token's place is made known"),
+        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1}),
+        field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
+              {.low = 0, .high = 1}),
+        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together"),
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head"),
         field("norm_eps", &C::norm_eps, "Added to the variance by the norms",
               {.low = 0, .gpt2 = "layer_norm_epsilon"}),
         field("bias", &C::bias, "Biases in linear layers and norms", {.required = true}),

@@ -110,7 +110,7 @@ Tensor MaskedLanguageModel::operator()(const Tensor& ids,
                                        const MaskedLanguageModelInputs& inputs) const {
     const Tensor h = encode(ids, inputs);  // [B, T, C]
     const ModuleScope scope(name());
-    return head(transform_norm(gelu(transform(h), Gelu::erf)));  // [B, T, V]
+    return hooked(head(transform_norm(gelu(transform(h), Gelu::erf))), ids);  // [B, T, V]
 }
 
 Tensor MaskedLanguageModel::classify(const Tensor& ids,

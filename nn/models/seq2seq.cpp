@@ -166,7 +166,7 @@ Tensor Seq2Seq::operator()(const Tensor& source, const Tensor& source_lengths,
                            const Tensor& target_in, Tensor* alignment) const {
     const EncodedSource found = encode(source, source_lengths);
     RecurrentState state = found.state;
-    return decode(found, target_in, state, alignment);
+    return hooked(decode(found, target_in, state, alignment), source, target_in);
 }
 
 Tensor Seq2Seq::loss(const Tensor& source, const Tensor& source_lengths, const Tensor& target_in,

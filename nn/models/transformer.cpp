@@ -30,7 +30,7 @@ TransformerLayerConfig layer_config(const TransformerConfig& c) {
             .dropout = c.dropout,
             .activation = c.activation,
             .norm_first = c.norm_first,
-            .rotary = c.positions == Positions::rotary,
+            .positions = c.positions,
             .bias = c.bias};
 }
 
@@ -51,7 +51,7 @@ Transformer::Transformer(const TransformerConfig& config, Generator& generator)
       config_(config) {
     register_module("source_embedding", source_embedding);
     register_module("target_embedding", target_embedding);
-    if (config.positions != Positions::rotary) {
+    if (are_added(config.positions)) {
         source_positions.emplace(config.positions, config.max_length, config.dim, generator);
         target_positions.emplace(config.positions, config.max_length, config.dim, generator);
         register_module("source_positions", *source_positions);
@@ -113,7 +113,7 @@ Tensor Transformer::decode(const Tensor& target, const Tensor& memory, const Ten
 }
 
 Tensor Transformer::operator()(const Tensor& source, const Tensor& target) const {
-    return decode(target, encode(source), source);
+    return hooked(decode(target, encode(source), source), source, target);
 }
 
 Tensor Transformer::loss(const Tensor& source, const Tensor& target, const Tensor& next) const {

@@ -111,7 +111,7 @@ Tensor VisionTransformer::operator()(const Tensor& images,
     const Tensor first = expand(class_token, {batch, 1, c.dim});           // [B, 1, C]
     const Tensor x = position_embedding(concat({first, words}, 1));        // [B, 1 + N, C]
     const Tensor y = encoder(embedding_dropout(x), {.records = records});  // [B, 1 + N, C]
-    return head(squeeze(slice(y, 1, 0, 1), 1));                            // [B, classes]
+    return hooked(head(squeeze(slice(y, 1, 0, 1), 1)), images);            // [B, classes]
 }
 
 Tensor VisionTransformer::loss(const Tensor& images, const Tensor& labels) const {

@@ -1,5 +1,7 @@
 #include <tapestry/nn/optim/clip.h>
 
+#include <tapestry/autograd/tape.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/optimizer_step.h>
 
 #include <cmath>
@@ -28,6 +30,14 @@ double clip_grad_norm(const Tensors& parameters, double max_norm) {
         for (Tensor& gradient : gradients_of(parameters)) scale_(gradient, max_norm / norm);
     }
     return norm;
+}
+
+void clip_grad_value(const Tensors& parameters, double max_value) {
+    require(max_value > 0, "clip_grad_value: largest value {} is not positive", max_value);
+    const NoGradGuard no_grad;
+    for (Tensor& gradient : gradients_of(parameters)) {
+        gradient.copy_(clamp(gradient, -max_value, max_value));
+    }
 }
 
 }  // namespace tapestry

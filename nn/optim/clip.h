@@ -15,4 +15,8 @@ double grad_norm(const Tensors& parameters);
 /// training recurrent neural networks".
 double clip_grad_norm(const Tensors& parameters, double max_norm);
 
+/// Limits every number of all gradients to [-max_value, max_value]; NaN stays. Throws ValueError
+/// unless max_value > 0.
+void clip_grad_value(const Tensors& parameters, double max_value);
+
 }  // namespace tapestry

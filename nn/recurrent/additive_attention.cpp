@@ -75,7 +75,7 @@ Tensor AdditiveAttention::operator()(const Tensor& queries, const AdditiveMemory
     const Tensor scores = masked(squeeze(score(tanh(both)), -1), memory.mask);
     const Tensor w = softmax(scores);  // [B, T, S]
     if (weights != nullptr) *weights = w.detach();
-    return matmul(w, memory.values);  // [B, T, V]
+    return hooked(matmul(w, memory.values), queries);  // [B, T, V]
 }
 
 std::string AdditiveAttention::settings() const {

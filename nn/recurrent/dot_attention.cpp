@@ -7,8 +7,9 @@ namespace tapestry {
 Tensor DotAttention::operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
                                 const Tensor& mask, Tensor* weights) const {
     const ModuleScope scope(name());
-    return scaled_dot_product_attention(queries, keys, values,
-                                        {.mask = mask, .scale = 1, .weights = weights});
+    const Tensor context = scaled_dot_product_attention(
+        queries, keys, values, {.mask = mask, .scale = 1, .weights = weights});
+    return hooked(context, queries, keys, values);
 }
 
 }  // namespace tapestry

@@ -157,7 +157,7 @@ RecurrentOutput Recurrent::operator()(const Tensor& x, const RecurrentInputs& in
         return stack(parts, 0);
     };
     const Tensor output = reshape(rows, {steps, batch, directions() * config_.hidden});
-    return {transpose(output, 0, 1),
+    return {hooked(transpose(output, 0, 1), x),
             {stacked(&RecurrentState::h), has_cell() ? stacked(&RecurrentState::c) : Tensor()}};
 }
 

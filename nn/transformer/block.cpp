@@ -7,11 +7,15 @@ namespace tapestry {
 MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config) {
     return {.dim = config.dim,
             .heads = config.heads,
+            .kv_heads = config.kv_heads,
             .causal = config.causal,
             .dropout = config.attention_dropout.value_or(config.dropout),
             .head_dropout = config.head_dropout,
             .bias = config.bias,
+            .positions = config.positions,
             .rotary = config.rotary,
+            .qk_norm = config.qk_norm,
+            .norm_eps = config.norm_eps,
             .form = config.form};
 }
 
@@ -42,10 +46,10 @@ Tensor TransformerBlock::operator()(const Tensor& x, const TransformerBlockInput
     const AttentionInputs with{.mask = inputs.mask, .cache = inputs.cache, .record = inputs.record};
     if (norm_first_) {
         const Tensor h = x + residual_dropout(attention(attention_norm(x), with));  // [B, T, C]
-        return h + residual_dropout(feed_forward(feed_forward_norm(h)));            // [B, T, C]
+        return hooked(h + residual_dropout(feed_forward(feed_forward_norm(h))), x);
     }
     const Tensor h = attention_norm(x + residual_dropout(attention(x, with)));  // [B, T, C]
-    return feed_forward_norm(h + residual_dropout(feed_forward(h)));            // [B, T, C]
+    return hooked(feed_forward_norm(h + residual_dropout(feed_forward(h))), x);
 }
 
 std::string TransformerBlock::settings() const { return norm_first_ ? "norm first" : "norm last"; }

@@ -16,14 +16,17 @@ namespace tapestry {
 struct TransformerLayerConfig {
     std::int64_t dim = 0;
     std::int64_t heads = 1;
-    std::int64_t hidden = 0;  ///< of the feed-forward network; 4 dim if 0
-    double dropout = 0;       ///< on attention weights, and on what each part adds to its input
+    std::int64_t kv_heads = 0;  ///< of keys and values; heads if 0
+    std::int64_t hidden = 0;    ///< of the feed-forward network; 4 dim if 0
+    double dropout = 0;         ///< on attention weights, and on what each part adds to its input
     std::optional<double> attention_dropout = {};  ///< on the weights, if not the same
     double head_dropout = 0;                       ///< on whole heads
     Activation activation = Activation::relu;
     bool norm_first = false;  ///< x + f(norm(x)) instead of the paper's norm(x + f(x))
     bool causal = false;      ///< self-attention looks at positions 0 .. t only
-    bool rotary = false;
+    Positions positions = Positions::none;  ///< of which attention does its part
+    RotaryConfig rotary = {};
+    QKNorm qk_norm = QKNorm::none;
     bool bias = true;
     double norm_eps = 1e-5;
     AttentionFormFactory form = {};  ///< of self-attention; softmax if empty

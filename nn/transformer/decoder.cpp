@@ -16,7 +16,7 @@ MultiHeadAttentionConfig causal_attention_config(const TransformerLayerConfig& c
 MultiHeadAttentionConfig cross_attention_config(const TransformerLayerConfig& config) {
     MultiHeadAttentionConfig result = self_attention_config(config);
     result.causal = false;
-    result.rotary = false;
+    result.positions = Positions::none;
     result.form = {};
     return result;
 }
@@ -57,11 +57,11 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& memory,
     if (norm_first_) {  // all [B, T, C]
         const Tensor h = x + residual_dropout(attention(attention_norm(x), back));
         const Tensor m = h + residual_dropout(cross_attention(cross_attention_norm(h), across));
-        return m + residual_dropout(feed_forward(feed_forward_norm(m)));
+        return hooked(m + residual_dropout(feed_forward(feed_forward_norm(m))), x, memory);
     }
     const Tensor h = attention_norm(x + residual_dropout(attention(x, back)));
     const Tensor m = cross_attention_norm(h + residual_dropout(cross_attention(h, across)));
-    return feed_forward_norm(m + residual_dropout(feed_forward(m)));
+    return hooked(feed_forward_norm(m + residual_dropout(feed_forward(m))), x, memory);
 }
 
 std::string DecoderLayer::settings() const { return norm_first_ ? "norm first" : "norm last"; }
@@ -89,7 +89,7 @@ Tensor Decoder::operator()(const Tensor& x, const Tensor& memory,
                           .cache = of_layer("Decoder", inputs.caches, i, layers.size()),
                           .record = of_layer("Decoder", inputs.records, i, layers.size())});
     }
-    return norm ? (*norm)(y) : y;  // [B, T, C]
+    return hooked(norm ? (*norm)(y) : y, x, memory);  // [B, T, C]
 }
 
 }  // namespace tapestry

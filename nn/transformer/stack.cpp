@@ -37,7 +37,7 @@ Tensor TransformerStack::operator()(const Tensor& x, const TransformerStackInput
                       .cache = of_layer("TransformerStack", inputs.caches, i, layers.size()),
                       .record = of_layer("TransformerStack", inputs.records, i, layers.size())});
     }
-    return norm ? (*norm)(y) : y;  // [B, T, C]
+    return hooked(norm ? (*norm)(y) : y, x);  // [B, T, C]
 }
 
 }  // namespace tapestry

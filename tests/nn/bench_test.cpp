@@ -76,6 +76,12 @@ TEST_CASE("bench attention: half of the pairs where it looks back alone") {
              "causal attention, batch 2, 3 heads, context 20, 8 per head, f32");
     options.causal = false;
     CHECK_EQ(bench::measure_attention(options)[0].flops, Approx(4.0 * 400 * 8 * 6));
+    options.kv_heads = 1;  // the same products over a third of the keys and values
+    CHECK_EQ(bench::title_of(options),
+             "attention, batch 2, 3 heads over 1 of keys and values, context 20, 8 per head, f32");
+    const auto shared = bench::measure_attention(options);
+    CHECK_EQ(shared[0].flops, Approx(4.0 * 400 * 8 * 6));
+    CHECK_EQ(shared[0].bytes, 4.0 * 2 * 20 * 8 * (3 + 1 + 1 + 3));
 }
 
 TEST_CASE("bench ops: a backward row follows its op, whose name it bears") {

@@ -60,11 +60,16 @@ TEST_CASE("config fields: what is written is read back, with every bit") {
                           .context = 9,
                           .layers = 3,
                           .heads = 2,
+                          .kv_heads = 1,
                           .dim = 10,
                           .hidden = 11,
                           .dropout = 0.1,
                           .activation = Activation::swiglu,
                           .positions = Positions::rotary,
+                          .rotary_base = 1e6 / 3,
+                          .rotary_share = 0.8,
+                          .rotary_pairs = RotaryPairs::halves,
+                          .qk_norm = QKNorm::layer,
                           .norm_eps = 1.0 / 3e5,
                           .bias = false,
                           .tied_head = false,
@@ -97,6 +102,13 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     refused(least + R"(, "activation": "tanh"})",
             "c: \"activation\" is \"tanh\"; known are \"relu\", \"gelu_tanh\", \"gelu_erf\", "
             "\"silu\", \"swiglu\"");
+    refused(least + R"(, "positions": "spiral"})",
+            "c: \"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\", \"rotary\", "
+            "\"alibi\", \"relative\", \"none\"");
+    refused(least + R"(, "qk_norm": "batch"})",
+            "c: \"qk_norm\" is \"batch\"; known are \"none\", \"rms\", \"layer\"");
+    refused(least + R"(, "rotary_pairs": "thirds"})",
+            "c: \"rotary_pairs\" is \"thirds\"; known are \"interleaved\", \"halves\"");
     refused("[]", "c: not a JSON object");
     check_throws<IoError>([] { ConfigFile(R"({"model": 3})", "c").object("model"); },
                           "c: \"model\" is 3, not a JSON object");
@@ -111,12 +123,18 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
 
 TEST_CASE("parameter_count: what the model has, from its configuration alone") {
     const GPTConfig small{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-    std::vector<GPTConfig> gpts(6, small);
+    std::vector<GPTConfig> gpts(11, small);
     gpts[1].tied_head = false;
     gpts[2].bias = false;
     gpts[3].activation = Activation::swiglu;
     gpts[4].positions = Positions::rotary;
     gpts[5].hidden = 5;
+    gpts[6].kv_heads = 1;
+    gpts[7].positions = Positions::relative;
+    gpts[8].positions = Positions::alibi;
+    gpts[8].qk_norm = QKNorm::rms;
+    gpts[9].qk_norm = gpts[10].qk_norm = QKNorm::layer;
+    gpts[10].bias = false;
     for (const GPTConfig& config : gpts) {
         CHECK_EQ(parameter_count(config), static_cast<double>(GPT(config).parameter_count()));
     }

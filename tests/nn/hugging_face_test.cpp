@@ -473,6 +473,17 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     refused(config, "export: GPT-2's format knows learned positions only, and this model's are ro");
     config.positions = Positions::sinusoidal;
     refused(config, "learned positions only, and this model's are sinusoidal");
+    config.positions = Positions::alibi;
+    refused(config, "learned positions only, and this model's are alibi");
+    config = small_config();
+    config.kv_heads = 1;
+    refused(config,
+            "export: in GPT-2's format each head has keys and values of its own, and in this "
+            "model 2 heads share 1");
+    config = small_config();
+    config.qk_norm = QKNorm::rms;
+    refused(config,
+            "export: GPT-2's format has no norms of queries and keys, and this model's are rms");
     config = small_config();
     config.activation = Activation::swiglu;
     refused(config, "export: GPT-2's format has no name for the activation swiglu");

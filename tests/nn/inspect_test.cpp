@@ -269,6 +269,43 @@ TEST_CASE("inspect: the weights of every head are those of the model's own recor
     }
 }
 
+TEST_CASE(
+    "inspect: heads that share keys are shown each with theirs, and what is added to scores") {
+    Generator generator(4);
+    GPTConfig config = kSmall;
+    config.heads = 4;
+    config.kv_heads = 2;
+    config.positions = Positions::alibi;
+    config.qk_norm = QKNorm::rms;
+    const GPT model(config, generator);
+    const Tensor ids = ids_of({1, 5, 3, 7, 2});
+    std::vector<AttentionRecord> records;
+    model(ids, {.records = &records});
+    Inspector inspector(model);
+    Tape tape;
+    const Tensor loss = model.loss(ids, ids);
+    inspector.finish();
+    REQUIRE_EQ(inspector.attention().size(), 2);
+    for (std::size_t layer = 0; layer < 2; ++layer) {
+        const AttentionTrace& a = inspector.attention()[layer];
+        CHECK_FALSE(a.cross);
+        CHECK_EQ(std::array{a.heads, a.queries, a.keys, a.dim, a.mask_heads},
+                 (std::array<std::int64_t, 5>{4, 5, 5, 2, 4}));
+        REQUIRE_EQ(a.k.size(), 4 * 5 * 2);
+        CHECK(std::equal(a.k.begin(), a.k.begin() + 10, a.k.begin() + 10));  // heads 0 and 1
+        CHECK_FALSE(std::equal(a.k.begin(), a.k.begin() + 10, a.k.begin() + 20));
+        CHECK_EQ(a.mask[1 * 5], -0.25F);  // head 0, query 1, key 0
+        const auto wanted = records[layer].weights.to_vector<float>();
+        REQUIRE_EQ(a.weights.size(), wanted.size());
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            CHECK_EQ(a.weights[i], doctest::Approx(wanted[i]).epsilon(1e-5));
+        }
+    }
+    const auto json = nlohmann::json::parse(to_json(inspector, {}));
+    CHECK_EQ(json.at("attention").at(1).at("heads"), 4);
+    CHECK_EQ(json.at("attention").at(1).at("maskHeads"), 4);
+}
+
 TEST_CASE("inspect: cross attention and masks are known as such") {
     Generator generator(5);
     const Transformer model({.source_vocab = 9,

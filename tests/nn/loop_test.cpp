@@ -2,6 +2,7 @@
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
@@ -298,4 +299,49 @@ TEST_CASE("evaluate: the mean over its batches, without dropout, in the mode it 
     CHECK_THROWS_AS(evaluate(model, data, Split::all, {.batches = 0}, one), ValueError);
     CHECK_THROWS_AS(evaluate(model, data, Split::all, {.batches = 1, .batch = 0}, one), ValueError);
     CHECK(model.is_training());
+}
+
+TEST_CASE("early stopping: ends after evaluations without a gain, and puts the best back") {
+    Linear model(1, 1, false);
+    SGD optimizer(model, {});
+    // w falls by 0.1 a step, and held-out data would have it at 0.7: best after the third step.
+    model.weight.fill_(1);
+    EarlyStopping stop(model, {.patience = 2, .min_delta = 1e-4});
+    const auto evaluate = [&] { return std::abs(model.weight.item() - 0.7); };
+    const std::int64_t steps = train(
+        optimizer, {.steps = 100, .clip = 0, .schedule = constant_schedule(0.1), .eval_every = 1},
+        {.loss =
+             [&] {
+                 return reshape(model(ones({1, 1})), {});
+             },
+         .evaluate = evaluate,
+         .report = std::ref(stop)});
+    CHECK_EQ(steps, 5);
+    CHECK_EQ(stop.best_step(), 3);
+    CHECK(stop.best_loss() < 1e-6);
+    CHECK_EQ(model.weight.item(), Approx(0.5));
+    stop.restore_best();
+    CHECK_EQ(model.weight.item(), Approx(0.7));
+}
+
+TEST_CASE("early stopping: what counts as better, and what is refused") {
+    Linear model(1, 1, false);
+    EarlyStopping stop(model, {.patience = 2, .min_delta = 0.5});
+    const auto after = [&](std::int64_t step, std::optional<double> loss) {
+        return stop({.step = step, .val_loss = loss});
+    };
+    stop.restore_best();  // nothing yet
+    CHECK(std::isinf(stop.best_loss()));
+    CHECK(after(1, {}));
+    CHECK(after(2, 3.0));
+    CHECK(after(3, 2.75));  // too little
+    CHECK(after(4, {}));    // no evaluation
+    CHECK(after(5, 2.0));   // in time
+    CHECK(after(6, NAN));
+    CHECK_FALSE(after(7, 2.0));
+    CHECK_EQ(stop.best_step(), 5);
+    check_throws<ValueError>([&] { EarlyStopping(model, {.patience = 0}); },
+                             "EarlyStopping: patience 0 is not positive");
+    check_throws<ValueError>([&] { EarlyStopping(model, {.min_delta = NAN}); },
+                             "EarlyStopping: min_delta nan is not a finite number >= 0");
 }

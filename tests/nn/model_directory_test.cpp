@@ -106,11 +106,31 @@ TEST_CASE("model directory: every setting is kept") {
     }
 }
 
+TEST_CASE("model directory: what attention is made to is kept") {
+    for (const Positions positions :
+         {Positions::rotary, Positions::alibi, Positions::relative, Positions::none}) {
+        for (const QKNorm norm : {QKNorm::none, QKNorm::rms, QKNorm::layer}) {
+            GPTConfig config = small_config();
+            config.kv_heads = 1;
+            config.positions = positions;
+            config.rotary_base = 300;
+            config.rotary_share = 0.5;
+            config.rotary_pairs = RotaryPairs::halves;
+            config.qk_norm = norm;
+            Saved saved(config);
+            saved.model.eval();
+            CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
+        }
+    }
+}
+
 TEST_CASE("model directory: models saved before there were more settings") {
     Saved saved;
     saved.model.eval();
     saved.change_config([](Json& json) {
-        for (const char* name : {"tokenizer", "hidden", "activation", "positions", "norm_eps"}) {
+        for (const char* name :
+             {"tokenizer", "hidden", "activation", "positions", "norm_eps", "kv_heads",
+              "rotary_base", "rotary_share", "rotary_pairs", "qk_norm"}) {
             CHECK_EQ(json.erase(name), 1);
         }
     });
@@ -190,7 +210,12 @@ TEST_CASE("model directory: configurations that cannot be") {
     with("activation", "sigmoid",
          "config.json: \"activation\" is \"sigmoid\"; known are \"relu\", ");
     with("positions", 7, "config.json: \"positions\" is 7");
-    with("positions", "none", "\"positions\" is \"none\"; known are \"learned\", \"sinusoidal\"");
+    with("positions", "spiral",
+         "\"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\"");
+    with("kv_heads", 3,
+         "config.json: MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
+    with("kv_heads", 1, "tensor \"blocks.0.attention.qkv.weight\" is f32 [24, 8]; the ");
+    with("qk_norm", "rms", "tensor \"blocks.0.attention.query_norm.weight\" is missing");
     with("positions", "rotary", "tensor \"position_embedding.weight\" belongs to no part");
     with("hidden", 31, "tensor \"blocks.0.feed_forward.up.weight\" is f32 [32, 8]; the ");
     with("hidden", -32, "config.json: ");

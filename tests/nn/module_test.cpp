@@ -1,8 +1,13 @@
-// Names, ties, modes and conversions of what modules are made of.
+// Names, ties, modes and conversions of what modules are made of; their state as a value; hooks.
+#include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/dropout.h>
 #include <tapestry/nn/linear.h>
+#include <tapestry/nn/sequential.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
+
+#include <map>
 
 using namespace tapestry;
 using test::check_throws;
@@ -160,4 +165,124 @@ TEST_CASE("module: the tape carries the names") {
     REQUIRE_EQ(tape.entries().size(), 2);
     CHECK_EQ(tape.entries()[0]->module_path(), "first");
     CHECK_EQ(tape.entries()[1]->module_path(), "second");
+}
+
+TEST_CASE("module: its state as a value, taken back where the tensors stand") {
+    Pair pair(true), other(true);
+    pair.running.fill_(3);
+    pair.freeze("first.bias");
+    const NamedTensors state = pair.state_dict();
+    CHECK_EQ(names_of(state), Names{"scale", "first.weight", "first.bias", "running", "count"});
+    CHECK_FALSE(state[0].second.requires_grad());
+    const auto weight = pair.first.weight.to_vector<float>();
+    pair.first.weight.fill_(0);  // the state has its own
+
+    const Tensor handle = other.second.weight;  // tied to first.weight
+    const Unmatched unmatched = other.load_state_dict(state);
+    CHECK(unmatched.missing.empty());
+    CHECK(unmatched.unknown.empty());
+    CHECK_EQ(handle.to_vector<float>(), weight);
+    CHECK_EQ(other.running.at({2}), 3);
+    CHECK(other.first.bias.requires_grad());
+}
+
+TEST_CASE("module: a state that does not fit changes nothing, unless it need not fit") {
+    Linear layer(2, 3);
+    const auto before = layer.weight.to_vector<float>();
+    const NamedTensors state{{"weight", zeros({3, 2})}, {"scale", zeros({1})}};
+    check_throws<ValueError>([&] { layer.load_state_dict(state); },
+                             "load_state_dict: the tensors do not fit the Linear: missing: bias; "
+                             "unknown: scale");
+    check_throws<ValueError>(
+        [&] {
+            layer.load_state_dict({{"weight", zeros({2, 2})}}, false);
+        },
+        "load_state_dict: the tensors do not fit the Linear: different: weight (f32 [2, 2] in the "
+        "state, f32 [3, 2] in the module)");
+    CHECK_EQ(layer.weight.to_vector<float>(), before);
+    const Unmatched unmatched = layer.load_state_dict(state, false);
+    CHECK_EQ(unmatched.missing, Names{"bias"});
+    CHECK_EQ(unmatched.unknown, Names{"scale"});
+    CHECK_EQ(layer.weight.at({1, 1}), 0);
+}
+
+TEST_CASE("module: requires_grad_ freezes all, and asks again") {
+    Pair pair(false);
+    pair.requires_grad_(false);
+    for (const Tensor& parameter : pair.parameters()) CHECK_FALSE(parameter.requires_grad());
+    pair.requires_grad_();
+    for (const Tensor& parameter : pair.parameters()) CHECK(parameter.requires_grad());
+}
+
+TEST_CASE("forward hooks: see inputs and output, may replace it, end with their owner") {
+    Linear layer(2, 2, false);
+    layer.weight.copy_(eye(2));
+    const Tensor x = tensor<float>({{1, 2}});
+    std::vector<std::string> order;
+    auto twice = layer.register_forward_hook(
+        [&](const Module& module, const Tensors& inputs, const Tensor& output) {
+            order.push_back(module.kind());
+            CHECK_EQ(inputs.at(0).storage(), x.storage());
+            return output * 2.0;
+        });
+    auto seen = layer.register_forward_hook([&](const Module&, const Tensors&, const Tensor& y) {
+        order.push_back(fmt::format("{}", y.at({0, 1})));  // what the first hook left
+        return Tensor();
+    });
+    CHECK_EQ(layer(x).to_vector<float>(), std::vector<float>{2, 4});
+    CHECK_EQ(order, Names{"Linear", "4"});
+    twice.reset();
+    CHECK_EQ(layer(x).to_vector<float>(), std::vector<float>{1, 2});
+    CHECK_EQ(order.back(), "2");
+    seen.reset();
+    layer(x);
+    CHECK_EQ(order.size(), 3);
+
+    auto owned = std::make_unique<Linear>(2, 2);
+    auto survivor = owned->register_forward_hook({[](auto&&...) { return Tensor(); }});
+    owned.reset();  // the hook's owner need not know
+    check_throws<ValueError>([&] { auto none = layer.register_forward_hook(nullptr); },
+                             "register_forward_hook: no function is given");
+}
+
+TEST_CASE("forward hooks: what they compute is recorded where the module stands") {
+    Sequential network;
+    Linear& first = network.add<Linear>(2, 3);
+    network.add<Linear>(3, 1);
+    const auto hook = first.register_forward_hook(
+        [](const Module&, const Tensors&, const Tensor& y) { return y * 3.0; });
+    Tape tape;
+    const Tensor loss = sum(network(ones({4, 2})));
+    REQUIRE_EQ(tape.entries().size(), 4);
+    CHECK_EQ(tape.entries()[1]->module_path(), "0");
+    tape.backward(loss);
+    const Tensor wanted = network[1].parameters()[0];
+    CHECK_EQ(first.bias.grad().at({0}), doctest::Approx(4 * 3 * wanted.at({0, 0})));
+}
+
+TEST_CASE("forward hooks: every module of the catalogue calls them, and those inside it") {
+    for (const std::string& name : catalog::checked_module_names()) {
+        CAPTURE(name);
+        const catalog::CheckedModule checked = catalog::checked_module(name);
+        std::map<const Module*, int> calls;
+        std::vector<std::shared_ptr<const void>> hooks;
+        checked.module->apply([&](Module& module) {
+            hooks.push_back(module.register_forward_hook(
+                [&calls](const Module& called, const Tensors& inputs, const Tensor& output) {
+                    CHECK(output.defined());
+                    CHECK_FALSE(inputs.empty());
+                    ++calls[&called];
+                    return Tensor();
+                }));
+        });
+        const auto with = checked.value().to_vector<double>();
+        checked.module->apply([&](Module& module) {
+            // Without a probability there may be nothing to call; see register_forward_hook on qkv.
+            if (module.kind() == "Dropout" || module.name() == "qkv") return;
+            CAPTURE(module.name());
+            CHECK(calls[&module] > 0);
+        });
+        hooks.clear();
+        CHECK_EQ(with.size(), static_cast<std::size_t>(checked.value().numel()));
+    }
 }

@@ -111,7 +111,10 @@ TEST_CASE("MultiHeadAttention: what a call lets one see") {
 
 TEST_CASE("MultiHeadAttention: a cache gives what the whole sequence gives") {
     for (const bool with_rotary : {false, true}) {
-        MultiHeadAttention layer({.dim = 8, .heads = 2, .causal = true, .rotary = with_rotary});
+        MultiHeadAttention layer({.dim = 8,
+                                  .heads = 2,
+                                  .causal = true,
+                                  .positions = with_rotary ? Positions::rotary : Positions::none});
         layer.to(DType::f64);
         const Tensor x = random({2, 70, 8});  // longer than a cache is at first
         const Tensor whole = layer(x);
@@ -203,7 +206,7 @@ TEST_CASE("MultiHeadAttention: heads are dropped whole, and the expectation is k
 }
 
 TEST_CASE("MultiHeadAttention: rotary positions see distances alone") {
-    MultiHeadAttention layer({.dim = 8, .heads = 2, .rotary = true});
+    MultiHeadAttention layer({.dim = 8, .heads = 2, .positions = Positions::rotary});
     layer.to(DType::f64);
     check_module_gradients(layer, [&](const Tensors& t) { return layer(t[0]); },
                            {random({1, 4, 8})});
@@ -266,10 +269,9 @@ TEST_CASE("MultiHeadAttention: what it refuses") {
     check_throws<ValueError>([] { MultiHeadAttention({.dim = 4, .head_dropout = 1.5}); },
                              "MultiHeadAttention: head dropout 1.5 is no probability");
     check_throws<ValueError>(
-        [] { MultiHeadAttention({.dim = 6, .heads = 2, .rotary = true}); },
-        "MultiHeadAttention: rotary positions turn pairs of numbers, but dim 6 / 2 "
-        "heads = 3 is odd");
-    const MultiHeadAttention turning({.dim = 4, .heads = 2, .rotary = true});
+        [] { MultiHeadAttention({.dim = 6, .heads = 2, .positions = Positions::rotary}); },
+        "rotary: pairs of numbers turn, but a share of 1 of a head's 3 numbers is 3");
+    const MultiHeadAttention turning({.dim = 4, .heads = 2, .positions = Positions::rotary});
     check_throws<ValueError>(
         [&] { turning(x, {.keys = x}); },
         "MultiHeadAttention: rotary positions are for self-attention, these keys "

@@ -2,6 +2,8 @@
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
+#include <tapestry/nn/optim/lion.h>
+#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/arithmetic.h>
@@ -75,7 +77,58 @@ PlainStep plain_adam(const AdamConfig& c, double decay, bool decoupled) {
     };
 }
 
+PlainStep plain_rmsprop(const RMSpropConfig& c) {
+    return [=, v = Numbers(), mean = Numbers(), b = Numbers()](Numbers& p, const Numbers& g,
+                                                               int) mutable {
+        for (Numbers* moment : {&v, &mean, &b}) moment->resize(p.size());
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const double d = g[i] + c.weight_decay * p[i];
+            v[i] = c.alpha * v[i] + (1 - c.alpha) * d * d;
+            mean[i] = c.alpha * mean[i] + (1 - c.alpha) * d;
+            const double variance = v[i] - (c.centered ? mean[i] * mean[i] : 0);
+            b[i] = c.momentum * b[i] + d / (std::sqrt(variance) + c.eps);
+            p[i] -= c.lr * b[i];
+        }
+    };
+}
+
+PlainStep plain_lion(const LionConfig& c) {
+    return [=, m = Numbers()](Numbers& p, const Numbers& g, int) mutable {
+        m.resize(p.size());
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const double ahead = c.beta1 * m[i] + (1 - c.beta1) * g[i];
+            p[i] -= c.lr * (c.weight_decay * p[i] + (ahead > 0 ? 1 : -1));
+            m[i] = c.beta2 * m[i] + (1 - c.beta2) * g[i];
+        }
+    };
+}
+
 }  // namespace
+
+TEST_CASE("RMSprop: plain, centred, momentum, decay; Lion") {
+    for (const DType dtype : {DType::f64, DType::f32}) {
+        for (const double momentum : {0.0, 0.9}) {
+            for (const bool centered : {false, true}) {
+                CAPTURE(dtype);
+                CAPTURE(momentum);
+                CAPTURE(centered);
+                const RMSpropConfig config{.lr = 0.01,
+                                           .alpha = 0.9,
+                                           .eps = 0.1,
+                                           .momentum = momentum,
+                                           .centered = centered,
+                                           .weight_decay = 0.1};
+                const Tensor p = parameter({kSize}, dtype);
+                RMSprop optimizer(Tensors{p}, config);
+                check_against(optimizer, p, plain_rmsprop(config), 0.5);
+            }
+        }
+        const LionConfig config{.lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1};
+        const Tensor p = parameter({kSize}, dtype);
+        Lion optimizer(Tensors{p}, config);
+        check_against(optimizer, p, plain_lion(config), 0.5);
+    }
+}
 
 TEST_CASE("SGD: plain, momentum, Nesterov, decay") {
     for (const DType dtype : {DType::f64, DType::f32}) {
@@ -211,6 +264,12 @@ TEST_CASE("optimizer: what is refused") {
     CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.beta1 = 1}), ValueError);
     CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.beta2 = -0.1}), ValueError);
     CHECK_THROWS_AS(AdamW({{.parameters = {p}}}, {.eps = NAN}), ValueError);
+    check_throws<ValueError>([&] { RMSprop(Tensors{p}, {.alpha = 1}); },
+                             "RMSprop: alpha 1, momentum 0 must lie in [0, 1) and eps 1e-08 be "
+                             "finite and not negative");
+    CHECK_THROWS_AS(RMSprop(Tensors{p}, {.momentum = -1}), ValueError);
+    check_throws<ValueError>([&] { Lion(Tensors{p}, {.beta2 = 1}); },
+                             "Lion: beta1 0.9, beta2 1 must lie in [0, 1)");
     AdamW optimizer({{.parameters = {p}}}, {});
     CHECK_THROWS_AS(optimizer.set_lr(INFINITY), ValueError);
     check_throws<ValueError>(
@@ -251,4 +310,19 @@ TEST_CASE("clip_grad_norm") {
                              "clip_grad_norm: largest norm 0 is not positive");
     CHECK_THROWS_AS(clip_grad_norm({a}, NAN), ValueError);
     CHECK_THROWS_AS(clip_grad_norm({ones({2})}, 1), AutogradError);
+}
+
+TEST_CASE("clip_grad_value") {
+    Tensor a = parameter({4}, DType::f32), b = parameter({1, 2}, DType::f64);
+    const Tensor none = parameter({5}, DType::f32);
+    a.set_grad(tensor<float>({3, -4, 0.25F, NAN}));
+    b.set_grad(tensor<double>({{-0.5, 12}}));
+    clip_grad_value({a, none, b}, 0.5);
+    CHECK_EQ(b.grad().to_vector<double>(), Numbers{-0.5, 0.5});
+    const auto limited = a.grad().to_vector<double>();
+    CHECK_EQ(Numbers(limited.begin(), limited.begin() + 3), Numbers{0.5, -0.5, 0.25});
+    CHECK(std::isnan(limited[3]));
+    CHECK_FALSE(none.grad().defined());
+    check_throws<ValueError>([&] { clip_grad_value({a}, 0); },
+                             "clip_grad_value: largest value 0 is not positive");
 }

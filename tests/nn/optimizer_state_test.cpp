@@ -3,6 +3,8 @@
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/lion.h>
+#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/nn/support.h>
@@ -74,6 +76,11 @@ TEST_CASE("optimizer state: what another optimizer goes on from, to the last bit
     check_goes_on<Adam>(AdamConfig{.lr = 0.1, .eps = 1e-5}, AdamConfig{.lr = 0});
     check_goes_on<SGD>(SGDConfig{.lr = 0.1, .momentum = 0.9, .nesterov = true}, SGDConfig{});
     check_goes_on<SGD>(SGDConfig{.lr = 0.1}, SGDConfig{.lr = 1, .momentum = 0.5});
+    check_goes_on<RMSprop>(RMSpropConfig{.lr = 0.1, .momentum = 0.9, .centered = true},
+                           RMSpropConfig{});
+    check_goes_on<RMSprop>(RMSpropConfig{.lr = 0.1, .alpha = 0.8},
+                           RMSpropConfig{.momentum = 0.5, .centered = true});
+    check_goes_on<Lion>(LionConfig{.lr = 0.01, .beta1 = 0.7, .weight_decay = 0.3}, LionConfig{});
 }
 
 TEST_CASE("optimizer state: names, counts and settings; a copy of its own") {

@@ -2,6 +2,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/positions.h>
+#include <tapestry/nn/rotary.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/module_gradients.h>

@@ -201,15 +201,18 @@ TEST_CASE("TransformerDecoding: greedy search is the likeliest token of the whol
 }
 
 TEST_CASE("sample: the cache changes nothing, inside the context and beyond it") {
-    for (const Positions positions :
-         {Positions::learned, Positions::sinusoidal, Positions::rotary}) {
+    for (const Positions positions : {Positions::learned, Positions::sinusoidal, Positions::rotary,
+                                      Positions::alibi, Positions::relative, Positions::none}) {
+        const bool added = are_added(positions);
         Generator generator(4);
         GPT model({.vocab = 11,
                    .context = 12,
                    .layers = 2,
                    .heads = 2,
+                   .kv_heads = added ? 2 : 1,
                    .dim = 16,
-                   .positions = positions},
+                   .positions = positions,
+                   .qk_norm = added ? QKNorm::none : QKNorm::rms},
                   generator);
         for (Tensor p : model.parameters()) {  // far from uniform logits
             if (p.rank() == 2) p.copy_(normal(p.shape(), 0, 0.4, generator));

@@ -1,7 +1,8 @@
-// Sequential, and the activation functions that stand in one.
+// Sequential and ModuleList, and the activation functions that stand in them.
 #include <tapestry/nn/activation.h>
 #include <tapestry/nn/dropout.h>
 #include <tapestry/nn/linear.h>
+#include <tapestry/nn/module_list.h>
 #include <tapestry/nn/sequential.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/tests/nn/support.h>
@@ -55,5 +56,34 @@ TEST_CASE("sequential: activation functions are those of the ops") {
     same(SiLU()(x), silu(x));
     same(Tanh()(x), tanh(x));
     same(Sigmoid()(x), sigmoid(x));
+    same(LeakyReLU(0.2)(x), leaky_relu(x, 0.2));
+    same(ELU(0.7)(x), elu(x, 0.7));
     CHECK_EQ(GELU().settings(), "erf");
+    CHECK_EQ(LeakyReLU().settings(), "slope 0.01");
+    CHECK_EQ(ELU().settings(), "alpha 1");
+}
+
+TEST_CASE("module list: named by numbers, walked through, of one kind or of any") {
+    Generator generator(1);
+    struct Deep : Module {
+        ModuleList<Linear> layers;
+        Deep() : Module("Deep") { register_module("layers", layers); }
+    } deep;
+    CHECK(deep.layers.empty());
+    for (int i = 0; i < 3; ++i) deep.layers.add(4, 4, false, generator);
+    CHECK_EQ(deep.layers.size(), 3);
+    CHECK_EQ(deep.named_parameters()[1].first, "layers.1.weight");
+    const ModuleList<Linear>& layers = deep.layers;
+    std::size_t i = 0;
+    for (const Linear& layer : layers) CHECK_EQ(&layer, &layers[i++]);
+    for (Linear& layer : deep.layers) layer.weight.fill_(0);
+    CHECK_EQ(deep.layers[2].weight.at({3, 3}), 0);
+    check_throws<IndexError>([&] { layers[3]; }, "ModuleList: module 3 of 3");
+
+    ModuleList<> mixed;
+    const Linear& linear = mixed.add<Linear>(2, 3, generator);
+    mixed.add<Dropout>(0.5);
+    CHECK_EQ(&mixed[0], &linear);
+    mixed.eval();
+    CHECK_FALSE(mixed[1].is_training());
 }

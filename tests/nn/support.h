@@ -29,6 +29,11 @@ inline double difference(const Tensor& x, const plain::Numbers& wanted) {
     return worst / scale;
 }
 
+/// Are two tensors the same but for rounding?
+inline bool close(const Tensor& a, const Tensor& b, double allowed = 1e-13) {
+    return difference(a, plain::numbers(b)) < allowed;
+}
+
 /// Every parameter moved a little: away from the start, where biases are 0, norms' weights 1, and a
 /// wrong gradient may be hidden; yet where the gradients of a stack of layers are of one size.
 inline void move_parameters(Module& module, double by, std::uint64_t seed) {

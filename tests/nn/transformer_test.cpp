@@ -133,8 +133,8 @@ TEST_CASE("Transformer: nothing is seen of padding, nor of what comes later") {
 }
 
 TEST_CASE("Transformer: a cache gives what the whole target gives") {
-    for (const Positions positions :
-         {Positions::sinusoidal, Positions::learned, Positions::rotary}) {
+    for (const Positions positions : {Positions::sinusoidal, Positions::learned, Positions::rotary,
+                                      Positions::alibi, Positions::relative, Positions::none}) {
         TransformerConfig config = kSmall;
         config.positions = positions;
         config.max_length = 6;
