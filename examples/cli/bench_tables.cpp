@@ -90,6 +90,8 @@ void add_bench_tables(Options& parent) {
     Options& a = parent.subcommand("attention", "Attention, forward and backward");
     a.count("--batch", attention->measured.batch, "Sequences");
     a.count("--heads", attention->measured.heads, "Attention heads");
+    a.count("--kv-heads", attention->measured.kv_heads,
+            "Heads of keys and values, which heads share; 0: one for each", {0});
     a.count("--context", attention->measured.context, "Tokens in a sequence");
     a.count("--head-dim", attention->measured.head_dim, "Width of a head");
     a.flag("--causal,!--no-causal", attention->measured.causal, "Look back only; the default");

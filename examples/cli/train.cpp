@@ -67,8 +67,11 @@ void add_train(Options& app) {
     o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
-    add_fields(o, config.model, {"context", "layers", "heads", "dim"});
-    for (const char* shape : {"--layers", "--heads", "--dim", "--context"}) {
+    add_fields(o, config.model,
+               {"context", "layers", "heads", "kv_heads", "dim", "positions", "rotary_base",
+                "rotary_share", "qk_norm"});
+    for (const char* shape : {"--layers", "--heads", "--kv-heads", "--dim", "--context",
+                              "--positions", "--rotary-base", "--rotary-share", "--qk-norm"}) {
         o.option("--model").excludes(o.option(shape));
     }
     add_fields(o, config.model, {"dropout"});

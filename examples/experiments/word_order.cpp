@@ -28,9 +28,9 @@ public:
     Reader(std::optional<Positions> how, Generator& generator)
         : Module("Reader"),
           words(3, kDim, generator),
-          encoder(
-              {.layers = 2, .layer = {.dim = kDim, .heads = 4, .rotary = how == Positions::rotary}},
-              generator) {
+          encoder({.layers = 2,
+                   .layer = {.dim = kDim, .heads = 4, .positions = how.value_or(Positions::none)}},
+                  generator) {
         register_module("words", words);
         if (how && *how != Positions::rotary) {
             register_module("positions", positions.emplace(*how, 8, kDim, generator));

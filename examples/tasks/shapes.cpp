@@ -27,11 +27,13 @@ void draw_shape(std::int64_t shape, float* pixels, Generator& generator) {
     }
 }
 
-Score classify(const VisionTransformer& model, const LabelledImages& test) {
+template <class Model>
+Score classify(const Model& model, const LabelledImages& test) {
     Score score{0, test.labels.size(0)};
     const Tensors images = split(test.images, 200, 0), labels = split(test.labels, 200, 0);
     for (std::size_t i = 0; i < images.size(); ++i) {
-        score.right += sum(eq(argmax(model(images[i]), -1), labels[i])).item<std::int64_t>();
+        const Tensor answers = argmax(model(images[i]), -1);
+        score.right += sum(eq(answers, labels[i])).item<std::int64_t>();
     }
     return score;
 }
@@ -45,6 +47,29 @@ std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
         }
     }
     return names;
+}
+
+// What both models go through. `texts` are for the page.
+template <class Model>
+Score learn(Model& model, const DrawImages& draw, const LabelledImages& test,
+            const TaskOptions& options, std::span<const std::string_view> names,
+            const std::vector<PageText>& texts, Generator& generator) {
+    const LabelledImages some{slice(test.images, 0, 0, 200), slice(test.labels, 0, 0, 200)};
+    fit(
+        model, options,
+        [&] {
+            const LabelledImages b = draw(options.batch, generator);
+            return model.loss(b.images, b.labels);
+        },
+        [&] { return classify(model, some); });
+    const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
+    const auto truth = label.item<std::int64_t>();
+    const std::string name(names.empty() ? std::to_string(truth)
+                                         : names[static_cast<std::size_t>(truth)]);
+    write_page(options, model, "an image: " + name, texts,
+               [&] { return model.loss(image, label); });
+    const Answering answering(model);
+    return classify(model, test);
 }
 
 }  // namespace
@@ -87,30 +112,20 @@ std::string picture(const Tensor& image) {
     return text;
 }
 
-Score learn_images(const VisionTransformerConfig& config, const DrawImages& draw,
+Score learn_images(ImageModel kind, const VisionTransformerConfig& config, const DrawImages& draw,
                    const LabelledImages& test, const TaskOptions& options,
                    std::span<const std::string_view> names) {
     Generator generator(options.seed);
+    if (kind == ImageModel::convolutional) {
+        const ConvolutionalConfig same{config.height, config.width, config.classes};
+        ConvolutionalNetwork model(same, generator);
+        return learn(model, draw, test, options, names, {}, generator);
+    }
     VisionTransformer model(config, generator);
-    const LabelledImages some{slice(test.images, 0, 0, 200), slice(test.labels, 0, 0, 200)};
-    fit(
-        model, options,
-        [&] {
-            const LabelledImages b = draw(options.batch, generator);
-            return model.loss(b.images, b.labels);
-        },
-        [&] { return classify(model, some); });
-    const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
-    const auto truth = label.item<std::int64_t>();
-    const std::string name(names.empty() ? std::to_string(truth)
-                                         : names[static_cast<std::size_t>(truth)]);
-    write_page(options, model, "an image: " + name, {{.queries = patch_names(config)}},
-               [&] { return model.loss(image, label); });
-    const Answering answering(model);
-    return classify(model, test);
+    return learn(model, draw, test, options, names, {{.queries = patch_names(config)}}, generator);
 }
 
-Score learn_shapes(const TaskOptions& options) {
+Score learn_shapes(const TaskOptions& options, ImageModel model) {
     Generator another(~options.seed);
     const LabelledImages test = draw_shapes(1000, another);
     if (options.print) {
@@ -120,7 +135,8 @@ Score learn_shapes(const TaskOptions& options) {
             fmt::print("{}:\n{}\n", kShapeNames[label], picture(image));
         }
     }
-    return learn_images({.height = kImageSize,
+    return learn_images(model,
+                        {.height = kImageSize,
                          .width = kImageSize,
                          .patch = 4,
                          .classes = kShapes,

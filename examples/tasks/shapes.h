@@ -1,9 +1,10 @@
-// Shapes: a Vision Transformer tells circles, rings, squares, triangles and crosses apart, drawn
-// small in an image of 16 x 16 pixels: anywhere, in any size, turned a little, under noise. What it
-// learns from is endless, and what it is tested on was never seen. Read next: shapes_csv.h, which
-// reads handwritten digits instead.
+// Shapes: a Vision Transformer, or a convolutional network, tells circles, rings, squares,
+// triangles and crosses apart, drawn small in an image of 16 x 16 pixels: anywhere, in any size,
+// turned a little, under noise. What it learns from is endless, and what it is tested on was never
+// seen. Read next: shapes_csv.h, which reads handwritten digits instead.
 #pragma once
 
+#include <tapestry/examples/tasks/convolutional.h>
 #include <tapestry/examples/tasks/task_page.h>
 
 #include <span>
@@ -34,13 +35,16 @@ std::string picture(const Tensor& image);
 
 // ---- learning -----------------------------------------------------------------------------------
 
-/// `names` of the classes; without them their numbers serve.
-Score learn_images(const VisionTransformerConfig& config, const DrawImages& draw,
+enum class ImageModel { transformer, convolutional };
+
+/// What the model is told of images and classes is in `config`; the rest of it is for the Vision
+/// Transformer alone. `names` of the classes; without them their numbers serve.
+Score learn_images(ImageModel model, const VisionTransformerConfig& config, const DrawImages& draw,
                    const LabelledImages& test, const TaskOptions& options,
                    std::span<const std::string_view> names = {});
 
 inline const TaskOptions kShapesOptions{.steps = 2000, .batch = 64, .rate = 2e-3};
 
-Score learn_shapes(const TaskOptions& options);
+Score learn_shapes(const TaskOptions& options, ImageModel model = ImageModel::transformer);
 
 }  // namespace tapestry::examples

@@ -120,7 +120,8 @@ Tensor distorted(const Tensor& images, Generator& generator) {
     return result;
 }
 
-Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& options) {
+Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& options,
+                       ImageModel model) {
     const DigitFile file = read_digits(path);
     if (options.print) {
         fmt::print("{} digits to learn from, {} held out\n", file.train.labels.size(0),
@@ -131,7 +132,8 @@ Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& opt
         return {distorted(index_select(file.train.images, 0, rows), generator),
                 index_select(file.train.labels, 0, rows)};
     };
-    return learn_images({.height = 8,
+    return learn_images(model,
+                        {.height = 8,
                          .width = 8,
                          .patch = 2,
                          .classes = 10,

@@ -23,6 +23,7 @@ Tensor distorted(const Tensor& images, Generator& generator);
 
 inline const TaskOptions kDigitFileOptions{.steps = 2000, .batch = 64, .rate = 1e-3};
 
-Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& options);
+Score learn_digit_file(const std::filesystem::path& path, const TaskOptions& options,
+                       ImageModel model = ImageModel::transformer);
 
 }  // namespace tapestry::examples

@@ -123,8 +123,8 @@ TEST_CASE("cli bench ops: forward and backward of each") {
         if (row.at("backward").get<bool>()) both.push_back(what.substr(0, what.find(' ')));
         if (both.size() == 1 && gelu_back == 0) gelu_back = total(row, "gb_per_s");
     }
-    CHECK_EQ(both, std::vector<std::string>{"gelu", "layer_norm", "softmax", "dropout", "embedding",
-                                            "cross_entropy"});
+    CHECK_EQ(both, std::vector<std::string>{"gelu", "layer_norm", "softmax", "rotary", "dropout",
+                                            "embedding", "cross_entropy"});
     CHECK_EQ(gelu_back, doctest::Approx(12.0 * 64 * 64));  // g and x read, dx written
     CHECK_EQ(json.at("rows").back().at("what"), "adamw_update_ [192, 16]");
 }

@@ -204,6 +204,25 @@ TEST_CASE("cli train: a training that diverges saves nothing of it") {
     }
 }
 
+TEST_CASE("cli train: positions, shared keys and norms of attention, and writing with them") {
+    const TrainingPlace place;
+    place.trained({"--steps", "3", "--positions", "rotary", "--rotary-base", "500",
+                   "--rotary-share", "0.5", "--kv-heads", "1", "--qk-norm", "rms"});
+    const Json config = Json::parse(slurp(place / "m" / "config.json"));
+    CHECK_EQ(config.at("positions"), "rotary");
+    CHECK_EQ(config.at("rotary_base"), 500);
+    CHECK_EQ(config.at("rotary_share"), 0.5);
+    CHECK_EQ(config.at("rotary_pairs"), "interleaved");
+    CHECK_EQ(config.at("kv_heads"), 1);
+    CHECK_EQ(config.at("qk_norm"), "rms");
+    check_done(place.run({"sample", "--model", "m", "--tokens", "5"}));
+    check_refused(place.run(tiny_training({"--positions", "spiral"})), "spiral");
+    check_refused(place.run(tiny_training({"--kv-heads", "3"})),
+                  "MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
+    check_refused(place.run(tiny_training({"--positions", "rotary", "--rotary-share", "0.03"})),
+                  "rotary: pairs of numbers turn, but a share of 0.03 of a head's");
+}
+
 TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
     const TrainingPlace place;
     put_model(place / "start");

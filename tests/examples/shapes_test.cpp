@@ -1,5 +1,5 @@
-// Shapes and digits from files: the pictures, bad files, and that a Vision Transformer begins to
-// tell them apart.
+// Shapes and digits from files: the pictures, bad files, and that a Vision Transformer and a
+// convolutional network begin to tell them apart.
 #include <doctest/doctest.h>
 #include <tapestry/examples/tasks/shapes_csv.h>
 #include <tapestry/tests/core/scratch.h>
@@ -136,6 +136,17 @@ TEST_CASE("digits of a file: learned in 300 steps") {
     const Score score = learn_digit_file(written(scratch, digit_lines(400)), options);
     MESSAGE("digits: " << score.right << " of " << score.of);
     CHECK(score.share() > 0.6);
+}
+
+TEST_CASE("digits of a file: learned by convolutions in 60 steps") {
+    const test::Scratch scratch;
+    TaskOptions options{.steps = 60, .batch = 32, .rate = 3e-3, .print = false};
+    options.page = (scratch / "page.html").native();
+    const Score score =
+        learn_digit_file(written(scratch, digit_lines(400)), options, ImageModel::convolutional);
+    MESSAGE("digits: " << score.right << " of " << score.of);
+    CHECK(score.share() > 0.6);
+    CHECK(test::slurp(options.page).find("conv2d") != std::string::npos);
 }
 
 TEST_CASE("digits of a file: what is refused") {
