@@ -75,6 +75,8 @@ VIEWS = {
     "slice": lambda x: x[..., 1:4],
     "slice (every third, clipped)": lambda x: x[::3],
     "slice (empty)": lambda x: x[2:1],
+    "slice (backwards)": lambda x: x.flip(0)[::2],
+    "slice (backwards, without the ends)": lambda x: x[..., 1:-1].flip(-1),
     "squeeze": lambda x: x.squeeze(-2),
     "unsqueeze": lambda x: x.unsqueeze(-1).unsqueeze(0),
     "flatten": lambda x: x.flatten(1, 2),
@@ -85,6 +87,40 @@ VIEWS = {
     "split (chunks)": lambda x: torch.cat(x.split(2, -1), 0),
     "split (one piece)": lambda x: x.split(5, 0)[0],
     "pad": lambda x: F.pad(x, (0, 3, 1, 2), value=1.5),
+}
+
+PARTS = {
+    "select": lambda x: x.select(-2, -1),
+    "narrow": lambda x: x.narrow(0, -1, 1),
+    "index (positions and slices)": lambda x: x.flip(1)[0, ::2, None, ..., -1],
+    "index (bounds)": lambda x: x[1:100, :-1, -2:],
+    "index (mask)": lambda x, mask: x[mask],
+    "index (numbers)": lambda x, ids: x[..., ids],
+    "index (numbers for two axes)": lambda x, i, j: x[:, i, j],
+    "masked_select": torch.masked_select,
+    "nonzero": torch.nonzero,
+    "scatter (value)": lambda x, ids: x.scatter(-1, ids, 1.5),
+    "unfold (overlapping)": lambda x: x.unfold(0, 3, 1),
+    "unfold (apart)": lambda x: x.unfold(-1, 1, 2),
+    "unfold (by two)": lambda x: x.unfold(1, 3, 2),
+    "diagonal": torch.diagonal,
+    "diagonal (below, of the outer axes)": lambda x: x.diagonal(-1, -1, 0),
+    "flip": lambda x: x.flip(-1, 0),
+    "roll": lambda x: x.roll(2, -1),
+    "roll (back, two axes)": lambda x: x.roll((-8, 1), (0, 1)),
+    "repeat": lambda x: x.repeat(2, 1, 3),
+    "repeat (not once)": lambda x: x.repeat(0),
+    "tile": lambda x: x.tile((3,)),
+    "repeat_interleave": lambda x: x.repeat_interleave(3, 0),
+    "repeat_interleave (counts)": lambda x, counts: x.repeat_interleave(counts, -1),
+    "movedim": lambda x: x.movedim(0, -1),
+    "swapaxes": lambda x: x.swapaxes(0, -1),
+    "cat": lambda *parts: torch.cat(parts, -1),
+}
+PARTS |= {
+    f"diag (of a {kind}, {offset})": lambda x, offset=offset: x.diag(offset)
+    for kind in ("matrix", "vector")
+    for offset in (0, 2, -1)
 }
 
 SCANS_AND_SOFTMAX = {
@@ -247,6 +283,7 @@ COUNTERPARTS = (
     ELEMENTWISE
     | SEVERAL_OPERANDS
     | VIEWS
+    | PARTS
     | SCANS_AND_SOFTMAX
     | NORMS
     | {"scatter_add": scatter_add}
