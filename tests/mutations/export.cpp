@@ -11,7 +11,7 @@
 namespace tapestry::test {
 namespace {
 
-using catalog::BoundCase, catalog::bind_case, catalog::OpCase;
+using catalog::BoundCase, catalog::bind_case, catalog::OpCase, catalog::real_result;
 
 using Json = nlohmann::ordered_json;
 
@@ -44,7 +44,7 @@ Json function_json(const OpCase& row, const std::string& title, const Tensors& i
             {"variant", row.variant},
             {"title", title},
             {"inputs", as_json(inputs)},
-            {"output", as_json(row.op(inputs))},
+            {"output", as_json(real_result(row.op(inputs)))},
             {"gradient", as_json(gradient_of_row(row, inputs))}};
 }
 

@@ -7,8 +7,9 @@ namespace tapestry::test {
 
 /// Writes to `path`
 ///
-///     correct    what false_alarms(cases, f64, 1) tries: row, inputs, output, gradient (see
-///                export.cpp), the largest power of ten in `exponent`, and our verdict
+///     correct    what false_alarms(cases, f64, 1) tries: row, inputs, output (of several real
+///                results: all in one line), gradient (see export.cpp), the largest power of ten
+///                in `exponent`, and our verdict
 ///     functions  what mutants are tried on: row, inputs, output, gradient; `tied` where the
 ///                second input is the first
 ///     mutants    of them, those of mutate_ops() where the row is one entry of the tape and the

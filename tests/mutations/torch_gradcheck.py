@@ -41,17 +41,28 @@ def to_tensor(json_tensor: dict) -> torch.Tensor:
     return values.to(DTYPES[json_tensor["dtype"]]).reshape(json_tensor["shape"])
 
 
+def joined(results) -> torch.Tensor:
+    """Of several results the real ones, in one line, as tests/mutations/export.cpp has them."""
+    if isinstance(results, torch.Tensor):
+        return results
+    real = [y for y in results if y.is_floating_point()]
+    return real[0] if len(real) == 1 else torch.cat([y.flatten() for y in real])
+
+
 class Function:
     """A row's sample: PyTorch's function of all inputs, and the inputs."""
 
     def __init__(self, case: dict):
         self.title = case["title"]
         self.row = f"{case['row']} ({case['variant']})" if case["variant"] else case["row"]
-        self.call = COUNTERPARTS.get(self.row)
+        self.counterpart = COUNTERPARTS.get(self.row)
         self.inputs = [to_tensor(x) for x in case["inputs"]]
         self.expected = to_tensor(case["output"])
         self.gradient = [to_tensor(x) for x in case["gradient"]]
         self.tied = case.get("tied", False)
+
+    def call(self, *inputs) -> torch.Tensor:
+        return joined(self.counterpart(*inputs))
 
     def leaves(self) -> list:
         """What gradcheck varies: the real inputs, each once."""
@@ -69,7 +80,7 @@ class Function:
 
     def why_not(self, largest: int) -> str:
         """Why it cannot be compared; empty if it can."""
-        if self.call is None:
+        if self.counterpart is None:
             return "no counterpart"
         if self.jacobian_size() > largest:
             return "too large"
