@@ -124,10 +124,10 @@ public:
               {cut.images * grid_.channels * grid_.height * grid_.width + kernels::kUnfoldSlack},
               dtype_of<T>())) {
         const std::int64_t width = cut.images * cut.strip_rows * plan.output[3];
-        matrix_ = Tensor({plan.groups * depth * width + kernels::kUnfoldSlack}, dtype_of<T>());
+        matrix_ = Tensor({plan.groups * depth * width + 2 * kernels::kNarrowRow}, dtype_of<T>());
         if (cut.images > 1) beside_ = Tensor({plan.weight[0] * width}, dtype_of<T>());
         padded_data_ = padded_.template mutable_data<T>();
-        matrix = matrix_.template mutable_data<T>();
+        matrix = matrix_.template mutable_data<T>() + kernels::kNarrowRow;
     }
 
     void clear() { std::fill_n(padded_data_, padded_.numel(), T(0)); }

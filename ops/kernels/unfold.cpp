@@ -46,16 +46,68 @@ void unfold(T* matrix, const T* image, const WindowGrid& g, const WindowRows& ro
     }
 }
 
-// No vectors of parts here: they count as whole ones where the processor asks whether a load
-// overlaps a store of a moment ago, and each row would wait for the one before.
 template <class T>
 inline void add_row(T* __restrict to, const T* __restrict from, std::int64_t n) {
     for (std::int64_t q = 0; q < n; ++q) to[q] += from[q];
 }
 
+/// Lanes of a row of windows as they lie on a row of pixels: all bits set in [0, n), none outside.
+template <class T>
+class Lanes {
+public:
+    explicit Lanes(std::int64_t n) {
+        unsigned char* bytes = reinterpret_cast<unsigned char*>(bits_ + kNarrowRow);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(n) * sizeof(T); ++i) bytes[i] = 0xff;
+    }
+    Batch<T> from(std::int64_t q) const { return load(bits_ + kNarrowRow + q); }
+
+private:
+    T bits_[3 * kNarrowRow] = {};
+};
+
+/// Of narrow images a row of pixels is a vector or a few, and stays in a register while all rows of
+/// windows over it are added, each read as many elements early as it lies to the right. What such a
+/// read finds beside its row is masked. Nothing waits for a store of a moment ago: the next row of
+/// pixels is one of another image. Sums are those of the plain order.
+template <class T>
+void fold_narrow(T* image, const T* matrix, const WindowGrid& g, const WindowRows& w) {
+    const Lanes<T> lanes(g.columns);
+    const std::int64_t row = w.images * w.rows * g.columns;  // of the matrix
+    const std::int64_t first = w.first * g.row_stride;
+    const std::int64_t end =
+        (w.first + w.rows - 1) * g.row_stride + (g.kernel_rows - 1) * g.row_dilation + 1;
+    const auto add_windows = [&](Batch<T> sum, std::int64_t c, std::int64_t y, std::int64_t t,
+                                 std::int64_t x) {
+        for (std::int64_t i = 0; i < g.kernel_rows; ++i) {
+            const std::int64_t down = y - i * g.row_dilation - first;
+            const std::int64_t r = down / g.row_stride;
+            if (down < 0 || r >= w.rows || r * g.row_stride != down) continue;
+            const T* from = matrix + (c * g.kernel_rows + i) * g.kernel_columns * row +
+                            (t * w.rows + r) * g.columns + x;
+            for (std::int64_t j = 0; j < g.kernel_columns; ++j, from += row - g.column_dilation) {
+                sum += load(from) & lanes.from(x - j * g.column_dilation);
+            }
+        }
+        return sum;
+    };
+    for (std::int64_t c = 0; c < g.channels; ++c) {
+        for (std::int64_t y = first; y < end; ++y) {
+            for (std::int64_t t = 0; t < w.images; ++t) {
+                T* const pixels = image + ((t * g.channels + c) * g.height + y) * g.width;
+                for (std::int64_t x = 0; x < g.width; x += kLanes<T>) {
+                    store(pixels + x, add_windows(load(pixels + x), c, y, t, x));
+                }
+            }
+        }
+    }
+}
+
 template <class T>
 void fold(T* image, const T* matrix, const WindowGrid& g, const WindowRows& rows) {
-    if (g.column_stride == 1) {
+    static_assert(kLanes<T> <= kUnfoldSlack && kLanes<T> <= kNarrowRow);
+    if (g.column_stride == 1 && g.width <= kNarrowRow) {
+        fold_narrow(image, matrix, g, rows);
+    } else if (g.column_stride == 1) {
         for_each_row(g, rows, [=, n = g.columns](std::int64_t at, std::int64_t pixel) {
             add_row(image + pixel, matrix + at, n);
         });

@@ -21,15 +21,22 @@ struct WindowRows {
     std::int64_t images = 1, first = 0, rows = 0;
 };
 
-/// Elements behind an image or a matrix that unfold() may read and write: it moves whole vectors.
+/// Elements behind an image or a matrix that unfold() may read and write, and fold() behind an
+/// image: they move whole vectors.
 inline constexpr std::int64_t kUnfoldSlack = 16;
+
+/// Images at most this wide are folded row by row; then fold() may read as many elements before the
+/// matrix and behind it.
+inline constexpr std::int64_t kNarrowRow = 64;
 
 template <class T>
 struct Unfold {
     /// matrix[(c, i, j), (t, r, q)] = images[t, c, (first + r) row_stride + i row_dilation,
     /// q column_stride + j column_dilation]. Both have kUnfoldSlack elements behind them.
     void (*unfold)(T* matrix, const T* images, const WindowGrid& grid, const WindowRows& rows);
-    /// The other way round: adds each element of the matrix to the pixel that it was read from.
+    /// The other way round: adds each element of the matrix to the pixel that it was read from. The
+    /// matrix has kNarrowRow elements before and behind it, the images have kUnfoldSlack behind
+    /// them.
     void (*fold)(T* images, const T* matrix, const WindowGrid& grid, const WindowRows& rows);
     /// to[r, i] = from[r, i] for `rows` rows of n, which lie to_row and from_row apart.
     void (*copy_rows)(T* to, std::int64_t to_row, const T* from, std::int64_t from_row,

@@ -1,6 +1,7 @@
 // Optimisers and schedules against PyTorch's: the parameters after each of twenty steps, along
 // gradients that are given.
 #include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/tests/torch/check.h>
@@ -54,6 +55,13 @@ Make adam(const AdamConfig& config, double decay = 0) {
     };
 }
 
+Make rmsprop(const RMSpropConfig& config, double decay = 0) {
+    return [=](const Parameters& p) {
+        return std::make_unique<RMSprop>(std::vector<ParameterGroup>{{{p.matrix, p.vector}, decay}},
+                                         config);
+    };
+}
+
 void check_rates(const std::string& name, const Schedule& schedule) {
     const auto rates = torch::look_up(torch::fixture("optim"), name).to_vector<double>();
     for (std::size_t step = 0; step < rates.size(); ++step) {
@@ -74,6 +82,14 @@ TEST_CASE("torch: SGD") {
     check("momentum_decay", sgd({.lr = 0.1, .momentum = 0.9}, 0.05));
     check("nesterov", sgd({.lr = 0.1, .momentum = 0.9, .nesterov = true}));
     check("nesterov_decay", sgd({.lr = 0.1, .momentum = 0.9, .nesterov = true}, 0.05));
+}
+
+TEST_CASE("torch: RMSprop") {
+    check("rmsprop", rmsprop({.lr = 0.01}));
+    check("rmsprop_decay", rmsprop({.lr = 0.02, .alpha = 0.9, .eps = 1e-6}, 0.05));
+    check("rmsprop_momentum", rmsprop({.lr = 0.01, .momentum = 0.9}));
+    check("rmsprop_centered",
+          rmsprop({.lr = 0.01, .alpha = 0.95, .momentum = 0.8, .centered = true}));
 }
 
 TEST_CASE("torch: Adam") {
