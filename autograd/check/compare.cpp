@@ -80,6 +80,11 @@ void count(InputReport& report, SlopeReport slope, bool evened) {
 Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim& claim,
                      const Examination& examination) {
     Judgement j{.step = examination.eps};
+    if (j.step > line.reach()) {  // beyond a bound
+        j.verdict = Verdict::inconclusive;
+        j.reason = Reason::bounds;
+        return j;
+    }
     j.above = dot(weights, line.at(j.step).values);
     j.below = dot(weights, line.at(-j.step).values);
     j.numeric = (j.above - j.below) / (2 * j.step);
@@ -117,9 +122,10 @@ private:
 
     std::vector<Line>& lines() {
         constexpr std::uint64_t kSeeds[] = {4711, 4712};
-        const auto x = subject_.leaves()[which_].second.to_vector<double>();
-        for (std::size_t i = lines_.size(); i < std::size(kSeeds); ++i) {
-            lines_.push_back(subject_.along(which_, random_direction(x, kSeeds[i]), 1));
+        if (lines_.empty()) {
+            for (const std::uint64_t seed : kSeeds) {
+                lines_.push_back(subject_.along(which_, subject_.direction(which_, seed), 1));
+            }
         }
         return lines_;
     }
@@ -258,7 +264,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
     const auto x = subject.leaves()[which].second.to_vector<double>();
     NoiseOfClaims noise(subject, which, claims);
     for (int k = 0; k < count_of_directions; ++k) {
-        const auto u = random_direction(x, seed + static_cast<std::uint64_t>(k));
+        const auto u = subject.direction(which, seed + static_cast<std::uint64_t>(k));
         Line line = subject.along(which, u, 1);
         for (std::size_t i = 0; i < claims.size(); ++i) {
             const ClaimedGradient& claim = claims[i];

@@ -85,6 +85,7 @@ bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
 std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& right) const {
     const double allowed = std::max(tolerance(left), tolerance(right));
     if (!sees_enough(allowed, std::max(std::abs(left.value), std::abs(right.value)))) return {};
+    if (!limits_.lost_may_pass && (is_lost(left) || is_lost(right))) return {};
     const double low = std::min(left.value, right.value) - allowed;
     const double high = std::max(left.value, right.value) + allowed;
     const bool inside = claim_.slope >= low && claim_.slope <= high;

@@ -90,6 +90,7 @@ private:
 
     GradcheckReport finished() {
         report_.runs = subject_.runs();
+        report_.not_defined = subject_.not_defined();
         return std::move(report_);
     }
 
@@ -144,6 +145,9 @@ private:
                     {all[w], gradients[w][leaf], {}, words_[w], w > 0 && w < together_});
             }
         }
+        if (!subject_.overwritten().empty()) {
+            complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
+        }
         if (remembers_) return;  // shaken bits would show nothing but that
         if (auto complaint = find_nonlinearity(subject_, weights_, gradients[0]);
             !complaint.empty()) {
@@ -165,7 +169,8 @@ private:
         std::vector<std::vector<Values>> found;
         subject_.shaken(seed, [&] {
             const auto there = subject_.run_where_defined();
-            if (there && there->branch == around_.base.branch) found = subject_.gradients(weights);
+            if (!there || there->branch != around_.base.branch) return;
+            subject_.where_defined([&] { found = subject_.gradients(weights); });
         });
         // On a kink, the last bits of the inputs choose the branch: they are left as they are.
         return found.empty() ? subject_.gradients(weights) : found;
@@ -300,7 +305,7 @@ Tensors values_of(const NamedTensors& leaves) {
 GradcheckReport check(Subject::Function f, const NamedTensors& leaves, const char* name,
                       const GradcheckOptions& options) {
     Subject subject(std::move(f), leaves);
-    if (!options.far_steps) subject.stay_near(options.bounds);
+    if (!options.far_steps || !options.bounds.empty()) subject.stay_near(options.bounds);
     GradcheckReport report = Check(subject, options).run();
     report.subject = name;
     return report;

@@ -43,7 +43,8 @@ struct GradcheckOptions {
     /// May f be called far from x: with steps beyond x's own size, and at -x? What lives on a tape
     /// is made of functions that are defined wherever numbers are; of plain functions nobody knows.
     bool far_steps = true;
-    /// Of plain functions: where their numbers may lie; one for all, or one each.
+    /// Where the numbers of the inputs may lie: one for all, or one for each number of all inputs
+    /// in turn. No far steps are taken then; on a bound, steps go inwards alone.
     std::vector<Bounds> bounds = {};
     /// The first oracle; without it the others are asked alone.
     bool differences = true;
@@ -62,7 +63,8 @@ struct GradcheckOptions {
 
 /// df/dx of every input. What f draws from generators is frozen. Throws DTypeError for inputs that
 /// are not f64 (an f32 function: compare_precisions(); integers: let f capture them), ValueError
-/// for inputs that overlap in memory.
+/// for inputs that overlap in memory or lie outside `bounds`. What f throws at x goes through;
+/// elsewhere std::domain_error and Error mean that f is not defined there.
 GradcheckReport gradcheck(const TensorFunction& f, const Tensors& inputs,
                           const GradcheckOptions& options = {});
 

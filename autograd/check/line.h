@@ -2,6 +2,7 @@
 // what is known of f around x before any step is taken. Internal to autograd/check.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -17,22 +18,33 @@ struct Sample {
     std::uint64_t branch = 0;
 };
 
+/// How far t may go to both sides, as distances.
+struct Reach {
+    double below = std::numeric_limits<double>::infinity();
+    double above = std::numeric_limits<double>::infinity();
+};
+
 /// A function along a line x + t u. Every t is computed once.
 class Line {
 public:
     using Function = std::function<Sample(double t)>;
 
     /// At t = `scale`, x has changed by about its own size. Steps beyond `reach` are not taken.
-    Line(Function f, double scale, double reach = std::numeric_limits<double>::infinity())
+    Line(Function f, double scale, Reach reach = {})
         : f_(std::move(f)), scale_(scale), reach_(reach) {}
 
     const Sample& at(double t);
     double scale() const { return scale_; }
-    double reach() const { return reach_; }
+    /// That of central steps, and that to one side (+1 or -1).
+    double reach() const { return std::min(reach_.below, reach_.above); }
+    double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
+    /// The side that steps must be taken to where x is on a bound, or next to one; else 0.
+    double only_side() const;
 
 private:
     Function f_;
-    double scale_, reach_;
+    double scale_;
+    Reach reach_;
     std::map<double, Sample> known_;
 };
 

@@ -46,18 +46,19 @@ public:
                  std::uint64_t seed)
         : op_(op), examination_{.limits = limits}, seed_(seed) {
         NamedTensors leaves;
-        Tensors operands = inputs;
+        Tensors operands = inputs, origins;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const Tensor& x = inputs[i];
             if (!x.defined() || x.dtype() != DType::f64 || !op.needs(i)) continue;
             operands[i] = x.detach().clone().set_requires_grad();
             leaves.emplace_back(fmt::format("operand {}", i), operands[i]);
+            origins.push_back(x);
             which_.push_back(i);
         }
         if (leaves.empty()) return;
         subject_ = std::make_unique<Subject>([&op, operands] { return op.forward(operands); },
                                              std::move(leaves));
-        subject_->stay_near_as(whole);
+        subject_->stay_near_as(whole, origins);
     }
 
     std::optional<WrongOp> check(const Tensors& incoming, const Tensors& outgoing) {
@@ -298,12 +299,8 @@ std::string changing_constant(Subject& subject, std::size_t which) {
         return std::move(watcher.all);
     };
     const auto before = constants();
-    Tensor leaf = subject.leaves()[which].second;
-    const Values x = leaf.to_vector<double>();
-    const double h = std::ldexp(typical_size(x), -10);
-    for (std::size_t i = 0; i < x.size(); ++i) leaf.mutable_data<double>()[i] = x[i] + h;
-    const auto after = constants();
-    std::copy(x.begin(), x.end(), leaf.mutable_data<double>());
+    std::vector<ConstantOperands::Constant> after;
+    subject.shifted(which, [&] { subject.where_defined([&] { after = constants(); }); });
     for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
         if (before[i].values != after[i].values) return before[i].where;
     }

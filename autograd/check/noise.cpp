@@ -28,6 +28,13 @@ std::optional<Values> values_around(Line& line, const Values& w, double middle, 
     return values;
 }
 
+// The middle of `points` places next to x: x itself, but that at a bound they lie on one side of
+// it.
+double middle_next_to_x(const Line& line, double h, int points) {
+    const double half = h * (points / 2);
+    return half > line.reach() ? half * line.only_side() : 0;
+}
+
 void take_differences(Values& values) {
     for (std::size_t i = 0; i + 1 < values.size(); ++i) values[i] = values[i + 1] - values[i];
     values.pop_back();
@@ -89,7 +96,8 @@ Jumps jumps_of(const Values& values) {
 // differences that it is in the middle of.
 double jump_along(Line& line, const std::vector<double>& weights) {
     constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
-    double middle = 0, h = std::ldexp(line.scale(), -6), seen = 0;
+    double h = std::ldexp(line.scale(), -6), seen = 0;
+    double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
         const auto values = values_around(line, weights, middle, h, kMany);
         if (!values) return 0;
@@ -110,8 +118,9 @@ double jump_along(Line& line, const std::vector<double>& weights) {
 double noise_along(Line& line, const std::vector<double>& weights) {
     double noise = 0;
     for (int power = kNearest; power <= kFarthest; power += kFarther) {
+        const double h = std::ldexp(line.scale(), power);
         const auto values =
-            values_around(line, weights, 0, std::ldexp(line.scale(), power), kPoints);
+            values_around(line, weights, middle_next_to_x(line, h, kPoints), h, kPoints);
         if (!values) continue;
         const Jumps jumps = jumps_of(*values);
         if (2 * jumps.count >= kPoints) return std::max(noise, noise_of(*values).value_or(0));

@@ -21,8 +21,10 @@ using PlainPullback =
 /// df/dx against grad(x), element by element, or along random directions where there are many. The
 /// same verdicts and the same report as gradcheck(): the tolerance is derived, and what is wrong is
 /// compared with what usually goes wrong. There is no tape to see branches on, so that close to a
-/// kink the verdict is INCONCLUSIVE. Throws ValueError for an empty x, ShapeError where grad(x) has
-/// another size than x; what f and grad throw goes through.
+/// kink the verdict is INCONCLUSIVE. f is called near x alone, and within `bounds`. Throws
+/// ValueError for an empty x or one outside its bounds, ShapeError where grad(x) has another size
+/// than x. What f and grad throw at x goes through; elsewhere std::domain_error and Error mean that
+/// f is not defined there, which the report says, and all else goes through.
 GradcheckReport check_gradient(const PlainFunction& f, const PlainGradient& grad,
                                const std::vector<double>& x, const GradcheckOptions& options = {});
 

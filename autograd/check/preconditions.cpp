@@ -8,18 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 namespace tapestry::checker {
 namespace {
 
 using Values = std::vector<double>;
-
-// -0 and 0 differ, and a NaN is like itself.
-bool same_bits(const Values& a, const Values& b) {
-    return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
-}
 
 // Sorted by stride, every step must lead beyond all that smaller steps can reach.
 bool overlaps_itself(const Tensor& x) {
@@ -137,19 +130,23 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
 std::string find_nonlinearity(Subject& subject, const Values& weights,
                               const std::vector<Values>& gradient) {
     // Powers of two change no digit, so that nothing is rounded otherwise.
-    for (const double factor : {-1.0, 0x1p-12, 0x1p12, 0x1p30}) {
-        Values scaled = weights;
-        for (double& w : scaled) w *= factor;
-        const auto found = subject.gradient(scaled);
+    const std::vector<double> factors{-1, 0x1p-12, 0x1p12, 0x1p30};
+    std::vector<Values> scaled;
+    for (const double factor : factors) {
+        scaled.push_back(weights);
+        for (double& w : scaled.back()) w *= factor;
+    }
+    const auto found = subject.gradients(scaled);
+    for (std::size_t k = 0; k < factors.size(); ++k) {
         for (std::size_t leaf = 0; leaf < gradient.size(); ++leaf) {
-            const double allowed = 1e-9 * std::abs(factor) * largest(gradient[leaf]);
+            const double allowed = 1e-9 * std::abs(factors[k]) * largest(gradient[leaf]);
             for (std::size_t i = 0; i < gradient[leaf].size(); ++i) {
-                const double expected = factor * gradient[leaf][i];
-                if (!(std::abs(found[leaf][i] - expected) > allowed)) continue;
+                const double expected = factors[k] * gradient[leaf][i];
+                if (!(std::abs(found[k][leaf][i] - expected) > allowed)) continue;
                 return fmt::format(
                     "{}: {} times the incoming gradient gives {:.6g}, where once gives {:.6g}: the "
                     "backward rule is not linear",
-                    subject.leaves()[leaf].first, factor, found[leaf][i], gradient[leaf][i]);
+                    subject.leaves()[leaf].first, factors[k], found[k][leaf][i], gradient[leaf][i]);
             }
         }
     }

@@ -39,7 +39,7 @@ Attempt Quotients::central(double h) {
     Attempt attempt;
     attempt.step = h;
     if (h > line_.reach()) {
-        attempt.obstacle = Reason::not_finite;
+        attempt.obstacle = Reason::bounds;
         return attempt;
     }
     auto& slopes = attempt.slopes;
@@ -68,6 +68,7 @@ Attempt Quotients::central(double h) {
 }
 
 std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
+    if (h > line_.reach(side)) return {};
     Attempt attempt;
     attempt.step = h;
     double one = 0;

@@ -37,6 +37,9 @@ public:
     /// Every evaluation is at least this uncertain.
     void set_least_noise(double noise) { least_noise_ = noise; }
 
+    /// Where x is on a bound, or next to one: the side that is left, +1 or -1; else 0.
+    double only_side() const { return line_.only_side(); }
+
     /// Has a step of central() taken other branches than x?
     bool met_kink() const { return met_kink_; }
 

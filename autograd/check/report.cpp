@@ -66,6 +66,7 @@ std::string to_string(const GradcheckReport& report) {
                            report.certainty)
              : "");
     for (const std::string& complaint : report.complaints) line(text, "  {}", complaint);
+    if (!report.not_defined.empty()) line(text, "  not defined at {}", report.not_defined);
     // A model has many parameters: those that are right are only counted.
     int right = 0;
     for (const InputReport& input : report.inputs) {
@@ -148,13 +149,10 @@ Json json_of(const InputReport& input) {
 }  // namespace
 
 std::string to_json(const GradcheckReport& report) {
-    Json json{{"subject", report.subject},
-              {"verdict", to_string(report.verdict)},
-              {"reason", to_string(report.reason)},
-              {"evaluations", report.runs},
-              {"certainty", report.certainty},
-              {"complaints", report.complaints},
-              {"inputs", Json::array()}};
+    Json json{{"subject", report.subject},          {"verdict", to_string(report.verdict)},
+              {"reason", to_string(report.reason)}, {"evaluations", report.runs},
+              {"certainty", report.certainty},      {"complaints", report.complaints},
+              {"not_defined", report.not_defined},  {"inputs", Json::array()}};
     for (const InputReport& input : report.inputs) json["inputs"].push_back(json_of(input));
     if (report.first_wrong) {
         const WrongOp& wrong = *report.first_wrong;

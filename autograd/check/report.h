@@ -65,6 +65,7 @@ struct GradcheckReport {
     std::vector<InputReport> inputs = {};
     std::optional<WrongOp> first_wrong = {};
     std::optional<Cause> cause = {};  ///< where no single op is to blame
+    std::string not_defined = {};     ///< where f said so first, and what it said
     double certainty = 1;             ///< that an error anywhere would have been seen, at least
     int runs = 0;                     ///< of the function
     explicit operator bool() const { return verdict == Verdict::pass; }

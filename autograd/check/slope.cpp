@@ -39,8 +39,9 @@ public:
         if (!quotients_.met_kink() && !at_corner && evidence_.plainly_refuted(first, second)) {
             return evidence_.judgement(first, Verdict::fail, Reason::none);
         }
-        if (claim_.evened)
-            return evidence_.undecided();  // a second look, for what is plainly wrong
+        if (claim_.evened) {  // a second look, for what is plainly wrong
+            return evidence_.undecided();
+        }
         return all_steps(first, at_corner);
     }
 
@@ -51,7 +52,7 @@ private:
         const std::array<int, 5> up{-1, 5, 11, 17, 23};
         if (const auto done = too_small ? try_steps(up) : try_steps(down)) return *done;
         if (const auto done = too_small ? try_steps(down) : try_steps(up)) return *done;
-        if (quotients_.met_kink() || at_corner) {
+        if (quotients_.met_kink() || at_corner || quotients_.only_side() != 0) {
             if (const auto done = from_one_side()) return *done;
         }
         if (const auto done = evidence_.refutation()) return *done;
@@ -67,15 +68,20 @@ private:
         for (const int power : powers) {
             const Attempt attempt = quotients_.central(std::ldexp(scale_, power));
             if (const auto done = evidence_.consider(attempt)) return done;
-            const bool beyond = attempt.obstacle == Reason::not_finite;
+            const bool beyond =
+                attempt.obstacle == Reason::not_finite || attempt.obstacle == Reason::bounds;
             if (beyond && power > -7) break;  // larger steps leave the domain too
         }
         return {};
     }
 
     // At a kink the gradient may be anything between the slopes to both sides. Close to one, it is
-    // the slope of the side that x itself is on.
+    // the slope of the side that x itself is on. At a bound there is but one side.
     std::optional<Judgement> from_one_side() {
+        if (const double side = quotients_.only_side(); side != 0) {
+            const std::optional<Attempt> only = quotients_.one_sided(side);
+            return only ? evidence_.between(*only, *only) : std::nullopt;
+        }
         std::optional<Attempt> right = quotients_.one_sided(1);
         std::optional<Attempt> left = quotients_.one_sided(-1);
         const bool on_right = right && quotients_.takes_own_branches(right->step);

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/subject.h>
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/autograd/repeated_run.h>
@@ -27,6 +28,7 @@ public:
         for (std::size_t i = 0; i < before_.size(); ++i) x[i] = before_[i] + t * u[i];
     }
     const std::vector<double>& before() const { return before_; }
+    std::vector<double> now() const { return leaf_.to_vector<double>(); }
     double* data() { return leaf_.mutable_data<double>(); }
 
 private:
@@ -68,7 +70,9 @@ Subject::Subject(Function f, NamedTensors leaves)
                                 leaf.requires_grad(),
                             "gradcheck: {} is not a contiguous f64 tensor that requires a gradient",
                             name);
+        here_.push_back(leaf.to_vector<double>());
     }
+    boxes_.resize(leaves_.size());
     const GeneratorLog log;
     Tensors outputs;
     {
@@ -128,7 +132,8 @@ std::string Subject::first_other_branch(std::size_t which, const std::vector<dou
     const Branches here = branches();
     Moved leaf(leaves_[which].second);
     leaf.to(u, t);
-    const Branches there = branches();
+    Branches there;
+    if (!where_defined([&] { there = branches(); })) return {};
     for (std::size_t i = 0; i < std::min(here.steps.size(), there.steps.size()); ++i) {
         if (here.steps[i].taken != there.steps[i].taken) return here.steps[i].op;
     }
@@ -149,9 +154,10 @@ Tensors Subject::as_cotangents(const std::vector<double>& weights) const {
 std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors& outputs,
                                                       const Values& weights) {
     Tensors asked;
-    std::vector<Values> sums;
+    std::vector<Values> sums, x;
     for (const auto& [name, leaf] : leaves_) {
         asked.push_back(leaf);
+        x.push_back(leaf.to_vector<double>());
         sums.emplace_back(static_cast<std::size_t>(leaf.numel()), 0.0);
     }
     const Tensors cotangents = as_cotangents(weights);
@@ -164,7 +170,19 @@ std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors&
             for (std::size_t k = 0; k < grad.size(); ++k) sums[j][k] += grad[k];
         }
     }
+    note_overwritten(cotangents, weights, x);
     return sums;
+}
+
+// A rule that writes into what it was given spoils it for others. Leaves are put back.
+void Subject::note_overwritten(const Tensors& cotangents, const Values& weights,
+                               const std::vector<Values>& x) {
+    if (!same_bits(values_of(cotangents).values, weights)) overwritten_ = "its incoming gradient";
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+        if (same_bits(leaves_[i].second.to_vector<double>(), x[i])) continue;
+        overwritten_ = leaves_[i].first;
+        std::copy(x[i].begin(), x[i].end(), leaves_[i].second.mutable_data<double>());
+    }
 }
 
 std::vector<std::vector<std::vector<double>>> Subject::gradients(
@@ -194,58 +212,93 @@ std::vector<double> Subject::jvp(std::size_t which, const std::vector<double>& u
     return values_of(tapestry::jvp(tape, outputs, {leaf}, {tensor(u, leaf.shape())})).values;
 }
 
-void Subject::stay_near(std::vector<Bounds> bounds) {
+void Subject::stay_near(const std::vector<Bounds>& bounds) {
     stays_near_ = true;
-    bounds_ = std::move(bounds);
+    boxes_ = Box::of(leaves_, bounds);
 }
 
-void Subject::stay_near_as(const Subject& whole) {
+void Subject::stay_near_as(const Subject& whole, const Tensors& origins) {
     stays_near_ = whole.stays_near_;
-    bounds_ = whole.bounds_;
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+        for (std::size_t k = 0; k < whole.leaves_.size(); ++k) {
+            const Tensor& leaf = whole.leaves_[k].second;
+            const bool same =
+                origins[i].storage() == leaf.storage() && origins[i].shape() == leaf.shape();
+            if (same) boxes_[i] = whole.boxes_[k];
+        }
+    }
 }
 
-// Bounds are those of the one leaf of a plain function.
-bool Subject::is_allowed() const {
-    if (bounds_.empty()) return true;
-    const Values x = leaves_[0].second.to_vector<double>();
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const Bounds& of = bounds_.size() == 1 ? bounds_[0] : bounds_[i];
-        if (x[i] < of.low || x[i] > of.high) return false;
+// Where the leaves stand now: the number that has moved the most, in parts of itself.
+std::string Subject::place() const {
+    std::string words;
+    double most = 0;
+    int others = -1;
+    for (std::size_t leaf = 0; leaf < leaves_.size(); ++leaf) {
+        const Values x = leaves_[leaf].second.to_vector<double>();
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double before = here_[leaf][i];
+            if (x[i] == before) continue;
+            ++others;
+            const double by = std::abs(x[i] - before) / std::max(std::abs(before), 1e-300);
+            if (!(by > most)) continue;
+            most = by;
+            words = fmt::format(
+                "{} {} = {:.6g}", leaves_[leaf].first,
+                index_text(leaves_[leaf].second.shape(), static_cast<std::int64_t>(i)), x[i]);
+        }
     }
-    return true;
+    return others > 0 ? words + " and others moved" : words;
 }
 
 // What somebody's function throws for want of memory, say, or by mistake, is not for us to catch.
-std::optional<Sample> Subject::run_where_defined() {
+bool Subject::where_defined(const std::function<void()>& then) {
     const auto note = [this](const char* what) {
-        if (not_defined_.empty()) not_defined_ = what;
+        if (not_defined_.empty()) not_defined_ = fmt::format("{}: {}", place(), what);
     };
     try {
-        return run();
+        then();
+        return true;
     } catch (const std::domain_error& error) {
         note(error.what());
     } catch (const Error& error) {
         note(error.what());
     }
-    return {};
+    return false;
+}
+
+std::optional<Sample> Subject::run_where_defined() {
+    std::optional<Sample> sample;
+    where_defined([&] { sample = run(); });
+    return sample;
+}
+
+std::vector<double> Subject::direction(std::size_t which, std::uint64_t seed) const {
+    const Values x = leaves_[which].second.to_vector<double>();
+    return boxes_[which].inwards(x, random_direction(x, seed), seed + 1);
 }
 
 Line Subject::along(std::size_t which, std::vector<double> u, double scale) {
+    Reach reach = boxes_[which].reach(leaves_[which].second.to_vector<double>(), u);
+    if (stays_near_) {
+        reach = {std::min(reach.below, scale / 2), std::min(reach.above, scale / 2)};
+    }
     const auto at = [this, which, u = std::move(u)](double t) {
-        const Sample nothing{Values(output_count_, std::numeric_limits<double>::quiet_NaN()), 0};
+        const Sample nothing{Values(output_count_, std::numeric_limits<double>::quiet_NaN()),
+                             branch_};
         Moved leaf(leaves_[which].second);
         leaf.to(u, t);
-        if (!is_allowed()) return nothing;
+        if (!boxes_[which].contains(leaf.now())) return nothing;
         return run_where_defined().value_or(nothing);
     };
-    return stays_near_ ? Line(at, scale, scale / 2) : Line(at, scale);
+    return Line(at, scale, reach);
 }
 
 void Subject::moved(const Change& change, const std::function<void()>& then) {
     std::vector<std::unique_ptr<Moved>> all;
     for (const auto& [name, leaf] : leaves_) {
         auto at = std::make_unique<Moved>(leaf);
-        const Values there = change(at->before(), all.size());
+        const Values there = boxes_[all.size()].nearest(change(at->before(), all.size()));
         std::copy(there.begin(), there.end(), at->data());
         all.push_back(std::move(at));
     }
@@ -257,11 +310,21 @@ void Subject::shaken(std::uint64_t seed, const std::function<void()>& then) {
           then);
 }
 
+void Subject::shifted(std::size_t which, const std::function<void()>& then) {
+    const auto by_a_little = [which](Values x, std::size_t leaf) {
+        const double h = leaf == which ? std::ldexp(typical_size(x), -10) : 0;
+        for (double& value : x) value += h;
+        return x;
+    };
+    moved(by_a_little, then);
+}
+
 Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
     Neighbourhood around{.base = run(), .shaken = {}, .elsewhere = {}};
+    branch_ = around.base.branch;
     for (int i = 0; i < samples; ++i) {
         shaken(seed + static_cast<std::uint64_t>(i), [&] {
-            const auto there = is_allowed() ? run_where_defined() : std::nullopt;
+            const auto there = run_where_defined();
             if (there && there->branch == around.base.branch) {
                 around.shaken.push_back(there->values);
             }
@@ -276,7 +339,6 @@ Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
             return x;
         };
         moved(other, [&] {
-            if (!is_allowed()) return;
             if (const auto there = run_where_defined()) around.elsewhere.push_back(there->values);
         });
     }

@@ -2,6 +2,7 @@
 // Internal to autograd/check.
 #pragma once
 
+#include <tapestry/autograd/check/box.h>
 #include <tapestry/autograd/check/branch_trace.h>
 #include <tapestry/autograd/check/slope.h>
 #include <tapestry/autograd/tape.h>
@@ -33,14 +34,20 @@ public:
     Subject(Function f, NamedTensors leaves);
 
     /// A plain function is called near x alone: no step is longer than half of x's own size, and no
-    /// number leaves its bounds (one for all, or one each; none: all numbers are allowed).
-    void stay_near(std::vector<Bounds> bounds);
-    /// As `whole` does, a part of which this is.
-    void stay_near_as(const Subject& whole);
+    /// number leaves its bounds. Throws what Box::of() throws.
+    void stay_near(const std::vector<Bounds>& bounds);
+    /// As `whole` does, a part of which this is: a leaf has the bounds of the leaf of `whole` that
+    /// `origins` has in its place, if it is one.
+    void stay_near_as(const Subject& whole, const Tensors& origins);
 
-    /// What f threw first where it is not defined: std::domain_error or an Error of the library's,
-    /// anywhere but at x.
+    /// Calls `then` where f may not be defined: std::domain_error, or an Error of the library's,
+    /// means that, and false is returned. All else that f throws goes through.
+    bool where_defined(const std::function<void()>& then);
+    /// What f threw first, and where: "x [3] = -0.5: log of a negative number".
     const std::string& not_defined() const { return not_defined_; }
+
+    /// What a backward rule has written into, and should not have; empty if nothing.
+    const std::string& overwritten() const { return overwritten_; }
 
     const NamedTensors& leaves() const { return leaves_; }
     std::size_t outputs() const { return output_count_; }
@@ -69,12 +76,17 @@ public:
 
     /// f at x + t u, u being added to leaf `which`.
     Line along(std::size_t which, std::vector<double> u, double scale);
+    /// A random direction for leaf `which`, pointing inwards where it stands on a bound.
+    std::vector<double> direction(std::size_t which, std::uint64_t seed) const;
     /// f here and with the last bits of all leaves changed at random, as often as that takes no
     /// other branch.
     Neighbourhood look_around(std::uint64_t seed, int samples = 4);
 
-    /// Shakes the bits of every leaf, calls `then`, puts them back.
+    /// Shakes the bits of every leaf (within bounds), calls `then`, puts them back.
     void shaken(std::uint64_t seed, const std::function<void()>& then);
+
+    /// Moves all numbers of leaf `which` a little (within bounds), calls `then`, puts them back.
+    void shifted(std::size_t which, const std::function<void()>& then);
 
     /// f under the same conditions as in run(), for those who watch it: with a tape, the frozen
     /// generators, and nothing else.
@@ -86,17 +98,21 @@ private:
     using Values = std::vector<double>;
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
-    bool is_allowed() const;
+    std::string place() const;
+    void note_overwritten(const Tensors& cotangents, const Values& weights,
+                          const std::vector<Values>& x);
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
     Sample values_of(const Tensors& outputs) const;
 
     Function f_;
     NamedTensors leaves_;
     bool stays_near_ = false;
-    std::vector<Bounds> bounds_ = {};
-    std::string not_defined_ = {};
+    std::vector<Box> boxes_;    // one for each leaf
+    std::vector<Values> here_;  // where the leaves stood at first
+    std::string not_defined_ = {}, overwritten_ = {};
     std::vector<GeneratorLog::State> generators_ = {};
     std::vector<Shape> shapes_ = {};
+    std::uint64_t branch_ = 0;  // taken here; where f is not defined none other is
     std::size_t output_count_ = 0;
     int runs_ = 0;
 };

@@ -10,6 +10,8 @@ namespace tapestry::checker {
 
 using Values = std::vector<double>;
 
+/// -0 and 0 differ, and a NaN is like itself.
+bool same_bits(const Values& a, const Values& b);
 double dot(const Values& a, const Values& b);
 double norm(const Values& a);
 /// |a - b| / max(|a|, |b|); 0 where both are 0.

@@ -20,6 +20,7 @@ enum class Reason {
     kink,               ///< branches change at every step, and no side is smooth
     not_finite,         ///< the function or its gradient is infinite or NaN here
     not_deterministic,  ///< the same inputs give different values
+    bounds,             ///< x has no room to move between its bounds
 };
 
 std::string_view to_string(Verdict verdict);

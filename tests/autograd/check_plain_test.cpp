@@ -128,3 +128,16 @@ TEST_CASE("check_gradient: what it refuses") {
         },
         "check_gradient: f gave 2 numbers for a shape of [5]");
 }
+
+TEST_CASE("check_pullback: a backward that keeps something between calls") {
+    const auto f = [](const Plain& x) { return Plain{x[0] * x[1], x[0]}; };
+    const auto pullback = [kept = Plain{0, 0}](const Plain& x, const Plain& g) mutable {
+        kept[0] += g[0] * x[1] + g[1];
+        kept[1] += g[0] * x[0];
+        return kept;
+    };
+    const GradcheckReport report = check_pullback(f, pullback, {1.5, -2});
+    CHECK_EQ(verdict_of(report), "FAIL");
+    CHECK(
+        test::contains(test::complaints_of(report), "the same incoming gradient gave two results"));
+}

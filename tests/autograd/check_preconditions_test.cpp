@@ -107,3 +107,25 @@ TEST_CASE("preconditions: a function that does something else when it is compute
              "function does something else when it is computed again");
     check_passes(gradcheck(counts, {random({3})}, {.preconditions = false}));
 }
+
+TEST_CASE("preconditions: a backward that writes into what it was given") {
+    // Into its incoming gradient, which other entries may be handed, and into x.
+    const auto writing = [](bool into_x) {
+        return test::sine_with([into_x](const Tensor& g, const Tensor& x) {
+            const Tensor grad = g * cos(x);
+            Tensor given = into_x ? x : g;
+            given.mutable_data<double>()[0] += 1;
+            return Tensors{grad};
+        });
+    };
+    const Tensor x = random({3});
+    const GradcheckReport gradient = gradcheck(writing(false), {x});
+    CHECK_EQ(verdict_of(gradient), "FAIL");
+    CHECK_EQ(test::complaints_of(gradient), "a backward rule writes into its incoming gradient");
+    const Tensor leaf = x.clone().set_requires_grad();
+    const GradcheckReport input = gradcheck([&] { return writing(true)({leaf}); },
+                                            NamedTensors{{"x", leaf}}, {.preconditions = false});
+    CHECK_EQ(verdict_of(input), "FAIL");
+    CHECK_EQ(test::complaints_of(input), "a backward rule writes into x");
+    CHECK_EQ(test::values(leaf), test::values(x));
+}

@@ -1,0 +1,84 @@
+#include <tapestry/autograd/check/box.h>
+
+#include <tapestry/autograd/check/compare.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+
+using Values = std::vector<double>;
+
+void require_inside(const Bounds& bounds, double x, const std::string& name, const Shape& shape,
+                    std::size_t i) {
+    const std::string index = index_text(shape, static_cast<std::int64_t>(i));
+    require(bounds.low <= bounds.high, "gradcheck: {} {}: no number lies in its bounds [{}, {}]",
+            name, index, bounds.low, bounds.high);
+    require(x >= bounds.low && x <= bounds.high,
+            "gradcheck: {} {} = {} is outside its bounds [{}, {}]", name, index, x, bounds.low,
+            bounds.high);
+}
+
+}  // namespace
+
+std::vector<Box> Box::of(const NamedTensors& leaves, const std::vector<Bounds>& bounds) {
+    std::ptrdiff_t numbers = 0;
+    for (const auto& [name, leaf] : leaves) numbers += leaf.numel();
+    const bool one_each = bounds.size() > 1;
+    require<ShapeError>(!one_each || static_cast<std::ptrdiff_t>(bounds.size()) == numbers,
+                        "gradcheck: {} bounds for {} numbers; give one for all, or one each",
+                        bounds.size(), numbers);
+    std::vector<Box> boxes;
+    auto from = bounds.begin();
+    for (const auto& [name, leaf] : leaves) {
+        const auto end = one_each ? from + static_cast<std::ptrdiff_t>(leaf.numel()) : bounds.end();
+        const Box& box = boxes.emplace_back(std::vector<Bounds>(from, end));
+        if (one_each) from = end;
+        const Values x = leaf.to_vector<double>();
+        for (std::size_t i = 0; i < x.size() && !bounds.empty(); ++i) {
+            require_inside(box.of(i), x[i], name, leaf.shape(), i);
+        }
+    }
+    return boxes;
+}
+
+bool Box::contains(const Values& x) const {
+    for (std::size_t i = 0; i < x.size() && !bounds_.empty(); ++i) {
+        if (x[i] < of(i).low || x[i] > of(i).high) return false;
+    }
+    return true;
+}
+
+Values Box::nearest(Values x) const {
+    for (std::size_t i = 0; i < x.size() && !bounds_.empty(); ++i) {
+        x[i] = std::clamp(x[i], of(i).low, of(i).high);
+    }
+    return x;
+}
+
+Reach Box::reach(const Values& x, const Values& u) const {
+    Reach reach;
+    for (std::size_t i = 0; i < x.size() && !bounds_.empty(); ++i) {
+        if (u[i] == 0) continue;
+        const double down = (x[i] - of(i).low) / std::abs(u[i]);
+        const double up = (of(i).high - x[i]) / std::abs(u[i]);
+        reach.below = std::min(reach.below, u[i] > 0 ? down : up);
+        reach.above = std::min(reach.above, u[i] > 0 ? up : down);
+    }
+    return reach;
+}
+
+Values Box::inwards(const Values& x, Values u, std::uint64_t seed) const {
+    if (bounds_.empty()) return u;
+    const Values signs = random_signs(x.size(), seed);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool at_low = x[i] == of(i).low, at_high = x[i] == of(i).high;
+        if (at_low && at_high) u[i] = 0;
+        if (at_low == at_high) continue;
+        u[i] = std::copysign(u[i], at_low ? 1 : -1) * (signs[i] > 0 ? 1 : 0.5);
+    }
+    return u;
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,43 @@
+// Where the numbers of one leaf may lie, and what that means for lines through a point in there.
+// Internal to autograd/check.
+#pragma once
+
+#include <tapestry/autograd/check/line.h>
+#include <tapestry/autograd/check/verdict.h>
+#include <tapestry/core/tensor.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace tapestry::checker {
+
+class Box {
+public:
+    /// All numbers.
+    Box() = default;
+    /// One for all, or one for each number; none: as above.
+    explicit Box(std::vector<Bounds> bounds) : bounds_(std::move(bounds)) {}
+
+    /// The boxes of several leaves, from bounds as GradcheckOptions has them: none, one for all, or
+    /// one for each number of all leaves in turn. Throws ShapeError where there are others as many,
+    /// ValueError where a leaf lies outside of its box.
+    static std::vector<Box> of(const NamedTensors& leaves, const std::vector<Bounds>& bounds);
+
+    bool contains(const std::vector<double>& x) const;
+    /// x, numbers outside moved to the nearest bound.
+    std::vector<double> nearest(std::vector<double> x) const;
+    /// How far x + t u stays inside, for t < 0 and t > 0.
+    Reach reach(const std::vector<double>& x, const std::vector<double>& u) const;
+    /// u, all numbers that stand on a bound turned to move inwards for t > 0. Their signs are no
+    /// longer random, so that every other one (by `seed`) moves half as far: an error then remains
+    /// as hard to cancel.
+    std::vector<double> inwards(const std::vector<double>& x, std::vector<double> u,
+                                std::uint64_t seed) const;
+
+private:
+    const Bounds& of(std::size_t i) const { return bounds_.size() == 1 ? bounds_[0] : bounds_[i]; }
+    std::vector<Bounds> bounds_;
+};
+
+}  // namespace tapestry::checker
