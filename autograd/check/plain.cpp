@@ -31,8 +31,8 @@ public:
     }
 
 private:
-    PlainVectorFunction f_;
-    PlainPullback pullback_;
+    const PlainVectorFunction& f_;  // not copies: what they keep between calls must be seen
+    const PlainPullback& pullback_;
 };
 
 Tensor apply(const Tensor& x, const PlainVectorFunction& f, const PlainPullback& pullback,

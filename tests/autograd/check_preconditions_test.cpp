@@ -113,8 +113,8 @@ TEST_CASE("preconditions: a backward that writes into what it was given") {
     const auto writing = [](bool into_x) {
         return test::sine_with([into_x](const Tensor& g, const Tensor& x) {
             const Tensor grad = g * cos(x);
-            Tensor given = into_x ? x : g;
-            given.mutable_data<double>()[0] += 1;
+            // Behind the back of the tape, which looks at what it saved.
+            const_cast<double*>((into_x ? x : g).data<double>())[0] += 1;
             return Tensors{grad};
         });
     };
