@@ -154,10 +154,9 @@ Tensors Subject::as_cotangents(const std::vector<double>& weights) const {
 std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors& outputs,
                                                       const Values& weights) {
     Tensors asked;
-    std::vector<Values> sums, x;
+    std::vector<Values> sums;
     for (const auto& [name, leaf] : leaves_) {
         asked.push_back(leaf);
-        x.push_back(leaf.to_vector<double>());
         sums.emplace_back(static_cast<std::size_t>(leaf.numel()), 0.0);
     }
     const Tensors cotangents = as_cotangents(weights);
@@ -170,14 +169,12 @@ std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors&
             for (std::size_t k = 0; k < grad.size(); ++k) sums[j][k] += grad[k];
         }
     }
-    note_overwritten(cotangents, weights, x);
+    if (!same_bits(values_of(cotangents).values, weights)) overwritten_ = "its incoming gradient";
     return sums;
 }
 
-// A rule that writes into what it was given spoils it for others. Leaves are put back.
-void Subject::note_overwritten(const Tensors& cotangents, const Values& weights,
-                               const std::vector<Values>& x) {
-    if (!same_bits(values_of(cotangents).values, weights)) overwritten_ = "its incoming gradient";
+// A rule that writes into what it was given spoils it for others.
+void Subject::put_back(const std::vector<Values>& x) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
         if (same_bits(leaves_[i].second.to_vector<double>(), x[i])) continue;
         overwritten_ = leaves_[i].first;
@@ -187,10 +184,13 @@ void Subject::note_overwritten(const Tensors& cotangents, const Values& weights,
 
 std::vector<std::vector<std::vector<double>>> Subject::gradients(
     const std::vector<std::vector<double>>& weights) {
+    std::vector<Values> x;
+    for (const auto& [name, leaf] : leaves_) x.push_back(leaf.to_vector<double>());
     Tape tape;
     const Tensors outputs = outputs_on(tape);
     std::vector<std::vector<Values>> all;
     for (const Values& w : weights) all.push_back(gradient_of(tape, outputs, w));
+    put_back(x);
     return all;
 }
 

@@ -99,8 +99,7 @@ private:
     using Change = std::function<Values(const Values& x, std::size_t leaf)>;
     void moved(const Change& change, const std::function<void()>& then);
     std::string place() const;
-    void note_overwritten(const Tensors& cotangents, const Values& weights,
-                          const std::vector<Values>& x);
+    void put_back(const std::vector<Values>& x);
     std::vector<Values> gradient_of(Tape& tape, const Tensors& outputs, const Values& weights);
     Sample values_of(const Tensors& outputs) const;
 
