@@ -148,7 +148,8 @@ private:
         if (!subject_.overwritten().empty()) {
             complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
         }
-        if (remembers_) return;  // shaken bits would show nothing but that
+        // Shaken bits would show nothing but that.
+        if (remembers_ || !subject_.overwritten().empty()) return;
         if (auto complaint = find_nonlinearity(subject_, weights_, gradients[0]);
             !complaint.empty()) {
             complain(std::move(complaint));

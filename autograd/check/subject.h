@@ -32,6 +32,10 @@ public:
     /// every run; in the end they stand where they stood. Throws DTypeError where f gives something
     /// else than f64.
     Subject(Function f, NamedTensors leaves);
+    /// Leaves that a backward rule has written into are what they were.
+    ~Subject() { put_back(here_); }
+    Subject(const Subject&) = delete;
+    Subject& operator=(const Subject&) = delete;
 
     /// A plain function is called near x alone: no step is longer than half of x's own size, and no
     /// number leaves its bounds. Throws what Box::of() throws.
