@@ -33,7 +33,9 @@ public:
     /// else than f64.
     Subject(Function f, NamedTensors leaves);
     /// Leaves that a backward rule has written into are what they were.
-    ~Subject() { put_back(here_); }
+    ~Subject() {
+        if (!overwritten_.empty()) put_back(here_);
+    }
     Subject(const Subject&) = delete;
     Subject& operator=(const Subject&) = delete;
 
