@@ -2,6 +2,7 @@
 
 #include <tapestry/core/loop.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -17,6 +18,10 @@ void copy_row(const From* from, std::int64_t from_step, To* to, std::int64_t to_
             std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(To));
             return;
         }
+    }
+    if (from_step == 0 && to_step == 1) {  // one number for all, as of a sum's gradient
+        std::fill_n(to, n, convert_element<To>(*from));
+        return;
     }
     for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = convert_element<To>(from[i * from_step]);
 }
