@@ -1,10 +1,12 @@
 // The table of docs/gradient-checking.md: mutants detected, named and located, false alarms.
 //
 //     mutations [--every N] [--cases N] [--seed N] [--verbose]
+//     mutations --templates N [--seed N] [--verbose]       plain functions instead (judge.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
 // Exit status 1 where a figure is not what it must be.
 #include <tapestry/examples/options/options.h>
+#include <tapestry/tests/mutations/corpus_table.h>
 #include <tapestry/tests/mutations/export.h>
 #include <tapestry/tests/mutations/suite.h>
 
@@ -23,20 +25,7 @@ struct Settings {
     std::uint64_t seed = 1;
     bool verbose = false;
     std::string exported;
-};
-
-class Table {
-public:
-    void row(const std::string& what, double figure, const std::string& detail, bool holds,
-             const std::string& must) {
-        all_hold_ = all_hold_ && holds;
-        fmt::print("{:<62} {:>8.2f} {:<24} must be {:<12} {}\n", what, figure, detail, must,
-                   holds ? "" : "NO");
-    }
-    bool all_hold() const { return all_hold_; }
-
-private:
-    bool all_hold_ = true;
+    int templates = 0;
 };
 
 template <class Key>
@@ -45,8 +34,6 @@ Counts total(const std::map<Key, Counts>& by) {
     for (const auto& [key, counts] : by) sum += counts;
     return sum;
 }
-
-std::string of(int part, int whole) { return fmt::format("% ({} of {})", part, whole); }
 
 int run(const Settings& s) {
     SuiteOptions options{.every = s.every};
@@ -107,10 +94,13 @@ int main(int argc, char** argv) {
     Settings s;
     options.count("--every", s.every, "Only every so-many-th mutant");
     options.count("--cases", s.cases, "Correct gradients tried, in f64 and in f32", {0});
-    options.seed(s.seed, "Of the correct gradients");
+    options.seed(s.seed, "Of the correct gradients, and of the plain functions");
     options.flag("--verbose", s.verbose, "Print what got away");
+    options.count("--templates", s.templates,
+                  "So many right and as many wrong gradients of plain functions instead");
     options.text("--export", s.exported, "Write the cases to this file instead");
     options.run([&s] {
+        if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose) ? 0 : 1;
         if (s.exported.empty()) return run(s);
         export_cases(s.exported, s.cases, {.every = s.every});
         return cli::kSuccess;

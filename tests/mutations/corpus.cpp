@@ -1,0 +1,136 @@
+#include <tapestry/tests/mutations/corpus.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tapestry::test {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr std::size_t kOutputsAlone = 64;
+
+std::uint64_t seed_of(std::uint64_t number, std::uint64_t seed, std::uint64_t stream) {
+    return (number * 2 + stream) * 0x9e3779b97f4a7c15U + seed * 0xbf58476d1ce4e5b9U;
+}
+
+double error_of(double claimed, double right, double floor) {
+    const double apart = std::abs(claimed - right);
+    return apart == 0 ? 0 : apart / std::max({std::abs(claimed), std::abs(right), floor});
+}
+
+// A checker that knew f's noise would find every slope to a thousandth of itself: differences over
+// `room` are off by some hundred times noise / room, extrapolated and with a margin.
+bool resolvable(const PlainCase& one) {
+    constexpr double kMargin = 100, kResolution = 1e-3, kRounding = 2e-16;
+    if (one.hidden) return false;
+    const Values y = one.f(one.x);
+    for (std::size_t k = 0; k < y.size(); ++k) {
+        Values g(y.size(), 0.0);
+        g[k] = 1;
+        const double noise = one.noise + kRounding * std::abs(y[k]);
+        for (const double slope : one.pullback(one.x, g)) {
+            const double least = kMargin * noise / one.room;
+            if (slope != 0 && std::abs(slope) * kResolution < least) return false;
+        }
+    }
+    return true;
+}
+
+// In other units, but where the units are the point.
+PlainCase drawn(const Template& from, Draw& draw, std::string& title) {
+    PlainCase one = from.draw(draw);
+    title += from.name;
+    const bool at_an_end = std::abs(std::log10(std::max(1e-300, std::abs(one.x[0])))) > 50 ||
+                           std::abs(std::log10(std::max(1e-300, std::abs(one.f(one.x)[0])))) > 50;
+    if (!at_an_end && draw.chance(0.5)) {
+        const int s = static_cast<int>(draw.below(41)) - 20,
+                  t = static_cast<int>(draw.below(41)) - 20;
+        one = in_units(std::move(one), std::ldexp(1, s), std::ldexp(1, t));
+        title += fmt::format(", x times 2^{}, f times 2^{}", s, t);
+    }
+    title += fmt::format(", n = {}", one.x.size());
+    if (!one.note.empty()) title += "; " + one.note;
+    return one;
+}
+
+// What wrong gradients are made of: functions whose slopes can be seen.
+const std::vector<Template>& wrong_bases() {
+    static const std::vector<Template> all = [] {
+        std::vector<Template> bases = smooth_templates();
+        for (const Template& hard : hard_templates()) {
+            for (const std::string_view name :
+                 {"entries of two sizes", "outputs of two sizes", "entropy", "staircase"}) {
+                if (hard.name == name) bases.push_back(hard);
+            }
+        }
+        return bases;
+    }();
+    return all;
+}
+
+}  // namespace
+
+std::vector<Values> cotangents(std::size_t outputs) {
+    std::vector<Values> all;
+    for (std::size_t i = 0; i < outputs && i < kOutputsAlone; ++i) {
+        all.emplace_back(outputs, 0.0);
+        all.back()[i] = 1;
+    }
+    Values together(outputs);
+    for (std::size_t i = 0; i < outputs; ++i) together[i] = std::cos(static_cast<double>(i));
+    if (outputs > 1) all.push_back(together);
+    for (double& weight : together) weight *= 1024;
+    all.push_back(together);
+    return all;
+}
+
+Values errors(const CorpusCase& one) {
+    Values worst(one.plain.x.size(), 0.0);
+    for (const Values& g : cotangents(one.plain.f(one.plain.x).size())) {
+        const Values right = one.right(one.plain.x, g),
+                     claimed = one.plain.pullback(one.plain.x, g);
+        double largest = 0;
+        for (const double slope : right) largest = std::max(largest, std::abs(slope));
+        for (std::size_t i = 0; i < worst.size(); ++i) {
+            worst[i] = std::max(worst[i], error_of(claimed[i], right[i], 1e-13 * largest));
+        }
+    }
+    return worst;
+}
+
+CorpusCase right_case(std::uint64_t number, std::uint64_t seed) {
+    Draw draw(seed_of(number, seed, 0));
+    const auto& all = hard_templates();
+    CorpusCase one;
+    one.of = all[number % all.size()].name;
+    one.plain = drawn(all[number % all.size()], draw, one.title);
+    one.right = one.plain.pullback;
+    one.must_pass = resolvable(one.plain);
+    return one;
+}
+
+CorpusCase wrong_case(std::uint64_t number, std::uint64_t seed) {
+    constexpr double kVisible = 1e-6;
+    Draw draw(seed_of(number, seed, 1));
+    const auto& mistakes = planted_mistakes();
+    const PlantedMistake& mistake = mistakes[number % mistakes.size()];
+    for (;;) {
+        CorpusCase one;
+        one.of = mistake.name;
+        one.plain = drawn(wrong_bases()[draw.below(wrong_bases().size())], draw, one.title);
+        const Planted planted = mistake.plant(one.plain, draw);
+        if (!planted.pullback) continue;
+        one.title = fmt::format("{}{}{} in {}", mistake.name, planted.note.empty() ? "" : " ",
+                                planted.note, one.title);
+        one.mistake = &mistake;
+        one.right = std::exchange(one.plain.pullback, planted.pullback);
+        const Values worst = errors(one);
+        if (*std::max_element(worst.begin(), worst.end()) > kVisible) return one;
+    }
+}
+
+}  // namespace tapestry::test

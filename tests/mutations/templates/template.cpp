@@ -1,0 +1,55 @@
+#include <tapestry/tests/mutations/templates/template.h>
+
+#include <utility>
+
+namespace tapestry::test {
+
+using Values = std::vector<double>;
+
+PlainCase scalar_case(ScalarFunction f, PlainGradient gradient, Values x) {
+    PlainCase one;
+    one.f = [f = std::move(f)](const Values& at) { return Values{f(at)}; };
+    one.pullback = [gradient = std::move(gradient)](const Values& at, const Values& g) {
+        Values slopes = gradient(at);
+        for (double& slope : slopes) slope *= g[0];
+        return slopes;
+    };
+    one.x = std::move(x);
+    return one;
+}
+
+PlainCase in_units(PlainCase one, double s, double t) {
+    const auto back = [s](Values x) {
+        for (double& value : x) value /= s;
+        return x;
+    };
+    one.f = [f = one.f, back, t](const Values& x) {
+        Values y = f(back(x));
+        for (double& value : y) value *= t;
+        return y;
+    };
+    one.pullback = [pullback = one.pullback, back, s, t](const Values& x, const Values& g) {
+        Values slopes = pullback(back(x), g);
+        for (double& slope : slopes) slope *= t / s;
+        return slopes;
+    };
+    for (double& value : one.x) value *= s;
+    for (Bounds& bounds : one.bounds) bounds = {bounds.low * s, bounds.high * s};
+    one.noise *= t;
+    one.room *= s;
+    return one;
+}
+
+const std::vector<Template>& hard_templates() {
+    static const std::vector<Template> all = [] {
+        std::vector<Template> joined;
+        for (const auto* part :
+             {&rounding_templates(), &solver_templates(), &kink_templates(), &scale_templates()}) {
+            joined.insert(joined.end(), part->begin(), part->end());
+        }
+        return joined;
+    }();
+    return all;
+}
+
+}  // namespace tapestry::test
