@@ -1,10 +1,12 @@
 """For rows of the op table: the function of PyTorch that computes the same, of the same inputs.
 
 Rows are called by their titles, "softmax (first axis)". Not here: dropout, whose mask comes from
-Tapestry's own random numbers.
+Tapestry's own random numbers. Read next: torch_counterparts_lines.py, torch_counterparts_layers.py.
 """
 import torch
 import torch.nn.functional as F
+from torch_counterparts_layers import LAYERS
+from torch_counterparts_lines import LINES
 
 EPS = 1e-2  # of the norms
 
@@ -36,7 +38,24 @@ ELEMENTWISE = {
     "pow (fourth)": lambda x: x**4,
     "pow (roots and inverses)": lambda x: x**0.5 + x**-0.5 + x**-1 + x**1,
     "pow (zeroth)": lambda x: x**0,
+    "nan_to_num": lambda x: torch.nan_to_num(x + others(x.detach()), -3, 5),
+    "floor_divide (number)": lambda x: torch.div(x, -1.5, rounding_mode="floor"),
+    "remainder (number)": lambda x: torch.remainder(x, -1.5),
+    "fmod (number)": lambda x: torch.fmod(x, -1.5),
 }
+ELEMENTWISE |= {
+    name: getattr(torch, name)
+    for name in (
+        "log1p expm1 log2 log10 erf tan asin acos atan sinh cosh reciprocal sign floor ceil round"
+        " trunc"
+    ).split()
+}
+
+
+def others(x):
+    """As the row has it: NaN below -1, infinite in [0, 1), else a number."""
+    return (x + 1).sign().sqrt() / x.floor()
+
 
 SEVERAL_OPERANDS = {
     "add": torch.add,
@@ -44,6 +63,10 @@ SEVERAL_OPERANDS = {
     "mul": torch.mul,
     "div": torch.div,
     "pow": torch.pow,
+    "atan2": torch.atan2,
+    "floor_divide": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "remainder": torch.remainder,
+    "fmod": torch.fmod,
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "where": torch.where,
@@ -62,9 +85,20 @@ SEVERAL_OPERANDS = {
     "matmul (matrix x vector)": torch.matmul,
     "linear": F.linear,
     "linear (no bias)": F.linear,
+    "scatter (axis 0)": lambda x, ids, source: x.scatter(0, ids, source),
+    "scatter (axis 1)": lambda x, ids, source: x.scatter(1, ids, source),
+    "index_put": lambda x, values: put_in_every_second(x, values),
+    "index_put (added)": lambda x, ids, rows: x.index_put((ids,), rows, accumulate=True),
     "concat": lambda *parts: torch.cat(parts, -1),
     "stack": lambda *parts: torch.stack(parts, 1),
 }
+
+
+def put_in_every_second(x, values):
+    y = x.clone()
+    y[:, ::2] = values
+    return y
+
 
 VIEWS = {
     "reshape": lambda x: x.reshape(-1, 2, x.shape[-1]),
@@ -83,7 +117,7 @@ VIEWS = {
     "flatten (all axes)": torch.flatten,
     "expand": lambda x: x.expand(2, 3, 4),
     "expand (to nothing)": lambda x: x.expand(0, 3),
-    "split (sizes)": lambda x: torch.cat([x.split([2, 1, 3], 1)[i] for i in (2, 0)], 1),
+    "split (sizes)": lambda x: x.split([2, 1, 3], 1),
     "split (chunks)": lambda x: torch.cat(x.split(2, -1), 0),
     "split (one piece)": lambda x: x.split(5, 0)[0],
     "pad": lambda x: F.pad(x, (0, 3, 1, 2), value=1.5),
@@ -116,6 +150,11 @@ PARTS = {
     "movedim": lambda x: x.movedim(0, -1),
     "swapaxes": lambda x: x.swapaxes(0, -1),
     "cat": lambda *parts: torch.cat(parts, -1),
+    "chunk": lambda x: x.chunk(4, -1),
+    "unbind": lambda x: x.unbind(-1),
+    "split (and joined again)": lambda x: torch.cat([x.split([2, 1, 3], 1)[i] for i in (2, 0)], 1),
+    "meshgrid (ij)": lambda *x: torch.meshgrid(*x, indexing="ij"),
+    "meshgrid (xy)": lambda *x: torch.meshgrid(*x, indexing="xy"),
 }
 PARTS |= {
     f"diag (of a {kind}, {offset})": lambda x, offset=offset: x.diag(offset)
@@ -199,7 +238,7 @@ def reductions():
         for variant, how in axes.items()
     }
     found["var (unbiased)"] = lambda x: x.var(1, unbiased=True)
-    found["sum_to (same shape)"] = lambda x: x.sum_to_size(1, 3).sum_to_size(3)
+    found["sum_to (same shape)"] = lambda x: x.sum_to_size(2, 3)
     for variant, shape in {
         "bias": (19,),
         "inner axis": (5, 1),
@@ -255,6 +294,12 @@ def attention(q, k, v, *more, **options):
     return attention_weights(q, k, **options, **({name: more[0]} if name else {})) @ v
 
 
+def grouped_attention(q, k, v, *more, **options):
+    """Heads of queries share those of keys and values."""
+    k, v = (x.repeat_interleave(q.shape[-3] // x.shape[-3], -3) for x in (k, v))
+    return attention(q, k, v, *more, **options)
+
+
 def attention_of_projection(x):
     q, k, v = (x[:, :, i].transpose(1, 2) for i in range(3))
     return attention(q, k, v, causal=True)
@@ -271,6 +316,10 @@ ATTENTION = {
         " (added mask of -inf)": lambda *x: attention(*x, mask="allowed"),
         " (broadcast heads)": attention,
         " (of one projection)": attention_of_projection,
+        " (grouped heads)": grouped_attention,
+        " (grouped heads, bool mask, causal)": lambda *x: grouped_attention(
+            *x, mask="allowed", causal=True
+        ),
     }.items()
 } | {
     "attention_weights": attention_weights,
@@ -291,4 +340,6 @@ COUNTERPARTS = (
     | reductions()
     | LOSSES
     | ATTENTION
+    | LAYERS
+    | LINES
 )
