@@ -25,6 +25,12 @@ def bce(p, y, reduction):
     return {"mean": losses.mean, "sum": losses.sum, "none": losses.clone}[reduction]()
 
 
+def kl_div(log_p, q, reduction):
+    """F.kl_div warns of its mean."""
+    parts = F.kl_div(log_p, q, reduction="none")
+    return {"mean": parts.mean, "sum": parts.sum, "none": parts.clone}[reduction]()
+
+
 def weighted_bce(x, y, weight, pos_weight):
     """PyTorch's has no gradients by the weights."""
     return (weight * ((1 - y) * x + (1 + (pos_weight - 1) * y) * F.softplus(-x))).sum()
@@ -49,7 +55,7 @@ LOSSES = {
         ),
         "binary_cross_entropy": bce,
         "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
-        "kl_div": F.kl_div,
+        "kl_div": kl_div,
     }.items()
     for reduction in ("mean", "sum", "none")
 } | {
