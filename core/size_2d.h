@@ -21,9 +21,5 @@ struct Size2d {
 /// "2", where both are 2, or "2 x 3".
 template <>
 struct fmt::formatter<tapestry::Size2d> : tapestry::PlainFormatter {
-    fmt::appender format(const tapestry::Size2d& size, fmt::format_context& context) const {
-        return size.rows == size.columns
-                   ? fmt::format_to(context.out(), "{}", size.rows)
-                   : fmt::format_to(context.out(), "{} x {}", size.rows, size.columns);
-    }
+    fmt::appender format(const tapestry::Size2d& size, fmt::format_context& context) const;
 };

@@ -5,10 +5,15 @@
 //
 //     template <>
 //     struct FieldsOf<SGDConfig> {
-//         static constexpr auto list =
-//             std::make_tuple(field("lr", &SGDConfig::lr, "Learning rate", {.low = 0}), ...);
+//         template <class Visitor>
+//         static constexpr void list(const Visitor& field) {
+//             field("lr", &SGDConfig::lr, "Learning rate", {.low = 0});
+//             ...
+//         }
 //     };
 //
+// It is a function and not a tuple, which would cost every source that sees it half a second of
+// compiling.
 // Read next: nn/models/gpt_config.h, such a list.
 #pragma once
 
@@ -18,7 +23,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -44,12 +48,6 @@ struct Field {
     FieldTraits traits;
 };
 
-template <class Config, class T>
-constexpr Field<Config, T> field(const char* name, T Config::*member, const char* meaning,
-                                 const FieldTraits& traits = {}) {
-    return {name, member, meaning, traits};
-}
-
 /// "min_lr" is --min-lr.
 template <class Config, class T>
 std::string option_name(const Field<Config, T>& one) {
@@ -61,14 +59,27 @@ std::string option_name(const Field<Config, T>& one) {
     return "--" + name;
 }
 
-/// Specialised for every configuration that has a list: `list`, a tuple of Fields.
+/// Specialised for every configuration that has a list: list(field) calls field(name, member,
+/// meaning) or field(name, member, meaning, traits) for each.
 template <class Config>
 struct FieldsOf;
 
+/// What a list is given: it makes a Field of each call.
+template <class Config, class Visit>
+struct FieldVisitor {
+    const Visit& visit;
+
+    template <class T>
+    constexpr void operator()(const char* name, T Config::*member, const char* meaning,
+                              const FieldTraits& traits = {}) const {
+        visit(Field<Config, T>{name, member, meaning, traits});
+    }
+};
+
 /// visit(field) for all fields of Config, in their order.
 template <class Config, class Visit>
-constexpr void for_each_field(Visit&& visit) {
-    std::apply([&visit](const auto&... one) { (visit(one), ...); }, FieldsOf<Config>::list);
+constexpr void for_each_field(const Visit& visit) {
+    FieldsOf<Config>::list(FieldVisitor<Config, Visit>{visit});
 }
 
 /// Throws ValueError in the name of `model` for a size of which there must be at least one.

@@ -38,39 +38,41 @@ struct GPTConfig {
 template <>
 struct FieldsOf<GPTConfig> {
     using C = GPTConfig;
-    static constexpr auto list = std::make_tuple(
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
         field("vocab", &C::vocab, "Tokens in the vocabulary",
-              {.low = 1, .required = true, .gpt2 = "vocab_size"}),
+              {.low = 1, .required = true, .gpt2 = "vocab_size"});
         field("context", &C::context, "Tokens the model looks at",
-              {.low = 1, .required = true, .gpt2 = "n_positions"}),
+              {.low = 1, .required = true, .gpt2 = "n_positions"});
         field("layers", &C::layers, "Transformer blocks",
-              {.low = 1, .required = true, .gpt2 = "n_layer"}),
+              {.low = 1, .required = true, .gpt2 = "n_layer"});
         field("heads", &C::heads, "Attention heads per block",
-              {.low = 1, .required = true, .gpt2 = "n_head"}),
+              {.low = 1, .required = true, .gpt2 = "n_head"});
         field("kv_heads", &C::kv_heads,
-              "Heads of keys and values, which heads share; 0: one for each", {.low = 0}),
+              "Heads of keys and values, which heads share; 0: one for each", {.low = 0});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
-              {.low = 1, .required = true, .gpt2 = "n_embd"}),
+              {.low = 1, .required = true, .gpt2 = "n_embd"});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
-              {.low = 0, .gpt2 = "n_inner"}),
+              {.low = 0, .gpt2 = "n_inner"});
         field("dropout", &C::dropout, "Probability with which a number is dropped",
-              {.low = 0, .high = 0.99, .required = true}),
-        field("activation", &C::activation, "Between the matrices of the feed-forward networks"),
-        field("positions", &C::positions, "How a token's place is made known"),
-        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1}),
+              {.low = 0, .high = 0.99, .required = true});
+        field("activation", &C::activation, "Between the matrices of the feed-forward networks");
+        field("positions", &C::positions, "How a token's place is made known");
+        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1});
         field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
-              {.low = 0, .high = 1}),
-        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together"),
-        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head"),
+              {.low = 0, .high = 1});
+        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together");
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head");
         field("norm_eps", &C::norm_eps, "Added to the variance by the norms",
-              {.low = 0, .gpt2 = "layer_norm_epsilon"}),
-        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true}),
+              {.low = 0, .gpt2 = "layer_norm_epsilon"});
+        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true});
         field("tied_head", &C::tied_head, "The head's weight is the token embedding's",
-              {.required = true, .gpt2 = "tie_word_embeddings"}),
+              {.required = true, .gpt2 = "tie_word_embeddings"});
         field("deviation", &C::deviation, "Standard deviation of matrices at the start",
-              {.low = 0, .stored = false, .gpt2 = "initializer_range"}),
+              {.low = 0, .stored = false, .gpt2 = "initializer_range"});
         field("recompute", &C::recompute, "Compute blocks again instead of keeping them",
-              {.stored = false}));
+              {.stored = false});
+    }
 };
 
 /// Numbers in all parameters of a GPT; a double, for a configuration from a file may be absurd.

@@ -31,33 +31,35 @@ struct TransformerConfig {
 template <>
 struct FieldsOf<TransformerConfig> {
     using C = TransformerConfig;
-    static constexpr auto list = std::make_tuple(
-        field("source_vocab", &C::source_vocab, "Tokens it reads", {.low = 1, .required = true}),
-        field("target_vocab", &C::target_vocab, "Tokens it writes", {.low = 1, .required = true}),
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("source_vocab", &C::source_vocab, "Tokens it reads", {.low = 1, .required = true});
+        field("target_vocab", &C::target_vocab, "Tokens it writes", {.low = 1, .required = true});
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
-              {.low = 1, .required = true}),
-        field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true}),
+              {.low = 1, .required = true});
+        field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true});
         field("layers", &C::layers, "Layers of the encoder, and of the decoder",
-              {.low = 1, .required = true}),
+              {.low = 1, .required = true});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
-              {.low = 0, .required = true}),
+              {.low = 0, .required = true});
         field("dropout", &C::dropout, "Probability with which a number is dropped",
-              {.low = 0, .high = 0.99, .required = true}),
-        field("activation", &C::activation, "Between the matrices of the feed-forward networks"),
+              {.low = 0, .high = 0.99, .required = true});
+        field("activation", &C::activation, "Between the matrices of the feed-forward networks");
         field("norm_first", &C::norm_first, "Norms before attention and networks, not after them",
-              {.required = true}),
-        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true}),
-        field("positions", &C::positions, "How a token's place is made known"),
+              {.required = true});
+        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true});
+        field("positions", &C::positions, "How a token's place is made known");
         field("max_length", &C::max_length, "Rows of the table of learned positions",
-              {.low = 0, .required = true}),
+              {.low = 0, .required = true});
         field("share_embeddings", &C::share_embeddings, "One table for source and target",
-              {.required = true}),
+              {.required = true});
         field("tied_head", &C::tied_head, "The head's weight is the target embedding's",
-              {.required = true}),
+              {.required = true});
         field("padding_id", &C::padding_id, "The id that fills short sequences; -1: none",
-              {.low = -1, .required = true}),
+              {.low = -1, .required = true});
         field("label_smoothing", &C::label_smoothing, "Probability spread over all tokens",
-              {.low = 0, .high = 1, .required = true}));
+              {.low = 0, .high = 1, .required = true});
+    }
 };
 
 /// Numbers in all parameters; a double, for a configuration from a file may be absurd.

@@ -51,37 +51,39 @@ struct TrainingConfig {
 template <>
 struct FieldsOf<TrainingConfig> {
     using C = TrainingConfig;
-    static constexpr auto list = std::make_tuple(
-        field("text", &C::text, "UTF-8 text to learn from"),
-        field("data", &C::data, "Instead of a text: what `tapestry tokenize` has made of texts"),
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("text", &C::text, "UTF-8 text to learn from");
+        field("data", &C::data, "Instead of a text: what `tapestry tokenize` has made of texts");
         field("test_fraction", &C::test_fraction,
               "Share of the text, at its end, that no training looks at (`tapestry eval --split "
               "test`); the tenth held out for validation is smaller by it",
-              {.low = 0, .high = 0.1}),
+              {.low = 0, .high = 0.1});
         field("start", &C::start, "Go on from this model's weights instead of random ones",
-              {.option = "--model"}),
+              {.option = "--model"});
         field("train_only", &C::train_only,
-              "Train these parameters or modules alone (blocks.3), freeze all others"),
-        field("batch", &C::batch, "Sequences per batch", {.low = 1}),
+              "Train these parameters or modules alone (blocks.3), freeze all others");
+        field("batch", &C::batch, "Sequences per batch", {.low = 1});
         field("order", &C::order,
               "Sequences of a batch: anywhere in the text (random), or each once in a random order "
-              "before any comes again (epoch)"),
-        field("accumulate", &C::accumulate, "Batches per step", {.low = 1}),
+              "before any comes again (epoch)");
+        field("accumulate", &C::accumulate, "Batches per step", {.low = 1});
         field("micro_batches", &C::micro_batches,
               "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
-              {.low = 1}),
-        field("steps", &C::steps, "Optimiser steps", {.low = 1}),
-        field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000}),
-        field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000}),
-        field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0}),
+              {.low = 1});
+        field("steps", &C::steps, "Optimiser steps", {.low = 1});
+        field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000});
+        field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000});
+        field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0});
         field("weight_decay", &C::weight_decay, "AdamW's, on matrices only",
-              {.low = 0, .high = 1000}),
-        field("beta2", &C::beta2, "AdamW's second decay rate", {.low = 0, .high = 0.999999}),
+              {.low = 0, .high = 1000});
+        field("beta2", &C::beta2, "AdamW's second decay rate", {.low = 0, .high = 0.999999});
         field("clip", &C::clip, "Largest norm of the gradient; 0: do not clip",
-              {.low = 0, .high = 1e12}),
-        field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0}),
-        field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1}),
-        field("seed", &C::seed, "Of all random numbers"));
+              {.low = 0, .high = 1e12});
+        field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
+        field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1});
+        field("seed", &C::seed, "Of all random numbers");
+    }
 };
 
 /// Throws ValueError for a file or directory whose name is not UTF-8: JSON, in which a checkpoint

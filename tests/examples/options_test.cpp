@@ -119,12 +119,14 @@ struct tapestry::NamesOf<Colour> {
 
 template <>
 struct tapestry::FieldsOf<Painting> {
-    static constexpr auto list =
-        std::make_tuple(field("layers", &Painting::layers, "Coats", {.low = 1, .high = 9}),
-                        field("gloss", &Painting::gloss, "Shine", {.low = 0, .high = 1}),
-                        field("title", &Painting::title, "Its name", {.option = "--name"}),
-                        field("colour", &Painting::colour, "Of the paint"),
-                        field("hidden", &Painting::hidden, "No option"));
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("layers", &Painting::layers, "Coats", {.low = 1, .high = 9});
+        field("gloss", &Painting::gloss, "Shine", {.low = 0, .high = 1});
+        field("title", &Painting::title, "Its name", {.option = "--name"});
+        field("colour", &Painting::colour, "Of the paint");
+        field("hidden", &Painting::hidden, "No option");
+    }
 };
 
 TEST_CASE("options: a configuration's fields, as its list describes them") {

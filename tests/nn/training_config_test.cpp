@@ -64,7 +64,9 @@ TEST_CASE("training config: every member has a field, but the model, which has a
                                   train_only, batch, order, accumulate, micro_batches, steps, lr,
                                   min_lr, warmup, weight_decay, beta2, clip, eval_every,
                                   eval_batches, seed] = config;
-    static_assert(std::tuple_size_v<decltype(FieldsOf<TrainingConfig>::list)> == 21 - 2);
+    int fields = 0;
+    for_each_field<TrainingConfig>([&](const auto&) { ++fields; });
+    CHECK_EQ(fields, 21 - 2);
 }
 
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
