@@ -120,9 +120,9 @@ void adam_steps(std::vector<AdamParameter>& all) {
     });
 }
 
-// Of those of `tensors` whose numbers are T; a sum per piece, and these in order.
+// Of those of `tensors` whose numbers are T, a sum per piece.
 template <class T>
-double squares_of(const Tensors& tensors) {
+std::vector<double> squares_of(const Tensors& tensors) {
     std::vector<const T*> rows;
     rows.reserve(tensors.size());
     Arrays arrays(tensors.size());
@@ -136,7 +136,7 @@ double squares_of(const Tensors& tensors) {
     arrays.for_each([&](std::int64_t piece, std::size_t i, std::int64_t begin, std::int64_t end) {
         sums[static_cast<std::size_t>(piece)] += kernel(rows[i] + begin, end - begin);
     });
-    return std::accumulate(sums.begin(), sums.end(), 0.0);
+    return sums;
 }
 
 template <class T>
@@ -267,7 +267,7 @@ void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& up
     });
 }
 
-double sum_of_squares(const Tensors& tensors) {
+std::vector<double> sums_of_squares(const Tensors& tensors) {
     Tensors arrays;
     arrays.reserve(tensors.size());
     for (const Tensor& tensor : tensors) {
@@ -275,7 +275,15 @@ double sum_of_squares(const Tensors& tensors) {
         check_floating("sum_of_squares", tensor);
         arrays.push_back(dense(tensor));
     }
-    return squares_of<float>(arrays) + squares_of<double>(arrays);
+    std::vector<double> sums = squares_of<float>(arrays);
+    const std::vector<double> doubles = squares_of<double>(arrays);
+    sums.insert(sums.end(), doubles.begin(), doubles.end());
+    return sums;
+}
+
+double sum_of_squares(const Tensors& tensors) {
+    const std::vector<double> sums = sums_of_squares(tensors);
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 void scale_(Tensor& x, double factor) {

@@ -8,6 +8,8 @@
 
 #include <tapestry/core/tensor.h>
 
+#include <vector>
+
 namespace tapestry {
 
 /// Settings of one Adam or AdamW step.
@@ -98,6 +100,11 @@ void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& up
 /// The sum of the squares of all elements of all tensors, in double and in a fixed order. Undefined
 /// tensors (no gradient) count nothing. Its root is the global norm that clipping needs.
 double sum_of_squares(const Tensors& tensors);
+
+/// What sum_of_squares adds, from the first to the last: a sum for every kGrain (core/loop.h)
+/// numbers, the tensors lying one behind the other, those of f32 before those of f64. Whoever has a
+/// part of them that begins at such a piece has its sums.
+std::vector<double> sums_of_squares(const Tensors& tensors);
 
 /// x <- factor x, in place. f32, f64, any strides.
 void scale_(Tensor& x, double factor);

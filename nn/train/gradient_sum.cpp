@@ -26,10 +26,20 @@ void add_to(Tensors& sums, Tensors gradients) {
     for (std::size_t i = 0; i < sums.size(); ++i) add_to(sums[i], std::move(gradients[i]));
 }
 
+// Two subtrees of one size are one where the left begins at an even multiple of it.
+bool are_siblings(const GradientSubtree& left, const GradientSubtree& right) {
+    return left.leaves == right.leaves && left.first % (2 * left.leaves) == 0;
+}
+
 }  // namespace
 
-GradientSum::GradientSum(Tensors parameters, std::int64_t micro_batches)
-    : parameters_(std::move(parameters)), in_tree_(micro_batches > 1) {
+Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts) {
+    const auto begin = [&](std::int64_t p) { return (count * p + parts - 1) / parts; };
+    return {begin(part), begin(part + 1)};
+}
+
+GradientSum::GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf)
+    : parameters_(std::move(parameters)), in_tree_(micro_batches > 1), next_leaf_(first_leaf) {
     if (in_tree_) before_ = take();
 }
 
@@ -48,16 +58,16 @@ void GradientSum::add(double loss) {
         loss_ += loss;
         return;
     }
-    subtrees_.push_back({1, loss, take()});
-    while (subtrees_.size() > 1 && subtrees_.end()[-2].leaves == subtrees_.back().leaves) {
+    subtrees_.push_back({next_leaf_++, 1, loss, take()});
+    while (subtrees_.size() > 1 && are_siblings(subtrees_.end()[-2], subtrees_.back())) {
         join_last_two();
     }
 }
 
 void GradientSum::join_last_two() {
-    Subtree right = std::move(subtrees_.back());
+    GradientSubtree right = std::move(subtrees_.back());
     subtrees_.pop_back();
-    Subtree& left = subtrees_.back();
+    GradientSubtree& left = subtrees_.back();
     left.leaves += right.leaves;
     left.loss += right.loss;
     add_to(left.gradients, std::move(right.gradients));
@@ -66,8 +76,8 @@ void GradientSum::join_last_two() {
 double GradientSum::finish() {
     if (!in_tree_) return loss_;
     while (subtrees_.size() > 1) join_last_two();
-    if (subtrees_.empty()) subtrees_.push_back({0, 0, Tensors(parameters_.size())});
-    Subtree& all = subtrees_.front();
+    if (subtrees_.empty()) subtrees_.push_back({0, 0, 0, Tensors(parameters_.size())});
+    GradientSubtree& all = subtrees_.front();
     add_to(all.gradients, std::move(before_));
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
         if (all.gradients[i].defined()) parameters_[i].set_grad(std::move(all.gradients[i]));

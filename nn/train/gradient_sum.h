@@ -7,9 +7,30 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
+
+/// Numbers begin .. end - 1 of something.
+struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t size() const { return end - begin; }
+    bool operator==(const Range&) const = default;
+};
+
+/// Share number `part` of 0 .. count - 1 in `parts` contiguous ones, which differ by one at the
+/// most; the first are the larger, so that none but the last are empty.
+Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts);
+
+/// The sum of some neighbouring leaves, of which the tree has one.
+struct GradientSubtree {
+    std::int64_t first = 0;   ///< leaf
+    std::int64_t leaves = 0;  ///< how many, a power of two
+    double loss = 0;
+    Tensors gradients = {};  ///< of the parameters, in their order; undefined where none arrived
+};
 
 /// The sum of the gradients and losses of a step's leaves 0 .. n - 1: its batches, or, where these
 /// are cut into V micro-batches, all parts of all batches.
@@ -22,7 +43,9 @@ namespace tapestry {
 /// gradient_sets(n) sets of gradients exist at a time.
 class GradientSum {
 public:
-    GradientSum(Tensors parameters, std::int64_t micro_batches);
+    /// With V >= 2 the leaves may begin at another than 0: this is then one of several that share
+    /// them (data_parallel.h).
+    GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf = 0);
 
     /// What the parameters' grad() has got since the last call, and this loss, are the next leaf.
     void add(double loss);
@@ -31,24 +54,23 @@ public:
     /// returns the losses' sum.
     double finish();
 
+    /// Instead: the subtrees that are whole, from left to right. V >= 2.
+    std::vector<GradientSubtree> take_subtrees() { return std::move(subtrees_); }
+
     /// Sets of gradients that exist at the most while n leaves are added up, that of the leaf which
     /// is being computed included.
     static std::int64_t gradient_sets(std::int64_t n, std::int64_t micro_batches);
 
 private:
-    struct Subtree {
-        std::int64_t leaves;
-        double loss;
-        Tensors gradients;
-    };
     Tensors take();
     void join_last_two();
 
     Tensors parameters_;
     bool in_tree_;
     Tensors before_;
-    std::vector<Subtree> subtrees_;  // from left to right
-    double loss_ = 0;                // not in a tree
+    std::int64_t next_leaf_;
+    std::vector<GradientSubtree> subtrees_;  // from left to right
+    double loss_ = 0;                        // not in a tree
 };
 
 /// XXH3 of the gradients' bytes, parameter by parameter in their order; one without a gradient adds

@@ -2,7 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/data_parallel.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>
@@ -28,7 +28,17 @@ TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
     require(options_.micro_batches >= 1, "train: micro_batches {}; at least 1 is needed",
             options_.micro_batches);
     require(options_.clip >= 0, "train: clip {} is negative", options_.clip);
+    if (options_.communicator == nullptr || options_.communicator->size() == 1) return;
+    require(options_.micro_batches > 1,
+            "train: {} processes share the micro-batches of a step; set micro_batches to at least "
+            "2 (--micro-batches), the same for any number of processes",
+            options_.communicator->size());
+    parallel_ = std::make_unique<DataParallel>(optimizer_, *options_.communicator, leaves());
 }
+
+TrainStep::~TrainStep() = default;
+
+Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0, leaves()}; }
 
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
     StepResult result;
@@ -46,22 +56,32 @@ void TrainStep::zero_grad() {
 }
 
 double TrainStep::gradients(const BatchLoss& loss) {
-    const std::int64_t count = options_.accumulate * options_.micro_batches;
-    GradientSum sum(parameters_, options_.micro_batches);
-    for (std::int64_t i = 0; i < count; ++i) {
-        sum.add(add_gradients(loss, count, [this] { end(StepPhase::backward); }));
+    const Range own = share();
+    GradientSum sum(parameters_, options_.micro_batches, own.begin);
+    for (std::int64_t i = own.begin; i < own.end; ++i) {
+        sum.add(add_gradients(loss, leaves(), [this] { end(StepPhase::backward); }));
     }
-    const double total = sum.finish();
+    double total = 0;
+    if (parallel_) {
+        subtrees_ = sum.take_subtrees();
+        for (const GradientSubtree& subtree : subtrees_) total += subtree.loss;
+    } else {
+        total = sum.finish();
+    }
     end(StepPhase::gradients);
-    return total / static_cast<double>(count);
+    return total / static_cast<double>(leaves());
 }
 
 void TrainStep::reduce(double& loss) {
     if (options_.reduce) options_.reduce(loss, parameters_);
+    if (parallel_) {
+        loss = parallel_->reduce(subtrees_) / static_cast<double>(leaves());
+        subtrees_.clear();
+    }
     end(StepPhase::reduce);
 }
 
-double TrainStep::norm() const { return grad_norm(parameters_); }
+double TrainStep::norm() const { return parallel_ ? parallel_->norm() : grad_norm(parameters_); }
 
 double TrainStep::check(std::int64_t number, double loss) {
     const double grad_norm = norm();
@@ -75,8 +95,13 @@ double TrainStep::check(std::int64_t number, double loss) {
 
 void TrainStep::update(double lr, double grad_norm) {
     const bool clipped = options_.clip > 0 && grad_norm > options_.clip;
-    optimizer_.set_lr(lr);
-    optimizer_.step(clipped ? options_.clip / grad_norm : 1);
+    const double scale = clipped ? options_.clip / grad_norm : 1;
+    if (parallel_) {
+        parallel_->update(lr, scale);
+    } else {
+        optimizer_.set_lr(lr);
+        optimizer_.step(scale);
+    }
     end(StepPhase::update);
 }
 

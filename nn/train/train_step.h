@@ -4,6 +4,7 @@
 //     zero_grad    the last step's gradients are forgotten
 //     gradients    of the mean loss over a few batches, or parts of batches (gradient_sum.h)
 //     reduce       with those of other processes that train the same model; nothing for one
+//                  (data_parallel.h: between reduce and update grad() is then empty)
 //     check        the norm of all gradients together; it and the loss are finite
 //     update       the optimiser's, with gradients clipped to the largest norm
 //
@@ -11,11 +12,17 @@
 // the optimiser gets. Read next: loop.h, which takes many steps.
 #pragma once
 
+#include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/train/gradient_sum.h>
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 namespace tapestry {
+
+class DataParallel;
 
 /// The loss or its gradient became infinite or NaN.
 class DivergedError : public Error {
@@ -48,6 +55,9 @@ struct TrainStepOptions {
     double clip = 1;  ///< largest global norm of the gradient; 0 for none
     /// Makes the loss and the parameters' gradients those of all processes. Empty: there is one.
     std::function<void(double& loss, const Tensors& parameters)> reduce = {};
+    /// The processes that share each step's micro-batches: the result is that of one. It outlives
+    /// the step. Null or of one process: there is one.
+    Communicator* communicator = nullptr;
     /// Told of every phase that has ended. May be empty.
     std::function<void(StepPhase)> ended = {};
 };
@@ -60,17 +70,27 @@ struct StepResult {
 
 class TrainStep {
 public:
-    /// The optimiser must outlive the step. Throws ValueError for options out of range.
+    /// The optimiser must outlive the step. Throws ValueError for options out of range, and as
+    /// DataParallel does.
     explicit TrainStep(Optimizer& optimizer, TrainStepOptions options = {});
+    ~TrainStep();
+    TrainStep(const TrainStep&) = delete;
+    TrainStep& operator=(const TrainStep&) = delete;
 
     /// All phases. `number`, of which 1 is the first, is what an error calls the step. Throws
     /// DivergedError when the loss or its gradient is not finite; the parameters are then as
     /// before.
     StepResult take(std::int64_t number, double lr, const BatchLoss& loss);
 
+    /// Of the step's accumulate * micro_batches losses those that are asked for here, in order: all
+    /// of them, or this process's share.
+    Range share() const;
+    /// Null for one process.
+    DataParallel* data_parallel() { return parallel_.get(); }
+
     // The phases, for those who need them apart.
     void zero_grad();
-    double gradients(const BatchLoss& loss);  ///< the mean loss
+    double gradients(const BatchLoss& loss);  ///< the mean loss, of several processes' own share
     void reduce(double& loss);
     double norm() const;                             ///< of all gradients, in f64
     double check(std::int64_t number, double loss);  ///< norm(), or DivergedError
@@ -81,9 +101,13 @@ private:
         if (options_.ended) options_.ended(phase);
     }
 
+    std::int64_t leaves() const { return options_.accumulate * options_.micro_batches; }
+
     Optimizer& optimizer_;
     TrainStepOptions options_;
     Tensors parameters_;
+    std::unique_ptr<DataParallel> parallel_;
+    std::vector<GradientSubtree> subtrees_;  // of this process, until they are reduced
 };
 
 }  // namespace tapestry

@@ -35,8 +35,8 @@ const std::vector<Room>& rooms() {
     static const Names ops = autograd + Names{"ops"};
     static const Names layers = ops + Names{"nn", "nn/attention", "nn/recurrent", "nn/transformer"};
     static const Names nn =
-        layers + Names{"nn/models",  "nn/optim", "nn/data",     "nn/io",   "nn/generate",
-                       "nn/inspect", "nn/pages", "nn/terminal", "nn/train"};
+        layers + Names{"nn/models",  "nn/optim", "nn/data",     "nn/io",          "nn/generate",
+                       "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed", "nn/train"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
         {"core/error.h", {}},
@@ -61,8 +61,9 @@ const std::vector<Room>& rooms() {
         {"nn/inspect", ops + Names{"nn", "nn/attention"}},
         {"nn/pages", ops + Names{"nn", "nn/inspect"}},
         {"nn/terminal", ops + Names{"nn", "nn/inspect", "nn/pages"}},
+        {"nn/distributed", {"core/error.h"}},
         {"nn/train", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate",
-                                    "nn/inspect", "nn/pages", "nn/terminal"}},
+                                    "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed"}},
         {"nn/bench", nn},
         {"nn/catalog", layers + Names{"nn/models", "nn/data", "nn/io", "ops/catalog"}},
         {"tapestry.h", nn + Names{"nn/bench"}},
@@ -91,6 +92,7 @@ const std::vector<Library>& libraries() {
         {"immintrin.h", {"ops/kernels"}, {"ops/kernels"}},
         {"arm_neon.h", {"ops/kernels"}, {"ops/kernels"}},
         {"omp.h", {"core"}, {}},
+        {"mpi.h", {"nn/distributed/mpi.cpp"}, {}},
         {"nlohmann/", {"autograd", "nn", "examples"}, {"nn/json_tree.h"}},
         {"CLI/", {"examples/options"}, {}},
         {"doctest/", {}, {}},
@@ -271,6 +273,8 @@ TEST_CASE("an include against the layers is found") {
         {"nn/io/safetensors.h", "<nlohmann/json.hpp>"},
         {"ops/softmax.cpp", "<nlohmann/json.hpp>"},
         {"nn/train/loop.cpp", "<CLI/CLI.hpp>"},
+        {"nn/distributed/thread_group.cpp", "<mpi.h>"},
+        {"nn/distributed/communicator.cpp", "<tapestry/core/tensor.h>"},
         {"core/error.cpp", "<doctest/doctest.h>"},
         {"tapestry.h", "<tapestry/ops/kernels/table.h>"},
     };

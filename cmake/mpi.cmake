@@ -1,0 +1,21 @@
+# MPI, for trainings of several processes (docs/distributed.md): one source, nn/distributed/mpi.cpp,
+# as a library of its own, which nobody is linked with who does not ask for it. Without MPI it is
+# there all the same, and says so when mpirun starts it. Open MPI and MPICH are told apart by
+# MPI_CXX_COMPILER (mpicxx.openmpi, mpicxx.mpich).
+set(TAPESTRY_MPI AUTO CACHE STRING "Trainings of several processes, by MPI: ON, OFF, or AUTO: if it is there")
+set_property(CACHE TAPESTRY_MPI PROPERTY STRINGS ON OFF AUTO)
+
+set(MPI_CXX_SKIP_MPICXX ON)  # the C++ bindings that MPI 3 has removed
+if(TAPESTRY_MPI STREQUAL AUTO)
+  find_package(MPI COMPONENTS CXX QUIET)
+elseif(TAPESTRY_MPI)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+endif()
+
+add_library(tapestry_mpi STATIC nn/distributed/mpi.cpp)
+add_library(tapestry::mpi ALIAS tapestry_mpi)
+target_link_libraries(tapestry_mpi PUBLIC tapestry::tapestry PRIVATE tapestry_build_flags)
+if(TAPESTRY_MPI AND MPI_CXX_FOUND)
+  target_compile_definitions(tapestry_mpi PRIVATE TAPESTRY_WITH_MPI)
+  target_link_libraries(tapestry_mpi PRIVATE MPI::MPI_CXX)
+endif()

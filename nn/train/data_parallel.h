@@ -1,0 +1,75 @@
+// One training step of several processes, with the bits of one.
+//
+// The n leaves of a step, its micro-batches, are shared out: process p computes a contiguous range
+// of them, and sums the subtrees of GradientSum's tree that it has whole. The parameters are cut
+// into P slices (flat_parameters.h), and what follows is done by a slice's owner:
+//
+//     reduce     everybody's subtrees come in, as far as they belong to the slice, and the tree is
+//                finished: the same additions in the same grouping as in one process
+//     norm       a sum of squares of every 8192 numbers, known to all, added by all in one order
+//     update     the optimiser's step on the slice (optimizer_slice.h), and the parameters go round
+//
+// So nothing depends on P. Loss and norm are equal everywhere before anybody updates: a step that
+// diverges does so everywhere. A process sends 2 (P - 1) / P times the bytes of the parameters
+// where n and P are powers of two, and some more subtrees where they are not. Internal to nn/train.
+// Read next: train_step.h, which calls these.
+#pragma once
+
+#include <tapestry/nn/distributed/communicator.h>
+#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/train/flat_parameters.h>
+#include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/optimizer_slice.h>
+
+#include <optional>
+#include <vector>
+
+namespace tapestry {
+
+class DataParallel {
+public:
+    /// Both outlive it. All processes have the same parameters and optimiser. Throws ValueError for
+    /// more processes than leaves.
+    DataParallel(Optimizer& optimizer, Communicator& communicator, std::int64_t leaves);
+    DataParallel(const DataParallel&) = delete;
+    DataParallel& operator=(const DataParallel&) = delete;
+
+    /// The leaves that this process computes.
+    Range share() const;
+
+    /// Sums what all processes have; returns the losses' sum. grad() of the parameters is empty
+    /// from then on. Throws ValueError for a parameter without a gradient: freeze it.
+    double reduce(const std::vector<GradientSubtree>& own);
+
+    /// Of the sum of all gradients.
+    double norm() const { return norm_; }
+
+    /// The optimiser's step, for all parameters. From the first on, its moments are here for this
+    /// process's slice alone.
+    void update(double lr, double grad_scale);
+
+    /// Puts the whole gradient into grad() of process 0's parameters.
+    void collect_gradients();
+
+    /// Puts the whole state into process 0's optimiser, as one process would have it.
+    void collect_state();
+
+    /// What the moments take here.
+    std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
+
+private:
+    Range slice(int rank) const { return flat_.slice(rank); }
+    std::vector<Tensor> receive_subtrees(const std::vector<GradientSubtree>& own);
+    double agree(const std::vector<GradientSubtree>& own);
+
+    Optimizer& optimizer_;
+    Communicator& communicator_;
+    std::int64_t leaves_;
+    Tensors parameters_;
+    FlatParameters flat_;
+    Tensor gradient_;  // [n], of this process's slice
+    double norm_ = 0;
+    std::optional<OptimizerSlice> slice_;  // from the first update on
+};
+
+}  // namespace tapestry

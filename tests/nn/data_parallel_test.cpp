@@ -1,0 +1,161 @@
+// Data-parallel steps: any number of processes has the bits of one. Here they are threads; those of
+// mpirun are in tests/distributed.
+#include <tapestry/nn/distributed/thread_group.h>
+#include <tapestry/nn/linear.h>
+#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/sgd.h>
+#include <tapestry/nn/train/train_step.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/nn/support.h>
+
+#include <cmath>
+#include <mutex>
+
+using namespace tapestry;
+using test::check_throws;
+
+namespace {
+
+// Parameters of some 50,000 numbers: seven pieces of a norm, which no tensor's edges meet.
+struct Model : Module {
+    explicit Model(Generator& g) : Module("Model"), in(30, 700, g), out(700, 40, g) {
+        register_module("in", in);
+        register_module("out", out);
+    }
+    Tensor operator()(const Tensor& x) { return out(relu(in(x))); }
+    Linear in, out;
+};
+
+struct Trained {
+    std::vector<std::vector<float>> numbers;
+    std::vector<double> losses, norms;
+    bool operator==(const Trained&) const = default;
+};
+
+// Leaf `leaf` of a step, whoever computes it.
+Tensor loss_of(Model& model, std::int64_t step, std::int64_t leaf) {
+    const auto seed = static_cast<std::uint64_t>(1000 * step + leaf);
+    const Tensor x = test::random({4, 30}, seed, DType::f32);
+    const Tensor y = test::random({4, 40}, seed + 500000, DType::f32);
+    return mse_loss(model(x), y);
+}
+
+Trained train(Communicator* communicator, std::int64_t leaves, double clip = 0.05) {
+    Generator g(5);
+    Model model(g);
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-3, .beta2 = 0.99});
+    TrainStep step(optimizer,
+                   {.micro_batches = leaves, .clip = clip, .communicator = communicator});
+    Trained trained;
+    for (std::int64_t n = 1; n <= 4; ++n) {
+        std::int64_t leaf = step.share().begin;
+        const StepResult result = step.take(n, 1e-2, [&] { return loss_of(model, n, leaf++); });
+        CHECK_EQ(leaf, step.share().end);
+        trained.losses.push_back(result.loss);
+        trained.norms.push_back(result.grad_norm);
+    }
+    for (const Tensor& p : model.parameters()) trained.numbers.push_back(p.to_vector<float>());
+    return trained;
+}
+
+// What each of `size` processes has in the end.
+std::vector<Trained> trained_by(int size, std::int64_t leaves) {
+    std::vector<Trained> all(static_cast<std::size_t>(size));
+    run_in_threads(size, [&](Communicator& c) {
+        all[static_cast<std::size_t>(c.rank())] = train(&c, leaves);
+    });
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("data parallel: any number of processes has the bits of one") {
+    for (const std::int64_t leaves : {2, 7, 16}) {
+        const Trained alone = train(nullptr, leaves);
+        CHECK(alone.norms[0] > 0.05);  // clipped, so that the norm's bits are in the weights
+        for (const int size : {1, 2, 3, 4, 7, 16}) {
+            if (size > leaves) continue;
+            INFO(size << " processes, " << leaves << " leaves");
+            for (const Trained& one : trained_by(size, leaves)) CHECK((one == alone));
+        }
+    }
+    CHECK((train(nullptr, 7) != train(nullptr, 16)));  // or nothing has been seen
+}
+
+TEST_CASE("data parallel: more processes than pieces of the parameters") {
+    const auto fit = [](Communicator* c) {
+        Tensor w = tensor(std::vector<float>{0.5F, -1}, {2}).set_requires_grad();
+        AdamW optimizer({{.parameters = {w}}}, {});
+        TrainStep step(optimizer, {.micro_batches = 4, .communicator = c});
+        std::int64_t leaf = 0;
+        for (int n = 1; n <= 3; ++n) {
+            leaf = step.share().begin;
+            step.take(n, 0.1, [&] { return sum(pow(w * static_cast<double>(++leaf), 2)); });
+        }
+        return w.to_vector<float>();
+    };
+    const std::vector<float> alone = fit(nullptr);
+    run_in_threads(4, [&](Communicator& c) {
+        if (fit(&c) != alone) fail("process {} learned something else", c.rank());
+    });
+}
+
+TEST_CASE("data parallel: a step that diverges does so everywhere, and changes nothing") {
+    std::mutex mutex;
+    std::vector<std::string> messages;
+    run_in_threads(3, [&](Communicator& c) {
+        Tensor w = tensor(std::vector<float>{1}, {1}).set_requires_grad();
+        AdamW optimizer({{.parameters = {w}}}, {});
+        TrainStep step(optimizer, {.micro_batches = 4, .communicator = &c});
+        std::int64_t leaf = step.share().begin;
+        try {
+            step.take(1, 0.1, [&] { return sum(w * (leaf++ == 3 ? INFINITY : 1.0)); });
+        } catch (const DivergedError& error) {
+            const std::lock_guard lock(mutex);
+            messages.push_back(error.what());
+        }
+        require(w.item() == 1, "process {} has taken the step", c.rank());
+    });
+    REQUIRE_EQ(messages.size(), 3);
+    CHECK_EQ(messages[0], messages[1]);
+    CHECK_EQ(messages[0], messages[2]);
+    CHECK(messages[0].find("train: step 1: the loss is inf") == 0);
+}
+
+TEST_CASE("data parallel: what is refused") {
+    const auto make = [](int size, std::int64_t micro_batches, bool adam) {
+        run_in_threads(size, [&](Communicator& c) {
+            Tensor w = tensor(std::vector<float>{1}, {1}).set_requires_grad();
+            AdamW adamw({{.parameters = {w}}}, {});
+            SGD sgd({{.parameters = {w}}}, {});
+            Optimizer& optimizer = adam ? static_cast<Optimizer&>(adamw) : sgd;
+            TrainStep step(optimizer, {.micro_batches = micro_batches, .communicator = &c});
+            step.take(1, 0.1, [&] { return sum(w); });
+        });
+    };
+    check_throws<ValueError>([&] { make(3, 2, true); },
+                             "data parallel: 3 processes for the 2 micro-batches of a step; each "
+                             "needs one");
+    check_throws<ValueError>([&] { make(2, 1, true); },
+                             "train: 2 processes share the micro-batches of a step; set "
+                             "micro_batches to at least 2 (--micro-batches), the same for any "
+                             "number of processes");
+    check_throws<ValueError>([&] { make(2, 2, false); },
+                             "data parallel: the optimizer is SGD; its moments are shared out for "
+                             "AdamW and Adam");
+    const auto without = [] {
+        run_in_threads(2, [](Communicator& c) {
+            Tensor w = tensor(std::vector<float>{1}, {1}).set_requires_grad();
+            Tensor unused = tensor(std::vector<float>{1, 2}, {2}).set_requires_grad();
+            AdamW optimizer({{.parameters = {w, unused}}}, {});
+            TrainStep step(optimizer, {.micro_batches = 2, .communicator = &c});
+            step.take(1, 0.1, [&] { return sum(w); });
+        });
+    };
+    check_throws<ValueError>(without,
+                             "data parallel: parameter 1 [2] got no gradient in micro-batch 0; "
+                             "freeze it, or let the loss depend on it always");
+}
