@@ -54,8 +54,11 @@ void Oracles::give(const char* oracle, const Values& slopes, const Claim& claim,
     const double rounding =
         4 * kEps * (size + claim.scale * std::sqrt(static_cast<double>(terms)) + 16 * worth_);
     Opinion opinion{.oracle = oracle, .slope = slope, .claimed = claim.slope};
+    // A slope that has died away (a softmax far out) is the small difference of terms as large as
+    // f.
+    constexpr double kDied = 1e-2;
     opinion.tolerance = options_.limits.safety * (claim.uncertainty + rounding) +
-                        options_.limits.exact * claim.scale;
+                        options_.limits.exact * std::max(claim.scale, kDied * worth_);
     opinion.agrees = std::abs(slope - claim.slope) <= opinion.tolerance;
     opinions.push_back(std::move(opinion));
 }

@@ -115,8 +115,8 @@ std::vector<OpCase> bce_with_logits_rows() {
         [](const Tensor& x, const Tensor& y, Reduction r) {
             return binary_cross_entropy_with_logits(x, y, {.reduction = r});
         },
-        [](auto x, auto y) { return reference::binary_cross_entropy(reference::sigmoid(x), y); },
-        {-4, 4}, {0, 1});
+        [](auto x, auto y) { return reference::binary_cross_entropy_with_logits(x, y); }, {-4, 4},
+        {0, 1});
 }
 
 OpCase weighted_bce_row() {
@@ -134,8 +134,8 @@ OpCase weighted_bce_row() {
             const auto weight = reference::map(x[0], x[2], [](auto, auto w) { return w; });
             const auto pos = reference::map(x[0], x[3], [](auto, auto w) { return w; });
             for (std::int64_t i = 0; i < losses.size(); ++i) {
-                losses[i] = weight[i] * reference::binary_cross_entropy(reference::sigmoid(x[0][i]),
-                                                                        x[1][i], pos[i]);
+                losses[i] = weight[i] *
+                            reference::binary_cross_entropy_with_logits(x[0][i], x[1][i], pos[i]);
             }
             return reference::reduced(losses, reference::Reduction::sum, 1);
         },

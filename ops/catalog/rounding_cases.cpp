@@ -5,6 +5,7 @@
 #include <tapestry/ops/finite.h>
 #include <tapestry/ops/rounding.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace tapestry::catalog {
@@ -13,8 +14,8 @@ namespace {
 using T = const Tensor&;
 
 // For x in [-2, 2) what the functions of finite.h tell apart: NaN below -1, infinite in [0, 1),
-// else a number. Constant between the jumps.
-Tensor others(T x) { return sqrt(sign(x.detach() + 1)) / floor(x.detach()); }
+// else a number. Constant between the jumps, and beyond them.
+Tensor others(T x) { return sqrt(sign(x.detach() + 1)) / clamp(floor(x.detach()), -2, 2); }
 
 template <class F>
 OpCase question(const char* name, Tensor (*op)(T), F holds) {
@@ -31,7 +32,7 @@ OpCase nan_to_num_row() {
         "nan_to_num", "", [](T x) { return nan_to_num(x + others(x), -3, 5); },
         [](auto x) {
             using Number = decltype(x);
-            const double floor = std::floor(static_cast<double>(x));
+            const double floor = std::clamp(std::floor(static_cast<double>(x)), -2.0, 2.0);
             if (x < Number(-1)) return Number(-3);
             return floor == 0 ? Number(5) : x + Number((x > Number(-1) ? 1 : 0) / floor);
         },

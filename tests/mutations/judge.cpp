@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 namespace tapestry::test {
 namespace {
@@ -13,20 +12,6 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr double kUnseen = 1e-6;
-
-std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t number,
-                                       std::string& thrown) {
-    GradcheckOptions options;
-    options.bounds = one.plain.bounds;
-    options.seed = number + 1;
-    try {
-        return check_pullback(one.plain.f, one.plain.pullback, one.plain.x, options,
-                              one.plain.shape, one.plain.output);
-    } catch (const std::exception& error) {
-        thrown = error.what();
-        return {};
-    }
-}
 
 double distance(const Values& a, const Values& b) {
     double apart = 0, size = 0;
@@ -175,6 +160,20 @@ void judge_failure(const CorpusCase& one, const GradcheckReport& report, WrongCo
 
 }  // namespace
 
+std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t number,
+                                       std::string* thrown) {
+    GradcheckOptions options;
+    options.bounds = one.plain.bounds;
+    options.seed = number + 1;
+    try {
+        return check_pullback(one.plain.f, one.plain.pullback, one.plain.x, options,
+                              one.plain.shape, one.plain.output);
+    } catch (const std::exception& error) {
+        if (thrown != nullptr) *thrown = error.what();
+        return {};
+    }
+}
+
 RightCounts& RightCounts::operator+=(const RightCounts& other) {
     cases += other.cases;
     passed += other.passed;
@@ -210,7 +209,7 @@ std::map<std::string, RightCounts> try_right(int cases, std::uint64_t seed, cons
         ++counts.cases;
         counts.must_pass += one.must_pass;
         std::string thrown;
-        const auto report = checked(one, number, thrown);
+        const auto report = checked(one, number, &thrown);
         const char* expected = one.must_pass ? "PASS" : "PASS or INCONCLUSIVE";
         if (!report) {
             ++counts.threw;
@@ -236,7 +235,7 @@ std::map<std::string, WrongCounts> try_wrong(int cases, std::uint64_t seed, cons
         WrongCounts& counts = all[std::string(one.of)];
         ++counts.cases;
         std::string thrown;
-        const auto report = checked(one, number, thrown);
+        const auto report = checked(one, number, &thrown);
         const auto tell = [&](const std::string& got, const std::string& expected) {
             found(line_of(one, number, seed, got, expected));
         };

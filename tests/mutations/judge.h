@@ -6,9 +6,14 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace tapestry::test {
+
+/// What the checker says; nothing, and what was thrown in `thrown`, where it throws.
+std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t number,
+                                       std::string* thrown = nullptr);
 
 struct RightCounts {
     int cases = 0, passed = 0, inconclusive = 0, failed = 0, threw = 0;

@@ -2,17 +2,20 @@
 //
 //     mutations [--every N] [--cases N] [--seed N] [--verbose]
 //     mutations --templates N [--seed N] [--verbose]       plain functions instead (judge.h)
+//     mutations --serve [--seed N]                         these for another program (serve.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
 // Exit status 1 where a figure is not what it must be.
 #include <tapestry/examples/options/options.h>
 #include <tapestry/tests/mutations/corpus_table.h>
 #include <tapestry/tests/mutations/export.h>
+#include <tapestry/tests/mutations/serve.h>
 #include <tapestry/tests/mutations/suite.h>
 
 #include <fmt/core.h>
 
 #include <chrono>
+#include <iostream>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -26,6 +29,7 @@ struct Settings {
     bool verbose = false;
     std::string exported;
     int templates = 0;
+    bool serve = false;
 };
 
 template <class Key>
@@ -98,9 +102,14 @@ int main(int argc, char** argv) {
     options.flag("--verbose", s.verbose, "Print what got away");
     options.count("--templates", s.templates,
                   "So many right and as many wrong gradients of plain functions instead");
+    options.flag("--serve", s.serve, "Answer questions about these functions, line by line");
     options.text("--export", s.exported, "Write the cases to this file instead");
     options.run([&s] {
         if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose) ? 0 : 1;
+        if (s.serve) {
+            serve(std::cin, std::cout, s.seed);
+            return cli::kSuccess;
+        }
         if (s.exported.empty()) return run(s);
         export_cases(s.exported, s.cases, {.every = s.every});
         return cli::kSuccess;

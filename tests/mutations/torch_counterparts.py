@@ -54,7 +54,7 @@ ELEMENTWISE |= {
 
 def others(x):
     """As the row has it: NaN below -1, infinite in [0, 1), else a number."""
-    return (x + 1).sign().sqrt() / x.floor()
+    return (x + 1).sign().sqrt() / x.floor().clamp(-2, 2)
 
 
 SEVERAL_OPERANDS = {

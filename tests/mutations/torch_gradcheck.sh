@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A ctest: a part of the mutation suite's cases through PyTorch's gradient checker, beside ours.
+# A ctest: a part of the mutation suite's cases, and of its plain functions, through PyTorch's gradient
+# checker, beside ours.
 # Skipped, with a message, where no Python here has PyTorch.
 #
 #     torch_gradcheck.sh BUILD_DIR
@@ -23,3 +24,4 @@ cases=$(mktemp)
 trap 'rm -f "$cases"' EXIT
 "$build/tests/mutations" --export "$cases" --every 60 --cases 60
 PYTHONDONTWRITEBYTECODE=1 "$python" "$here/torch_gradcheck.py" "$cases"
+PYTHONDONTWRITEBYTECODE=1 "$python" "$here/torch_templates.py" "$build/tests/mutations" --cases 72

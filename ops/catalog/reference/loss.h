@@ -1,6 +1,7 @@
 // Losses by definition.
 #pragma once
 
+#include <tapestry/ops/catalog/reference/elementwise.h>
 #include <tapestry/ops/catalog/reference/softmax.h>
 
 namespace tapestry::reference {
@@ -67,6 +68,13 @@ template <class T>
 T binary_cross_entropy(T p, T y, T pos_weight = T(1)) {
     using std::log;
     return -pos_weight * y * log(p) - (T(1) - y) * log(T(1) - p);
+}
+
+/// The same of p = sigmoid(x), whose logarithms are -softplus(-x) and -softplus(x): 1 - p would have
+/// lost its bits.
+template <class T>
+T binary_cross_entropy_with_logits(T x, T y, T pos_weight = T(1)) {
+    return pos_weight * y * softplus(-x) + (T(1) - y) * softplus(x);
 }
 
 /// q log(q / p)

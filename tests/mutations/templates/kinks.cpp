@@ -45,7 +45,7 @@ PlainCase near_kink(Draw& draw) {
 
 // mean over samples of max(0, 1 - t a^T w)
 PlainCase hinge(Draw& draw) {
-    const std::size_t n = draw.count(2, 10), samples = draw.count(20, 3000);
+    const std::size_t n = draw.count(2, 10), samples = draw.count(20, 10000);
     const Values a = draw.values(samples * n);
     const auto margin = [a, n](const Values& w, std::size_t s) {
         return 1 - std::inner_product(w.begin(), w.end(),
