@@ -3,8 +3,11 @@
 
 #include <tapestry/core/error.h>  // first: it says so when this is compiled as C++17
 
+#include <tapestry/autograd/check/complex_inputs.h>
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/autograd/check/hessian.h>
+#include <tapestry/autograd/check/jacobian.h>
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/autograd/jvp.h>

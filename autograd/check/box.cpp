@@ -35,8 +35,9 @@ std::vector<Box> Box::of(const NamedTensors& leaves, const std::vector<Bounds>& 
         const auto end = one_each ? from + static_cast<std::ptrdiff_t>(leaf.numel()) : bounds.end();
         const Box& box = boxes.emplace_back(std::vector<Bounds>(from, end));
         if (one_each) from = end;
+        if (bounds.empty()) continue;
         const Values x = leaf.to_vector<double>();
-        for (std::size_t i = 0; i < x.size() && !bounds.empty(); ++i) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
             require_inside(box.of(i), x[i], name, leaf.shape(), i);
         }
     }

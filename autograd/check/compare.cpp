@@ -67,7 +67,16 @@ double badness(const SlopeReport& slope) {
 void count(InputReport& report, SlopeReport slope, bool evened) {
     const Verdict verdict = slope.judgement.verdict;
     if (evened && verdict == Verdict::inconclusive) return;
-    if (verdict == Verdict::inconclusive) ++report.inconclusive;
+    if (verdict == Verdict::inconclusive) {
+        constexpr int kFew = 8;
+        if (++report.inconclusive <= kFew) {
+            report.unseen.push_back({slope.where, slope.judgement.reason});
+        }
+    } else if (const double step = slope.judgement.step; step > 0) {
+        report.least_step = report.least_step > 0 ? std::min(report.least_step, step) : step;
+        report.most_step = std::max(report.most_step, step);
+    }
+    report.noise = std::max(report.noise, or_zero(slope.judgement.noise));
     const bool first = report.compared++ == 0;
     const bool worse = verdict > report.verdict ||
                        (verdict == report.verdict && badness(slope) > badness(report.worst));

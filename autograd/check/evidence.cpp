@@ -198,6 +198,7 @@ Judgement Evidence::judgement(const Attempt& attempt, Verdict verdict, Reason re
     j.error = attempt.error;
     j.tolerance = tolerance(attempt);
     j.step = attempt.step;
+    j.noise = attempt.rounding;
     j.above = quotients_.value_at(attempt.step);
     j.below = quotients_.value_at(-attempt.step);
     return j;

@@ -1,9 +1,11 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
 #include <tapestry/autograd/check/locate.h>
+#include <tapestry/autograd/check/options_text.h>
 #include <tapestry/autograd/check/oracles.h>
+#include <tapestry/autograd/check/points.h>
 #include <tapestry/autograd/check/preconditions.h>
-#include <tapestry/core/create.h>
+#include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 
 #include <algorithm>
@@ -50,11 +52,23 @@ public:
     }
 
     GradcheckReport run() {
+        try {
+            look();
+        } catch (const Budget::Spent& spent) {
+            stop_at(spent.limit);
+        }
+        report_.runs = subject_.runs();
+        report_.not_defined = subject_.not_defined();
+        return std::move(report_);
+    }
+
+private:
+    void look() {
         if (const std::string random = find_randomness(subject_); !random.empty()) {
             report_.verdict = Verdict::inconclusive;
             report_.reason = Reason::not_deterministic;
             report_.complaints.push_back(random);
-            return finished();
+            return;
         }
         if (options_.preconditions) {
             for (auto& complaint : find_dependence_on_running(subject_, weights_)) {
@@ -66,16 +80,29 @@ public:
         const ThreadsGuard threads(is_small() ? 1 : num_threads());
         around_ = subject_.look_around(options_.seed);
         collect_claims();
-        for (std::size_t i = 0; i < subject_.leaves().size(); ++i) {
-            report_.inputs.push_back(input(i));
-        }
+        for (; examined_ < subject_.leaves().size(); ++examined_) examine_input(examined_);
         ask_oracles();
-        for (InputReport& input : report_.inputs) conclude(input);
+        conclude();
         if (report_.verdict == Verdict::fail && options_.explain) explain();
-        return finished();
     }
 
-private:
+    // What was found wrong stays wrong; what was not looked at in full is open.
+    void stop_at(const std::string& limit) {
+        report_.limit = limit;
+        if (concluded_) return;  // nothing but a cause was being looked for
+        for (std::size_t i = examined_; i < subject_.leaves().size(); ++i) {
+            InputReport& input = report_of(i);
+            if (input.method.empty()) input.method = "not looked at";
+            if (input.verdict == Verdict::fail) continue;
+            input.verdict = Verdict::inconclusive;
+            input.reason = Reason::limit;
+        }
+        conclude();
+        if (report_.verdict != Verdict::pass) return;
+        report_.verdict = Verdict::inconclusive;
+        report_.reason = Reason::limit;
+    }
+
     void complain(std::string complaint) {
         report_.complaints.push_back(std::move(complaint));
         report_.verdict = Verdict::fail;
@@ -86,12 +113,6 @@ private:
         std::int64_t numbers = static_cast<std::int64_t>(subject_.outputs());
         for (const auto& [name, leaf] : subject_.leaves()) numbers += leaf.numel();
         return numbers < kSmall;
-    }
-
-    GradcheckReport finished() {
-        report_.runs = subject_.runs();
-        report_.not_defined = subject_.not_defined();
-        return std::move(report_);
     }
 
     static bool fits_jacobian(std::int64_t inputs, std::size_t outputs) {
@@ -177,16 +198,25 @@ private:
         return found.empty() ? subject_.gradients(weights) : found;
     }
 
-    InputReport input(std::size_t i) {
+    // That of leaf i, begun if need be.
+    InputReport& report_of(std::size_t i) {
         const auto& [name, leaf] = subject_.leaves()[i];
-        InputReport found{.name = name, .shape = leaf.shape()};
+        if (i == report_.inputs.size()) {
+            report_.inputs.push_back({.name = name, .shape = leaf.shape()});
+        }
+        return report_.inputs[i];
+    }
+
+    void examine_input(std::size_t i) {
+        const Tensor& leaf = subject_.leaves()[i].second;
+        InputReport& found = report_of(i);
         if (leaf.numel() == 0) {
             found.method = "no entries";
-            return found;
+            return;
         }
         if (!options_.differences) {
             found.method = "other oracles alone";
-            return found;
+            return;
         }
         const auto& claims = claims_[i];
         switch (method_for(leaf)) {
@@ -206,7 +236,6 @@ private:
                 found.method = fmt::format("every entry, {}", leaf.numel());
                 compare_entries(subject_, i, around_, together(claims), examination_, found);
         }
-        return found;
     }
 
     std::vector<ClaimedGradient> together(const std::vector<ClaimedGradient>& claims) const {
@@ -219,6 +248,11 @@ private:
             report_.inputs[i].opinions = oracles.ask(i, claims_[i][0]);
         }
         if (!oracles.complaint().empty()) complain(oracles.complaint());
+    }
+
+    void conclude() {
+        concluded_ = true;
+        for (InputReport& input : report_.inputs) conclude(input);
     }
 
     // Who stands alone? The differences know the function, dual numbers its definition, the
@@ -272,10 +306,14 @@ private:
     std::vector<std::string> words_;                    // [weights]
     std::size_t together_ = 1;                          // of weights: those of all outputs
     bool remembers_ = false;
+    std::size_t examined_ = 0;  // of inputs
+    bool concluded_ = false;
     GradcheckReport report_;
 };
 
-NamedTensors named_leaves(const Tensors& inputs) {
+}  // namespace
+
+NamedTensors checker::named_leaves(const Tensors& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& x = inputs[i];
         require<DTypeError>(x.defined(), "gradcheck: input {} is undefined", i);
@@ -297,75 +335,49 @@ NamedTensors named_leaves(const Tensors& inputs) {
     return leaves;
 }
 
-Tensors values_of(const NamedTensors& leaves) {
+Tensors checker::values_of(const NamedTensors& leaves) {
     Tensors values;
     for (const auto& [name, leaf] : leaves) values.push_back(leaf);
     return values;
 }
 
-GradcheckReport check(Subject::Function f, const NamedTensors& leaves, const char* name,
-                      const GradcheckOptions& options) {
-    Subject subject(std::move(f), leaves);
-    if (!options.far_steps || !options.bounds.empty()) subject.stay_near(options.bounds);
-    GradcheckReport report = Check(subject, options).run();
+GradcheckReport checker::check_subject(Subject& subject, const GradcheckOptions& options) {
+    return Check(subject, options).run();
+}
+
+GradcheckReport checker::check_function(const Subject::Function& f, const NamedTensors& leaves,
+                                        const char* name, const GradcheckOptions& options) {
+    const auto budget = std::make_shared<Budget>(options.limits);
+    const auto run = [&] {
+        if (options.reset) options.reset();
+        return f();
+    };
+    GradcheckReport report = check_points(leaves, options, [&] {
+        Subject subject(run, leaves);
+        subject.set_budget(budget);
+        if (!options.far_steps || !options.bounds.empty()) subject.stay_near(options.bounds);
+        return check_subject(subject, options);
+    });
     report.subject = name;
+    report.seed = options.seed;
     return report;
 }
 
-// (leaves, v) -> v^T df/d(leaves)
-GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leaves,
-                             const GradcheckOptions& options) {
-    GradcheckOptions first = options;
-    first.transpose = true;
-    first.method = GradcheckMethod::directions;
-    first.certainty = 0.5;
-    Subject once([&f] { return Tensors{f()}; }, leaves);
-    GradcheckReport forms = Check(once, first).run();
-    forms.subject = "order 1, as recorded for order 2";
-    if (!forms) return forms;
-
-    const Tensors asked = values_of(leaves);
-    const Shape& output = once.output_shapes()[0];
-    const Tensor v =
-        tensor(random_weights(once.outputs(), options.seed + 1), output).set_requires_grad();
-    leaves.emplace_back("cotangent", v);
-    GradcheckOptions second = options;
-    second.dual = {};
-    second.transpose = false;
-    second.preconditions = false;  // looked at above
-    const auto gradient = [f, asked, v] {
-        const Tensor y = f();
-        Tape& tape = *Tape::current();
-        if (!tape.follows(y)) return Tensors{};
-        return tape.gradient(y, asked, {.cotangent = v, .create_graph = true});
-    };
-    return check(gradient, leaves, "order 2", second);
-}
-
-}  // namespace
-
 GradcheckReport gradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
                           const GradcheckOptions& options) {
-    return check([f] { return Tensors{f()}; }, leaves, "order 1", options);
+    GradcheckReport report =
+        check_function([&f] { return Tensors{f()}; }, leaves, "order 1", options);
+    report.reproduce = call_text("gradcheck(f, leaves{})", options);
+    return report;
 }
 
 GradcheckReport gradcheck(const TensorFunction& f, const Tensors& inputs,
                           const GradcheckOptions& options) {
     const NamedTensors leaves = named_leaves(inputs);
     const Tensors x = values_of(leaves);
-    return gradcheck([&f, &x] { return f(x); }, leaves, options);
-}
-
-GradcheckReport gradgradcheck(const std::function<Tensor()>& f, const NamedTensors& leaves,
-                              const GradcheckOptions& options) {
-    return second_order(f, leaves, options);
-}
-
-GradcheckReport gradgradcheck(const TensorFunction& f, const Tensors& inputs,
-                              const GradcheckOptions& options) {
-    const NamedTensors leaves = named_leaves(inputs);
-    const Tensors x = values_of(leaves);
-    return gradgradcheck([&f, &x] { return f(x); }, leaves, options);
+    GradcheckReport report = gradcheck([&f, &x] { return f(x); }, leaves, options);
+    report.reproduce = call_text("gradcheck(f, inputs{})", options);
+    return report;
 }
 
 }  // namespace tapestry

@@ -46,6 +46,13 @@ struct GradcheckOptions {
     /// Where the numbers of the inputs may lie: one for all, or one for each number of all inputs
     /// in turn. No far steps are taken then; on a bound, steps go inwards alone.
     std::vector<Bounds> bounds = {};
+    /// Points that are looked at: x, and others nearby, drawn at random (every number moves by up
+    /// to half of itself). A rule that is wrong somewhere may be right at x.
+    int points = 1;
+    /// Called before every evaluation, for a function that keeps something between calls: a
+    /// generator, a solver's last result. (Plain functions: also before every call of the
+    /// gradient.)
+    std::function<void()> reset = {};
     /// The first oracle; without it the others are asked alone.
     bool differences = true;
     /// A second oracle: the same function in dual numbers, exact to rounding.
@@ -60,6 +67,9 @@ struct GradcheckOptions {
     GradcheckLimits limits = {};
     std::uint64_t seed = 1;
 };
+
+/// "{.certainty = 0.99, .seed = 7}": what differs from the defaults; empty if nothing does.
+std::string to_string(const GradcheckOptions& options);
 
 /// df/dx of every input. What f draws from generators is frozen. Throws DTypeError for inputs that
 /// are not f64 (an f32 function: compare_precisions(); integers: let f capture them), ValueError

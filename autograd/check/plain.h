@@ -2,9 +2,12 @@
 // handed to an optimiser (SciPy's minimize, Ceres, NLopt).
 //
 //     const auto f = [](const std::vector<double>& x) { return x[0] * x[0] * x[1]; };
-//     const auto grad = [](const std::vector<double>& x) { return std::vector{2 * x[0] * x[1],
-//     x[0]}; }; const GradcheckReport report = check_gradient(f, grad, {1, 2});       // FAIL, at
-//     [1]
+//     const auto grad = [](const std::vector<double>& x) {
+//         return std::vector{2 * x[0] * x[1], x[0]};
+//     };
+//     const GradcheckReport report = check_gradient(f, grad, {1, 2});  // FAIL, at [1]
+//
+// Read next: jacobian.h, hessian.h and complex_inputs.h, for other forms of derivatives.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
@@ -14,6 +17,12 @@ namespace tapestry {
 using PlainFunction = std::function<double(const std::vector<double>&)>;
 using PlainGradient = std::function<std::vector<double>(const std::vector<double>&)>;
 using PlainVectorFunction = std::function<std::vector<double>(const std::vector<double>&)>;
+/// Several inputs, each an array of its own.
+using PlainInputs = std::vector<std::vector<double>>;
+using PlainFunctionOfInputs = std::function<std::vector<double>(const PlainInputs&)>;
+/// (inputs, g): g^T df/dx for each input x, of its size.
+using PlainPullbackOfInputs =
+    std::function<PlainInputs(const PlainInputs& inputs, const std::vector<double>& g)>;
 /// (x, g): what g^T df/dx is at x, of the size of x.
 using PlainPullback =
     std::function<std::vector<double>(const std::vector<double>& x, const std::vector<double>& g)>;
@@ -34,5 +43,12 @@ GradcheckReport check_gradient(const PlainFunction& f, const PlainGradient& grad
 GradcheckReport check_pullback(const PlainVectorFunction& f, const PlainPullback& pullback,
                                const std::vector<double>& x, const GradcheckOptions& options = {},
                                const Shape& shape = {}, const Shape& output = {});
+
+/// The same for several inputs, of which the report speaks as "input 0" and so on. `shapes`: none,
+/// or one each.
+GradcheckReport check_pullback(const PlainFunctionOfInputs& f,
+                               const PlainPullbackOfInputs& pullback, const PlainInputs& inputs,
+                               const GradcheckOptions& options = {},
+                               const std::vector<Shape>& shapes = {}, const Shape& output = {});
 
 }  // namespace tapestry

@@ -81,6 +81,7 @@ std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
             side * weighted_difference(w_, there.values, around_.base.values) / t;
         one = std::max(one, 2 * noise(there, around_.base));
     }
+    attempt.rounding = one;
     extrapolate({one / h, 2 * one / h, 4 * one / h}, 2, attempt);
     return attempt;
 }

@@ -1,7 +1,6 @@
 #include <tapestry/autograd/check/report.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
@@ -33,9 +32,11 @@ void write_cause(Lines& text, const Cause& cause) {
 
 void write_input(Lines& text, const InputReport& input) {
     const bool why = input.verdict == Verdict::inconclusive;
-    line(text, "  {:<12} {} {}: {}{}{}", to_string(input.verdict), input.name, input.shape,
+    const bool cut = input.reason == Reason::limit;
+    line(text, "  {:<12} {} {}: {}{}{}{}", to_string(input.verdict), input.name, input.shape,
          input.method, why ? fmt::format(" ({})", to_string(input.reason)) : "",
-         input.note.empty() ? "" : "; " + input.note);
+         input.note.empty() ? "" : "; " + input.note,
+         cut ? fmt::format("; {} slopes compared till then", input.compared) : "");
     for (const Opinion& opinion : input.opinions) {
         if (opinion.agrees) continue;
         line(text,
@@ -43,6 +44,11 @@ void write_input(Lines& text, const InputReport& input) {
              opinion.oracle, opinion.slope, opinion.claimed,
              std::abs(opinion.slope - opinion.claimed), opinion.tolerance);
     }
+}
+
+void write_point(Lines& text, const PointReport& point) {
+    line(text, "  at {}: {}{}", point.what, to_string(point.verdict),
+         point.reason == Reason::none ? "" : fmt::format(" ({})", to_string(point.reason)));
 }
 
 const InputReport* worst_input(const GradcheckReport& report) {
@@ -66,6 +72,10 @@ std::string to_string(const GradcheckReport& report) {
                            report.certainty)
              : "");
     for (const std::string& complaint : report.complaints) line(text, "  {}", complaint);
+    if (!report.limit.empty()) line(text, "  stopped at {}", report.limit);
+    for (const PointReport& point : report.points) {
+        if (report.points.size() > 1) write_point(text, point);
+    }
     if (!report.not_defined.empty()) line(text, "  not defined at {}", report.not_defined);
     // A model has many parameters: those that are right are only counted.
     int right = 0;
@@ -95,79 +105,6 @@ std::string to_string(const GradcheckReport& report) {
     if (report.cause) write_cause(text, *report.cause);
     text.resize(text.size() - 1);
     return fmt::to_string(text);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {  // JSON has no NaN
-    return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
-}
-
-Json json_of(const SlopeReport& slope) {
-    const Judgement& j = slope.judgement;
-    return {{"where", slope.where},
-            {"claimed", number(slope.claimed)},
-            {"numeric", number(j.numeric)},
-            {"error", number(j.error)},
-            {"allowed", number(j.tolerance)},
-            {"f_above", number(j.above)},
-            {"f_below", number(j.below)},
-            {"h", number(j.step)},
-            {"verdict", to_string(j.verdict)},
-            {"subgradient", j.subgradient}};
-}
-
-Json json_of(const Cause& cause) {
-    return {{"name", to_string(cause.mistake)}, {"evidence", cause.evidence}, {"hint", cause.hint}};
-}
-
-Json json_of(const InputReport& input) {
-    Json shape = Json::array();
-    for (int axis = 0; axis < input.shape.rank(); ++axis) shape.push_back(input.shape[axis]);
-    Json json{{"name", input.name},
-              {"shape", shape},
-              {"verdict", to_string(input.verdict)},
-              {"reason", to_string(input.reason)},
-              {"method", input.method},
-              {"note", input.note},
-              {"compared", input.compared},
-              {"inconclusive", input.inconclusive},
-              {"worst", json_of(input.worst)},
-              {"oracles", Json::array()}};
-    for (const Opinion& opinion : input.opinions) {
-        json["oracles"].push_back({{"name", opinion.oracle},
-                                   {"slope", number(opinion.slope)},
-                                   {"claimed", number(opinion.claimed)},
-                                   {"allowed", number(opinion.tolerance)},
-                                   {"agrees", opinion.agrees}});
-    }
-    return json;
-}
-
-}  // namespace
-
-std::string to_json(const GradcheckReport& report) {
-    Json json{{"subject", report.subject},          {"verdict", to_string(report.verdict)},
-              {"reason", to_string(report.reason)}, {"evaluations", report.runs},
-              {"certainty", report.certainty},      {"complaints", report.complaints},
-              {"not_defined", report.not_defined},  {"inputs", Json::array()}};
-    for (const InputReport& input : report.inputs) json["inputs"].push_back(json_of(input));
-    if (report.first_wrong) {
-        const WrongOp& wrong = *report.first_wrong;
-        json["first_wrong"] = {{"op", wrong.op},
-                               {"module", wrong.module_path},
-                               {"entry", wrong.number},
-                               {"operand", wrong.operand},
-                               {"shapes", wrong.shapes},
-                               {"form", wrong.form},
-                               {"slope", json_of(wrong.slope)},
-                               {"cause", json_of(wrong.cause)},
-                               {"others", wrong.others}};
-    }
-    if (report.cause) json["cause"] = json_of(*report.cause);
-    return json.dump(2);
 }
 
 }  // namespace tapestry

@@ -29,6 +29,12 @@ struct SlopeReport {
     Judgement judgement = {};
 };
 
+/// A slope of which nothing could be said.
+struct Unseen {
+    std::string where = {};
+    Reason reason = Reason::none;
+};
+
 /// One input or parameter.
 struct InputReport {
     std::string name = {};
@@ -39,6 +45,10 @@ struct InputReport {
     std::string note = {};    ///< "on a kink of relu (#3); the gradient is a subgradient"
     int compared = 0;
     int inconclusive = 0;
+    std::vector<Unseen> unseen = {};  ///< the first of these
+    double least_step = 0;            ///< of those that decided; 0: none did
+    double most_step = 0;
+    double noise = 0;        ///< the largest that was found in one evaluation
     SlopeReport worst = {};  ///< the one that decided the verdict
     std::vector<Opinion> opinions = {};
 };
@@ -56,6 +66,15 @@ struct WrongOp {
     int others = 0;  ///< further entries that are wrong
 };
 
+/// One of the points that were looked at.
+struct PointReport {
+    std::string what = {};  ///< "x", "random point 2"
+    Verdict verdict = Verdict::pass;
+    Reason reason = Reason::none;
+    /// The first numbers of the first inputs.
+    std::vector<std::vector<double>> starts_with = {};
+};
+
 struct GradcheckReport {
     std::string subject = {};  ///< "order 1", "order 2", or what the caller calls it
     Verdict verdict = Verdict::pass;
@@ -64,16 +83,20 @@ struct GradcheckReport {
         {};  ///< preconditions that do not hold, and what stands alone
     std::vector<InputReport> inputs = {};
     std::optional<WrongOp> first_wrong = {};
-    std::optional<Cause> cause = {};  ///< where no single op is to blame
-    std::string not_defined = {};     ///< where f said so first, and what it said
-    double certainty = 1;             ///< that an error anywhere would have been seen, at least
-    int runs = 0;                     ///< of the function
+    std::optional<Cause> cause = {};       ///< where no single op is to blame
+    std::string not_defined = {};          ///< where f said so first, and what it said
+    std::string limit = {};                ///< "the limit of 1000 evaluations", if one was reached
+    std::vector<PointReport> points = {};  ///< the report is of the first that is worst
+    std::string reproduce = {};            ///< the call, in one line
+    std::uint64_t seed = 1;
+    double certainty = 1;  ///< that an error anywhere would have been seen, at least
+    int runs = 0;          ///< of the function
     explicit operator bool() const { return verdict == Verdict::pass; }
 };
 
 /// One screen: the verdict, a line per input, and of what is wrong everything known.
 std::string to_string(const GradcheckReport& report);
-/// The same as one JSON object.
+/// The same as one JSON object; docs/gradcheck_report.schema.json says what is in it.
 std::string to_json(const GradcheckReport& report);
 
 }  // namespace tapestry

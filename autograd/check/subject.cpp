@@ -93,6 +93,7 @@ Subject::Subject(Function f, NamedTensors leaves)
 Tensors Subject::outputs_on(Tape& tape) {
     const Recording recording(&tape);
     const RewindGuard frozen(generators_);
+    if (budget_) budget_->spend();
     ++runs_;
     Tensors outputs = f_();
     bool same = outputs.size() == shapes_.size();
@@ -219,6 +220,7 @@ void Subject::stay_near(const std::vector<Bounds>& bounds) {
 
 void Subject::stay_near_as(const Subject& whole, const Tensors& origins) {
     stays_near_ = whole.stays_near_;
+    budget_ = whole.budget_;
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
         for (std::size_t k = 0; k < whole.leaves_.size(); ++k) {
             const Tensor& leaf = whole.leaves_[k].second;

@@ -4,10 +4,12 @@
 
 #include <tapestry/autograd/check/box.h>
 #include <tapestry/autograd/check/branch_trace.h>
+#include <tapestry/autograd/check/budget.h>
 #include <tapestry/autograd/check/slope.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/generator_log.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -42,8 +44,10 @@ public:
     /// A plain function is called near x alone: no step is longer than half of x's own size, and no
     /// number leaves its bounds. Throws what Box::of() throws.
     void stay_near(const std::vector<Bounds>& bounds);
-    /// As `whole` does, a part of which this is: a leaf has the bounds of the leaf of `whole` that
-    /// `origins` has in its place, if it is one.
+    /// Every evaluation is taken from it; without one there is no limit. Throws Budget::Spent then.
+    void set_budget(std::shared_ptr<Budget> budget) { budget_ = std::move(budget); }
+    /// As `whole` does, a part of which this is, and with its budget: a leaf has the bounds of the
+    /// leaf of `whole` that `origins` has in its place, if it is one.
     void stay_near_as(const Subject& whole, const Tensors& origins);
 
     /// Calls `then` where f may not be defined: std::domain_error, or an Error of the library's,
@@ -112,6 +116,7 @@ private:
     Function f_;
     NamedTensors leaves_;
     bool stays_near_ = false;
+    std::shared_ptr<Budget> budget_ = {};
     std::vector<Box> boxes_;    // one for each leaf
     std::vector<Values> here_;  // where the leaves stood at first
     std::string not_defined_ = {}, overwritten_ = {};

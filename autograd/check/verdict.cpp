@@ -18,6 +18,7 @@ std::string_view to_string(Reason reason) {
         case Reason::truncation: return "truncation";
         case Reason::kink: return "kink";
         case Reason::not_finite: return "not finite";
+        case Reason::limit: return "limit reached";
         case Reason::bounds: return "no room between bounds";
         case Reason::not_deterministic: return "not deterministic";
     }

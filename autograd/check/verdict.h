@@ -1,6 +1,7 @@
 // The words of the gradient checker: what it says of one slope, and of everything together.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
@@ -20,6 +21,7 @@ enum class Reason {
     kink,               ///< branches change at every step, and no side is smooth
     not_finite,         ///< the function or its gradient is infinite or NaN here
     not_deterministic,  ///< the same inputs give different values
+    limit,              ///< no more evaluations, or no more time, were allowed
     bounds,             ///< x has no room to move between its bounds
 };
 
@@ -35,6 +37,7 @@ struct Judgement {
     double error = 0;          ///< estimated, of `numeric`
     double tolerance = 0;      ///< what |claim - numeric| may be
     double step = 0;           ///< the largest h that went into `numeric`
+    double noise = 0;          ///< in one evaluation of <weights, f>, as far as that is known
     double above = 0;          ///< <weights, f(step)>
     double below = 0;          ///< <weights, f(-step)>
 };
@@ -61,6 +64,10 @@ struct GradcheckLimits {
     /// The part of the scale by which an exact oracle may differ: it rounds inside, too, and that
     /// cannot be seen from outside.
     double exact = 1e-10;
+    /// How often f is evaluated, and for how many seconds, at the most. What was not looked at by
+    /// then is inconclusive. A call of f that takes longer is waited for.
+    std::int64_t evaluations = std::numeric_limits<std::int64_t>::max();
+    double seconds = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace tapestry

@@ -13,7 +13,18 @@ namespace {
 
 constexpr std::size_t kMostCurves = 5;
 
-CheckedGradient checked(std::string what, const GradcheckReport& report) {
+// How the command says it.
+std::string command(const char* option, const std::string& name, const CheckOptions& o, int order) {
+    const CheckOptions usual;
+    std::string text = fmt::format("tapestry gradcheck {} {} --order {}", option, name, order);
+    if (o.certainty != usual.certainty) text += fmt::format(" --certainty {}", o.certainty);
+    if (o.seed != usual.seed) text += fmt::format(" --seed {}", o.seed);
+    return text;
+}
+
+CheckedGradient checked(std::string what, GradcheckReport report,
+                        const std::string& reproduce = {}) {
+    if (!reproduce.empty()) report.reproduce = reproduce;
     return {std::move(what), report.subject, report.verdict, to_string(report),
             tapestry::to_json(report)};
 }
@@ -44,20 +55,27 @@ void check_row(const OpCase& row, const CheckOptions& o, CheckedGradients& to) {
         GradcheckOptions options = options_of(o);
         options.dual = bound.dual;
         options.transpose = true;
-        if (o.order != 2) to.push_back(checked(what, gradcheck(bound.f, bound.inputs, options)));
+        if (o.order != 2) {
+            to.push_back(checked(what, gradcheck(bound.f, bound.inputs, options),
+                                 command("--op", row.name, o, 1)));
+        }
         if (o.order != 1) {
-            to.push_back(checked(what, gradgradcheck(bound.f, bound.inputs, options)));
+            to.push_back(checked(what, gradgradcheck(bound.f, bound.inputs, options),
+                                 command("--op", row.name, o, 2)));
         }
     }
 }
 
 // The first order of a function of leaves unless the second is asked for.
 CheckedGradients check_leaves(const std::string& what, const TwoPrecisions& both,
-                              const CheckOptions& o, const GradcheckOptions& options) {
+                              const CheckOptions& o, const GradcheckOptions& options,
+                              const std::string& reproduce = {}) {
     if (o.dtype == DType::f32) return {checked(what, compare_precisions(both, o.seed))};
     const NamedTensors leaves = both.leaves(DType::f64);
-    if (o.order == 2) return {checked(what, gradgradcheck(both.value, leaves, options))};
-    return {checked(what, gradcheck(both.value, leaves, options))};
+    return {checked(what,
+                    o.order == 2 ? gradgradcheck(both.value, leaves, options)
+                                 : gradcheck(both.value, leaves, options),
+                    reproduce)};
 }
 
 std::vector<const OpCase*> rows_of(const std::string& op) {
@@ -81,7 +99,8 @@ CheckedGradients check_op(const std::string& name, const CheckOptions& options) 
 
 CheckedGradients check_module(const std::string& name, const CheckOptions& options) {
     const CheckedModule module = checked_module(name);
-    return check_leaves(name, {module.leaves, module.value}, options, options_of(options));
+    return check_leaves(name, {module.leaves, module.value}, options, options_of(options),
+                        command("--module", name, options, options.order == 2 ? 2 : 1));
 }
 
 CheckedGradients check_catalog(const CheckOptions& options) {

@@ -20,6 +20,7 @@ TEST_CASE("cli gradcheck: one op, one order") {
     CHECK_EQ(result.at("what"), "exp, sample 0");
     CHECK_EQ(result.at("check"), "order 1");
     CHECK_EQ(result.at("verdict"), "PASS");
+    CHECK_EQ(result.at("reproduce"), "tapestry gradcheck --op exp --order 1");
     const Json& input = result.at("inputs").at(0);
     CHECK_EQ(input.at("shape"), Json({3, 5}));
     CHECK_LT(input.at("worst").at("allowed").get<double>(), 1e-6);

@@ -1,0 +1,155 @@
+#include <tapestry/autograd/check/plain_op.h>
+
+#include <tapestry/autograd/check/options_text.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry::checker {
+namespace {
+
+using Values = std::vector<double>;
+
+constexpr double kAgreement = 1e-8;
+
+PlainInputs values_of(const Tensors& inputs) {
+    PlainInputs values;
+    for (const Tensor& x : inputs) values.push_back(x.to_vector<double>());
+    return values;
+}
+
+class PlainOp final : public Op {
+public:
+    PlainOp(const Tensors& inputs, const PlainFunctionOfInputs& f,
+            const PlainPullbackOfInputs& pullback)
+        : Op("function", inputs), f_(f), pullback_(pullback) {}
+
+    Tensors forward(const Tensors& inputs) const override;
+
+    Tensors backward(const Tensors& grads) override {
+        PlainInputs x;
+        for (std::size_t i = 0; i < inputs().size(); ++i) {
+            x.push_back(saved(i).to_vector<double>());
+        }
+        const PlainInputs slopes = pullback_(x, grads[0].to_vector<double>());
+        require<ShapeError>(slopes.size() == x.size(),
+                            "check_pullback: gradients of {} inputs, where there are {}",
+                            slopes.size(), x.size());
+        Tensors all;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            require<ShapeError>(slopes[i].size() == x[i].size(),
+                                "check_gradient: the gradient has {} numbers for {} of {}",
+                                slopes[i].size(), x[i].size(),
+                                x.size() == 1 ? "x" : fmt::format("input {}", i));
+            all.push_back(tensor(slopes[i], inputs()[i].shape));
+        }
+        return all;
+    }
+
+private:
+    const PlainFunctionOfInputs& f_;  // not copies: what they keep between calls must be seen
+    const PlainPullbackOfInputs& pullback_;
+};
+
+Tensor apply(const Tensors& inputs, const PlainFunctionOfInputs& f,
+             const PlainPullbackOfInputs& pullback, const Shape& output) {
+    const Values y = f(values_of(inputs));
+    require<ShapeError>(static_cast<std::int64_t>(y.size()) == numel(output),
+                        "check_gradient: f gave {} numbers, then {}", numel(output), y.size());
+    Tensor result = tensor(y, output);
+    return record<PlainOp>(inputs, result, inputs, f, pullback);
+}
+
+Tensors PlainOp::forward(const Tensors& inputs) const {
+    return {apply(inputs, f_, pullback_, outputs()[0].shape)};
+}
+
+GradcheckOptions for_plain(GradcheckOptions options) {
+    options.preconditions = false;  // of threads and recomputing it knows nothing
+    options.transpose = false;
+    options.far_steps = false;
+    options.limits.lost_may_pass = false;
+    options.limits.agreement = std::max(options.limits.agreement, kAgreement);
+    options.reset = {};
+    return options;
+}
+
+NamedTensors leaves_of(const PlainInputs& inputs, const PlainCheck& what) {
+    require(!inputs.empty(), "check_pullback: there are no inputs");
+    require<ShapeError>(what.shapes.empty() || what.shapes.size() == inputs.size(),
+                        "check_pullback: {} shapes for {} inputs", what.shapes.size(),
+                        inputs.size());
+    NamedTensors leaves;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const std::string name = i < what.names.size() && inputs.size() == what.names.size()
+                                     ? what.names[i]
+                                     : fmt::format("input {}", i);
+        require(!inputs[i].empty(), "check_gradient: {} is empty", name);
+        const auto n = static_cast<std::int64_t>(inputs[i].size());
+        const Shape shape =
+            what.shapes.empty() || what.shapes[i].empty() ? Shape{n} : what.shapes[i];
+        require<ShapeError>(numel(shape) == n, "check_gradient: {} numbers for a shape of {}", n,
+                            shape);
+        leaves.emplace_back(name, tensor(inputs[i], shape).set_requires_grad());
+    }
+    return leaves;
+}
+
+// The call again, in one line: with the numbers where they are few.
+std::string call_again(const PlainCheck& what, const PlainInputs& inputs,
+                       const GradcheckOptions& options) {
+    constexpr std::size_t kFew = 16;
+    const bool few = inputs.size() == 1 && inputs[0].size() <= kFew;
+    const std::string x = few ? fmt::format("{{{}}}", fmt::join(inputs[0], ", "))
+                              : (inputs.size() == 1 ? "x" : "inputs");
+    std::string call = what.call;
+    call.replace(call.find("{}"), 2, x + "{}");
+    return call_text(call, options);
+}
+
+}  // namespace
+
+GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackOfInputs& pullback,
+                            const PlainInputs& inputs, const PlainCheck& what,
+                            const GradcheckOptions& options) {
+    const auto reset = [&options] {
+        if (options.reset) options.reset();
+    };
+    const PlainFunctionOfInputs value = [&](const PlainInputs& at) {
+        reset();
+        return f(at);
+    };
+    const PlainPullbackOfInputs back = [&](const PlainInputs& at, const Values& g) {
+        reset();
+        return pullback(at, g);
+    };
+    const NamedTensors leaves = leaves_of(inputs, what);
+    const auto m = static_cast<std::int64_t>(value(inputs).size());
+    const Shape usual = what.pairs ? Shape{m / 2, 2} : Shape{m};
+    const Shape out = what.output.empty() ? usual : what.output;
+    require<ShapeError>(numel(out) == m, "check_gradient: f gave {} numbers for a shape of {}", m,
+                        out);
+    Tensors x;
+    for (const auto& [name, leaf] : leaves) x.push_back(leaf);
+    const std::function<Tensor()> function = [&] { return apply(x, value, back, out); };
+    GradcheckReport report = gradcheck(function, leaves, for_plain(options));
+    report.subject = what.subject;
+    report.reproduce = call_again(what, inputs, options);
+    return report;
+}
+
+GradcheckReport check_plain(const PlainVectorFunction& f, const PlainPullback& pullback,
+                            const std::vector<double>& x, const PlainCheck& what,
+                            const GradcheckOptions& options) {
+    return check_plain([&f](const PlainInputs& at) { return f(at[0]); },
+                       [&pullback](const PlainInputs& at, const Values& g) {
+                           return PlainInputs{pullback(at[0], g)};
+                       },
+                       PlainInputs{x}, what, options);
+}
+
+}  // namespace tapestry::checker
