@@ -74,7 +74,8 @@ Values Box::inwards(const Values& x, Values u, std::uint64_t seed) const {
     if (bounds_.empty()) return u;
     const Values signs = random_signs(x.size(), seed);
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const bool at_low = x[i] == of(i).low, at_high = x[i] == of(i).high;
+        const double next = kNextToBound * std::abs(u[i]);
+        const bool at_low = x[i] - of(i).low < next, at_high = of(i).high - x[i] < next;
         if (at_low && at_high) u[i] = 0;
         if (at_low == at_high) continue;
         u[i] = std::copysign(u[i], at_low ? 1 : -1) * (signs[i] > 0 ? 1 : 0.5);

@@ -8,10 +8,10 @@ const Sample& Line::at(double t) {
 }
 
 double Line::only_side() const {
-    constexpr double kNext = 0x1p-20;  // of x's own size
-    if (reach() >= kNext * scale_) return 0;
+    const double next = kNextToBound * scale_;
+    if (reach() >= next) return 0;
     const double side = reach_.above > reach_.below ? 1 : -1;
-    return reach(side) >= kNext * scale_ ? side : 0;
+    return reach(side) >= next ? side : 0;
 }
 
 }  // namespace tapestry::checker
