@@ -35,6 +35,15 @@ if(TAPESTRY_SANITIZE)
   target_compile_options(tapestry_test_build INTERFACE -fno-sanitize=undefined)
 endif()
 
+# The archive also goes into shared objects, a Python module among them. Names that these do not show
+# are hidden, and none can be replaced from outside, so that calls stay direct: a program is as fast
+# as without (tests/frame/instruction_counts.sh).
+function(tapestry_position_independent target)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+endfunction()
+
 # For the library where many builds follow one another (.ci/run): what most sources include is read
 # once. Not where a build is to show that every source includes what it uses.
 function(tapestry_precompile target)

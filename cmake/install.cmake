@@ -17,6 +17,9 @@ foreach(header IN LISTS headers)
 endforeach()
 
 install(TARGETS tapestry EXPORT tapestryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET tapestry_gradcheck)
+  install(TARGETS tapestry_gradcheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(EXPORT tapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
 if(TARGET tapestry_command)
   # OPTIONAL: those who built the library alone can install it alone.

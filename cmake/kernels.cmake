@@ -49,6 +49,7 @@ function(tapestry_add_kernels target)
       set_property(SOURCE ${sources} APPEND PROPERTY
         COMPILE_OPTIONS -fno-sanitize=float-cast-overflow)
     endif()
+    tapestry_position_independent(${objects})
     target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_xsimd)
     if(isa STREQUAL avx512 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # GCC 12's own headers warn: _mm512_undefined_ps is written as `__m512 y = y` (GCC bug 105593).

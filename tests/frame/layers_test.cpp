@@ -45,6 +45,7 @@ const std::vector<Room>& rooms() {
         {"autograd", core},
         {"autograd/profile", core + Names{"autograd"}},
         {"autograd/check", core + Names{"autograd"}},
+        {"autograd/capi", core + Names{"autograd", "autograd/check"}},
         {"ops/kernels", core},
         {"ops", autograd + Names{"ops/kernels"}},
         {"ops/catalog/reference", core + Names{"autograd/check"}},
@@ -67,6 +68,7 @@ const std::vector<Room>& rooms() {
         {"nn/bench", nn},
         {"nn/catalog", layers + Names{"nn/models", "nn/data", "nn/io", "ops/catalog"}},
         {"tapestry.h", nn + Names{"nn/bench"}},
+        {"python", {"autograd/capi"}},
         {"examples/options", nn},
         {"examples/stories", {}},
         {"examples/tasks", nn + Names{"tapestry.h", "examples/stories"}},
@@ -95,6 +97,7 @@ const std::vector<Library>& libraries() {
         {"mpi.h", {"nn/distributed/mpi.cpp"}, {}},
         {"nlohmann/", {"autograd", "nn", "examples"}, {"nn/json_tree.h"}},
         {"CLI/", {"examples/options"}, {}},
+        {"pybind11/", {"python"}, {}},
         {"doctest/", {}, {}},
     };
     return all;
@@ -165,7 +168,7 @@ std::string wrong_with(const fs::path& root, const std::string& file, const std:
 Names violations(const fs::path& root) {
     static const std::regex include(R"(\s*#\s*include\s*([<"])([^>"]+)[>"].*)");
     Names found;
-    for (const char* top : {"core", "autograd", "ops", "nn", "examples", "tapestry.h"}) {
+    for (const char* top : {"core", "autograd", "ops", "nn", "python", "examples", "tapestry.h"}) {
         std::vector<fs::path> files;
         if (fs::is_regular_file(root / top)) files.push_back(root / top);
         if (fs::is_directory(root / top)) {
@@ -245,6 +248,9 @@ TEST_CASE("an include against the layers is found") {
         {"autograd/tape.cpp", "<tapestry/autograd/profile/profiler.h>"},
         {"autograd/check/gradcheck.cpp", "<tapestry/autograd/profile/work.h>"},
         {"autograd/tape.cpp", "<tapestry/ops/arithmetic.h>"},
+        {"autograd/check/plain.cpp", "<tapestry/autograd/capi/tapestry_gradcheck.h>"},
+        {"python/gradcheck_module.cpp", "<tapestry/autograd/check/gradcheck.h>"},
+        {"autograd/capi/tapestry_gradcheck.cpp", "<pybind11/pybind11.h>"},
         {"autograd/tape.cpp", "<tapestry/nn/module.h>"},
         {"ops/norm.cpp", "<tapestry/nn/module.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/ops/norm.h>"},

@@ -1,0 +1,130 @@
+#include <tapestry/autograd/capi/options_by_name.h>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tapestry::capi {
+namespace {
+
+using Json = nlohmann::json;
+
+// Whoever reads a value says what it should have been; read_request() says of which option.
+struct Unfit {
+    const char* wanted;
+};
+
+double number(const Json& value) {
+    if (!value.is_number()) throw Unfit{"a number"};
+    return value.get<double>();
+}
+
+bool truth(const Json& value) {
+    if (!value.is_boolean()) throw Unfit{"true or false"};
+    return value.get<bool>();
+}
+
+std::uint64_t whole(const Json& value) {
+    if (!value.is_number_unsigned()) throw Unfit{"a whole number, 0 or more"};
+    return value.get<std::uint64_t>();
+}
+
+Shape shape(const Json& value) {
+    constexpr const char* wanted = "an array of sizes";
+    if (!value.is_array()) throw Unfit{wanted};
+    Shape sizes;
+    for (const Json& size : value) {
+        if (!size.is_number_unsigned() || sizes.rank() == Shape::kMaxRank) throw Unfit{wanted};
+        sizes.push_back(size.get<std::int64_t>());
+    }
+    return sizes;
+}
+
+GradcheckMethod method(const Json& value) {
+    static const std::pair<const char*, GradcheckMethod> names[] = {
+        {"automatic", GradcheckMethod::automatic},
+        {"jacobian", GradcheckMethod::jacobian},
+        {"entries", GradcheckMethod::entries},
+        {"directions", GradcheckMethod::directions},
+    };
+    for (const auto& [name, meant] : names) {
+        if (value == name) return meant;
+    }
+    throw Unfit{R"("automatic", "jacobian", "entries" or "directions")"};
+}
+
+Bounds pair_of_bounds(const Json& value) {
+    Bounds bounds;
+    if (!value[0].is_null()) bounds.low = number(value[0]);
+    if (!value[1].is_null()) bounds.high = number(value[1]);
+    return bounds;
+}
+
+std::vector<Bounds> bounds(const Json& value) {
+    constexpr const char* wanted =
+        "[low, high] for all numbers or one such pair for each; null where there is no bound";
+    const auto is_pair = [](const Json& pair) {
+        return pair.is_array() && pair.size() == 2 &&
+               std::all_of(pair.begin(), pair.end(),
+                           [](const Json& bound) { return bound.is_null() || bound.is_number(); });
+    };
+    if (is_pair(value)) return {pair_of_bounds(value)};
+    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_pair)) throw Unfit{wanted};
+    std::vector<Bounds> all;
+    for (const Json& pair : value) all.push_back(pair_of_bounds(pair));
+    return all;
+}
+
+struct Option {
+    const char* name;
+    void (*set)(Request& request, const Json& value);
+};
+
+// docs/python.md has the same names in the same order.
+constexpr Option kOptions[] = {
+    {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }},
+    {"output", [](Request& r, const Json& v) { r.output = shape(v); }},
+    {"method", [](Request& r, const Json& v) { r.options.method = method(v); }},
+    {"certainty", [](Request& r, const Json& v) { r.options.certainty = number(v); }},
+    {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }},
+    {"resolution", [](Request& r, const Json& v) { r.options.limits.resolution = number(v); }},
+    {"safety", [](Request& r, const Json& v) { r.options.limits.safety = number(v); }},
+    {"eps", [](Request& r, const Json& v) { r.options.eps = number(v); }},
+    {"atol", [](Request& r, const Json& v) { r.options.atol = number(v); }},
+    {"rtol", [](Request& r, const Json& v) { r.options.rtol = number(v); }},
+    {"explain", [](Request& r, const Json& v) { r.options.explain = truth(v); }},
+    {"seed", [](Request& r, const Json& v) { r.options.seed = whole(v); }},
+};
+
+[[noreturn]] void refuse_name(const std::string& name) {
+    std::vector<std::string_view> known;
+    for (const Option& option : kOptions) known.emplace_back(option.name);
+    fail("check_gradient: no option is called {}; there are {}", name, fmt::join(known, ", "));
+}
+
+}  // namespace
+
+Request read_request(std::string_view json) {
+    Request request;
+    if (json.empty()) return request;
+    const Json all = Json::parse(json, nullptr, false);
+    require(all.is_object(), "check_gradient: the options are no JSON object: {}", json);
+    for (const auto& [name, value] : all.items()) {
+        const auto* const option =
+            std::find_if(std::begin(kOptions), std::end(kOptions),
+                         [&name = name](const Option& known) { return name == known.name; });
+        if (option == std::end(kOptions)) refuse_name(name);
+        try {
+            option->set(request, value);
+        } catch (const Unfit& unfit) {
+            fail("check_gradient: the option {} is {}; it must be {}", name, value.dump(),
+                 unfit.wanted);
+        }
+    }
+    return request;
+}
+
+}  // namespace tapestry::capi

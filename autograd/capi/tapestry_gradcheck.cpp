@@ -1,0 +1,159 @@
+#include <tapestry/autograd/capi/tapestry_gradcheck.h>
+
+#include <tapestry/autograd/capi/options_by_name.h>
+#include <tapestry/core/version.h>
+
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace tapestry;
+using capi::read_request;
+using capi::Request;
+
+// A report and what is asked of it, which must outlive the question.
+struct tapestry_report {
+    Verdict verdict;
+    std::string text, json;
+};
+
+namespace {
+
+using Values = std::vector<double>;
+
+thread_local std::string error_message;
+thread_local std::string why_not_defined;
+
+// A callback's answer on its way through the checker, which takes the first for "not there" and
+// knows nothing of the second.
+struct NotDefined : std::domain_error {
+    using std::domain_error::domain_error;
+};
+struct CallbackFailed : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+void heed(int answer, const char* callback) {
+    if (answer == TAPESTRY_OK) return;
+    if (answer == TAPESTRY_NOT_DEFINED) {
+        const std::string why = std::exchange(why_not_defined, {});
+        throw NotDefined(why.empty() ? fmt::format("{} is not defined", callback) : why);
+    }
+    throw CallbackFailed(fmt::format("check_gradient: {} answered {}", callback, answer));
+}
+
+// What `check` answers as a report, what it throws as a status and a message.
+template <class Check>
+int guarded(tapestry_report** report, const Check& check) noexcept {
+    const auto failed = [](int status, const char* what) {
+        try {
+            error_message = what;
+        } catch (...) {  // no memory for words either
+            error_message.clear();
+        }
+        return status;
+    };
+    try {
+        error_message.clear();
+        require(report != nullptr, "check_gradient: there is nowhere to put the report");
+        *report = nullptr;
+        const GradcheckReport found = check();
+        *report = std::make_unique<tapestry_report>(
+                      tapestry_report{found.verdict, to_string(found), to_json(found)})
+                      .release();
+        return TAPESTRY_OK;
+    } catch (const NotDefined& error) {
+        return failed(TAPESTRY_NOT_DEFINED, error.what());
+    } catch (const CallbackFailed& error) {
+        return failed(TAPESTRY_CALLBACK_FAILED, error.what());
+    } catch (const MemoryError& error) {
+        return failed(TAPESTRY_OUT_OF_MEMORY, error.what());
+    } catch (const std::bad_alloc&) {
+        return failed(TAPESTRY_OUT_OF_MEMORY, "check_gradient: no memory");
+    } catch (const Error& error) {
+        return failed(TAPESTRY_BAD_INPUT, error.what());
+    } catch (const std::exception& error) {
+        return failed(TAPESTRY_INTERNAL_ERROR, error.what());
+    } catch (...) {
+        return failed(TAPESTRY_INTERNAL_ERROR, "check_gradient: an exception without words");
+    }
+}
+
+Request request_of(const void* f, const void* rule, const double* x, std::size_t n,
+                   const char* options) {
+    require<MemoryError>(n <= Values().max_size(), "check_gradient: {} numbers are too many", n);
+    require(f != nullptr && rule != nullptr, "check_gradient: a callback is NULL");
+    require(x != nullptr || n == 0, "check_gradient: x is NULL, not {} numbers", n);
+    return read_request(options == nullptr ? "" : options);
+}
+
+}  // namespace
+
+int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
+                       std::size_t n, std::size_t m, const char* options,
+                       tapestry_report** report) {
+    return guarded(report, [=] {
+        const Request request = request_of(reinterpret_cast<const void*>(f),
+                                           reinterpret_cast<const void*>(vjp), x, n, options);
+        const auto value = [=](const Values& at) {
+            Values y(m);
+            heed(f(at.data(), y.data(), user), "f");
+            return y;
+        };
+        const auto pullback = [=](const Values& at, const Values& cotangent) {
+            Values gradient(n);
+            heed(vjp(at.data(), cotangent.data(), gradient.data(), user), "the vjp");
+            return gradient;
+        };
+        return check_pullback(value, pullback, Values(x, x + n), request.options, request.shape,
+                              request.output);
+    });
+}
+
+int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, void* user,
+                            const double* x, std::size_t n, const char* options,
+                            tapestry_report** report) {
+    return guarded(report, [=] {
+        const Request request = request_of(reinterpret_cast<const void*>(f),
+                                           reinterpret_cast<const void*>(gradient), x, n, options);
+        const auto value = [=](const Values& at) {
+            Values y(1);
+            heed(f(at.data(), y.data(), user), "f");
+            return y;
+        };
+        const auto pullback = [=](const Values& at, const Values& cotangent) {
+            Values slopes(n);
+            heed(gradient(at.data(), slopes.data(), user), "the gradient");
+            for (double& slope : slopes) slope *= cotangent[0];
+            return slopes;
+        };
+        return check_pullback(value, pullback, Values(x, x + n), request.options, request.shape);
+    });
+}
+
+int tapestry_not_defined(const char* why) {
+    try {
+        why_not_defined = why == nullptr ? "" : why;
+    } catch (...) {  // then without words
+    }
+    return TAPESTRY_NOT_DEFINED;
+}
+
+int tapestry_report_verdict(const tapestry_report* report) {
+    switch (report->verdict) {
+        case Verdict::pass: return TAPESTRY_PASS;
+        case Verdict::inconclusive: return TAPESTRY_INCONCLUSIVE;
+        case Verdict::fail: return TAPESTRY_FAIL;
+    }
+    return TAPESTRY_INCONCLUSIVE;
+}
+
+const char* tapestry_report_text(const tapestry_report* report) { return report->text.c_str(); }
+const char* tapestry_report_json(const tapestry_report* report) { return report->json.c_str(); }
+void tapestry_report_free(tapestry_report* report) { delete report; }
+
+const char* tapestry_error_message() { return error_message.c_str(); }
+
+const char* tapestry_version() { return version().data(); }

@@ -1,0 +1,100 @@
+// tapestry._gradcheck: the C ABI, with Python's callables as callbacks. What these raise comes out
+// of the check as it went in. Everything that has to do with arrays of other shapes, and with
+// PyTorch, is written in Python (tapestry/_checks.py).
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <tapestry/autograd/capi/tapestry_gradcheck.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+
+namespace py = pybind11;
+
+namespace {
+
+using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+// One check: what is called, what counts as "not defined there", and the exception that ended it.
+struct Callbacks {
+    py::object f, vjp, not_defined;
+    py::ssize_t inputs, outputs;
+    std::exception_ptr raised = {};
+};
+
+// An array of its own, which the callable may keep or overwrite.
+py::array_t<double> array_of(const double* numbers, py::ssize_t count) {
+    return py::array_t<double>(count, numbers);
+}
+
+template <class Call>
+int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& call) {
+    try {
+        const auto result = call().template cast<Array>();
+        if (result.size() != count) {
+            throw py::type_error("a callback gave " + std::to_string(result.size()) +
+                                 " numbers, not " + std::to_string(count));
+        }
+        std::copy_n(result.data(), count, to);
+        return TAPESTRY_OK;
+    } catch (const py::error_already_set& error) {
+        callbacks.raised = std::current_exception();
+        if (!error.matches(callbacks.not_defined)) return TAPESTRY_CALLBACK_FAILED;
+        const auto name = error.type().attr("__name__").cast<std::string>();
+        const auto words = py::str(error.value()).cast<std::string>();
+        return tapestry_not_defined((name + ": " + words).c_str());
+    } catch (...) {
+        callbacks.raised = std::current_exception();
+        return TAPESTRY_CALLBACK_FAILED;
+    }
+}
+
+int call_f(const double* x, double* y, void* user) {
+    auto& callbacks = *static_cast<Callbacks*>(user);
+    return answered(callbacks, y, callbacks.outputs,
+                    [&] { return callbacks.f(array_of(x, callbacks.inputs)); });
+}
+
+int call_vjp(const double* x, const double* cotangent, double* gradient, void* user) {
+    auto& callbacks = *static_cast<Callbacks*>(user);
+    return answered(callbacks, gradient, callbacks.inputs, [&] {
+        return callbacks.vjp(array_of(x, callbacks.inputs), array_of(cotangent, callbacks.outputs));
+    });
+}
+
+// What the status of a check without a verdict means in Python.
+[[noreturn]] void raise(int status, const Callbacks& callbacks) {
+    if (status == TAPESTRY_NOT_DEFINED || status == TAPESTRY_CALLBACK_FAILED) {
+        std::rethrow_exception(callbacks.raised);
+    }
+    const std::string message = tapestry_error_message();
+    if (status == TAPESTRY_BAD_INPUT) throw py::value_error(message);
+    if (status == TAPESTRY_OUT_OF_MEMORY) throw std::bad_alloc();
+    throw std::runtime_error(message);
+}
+
+// (verdict, text, JSON)
+py::tuple check(py::object f, py::object vjp, const Array& x, py::ssize_t outputs,
+                const std::string& options, py::object not_defined) {
+    Callbacks callbacks{std::move(f), std::move(vjp), std::move(not_defined), x.size(), outputs};
+    tapestry_report* found = nullptr;
+    const int status = tapestry_check_vjp(
+        call_f, call_vjp, &callbacks, x.data(), static_cast<std::size_t>(x.size()),
+        static_cast<std::size_t>(outputs), options.c_str(), &found);
+    if (status != TAPESTRY_OK) raise(status, callbacks);
+    const std::unique_ptr<tapestry_report, void (*)(tapestry_report*)> report(found,
+                                                                              tapestry_report_free);
+    const char* verdicts[] = {"PASS", "INCONCLUSIVE", "FAIL"};
+    return py::make_tuple(verdicts[tapestry_report_verdict(found)], tapestry_report_text(found),
+                          tapestry_report_json(found));
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_gradcheck, module) {
+    module.def("check", check, py::arg("f"), py::arg("vjp"), py::arg("x"), py::arg("outputs"),
+               py::arg("options"), py::arg("not_defined"));
+    module.def("version", tapestry_version);
+}

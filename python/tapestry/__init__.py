@@ -1,0 +1,19 @@
+"""Is a gradient right? The gradient checker of Tapestry, for NumPy and PyTorch.
+
+    report = tapestry.check_gradient(f, df, x)          # df(x) is the gradient of the number f(x)
+    report = tapestry.check_vjp(f, vjp, (x, w))         # vjp(x, w, g) is g^T df, for each of them
+    report = tapestry.check_torch(MyFunction, (x, w))   # a torch.autograd.Function, or any function
+    print(report)
+    assert report
+
+Tolerances and steps are derived from f, so that there is nothing to choose. The verdict is PASS,
+FAIL or INCONCLUSIVE; where something is wrong, the report says what it looks like. docs/python.md
+tells all of it, and lists the options that every check takes by name.
+"""
+
+from ._checks import check_gradient, check_torch, check_vjp
+from ._gradcheck import version as _version
+from ._report import Report
+
+__all__ = ["Report", "check_gradient", "check_torch", "check_vjp"]
+__version__ = _version()

@@ -1,0 +1,101 @@
+"""The checks: what a function and its gradient are to the checker."""
+
+import json
+
+import numpy as np
+
+from . import _gradcheck
+from ._arrays import Layout, as_array
+from ._report import Report
+
+_NOT_DEFINED = (ArithmeticError, ValueError, np.linalg.LinAlgError)
+
+
+def _several(values):
+    return values if isinstance(values, (tuple, list)) else (values,)
+
+
+def _plain(option):
+    """An option as JSON has it, where a bound that is not there is null."""
+    if isinstance(option, (tuple, list, np.ndarray)):
+        return [_plain(part) for part in option]
+    if isinstance(option, np.generic):
+        option = option.item()
+    return None if option in (float("inf"), float("-inf")) else option
+
+
+def _check(f, vjp, inputs, outputs, x, options, not_defined=_NOT_DEFINED):
+    """f and vjp take and give lists of float64; `inputs` and `outputs` say what these mean."""
+    options = {name: _plain(option) for name, option in options.items() if option is not None}
+    options.setdefault("shape", inputs.shape())
+    options.setdefault("output", outputs.shape())
+    return Report(*_gradcheck.check(f, vjp, x, outputs.size, json.dumps(options), not_defined))
+
+
+def check_vjp(f, vjp, inputs, **options):
+    """Is vjp(*inputs, g) the product g^T df/dx for every input?
+
+    `inputs` is an array, or a tuple of them. f(*inputs) gives an array or a tuple of arrays, of any
+    shapes, and g is of the same form. vjp gives an array of the shape of each input, or a list of
+    them; None is 0. Complex numbers are pairs of real ones: of L the gradient is dL/da + i dL/db, as
+    in PyTorch. docs/python.md lists the options.
+
+    f is called near `inputs` alone, on the calling thread, with float64 arrays that it may keep. What
+    f and vjp raise comes out as it is, but where f raises an ArithmeticError, a ValueError or a
+    LinAlgError elsewhere than at `inputs`, it is not defined there. Raises TypeError for shapes
+    that do not fit, ValueError for options that do not.
+    """
+    alone = not isinstance(inputs, tuple)
+    arrays = [as_array(x, "an input") for x in ((inputs,) if alone else inputs)]
+    given = Layout(arrays, "gradient")
+    x = given.join(arrays)
+    there = f(*given.split(x.copy()))
+    is_tuple = isinstance(there, (tuple, list))
+    result = Layout([as_array(y, "f(x)") for y in _several(there)], "f(x)")
+
+    def value(flat):
+        return result.join(_several(f(*given.split(flat))))
+
+    def pullback(flat, cotangent):
+        g = result.split(cotangent)
+        gradient = vjp(*given.split(flat), tuple(g) if is_tuple else g[0])
+        return given.join((gradient,) if alone else _several(gradient))
+
+    return _check(value, pullback, given, result, x, options)
+
+
+def check_gradient(f, df, x, **options):
+    """Is df(x) the gradient of f at x? f(x) is one number, df(x) an array of the shape of x.
+
+    x may be a tuple of arrays: f(*x), and df(*x) gives a gradient for each. Else as check_vjp().
+    """
+
+    def number(*x):
+        y = as_array(f(*x), "f(x)")
+        if y.size != 1:
+            raise TypeError(f"f(x) has the shape {y.shape}, not one number: see check_vjp()")
+        return y.reshape(())
+
+    def vjp(*x_and_g):
+        *x, g = x_and_g
+        return [None if d is None else g * as_array(d, "gradient") for d in several(df(*x))]
+
+    is_tuple = isinstance(x, tuple)
+    several = _several if is_tuple else lambda gradient: (gradient,)
+    return check_vjp(number, vjp, x if is_tuple else (x,), **options)
+
+
+def check_torch(function, inputs, **options):
+    """Is the backward of a torch.autograd.Function, or of any function of tensors, right?
+
+    `inputs` is a tensor or a tuple of what function takes. Checked are the tensors of float64 or
+    complex128 that require a gradient, or all of these if none does; they are neither changed, nor
+    do they get a .grad. Results that are not floating point are left out. Options and errors are
+    those of check_vjp().
+    """
+    from ._torch import TorchFunction
+
+    subject = TorchFunction(function, _several(inputs))
+    not_defined = (*_NOT_DEFINED, *subject.errors)
+    return _check(subject.value, subject.vjp, subject.inputs, subject.outputs, subject.x, options,
+                  not_defined)  # fmt: skip

@@ -1,0 +1,173 @@
+/* The C ABI, as a C program sees it: verdicts, options, and every way in which a check can end
+ * without one. Prints what is wrong; exits with how many things are. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tapestry/autograd/capi/tapestry_gradcheck.h>
+
+static int failures = 0;
+
+static void expect(int holds, const char* what) {
+    if (holds) return;
+    printf("FAILED: %s\n    last error: %s\n", what, tapestry_error_message());
+    ++failures;
+}
+
+/* x0^2 x1 + sin x2, and a gradient of which `factor` multiplies one entry. */
+static int f(const double* x, double* y, void* user) {
+    (void)user;
+    y[0] = x[0] * x[0] * x[1] + sin(x[2]);
+    return TAPESTRY_OK;
+}
+
+static int df(const double* x, double* g, void* user) {
+    const double factor = *(const double*)user;
+    g[0] = 2 * x[0] * x[1];
+    g[1] = x[0] * x[0] * factor;
+    g[2] = cos(x[2]);
+    return TAPESTRY_OK;
+}
+
+/* y = (x0 x1, x0 + x1, exp x1), whose vjp forgets the last where `user` says so. */
+static int many(const double* x, double* y, void* user) {
+    (void)user;
+    y[0] = x[0] * x[1];
+    y[1] = x[0] + x[1];
+    y[2] = exp(x[1]);
+    return TAPESTRY_OK;
+}
+
+static int many_vjp(const double* x, const double* v, double* g, void* user) {
+    const int complete = *(const int*)user;
+    g[0] = v[0] * x[1] + v[1];
+    g[1] = v[0] * x[0] + v[1] + (complete ? v[2] * exp(x[1]) : 0);
+    return TAPESTRY_OK;
+}
+
+/* log x, which complains below `user`. */
+static int logarithm(const double* x, double* y, void* user) {
+    if (x[0] <= *(const double*)user) return tapestry_not_defined("x is too small");
+    y[0] = log(x[0]);
+    return TAPESTRY_OK;
+}
+
+static int reciprocal(const double* x, double* g, void* user) {
+    (void)user;
+    g[0] = 1 / x[0];
+    return TAPESTRY_OK;
+}
+
+static int broken(const double* x, double* y, void* user) {
+    (void)x, (void)y, (void)user;
+    return 42;
+}
+
+static void gives_verdicts(void) {
+    const double x[] = {1.5, -2, 0.3};
+    double factor = 1;
+    tapestry_report* report = NULL;
+    expect(tapestry_check_gradient(f, df, &factor, x, 3, NULL, &report) == TAPESTRY_OK, "runs");
+    expect(tapestry_report_verdict(report) == TAPESTRY_PASS, "a right gradient passes");
+    expect(strstr(tapestry_report_text(report), "PASS") != NULL, "the text says so");
+    expect(strcmp(tapestry_error_message(), "") == 0, "no error is left");
+    tapestry_report_free(report);
+
+    factor = 1 + 1e-6;
+    expect(tapestry_check_gradient(f, df, &factor, x, 3, "", &report) == TAPESTRY_OK, "runs again");
+    expect(tapestry_report_verdict(report) == TAPESTRY_FAIL, "a wrong one fails");
+    expect(strstr(tapestry_report_text(report), "at [1]") != NULL, "its place is in the text");
+    expect(strstr(tapestry_report_json(report), "\"verdict\"") != NULL, "the JSON has a verdict");
+    tapestry_report_free(report);
+    tapestry_report_free(NULL);
+
+    int complete = 1;
+    expect(tapestry_check_vjp(many, many_vjp, &complete, x, 2, 3, NULL, &report) == TAPESTRY_OK,
+           "several results");
+    expect(tapestry_report_verdict(report) == TAPESTRY_PASS, "a right vjp passes");
+    tapestry_report_free(report);
+    complete = 0;
+    expect(tapestry_check_vjp(many, many_vjp, &complete, x, 2, 3, NULL, &report) == TAPESTRY_OK,
+           "several results again");
+    expect(tapestry_report_verdict(report) == TAPESTRY_FAIL, "a wrong vjp fails");
+    tapestry_report_free(report);
+}
+
+static void stays_where_f_is_defined(void) {
+    const double near_zero = 1e-3;
+    double least = 0;
+    tapestry_report* report = NULL;
+    expect(tapestry_check_gradient(logarithm, reciprocal, &least, &near_zero, 1, NULL, &report) ==
+               TAPESTRY_OK,
+           "log near 0");
+    expect(tapestry_report_verdict(report) == TAPESTRY_PASS, "log near 0 passes");
+    tapestry_report_free(report);
+    least = 1;
+    expect(tapestry_check_gradient(logarithm, reciprocal, &least, &near_zero, 1, NULL, &report) ==
+               TAPESTRY_NOT_DEFINED,
+           "not defined at x");
+    expect(report == NULL, "then there is no report");
+    expect(strcmp(tapestry_error_message(), "x is too small") == 0, "and the callback's own words");
+}
+
+static void refused(int status, const char* options, const char* words) {
+    const double x[] = {1.5, -2, 0.3};
+    double factor = 1;
+    tapestry_report* report = NULL;
+    expect(tapestry_check_gradient(f, df, &factor, x, 3, options, &report) == status, options);
+    if (strstr(tapestry_error_message(), words) == NULL) expect(0, words);
+    if (status == TAPESTRY_OK) tapestry_report_free(report);
+}
+
+static void takes_options_by_name(void) {
+    refused(TAPESTRY_OK, "{\"shape\": [1, 3], \"method\": \"entries\", \"seed\": 7}", "");
+    refused(TAPESTRY_OK, "{\"bounds\": [-10, null], \"certainty\": 0.99}", "");
+    refused(TAPESTRY_OK, "{\"bounds\": [[0, 2], [-3, 0], [null, null]]}", "");
+    refused(TAPESTRY_BAD_INPUT, "{", "no JSON object: {");
+    refused(TAPESTRY_BAD_INPUT, "[]", "no JSON object: []");
+    refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",
+            "no option is called epsilon; there are shape,");
+    refused(TAPESTRY_BAD_INPUT, "{\"certainty\": \"high\"}",
+            "the option certainty is \"high\"; it must be a number");
+    refused(TAPESTRY_BAD_INPUT, "{\"certainty\": 2}", "certainty = 2 is not between 0 and 1");
+    refused(TAPESTRY_BAD_INPUT, "{\"seed\": -1}", "a whole number, 0 or more");
+    refused(TAPESTRY_BAD_INPUT, "{\"explain\": 1}", "true or false");
+    refused(TAPESTRY_BAD_INPUT, "{\"method\": \"all\"}", "\"automatic\"");
+    refused(TAPESTRY_BAD_INPUT, "{\"shape\": [2, 2]}", "3 numbers for a shape of [2, 2]");
+    refused(TAPESTRY_BAD_INPUT, "{\"bounds\": [0]}", "[low, high]");
+    refused(TAPESTRY_BAD_INPUT, "{\"bounds\": [[0, 2], [-3, 0]]}", "2 bounds for 3 numbers");
+}
+
+static void says_what_is_wrong(void) {
+    const double x[] = {1.5, -2, 0.3};
+    double factor = 1;
+    tapestry_report* report = NULL;
+    expect(tapestry_check_gradient(broken, df, &factor, x, 3, NULL, &report) ==
+               TAPESTRY_CALLBACK_FAILED,
+           "a callback gives up");
+    expect(strstr(tapestry_error_message(), "f answered 42") != NULL, "its answer is told");
+    expect(tapestry_check_gradient(f, broken, &factor, x, 3, NULL, &report) ==
+               TAPESTRY_CALLBACK_FAILED,
+           "the gradient gives up");
+    expect(tapestry_check_gradient(NULL, df, &factor, x, 3, NULL, &report) == TAPESTRY_BAD_INPUT,
+           "no function");
+    expect(tapestry_check_gradient(f, df, &factor, NULL, 3, NULL, &report) == TAPESTRY_BAD_INPUT,
+           "no x");
+    expect(tapestry_check_gradient(f, df, &factor, x, 0, NULL, &report) == TAPESTRY_BAD_INPUT,
+           "an empty x");
+    expect(tapestry_check_gradient(f, df, &factor, x, 3, NULL, NULL) == TAPESTRY_BAD_INPUT,
+           "nowhere to put the report");
+    expect(tapestry_check_gradient(f, df, &factor, x, (size_t)1 << 62, NULL, &report) ==
+               TAPESTRY_OUT_OF_MEMORY,
+           "more numbers than there is memory for");
+}
+
+int main(void) {
+    gives_verdicts();
+    stays_where_f_is_defined();
+    takes_options_by_name();
+    says_what_is_wrong();
+    expect(strlen(tapestry_version()) >= 5, "a version");
+    printf(failures == 0 ? "the C ABI holds\n" : "%d expectations failed\n", failures);
+    return failures;
+}
