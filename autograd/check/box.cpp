@@ -70,15 +70,16 @@ Reach Box::reach(const Values& x, const Values& u) const {
     return reach;
 }
 
+// Steps begin at 1/128 of u: so far, and as far again, there should be room.
 Values Box::inwards(const Values& x, Values u, std::uint64_t seed) const {
+    constexpr double kRoom = 0x1p-6;
     if (bounds_.empty()) return u;
     const Values signs = random_signs(x.size(), seed);
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double next = kNextToBound * std::abs(u[i]);
-        const bool at_low = x[i] - of(i).low < next, at_high = of(i).high - x[i] < next;
-        if (at_low && at_high) u[i] = 0;
-        if (at_low == at_high) continue;
-        u[i] = std::copysign(u[i], at_low ? 1 : -1) * (signs[i] > 0 ? 1 : 0.5);
+        const double down = x[i] - of(i).low, up = of(i).high - x[i];
+        if (std::min(down, up) >= kRoom * std::abs(u[i])) continue;
+        const double size = std::min(std::abs(u[i]), std::max(down, up) / kRoom);
+        u[i] = std::copysign(size, up - down) * (signs[i] > 0 ? 1 : 0.5);
     }
     return u;
 }

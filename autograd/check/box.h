@@ -29,9 +29,9 @@ public:
     std::vector<double> nearest(std::vector<double> x) const;
     /// How far x + t u stays inside, for t < 0 and t > 0.
     Reach reach(const std::vector<double>& x, const std::vector<double>& u) const;
-    /// u, all numbers that stand on a bound, or next to one, turned to move inwards for t > 0. Their signs are no
-    /// longer random, so that every other one (by `seed`) moves half as far: an error then remains
-    /// as hard to cancel.
+    /// u, all numbers that stand on a bound or near one turned to move inwards for t > 0, and no
+    /// further than there is room. Their signs are no longer random, so that every other one (by
+    /// `seed`) moves half as far: an error then remains as hard to cancel.
     std::vector<double> inwards(const std::vector<double>& x, std::vector<double> u,
                                 std::uint64_t seed) const;
 

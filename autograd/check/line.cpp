@@ -8,7 +8,7 @@ const Sample& Line::at(double t) {
 }
 
 double Line::only_side() const {
-    const double next = kNextToBound * scale_;
+    const double next = 0x1p-13 * scale_;
     if (reach() >= next) return 0;
     const double side = reach_.above > reach_.below ? 1 : -1;
     return reach(side) >= next ? side : 0;

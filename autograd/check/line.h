@@ -18,9 +18,6 @@ struct Sample {
     std::uint64_t branch = 0;
 };
 
-/// A number that can move by less than this part of its own size is as good as on its bound.
-inline constexpr double kNextToBound = 0x1p-20;
-
 /// How far t may go to both sides, as distances.
 struct Reach {
     double below = std::numeric_limits<double>::infinity();

@@ -79,6 +79,7 @@ std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
         if (there.branch != branch || !finite(w_, there)) return {};
         attempt.slopes[static_cast<std::size_t>(i)] =
             side * weighted_difference(w_, there.values, around_.base.values) / t;
+        attempt.moved = attempt.moved || moves(there, around_.base);
         one = std::max(one, 2 * noise(there, around_.base));
     }
     attempt.rounding = one;

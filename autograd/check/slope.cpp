@@ -79,8 +79,7 @@ private:
     // the slope of the side that x itself is on. At a bound there is but one side.
     std::optional<Judgement> from_one_side() {
         if (const double side = quotients_.only_side(); side != 0) {
-            const std::optional<Attempt> only = quotients_.one_sided(side);
-            return only ? evidence_.between(*only, *only) : std::nullopt;
+            return from_the_only(quotients_.one_sided(side));
         }
         std::optional<Attempt> right = quotients_.one_sided(1);
         std::optional<Attempt> left = quotients_.one_sided(-1);
@@ -93,6 +92,17 @@ private:
             return evidence_.judgement(*left, Verdict::inconclusive, Reason::kink);
         }
         return evidence_.between(*left, *right);
+    }
+
+    // Where x is on a bound. That a function is constant over a small step is no evidence.
+    std::optional<Judgement> from_the_only(const std::optional<Attempt>& side) const {
+        if (!side) return {};
+        const bool counts = side->moved || side->step >= std::ldexp(scale_, -7);
+        const auto done = evidence_.between(*side, *side);
+        if (done && (counts || done->verdict == Verdict::pass)) return done;
+        const bool rounding = side->noise > 0.5 * side->error;
+        return evidence_.judgement(*side, Verdict::inconclusive,
+                                   rounding ? Reason::roundoff : Reason::truncation);
     }
 
     Quotients quotients_;

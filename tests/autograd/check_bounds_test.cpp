@@ -1,5 +1,6 @@
 // Functions that are not defined everywhere: bounds, and what a function throws.
 #include <tapestry/autograd/check/plain.h>
+#include <tapestry/core/random.h>
 #include <tapestry/tests/autograd/check_support.h>
 
 #include <cmath>
@@ -90,6 +91,42 @@ TEST_CASE("bounds: on one of them, steps go inwards") {
             CHECK_GE(f.least, 1);
             CHECK_LE(f.most, 3);
         }
+    }
+}
+
+TEST_CASE("bounds: many numbers on them or near, of functions that are smooth and that round") {
+    const auto sum_of_sines = [](const Plain& x) {
+        double sum = 0;
+        for (const double a : x) sum += std::sin(a) * a;
+        return sum;
+    };
+    const auto in_f32 = [](const Plain& x) {
+        float sum = 0;
+        for (const double a : x) sum += std::sin(static_cast<float>(a)) * static_cast<float>(a);
+        return static_cast<double>(sum);
+    };
+    const auto slopes_of_sines = [](double factor) {
+        return [factor](const Plain& x) {
+            Plain g;
+            for (const double a : x) g.push_back(std::cos(a) * a + std::sin(a));
+            g[0] *= factor;
+            return g;
+        };
+    };
+    for (std::uint64_t seed = 1; seed <= 9; ++seed) {
+        const auto n = static_cast<std::int64_t>(seed % 3 == 0 ? 3 : seed % 3 == 1 ? 20 : 400);
+        Generator generator(seed);
+        Plain x = uniform({n}, 0.5, 2, generator, DType::f64).to_vector<double>();
+        for (std::size_t i = 0; i < x.size(); i += 3) x[i] = i % 2 == 0 ? 0.5 : 2;
+        x.back() = 2 * (1 - 1e-9);
+        const GradcheckOptions options{.bounds = {{0.5, 2}}, .explain = false, .seed = seed};
+        const auto verdict = [&](const PlainFunction& f, double factor) {
+            return check_gradient(f, slopes_of_sines(factor), x, options).verdict;
+        };
+        INFO("seed " << seed);
+        CHECK_EQ(verdict(sum_of_sines, 1), Verdict::pass);
+        CHECK_EQ(verdict(sum_of_sines, 1.01), Verdict::fail);
+        CHECK_NE(verdict(in_f32, 1), Verdict::fail);
     }
 }
 
