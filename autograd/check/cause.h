@@ -16,12 +16,17 @@ enum class Mistake {
     permuted,      ///< axes exchanged
     missing_sum,   ///< a broadcast operand's gradient taken from one place, not summed over all
     doubled_sum,   ///< the same summed once too often
-    shifted,       ///< off by one element
+    flipped,       ///< reversed along an axis
+    shifted,       ///< moved by one element or more, cyclically or with zeros following
+    samples,       ///< the contribution of the last or first sample alone, or all but that
+    rows,          ///< some rows, or each, times a factor
+    conjugate,     ///< the second number of every pair with the wrong sign
     stale,         ///< another operand's, or an earlier call's
     chain,         ///< the op's own factor missing, or there twice
     detached,      ///< a way from input to output that the tape does not see
     missing_term,  ///< a mean or sum along an axis is not subtracted
     partial,       ///< right but for some elements
+    overwrites,    ///< the rule changes the gradient that it was handed
 };
 
 std::string_view to_string(Mistake mistake);

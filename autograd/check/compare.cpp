@@ -1,7 +1,9 @@
 #include <tapestry/autograd/check/compare.h>
 
 #include <tapestry/autograd/check/noise.h>
+#include <tapestry/autograd/check/quotients.h>
 #include <tapestry/autograd/check/values.h>
+#include <tapestry/autograd/check/wrong_entry.h>
 #include <tapestry/core/create.h>
 
 #include <algorithm>
@@ -116,7 +118,8 @@ public:
         for (Line& line : lines()) {
             if (!known.has_noise) known.noise = std::max(known.noise, noise_along(line, weights));
             if (!closely || known.has_jumps) continue;
-            known.noise = std::max(known.noise, jump_along(line, weights));
+            known.noise =
+                std::max(known.noise, jump_along(line, weights, is_large() ? known.noise : 0));
         }
         known.has_noise = true;
         known.has_jumps = known.has_jumps || closely;
@@ -129,12 +132,15 @@ private:
         bool has_noise = false, has_jumps = false;
     };
 
+    bool is_large() const {
+        return subject_.leaves()[which_].second.numel() > static_cast<std::int64_t>(kManyEntries);
+    }
+
+    // Where very many numbers move, one line meets what two would.
     std::vector<Line>& lines() {
         constexpr std::uint64_t kSeeds[] = {4711, 4712};
-        if (lines_.empty()) {
-            for (const std::uint64_t seed : kSeeds) {
-                lines_.push_back(subject_.along(which_, subject_.direction(which_, seed), 1));
-            }
+        for (std::size_t i = lines_.size(); i < (is_large() ? 1 : std::size(kSeeds)); ++i) {
+            lines_.push_back(subject_.along(which_, subject_.direction(which_, kSeeds[i]), 1));
         }
         return lines_;
     }
@@ -147,6 +153,26 @@ private:
 };
 
 }  // namespace
+
+SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry,
+                          const Neighbourhood& around, const ClaimedGradient& claim,
+                          const Examination& examination, const HiddenNoise& hidden) {
+    const Tensor& leaf = subject.leaves()[which].second;
+    const auto x = leaf.to_vector<double>();
+    const std::vector<ClaimedGradient> one{claim};
+    NoiseOfClaims noise(subject, which, one);
+    Claim size = sizes_of(one)[0];
+    size.slope = claim.gradient[entry];
+    SlopeReport slope{.where = "at " + index_text(leaf.shape(), static_cast<std::int64_t>(entry)),
+                      .claimed = size.slope};
+    std::vector<double> u(x.size(), 0.0);
+    u[entry] = 1;
+    Line line = subject.along(which, std::move(u), std::max(std::abs(x[entry]), typical_size(x)));
+    const HiddenNoise own = [&](bool closely) { return noise.of(0, closely); };
+    slope.judgement =
+        examine(line, claim.weights, around, size, examination, true, hidden ? hidden : own);
+    return slope;
+}
 
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number,
@@ -252,6 +278,7 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
         Line line = subject.along(which, u, std::max(std::abs(x[i]), typical));
+        bool is_wrong = false;
         for (std::size_t k = 0; k < claims.size(); ++k) {
             const auto& claim = claims[k];
             Claim entry = sizes[k];
@@ -262,8 +289,10 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
                                       [&](bool closely) { return noise.of(k, closely); });
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             if (claims.size() > 1) slope.where += ", " + claim.of;
+            is_wrong = is_wrong || slope.judgement.verdict == Verdict::fail;
             count(report, std::move(slope), claim.evened);
         }
+        if (is_wrong && report.wrong++ == 0) report.first_wrong = i;
     }
 }
 
@@ -272,6 +301,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
                         std::uint64_t seed, const Examination& examination, InputReport& report) {
     const auto x = subject.leaves()[which].second.to_vector<double>();
     NoiseOfClaims noise(subject, which, claims);
+    WrongEntrySearch search(subject, which, around, examination, report);
     for (int k = 0; k < count_of_directions; ++k) {
         const auto u = subject.direction(which, seed + static_cast<std::uint64_t>(k));
         Line line = subject.along(which, u, 1);
@@ -281,8 +311,14 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             SlopeReport slope{.where = fmt::format("along random direction {}", k + 1),
                               .claimed = along.slope};
             if (claims.size() > 1) slope.where += ", " + claim.of;
-            slope.judgement = examine(line, claim.weights, around, along, examination, false,
-                                      [&](bool closely) { return noise.of(i, closely); });
+            const HiddenNoise hidden = [&](bool closely) { return noise.of(i, closely); };
+            auto entry = search.look(line, claim, along, hidden);
+            if (!entry) {
+                slope.judgement =
+                    examine(line, claim.weights, around, along, examination, false, hidden);
+                if (slope.judgement.verdict == Verdict::fail) entry = search.locate(claim, hidden);
+            }
+            if (entry) slope = std::move(*entry);
             if (slope.judgement.reason == Reason::kink && x.size() <= kManyEntries) {
                 compare_entries(subject, which, around, claims, examination, report);
                 report.method = fmt::format("every entry, {}: directions cross kinks", x.size());
@@ -290,6 +326,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             }
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             count(report, std::move(slope), claim.evened);
+            if (report.verdict == Verdict::fail) return;
         }
     }
 }

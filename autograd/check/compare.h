@@ -39,6 +39,11 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
                         const std::vector<ClaimedGradient>& claims, int count, std::uint64_t seed,
                         const Examination& examination, InputReport& report);
 
+/// One entry of leaf `which`, for one claim. `hidden`: where it is known already.
+SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry,
+                          const Neighbourhood& around, const ClaimedGradient& claim,
+                          const Examination& examination, const HiddenNoise& hidden = {});
+
 /// One slope of <weights, f>; the Judgement says how it went.
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number = true,

@@ -73,11 +73,16 @@ std::optional<Judgement> Evidence::refutes_infinite(const Attempt& a, const Atte
     return {};
 }
 
-bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
-    if (!counts(a) || !counts(b)) return false;
+bool Evidence::speaks_against(const Attempt& a) const {
+    if (!std::isfinite(claim_.slope)) return true;
     const double apart = std::abs(a.value - claim_.slope);
-    return apart > tolerance(a) + unseen(a.value) && apart > 1e-4 * claim_.scale &&
-           std::abs(b.value - claim_.slope) > tolerance(b) &&
+    return counts(a) && apart > tolerance(a) + unseen(a.value) && apart > 1e-4 * claim_.scale;
+}
+
+bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
+    if (!speaks_against(a) || !counts(b)) return false;
+    const double apart = std::abs(a.value - claim_.slope);
+    return std::abs(b.value - claim_.slope) > tolerance(b) &&
            std::abs(a.value - b.value) <= 1e-3 * apart &&
            4 * std::abs(a.value) >= std::abs(claim_.slope);
 }

@@ -15,6 +15,9 @@ public:
     /// A pass, if this attempt allows it and none before it spoke against the claim.
     std::optional<Judgement> consider(const Attempt& attempt);
 
+    /// Might plainly_refuted() say so of this attempt and another?
+    bool speaks_against(const Attempt& a) const;
+
     /// A failure, if either attempt says anything at all: a claim that is infinite or NaN is wrong
     /// where there is a slope.
     std::optional<Judgement> refutes_infinite(const Attempt& a, const Attempt& b) const;

@@ -286,14 +286,16 @@ private:
     }
 
     void explain() {
-        report_.first_wrong = find_wrong_op(subject_, weights_, options_.limits, options_.seed);
+        report_.first_wrong =
+            find_wrong_op(subject_, report_.inputs, weights_, options_.limits, options_.seed);
         if (report_.first_wrong) return;
         const auto wrong = std::find_if(report_.inputs.begin(), report_.inputs.end(),
                                         [](const auto& x) { return x.verdict == Verdict::fail; });
         if (wrong == report_.inputs.end() || wrong->worst.judgement.verdict != Verdict::fail)
             return;
         const auto i = static_cast<std::size_t>(wrong - report_.inputs.begin());
-        report_.cause = find_cause(subject_, i, weights_, claims_[i][0].gradient);
+        report_.cause =
+            find_cause(subject_, i, weights_, claims_[i][0].gradient, wrong->first_wrong);
     }
 
     Subject& subject_;

@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/locate.h>
 
+#include <tapestry/autograd/check/measure_slopes.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>
 
@@ -16,17 +17,6 @@ using Values = std::vector<double>;
 constexpr std::int64_t kSmall = 24;  // so few entries are all compared
 constexpr int kDirections = 4;
 
-std::vector<std::size_t> places_of(std::size_t n) {
-    constexpr std::size_t kMost = 256;
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < n; ++i) {
-        // Both ends, for what goes wrong at borders, and some in between.
-        const bool chosen = n <= kMost || i < 64 || i >= n - 64 || i % (n / 128) == 0;
-        if (chosen) places.push_back(i);
-    }
-    return places;
-}
-
 std::string shapes_text(const Op& op) {
     std::string text;
     for (const Op::Operand& x : op.inputs()) {
@@ -42,8 +32,9 @@ std::string shapes_text(const Op& op) {
 // One entry by itself, as a function of those operands that gradients are asked for.
 class EntryChecker {
 public:
-    EntryChecker(const Subject& whole, Op& op, const Tensors& inputs, const GradcheckLimits& limits,
-                 std::uint64_t seed)
+    /// `known`: what was found of the leaves of `whole`.
+    EntryChecker(const Subject& whole, const std::vector<InputReport>& known, Op& op,
+                 const Tensors& inputs, const GradcheckLimits& limits, std::uint64_t seed)
         : op_(op), examination_{.limits = limits}, seed_(seed) {
         NamedTensors leaves;
         Tensors operands = inputs, origins;
@@ -54,6 +45,7 @@ public:
             leaves.emplace_back(fmt::format("operand {}", i), operands[i]);
             origins.push_back(x);
             which_.push_back(i);
+            known_.push_back(of_leaf(whole, known, x));
         }
         if (leaves.empty()) return;
         subject_ = std::make_unique<Subject>([&op, operands] { return op.forward(operands); },
@@ -67,6 +59,7 @@ public:
         const Values real = joined(incoming);
         // Another seed than the checker weights the outputs with.
         const Values random = random_weights(real.size(), seed_ + 77);
+        if (auto wrong = overwriting(random)) return wrong;
         if (auto wrong = remembering(random)) return wrong;
         const auto by_random = claims(random);
         const auto by_real = claims_of(real, outgoing);
@@ -89,6 +82,38 @@ public:
     }
 
 private:
+    // What was found of x, if it is a leaf.
+    static InputReport of_leaf(const Subject& whole, const std::vector<InputReport>& known,
+                               const Tensor& x) {
+        for (std::size_t i = 0; i < known.size(); ++i) {
+            const Tensor& leaf = whole.leaves()[i].second;
+            if (leaf.storage() == x.storage() && leaf.numel() == x.numel()) return known[i];
+        }
+        return {};
+    }
+
+    // Does the rule leave the gradient that it is handed as it is? Another entry may have been
+    // handed the same.
+    std::optional<WrongOp> overwriting(const Values& weights) {
+        const Tensors handed = subject_->as_cotangents(weights);
+        op_.walk(handed);
+        const Values now = joined(handed);
+        const auto at = std::mismatch(weights.begin(), weights.end(), now.begin());
+        if (at.first == weights.end()) return {};
+        SlopeReport slope{.where = fmt::format("as it overwrites element {} of the incoming one",
+                                               at.first - weights.begin()),
+                          .claimed = *at.second};
+        slope.judgement.verdict = Verdict::fail;
+        slope.judgement.numeric = *at.first;
+        return wrong_op(0, slope,
+                        {Mistake::overwrites,
+                         fmt::format("the incoming gradient's element {} was {:.6g}, and is {:.6g} "
+                                     "after the rule has run",
+                                     at.first - weights.begin(), *at.first, *at.second),
+                         "the rule works in place in memory that it does not own: where a value "
+                         "is used twice, the other use has been handed the same gradient"});
+    }
+
     // Asked the same thing twice, with something else in between, does it say the same?
     std::optional<WrongOp> remembering(const Values& weights) {
         const Tensors once = op_.walk(subject_->as_cotangents(weights));
@@ -158,17 +183,34 @@ private:
                                    const ClaimedGradient& claim, const ClaimedGradient& other) {
         const Op::Operand& operand = op_.inputs()[which_[k]];
         InputReport report{.name = {}, .shape = operand.shape};
-        if (numel(operand.shape) <= kSmall) {
+        if (auto known = wrong_where_known(k, around, claim)) {
+            report = std::move(*known);
+        } else if (numel(operand.shape) <= kSmall) {
             compare_entries(*subject_, k, around, {claim}, examination_, report);
         } else {
             compare_directions(*subject_, k, around, {claim}, kDirections, seed_, examination_,
                                report);
         }
         if (report.verdict != Verdict::fail) return {};
-        return wrong_op(k, report.worst, find_cause(symptoms(k, claim, other)));
+        WrongOp wrong =
+            wrong_op(k, report.worst, find_cause(symptoms(k, claim, other, report.first_wrong)));
+        wrong.wrong = wrong_entries(report);
+        return wrong;
     }
 
-    Symptoms symptoms(std::size_t k, const ClaimedGradient& claim, const ClaimedGradient& other) {
+    // A leaf's wrong entry need not be looked for again among very many.
+    std::optional<InputReport> wrong_where_known(std::size_t k, const Neighbourhood& around,
+                                                 const ClaimedGradient& claim) {
+        InputReport report = known_[k];
+        if (report.wrong == 0 || numel(report.shape) <= kSmall) return {};
+        report.worst = examine_entry(*subject_, k, report.first_wrong, around, claim, examination_);
+        if (report.worst.judgement.verdict != Verdict::fail) return {};
+        report.shape = op_.inputs()[which_[k]].shape;
+        return report;
+    }
+
+    Symptoms symptoms(std::size_t k, const ClaimedGradient& claim, const ClaimedGradient& other,
+                      std::size_t first_wrong) {
         const Op::Operand& operand = op_.inputs()[which_[k]];
         Symptoms s{.shape = operand.shape, .claimed = claim.gradient, .cotangent = claim.weights};
         s.output = op_.outputs().size() == 1
@@ -176,6 +218,7 @@ private:
                        : Shape{static_cast<std::int64_t>(claim.weights.size())};
         s.other_cotangent = other.weights;
         s.other_claimed = other.gradient;
+        s.places = chosen_places(claim.gradient.size(), claim.weights.size(), first_wrong);
         measure_slopes(*subject_, k, s);
         for (std::size_t i = 0; i < op_.inputs().size(); ++i) {
             if (i != which_[k] && operand.slot >= 0 && op_.inputs()[i].slot == operand.slot) {
@@ -184,8 +227,10 @@ private:
         }
         for (std::size_t j = 0; j < which_.size(); ++j) {
             if (j == k || !(op_.inputs()[which_[j]].shape == operand.shape)) continue;
-            Symptoms theirs{
-                .shape = operand.shape, .claimed = claim.gradient, .cotangent = claim.weights};
+            Symptoms theirs{.shape = operand.shape,
+                            .claimed = claim.gradient,
+                            .places = s.places,
+                            .cotangent = claim.weights};
             measure_slopes(*subject_, j, theirs);
             s.others.emplace_back(which_[j], numeric_gradient(theirs));
         }
@@ -196,14 +241,16 @@ private:
     Examination examination_;
     std::uint64_t seed_;
     std::vector<std::size_t> which_;  // operand of leaf k
+    std::vector<InputReport> known_;  // of the leaf of the whole function that it is
     std::unique_ptr<Subject> subject_;
 };
 
 // Watches the walk of the subject, and checks every entry as it is walked through.
 class TapeChecker final : public TapeObserver {
 public:
-    TapeChecker(const Subject& whole, const GradcheckLimits& limits, std::uint64_t seed)
-        : whole_(whole), limits_(limits), seed_(seed) {}
+    TapeChecker(const Subject& whole, const std::vector<InputReport>& known,
+                const GradcheckLimits& limits, std::uint64_t seed)
+        : whole_(whole), known_(known), limits_(limits), seed_(seed) {}
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors&) override {
         if (!busy_) inputs_[&op] = inputs;
@@ -214,8 +261,8 @@ public:
         if (busy_ || found == inputs_.end()) return;
         busy_ = true;
         const NoGradGuard no_grad;
-        auto wrong =
-            EntryChecker(whole_, op, found->second, limits_, seed_).check(incoming, outgoing);
+        auto wrong = EntryChecker(whole_, known_, op, found->second, limits_, seed_)
+                         .check(incoming, outgoing);
         busy_ = false;
         if (!wrong) return;
         ++count_;
@@ -229,6 +276,7 @@ public:
 
 private:
     const Subject& whole_;
+    const std::vector<InputReport>& known_;
     GradcheckLimits limits_;
     std::uint64_t seed_;
     std::unordered_map<const Op*, Tensors> inputs_;
@@ -236,32 +284,6 @@ private:
     int count_ = 0;
     bool busy_ = false;
 };
-
-// The slopes of all outputs along a line, good to what telling mistakes apart needs.
-Values slopes_along(Line& line, std::uint64_t branch) {
-    double h = std::ldexp(line.scale(), -13);
-    const auto settled = [&] {
-        if (line.at(h).branch != branch || line.at(-h).branch != branch) return false;
-        const Values &a = line.at(h).values, &b = line.at(-h).values;
-        const Values &c = line.at(h / 2).values, &d = line.at(-h / 2).values;
-        double apart = 0, size = 0;
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            const double coarse = a[i] - b[i], fine = 2 * (c[i] - d[i]);
-            apart += (coarse - fine) * (coarse - fine);
-            size += fine * fine;
-        }
-        return apart <= 1e-6 * size;
-    };
-    for (int i = 0; i < 4 && !settled(); ++i) h = std::ldexp(h, -5);
-    Values slopes;
-    for (std::size_t i = 0; i < line.at(h).values.size(); ++i) {
-        const auto slope = [&](double t) {
-            return (line.at(t).values[i] - line.at(-t).values[i]) / (2 * t);
-        };
-        slopes.push_back((4 * slope(h / 2) - slope(h)) / 3);
-    }
-    return slopes;
-}
 
 // Operands that are constants to the tape though they are numbers.
 class ConstantOperands final : public TapeObserver {
@@ -309,9 +331,10 @@ std::string changing_constant(Subject& subject, std::size_t which) {
 
 }  // namespace
 
-std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
+std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputReport>& known,
+                                     const std::vector<double>& weights,
                                      const GradcheckLimits& limits, std::uint64_t seed) {
-    TapeChecker checker(subject, limits, seed);
+    TapeChecker checker(subject, known, limits, seed);
     Tape tape;
     const Tensors outputs = subject.outputs_on(tape);
     const Tensors cotangents = subject.as_cotangents(weights);
@@ -324,23 +347,8 @@ std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>
     return checker.first_wrong();
 }
 
-void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms) {
-    const Values x = subject.leaves()[which].second.to_vector<double>();
-    const double typical = typical_size(x);
-    const Sample base = subject.run();
-    const std::uint64_t branch = base.branch;
-    symptoms.value = base.values;
-    symptoms.places = places_of(x.size());
-    for (const std::size_t place : symptoms.places) {
-        Values u(x.size(), 0.0);
-        u[place] = 1;
-        Line line = subject.along(which, u, std::max(std::abs(x[place]), typical));
-        symptoms.slopes.push_back(slopes_along(line, branch));
-    }
-}
-
 Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
-                 const std::vector<double>& claimed) {
+                 const std::vector<double>& claimed, std::size_t first_wrong) {
     if (!reaches_tape(subject)) {
         return {Mistake::detached, "the result is a constant to the tape: nothing was recorded",
                 "a detach(), item() or NoGradGuard over all of it"};
@@ -356,6 +364,7 @@ Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>&
     symptoms.output = subject.output_shapes().size() == 1
                           ? subject.output_shapes()[0]
                           : Shape{static_cast<std::int64_t>(weights.size())};
+    symptoms.places = chosen_places(claimed.size(), weights.size(), first_wrong);
     measure_slopes(subject, which, symptoms);
     return find_cause(symptoms);
 }

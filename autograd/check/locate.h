@@ -10,16 +10,14 @@
 namespace tapestry::checker {
 
 /// The first entry, in the order of the tape, whose own rule is wrong; nothing if all are right.
-/// weights: one per output of the subject.
-std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<double>& weights,
+/// weights: one per output of the subject; known: what was found of its leaves.
+std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputReport>& known,
+                                     const std::vector<double>& weights,
                                      const GradcheckLimits& limits, std::uint64_t seed);
 
 /// For a leaf whose gradient is wrong where no entry is: what it looks like, and whether f goes
-/// round the tape.
+/// round the tape. `first_wrong`: an element known to be wrong.
 Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
-                 const std::vector<double>& claimed);
-
-/// What happens to f's outputs when elements of one leaf move, up to 256 of them.
-void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms);
+                 const std::vector<double>& claimed, std::size_t first_wrong);
 
 }  // namespace tapestry::checker

@@ -14,6 +14,7 @@ struct Wrong {
     const Symptoms& symptoms;
     Values claimed;
     Values right;
+    double off = 0;  ///< distance(claimed, right)
 };
 
 /// How far apart two gradients may be to count as the same: far above what differences get wrong,
@@ -21,6 +22,14 @@ struct Wrong {
 inline constexpr double kSame = 1e-5;
 
 inline bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
+
+/// Is `a` the same as `b`, and far nearer to it than the claim is to the right gradient? Of a small
+/// mistake much would be near.
+inline bool explains(const Wrong& w, const Values& a, const Values& b) {
+    constexpr double kFar = 0.03;
+    const double rest = distance(a, b);
+    return rest < kSame && rest < kFar * w.off;
+}
 
 /// The gradient at the places for another cotangent.
 Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
@@ -43,10 +52,18 @@ Match looks_like_a_chain_factor(
     const Wrong& w);                       ///< the op's own derivative missing, or there twice
 Match looks_partly_right(const Wrong& w);  ///< right but for some elements
 
+// Rows (mistakes_in_rows.cpp).
+Match looks_like_some_samples(const Wrong& w);  ///< the last or first sample alone, or all but that
+Match looks_conjugate(const Wrong& w);          ///< the second number of every pair negated
+Match looks_off_in_rows(const Wrong& w);        ///< rows times factors
+
+// Order (mistakes_in_order.cpp).
+Match looks_permuted(const Wrong& w);  ///< axes exchanged, or column by column
+Match looks_shifted(const Wrong& w);   ///< moved along an axis
+Match looks_flipped(const Wrong& w);   ///< reversed along an axis
+
 // Places (mistakes_in_places.cpp).
 Match looks_unsummed(const Wrong& w);  ///< of a broadcast operand: from one place, or summed twice
-Match looks_permuted(const Wrong& w);  ///< axes exchanged
-Match looks_shifted(const Wrong& w);   ///< off by one element
 Match looks_like_another_operand(const Wrong& w);  ///< another operand's
 Match looks_stale(const Wrong& w);                 ///< an earlier call's
 

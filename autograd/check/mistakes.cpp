@@ -23,14 +23,15 @@ std::vector<double> numeric_gradient(const Symptoms& symptoms) {
 }
 
 Cause find_cause(const Symptoms& symptoms) {
-    const Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places),
-                  numeric_gradient(symptoms)};
+    Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
+    w.off = distance(w.claimed, w.right);
     // From what leaves no doubt to what needs a fit.
     for (const auto pattern :
          {looks_not_finite, looks_zero, looks_negated, looks_unsummed, looks_like_another_operand,
           looks_stale, looks_scaled_by_a_count, looks_like_a_chain_factor, looks_scaled,
-          looks_permuted, looks_shifted, lacks_the_direct_way, lacks_a_constant_term,
-          lacks_an_output_term, looks_partly_right}) {
+          looks_conjugate, looks_permuted, looks_shifted, looks_flipped, looks_like_some_samples,
+          looks_off_in_rows, lacks_the_direct_way, lacks_a_constant_term, lacks_an_output_term,
+          looks_partly_right}) {
         if (auto cause = pattern(w)) return *cause;
     }
     const double size = norm(w.claimed) * norm(w.right);

@@ -2,10 +2,8 @@
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace tapestry::checker {
 namespace {
@@ -42,7 +40,7 @@ Match looks_unsummed(const Wrong& w) {
         for (const int axis : chosen) count *= w.symptoms.output[axis];
         for (const bool last : {false, true}) {
             const Values model = gradient_for(w.symptoms, one_place(w, chosen, last));
-            if (!same(w.claimed, model)) continue;
+            if (!explains(w, w.claimed, model)) continue;
             return Cause{Mistake::missing_sum,
                          fmt::format("{}; claimed = what the {} of {} places along axis {} "
                                      "contributes, {}",
@@ -53,7 +51,7 @@ Match looks_unsummed(const Wrong& w) {
         for (const double factor : {static_cast<double>(count), 1 / static_cast<double>(count)}) {
             Values model = w.right;
             for (double& value : model) value *= factor;
-            if (!same(w.claimed, model)) continue;
+            if (!explains(w, w.claimed, model)) continue;
             const std::string how =
                 fmt::format("{}; claimed = numeric {} {}, the places along axis {}, {}", where,
                             factor > 1 ? "*" : "/", count, chosen.front(), closeness(w, model));
@@ -68,57 +66,9 @@ Match looks_unsummed(const Wrong& w) {
     return {};
 }
 
-Match looks_permuted(const Wrong& w) {
-    const int rank = w.symptoms.shape.rank();
-    if (rank < 2 || rank > 5) return {};
-    std::vector<int> order(static_cast<std::size_t>(rank));
-    std::iota(order.begin(), order.end(), 0);
-    while (std::next_permutation(order.begin(), order.end())) {
-        // claimed = right permuted, so undo it: the shape it would have had, axes put back.
-        Shape shape;
-        std::vector<int> back(order.size());
-        for (std::size_t i = 0; i < order.size(); ++i) {
-            shape.push_back(w.symptoms.shape[order[i]]);
-            back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-        }
-        const Values undone =
-            at_places(permuted(w.symptoms.claimed, shape, back), w.symptoms.places);
-        if (!same(undone, w.right)) continue;
-        return Cause{Mistake::permuted,
-                     fmt::format("claimed = numeric with its axes in the order [{}], to {:.1g} "
-                                 "of its norm",
-                                 fmt::join(order, ", "), distance(undone, w.right)),
-                     "a transpose is missing or one too many: of A B, the rules are g B^T and "
-                     "A^T g; or a reshape where a transpose belongs"};
-    }
-    return {};
-}
-
-Match looks_shifted(const Wrong& w) {
-    const auto told = [&w](const Values& undone, std::int64_t by, const std::string& along) {
-        return Cause{Mistake::shifted,
-                     fmt::format("claimed = numeric moved by {:+d} {}, to {:.1g} of its norm", by,
-                                 along, distance(undone, w.right)),
-                     "an index that starts at 1, or a loop that ends one early"};
-    };
-    for (const std::int64_t by : {1, -1}) {
-        const Shape flat{static_cast<std::int64_t>(w.symptoms.claimed.size())};
-        const Values undone =
-            at_places(rolled(w.symptoms.claimed, flat, 0, -by), w.symptoms.places);
-        if (same(undone, w.right)) return told(undone, by, "in memory order");
-        for (int axis = 0; axis < w.symptoms.shape.rank(); ++axis) {
-            if (w.symptoms.shape[axis] < 2) continue;
-            const Values along = at_places(rolled(w.symptoms.claimed, w.symptoms.shape, axis, -by),
-                                           w.symptoms.places);
-            if (same(along, w.right)) return told(along, by, fmt::format("along axis {}", axis));
-        }
-    }
-    return {};
-}
-
 Match looks_like_another_operand(const Wrong& w) {
     for (const auto& [operand, gradient] : w.symptoms.others) {
-        if (!same(w.claimed, gradient)) continue;
+        if (!explains(w, w.claimed, gradient)) continue;
         return Cause{Mistake::stale,
                      fmt::format("claimed = the right gradient of operand {}, {}", operand,
                                  closeness(w, gradient)),
@@ -133,8 +83,8 @@ Match looks_stale(const Wrong& w) {
     if (w.symptoms.other_cotangent.empty()) return {};
     const bool frozen =
         norm(w.symptoms.other_claimed) > 0 && same(w.symptoms.claimed, w.symptoms.other_claimed);
-    if (!frozen && !same(w.claimed, gradient_for(w.symptoms, w.symptoms.other_cotangent)))
-        return {};
+    const Values earlier = gradient_for(w.symptoms, w.symptoms.other_cotangent);
+    if (!frozen && !explains(w, w.claimed, earlier)) return {};
     return Cause{Mistake::stale,
                  frozen ? "claimed = what the rule claimed for another incoming gradient"
                         : "claimed = the right gradient for an earlier incoming gradient",

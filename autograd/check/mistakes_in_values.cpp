@@ -15,9 +15,18 @@ std::optional<double> fitted(const Wrong& w) {
     const double c = dot(w.claimed, w.right) / size;
     Values model = w.right;
     for (double& value : model) value *= c;
-    // A factor that is right to 1e-8 is none: it is something else, small.
-    if (!same(w.claimed, model) || std::abs(c - 1) < 1e-8) return {};
-    return c;
+    return explains(w, w.claimed, model) ? std::optional(c) : std::nullopt;
+}
+
+// Are there two numbers to hold a factor against? One alone is any other times something.
+bool shows_a_factor(const Wrong& w, double c) {
+    const double most = largest(w.right);
+    const auto counts = [most](double value) { return std::abs(value) > 1e-4 * most; };
+    if (std::count_if(w.right.begin(), w.right.end(), counts) >= 2) return true;
+    if (w.symptoms.cotangent.size() < 2 || w.symptoms.other_cotangent.empty()) return false;
+    Values other = gradient_for(w.symptoms, w.symptoms.other_cotangent);
+    for (double& value : other) value *= c;
+    return same(at_places(w.symptoms.other_claimed, w.symptoms.places), other);
 }
 
 // 2, n, sqrt(n) and their inverses, for the n that occur in the shapes.
@@ -79,7 +88,7 @@ Match looks_zero(const Wrong& w) {
 Match looks_negated(const Wrong& w) {
     Values model = w.right;
     for (double& value : model) value = -value;
-    if (!same(w.claimed, model)) return {};
+    if (!explains(w, w.claimed, model)) return {};
     return Cause{Mistake::sign, "claimed = -numeric, " + closeness(w, model),
                  "a minus too many or too few: the second operand of a difference, d(1/x), or "
                  "a loss to be maximised"};
@@ -102,7 +111,7 @@ Match looks_scaled_by_a_count(const Wrong& w) {
 
 Match looks_scaled(const Wrong& w) {
     const auto c = fitted(w);
-    if (!c) return {};
+    if (!c || !shows_a_factor(w, *c)) return {};
     Values model = w.right;
     for (double& value : model) value *= *c;
     return Cause{Mistake::factor,
@@ -113,7 +122,7 @@ Match looks_scaled(const Wrong& w) {
 Match looks_like_a_chain_factor(const Wrong& w) {
     if (!elementwise(w)) return {};
     const Values incoming = at_places(w.symptoms.cotangent, w.symptoms.places);
-    if (same(w.claimed, incoming)) {
+    if (explains(w, w.claimed, incoming)) {
         return Cause{Mistake::chain, "claimed = the incoming gradient, " + closeness(w, incoming),
                      "the op's own derivative is missing: this is the gradient after the op, "
                      "not before it"};
@@ -122,17 +131,21 @@ Match looks_like_a_chain_factor(const Wrong& w) {
     for (std::size_t i = 0; i < incoming.size(); ++i) {
         twice.push_back(incoming[i] != 0 ? w.right[i] * w.right[i] / incoming[i] : 0);
     }
-    if (!same(w.claimed, twice)) return {};
+    if (!explains(w, w.claimed, twice)) return {};
     return Cause{Mistake::chain, "claimed = incoming * derivative^2, " + closeness(w, twice),
                  "the op's own derivative is applied twice"};
 }
 
 Match looks_partly_right(const Wrong& w) {
-    double largest = 0;
-    for (const double value : w.right) largest = std::max(largest, std::abs(value));
+    constexpr double kFar = 0.01;
+    double most = 0;
+    for (std::size_t i = 0; i < w.right.size(); ++i) {
+        most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
+    }
+    const double right = std::min(kSame * largest(w.right), kFar * most);
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < w.right.size(); ++i) {
-        if (std::abs(w.claimed[i] - w.right[i]) <= kSame * largest) continue;
+        if (std::abs(w.claimed[i] - w.right[i]) <= right) continue;
         if (wrong++ == 0) first = i;
     }
     if (wrong == 0 || 3 * wrong > w.right.size()) return {};

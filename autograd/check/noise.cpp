@@ -94,8 +94,9 @@ Jumps jumps_of(const Values& values) {
 // Looked at more and more closely. What is smooth dies away in differences of order 6, a kink
 // becomes smaller with the distance of the points, a jump stays: as 10 times itself, in those
 // differences that it is in the middle of.
-double jump_along(Line& line, const std::vector<double>& weights) {
+double jump_along(Line& line, const std::vector<double>& weights, double noise) {
     constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
+    constexpr double kOfNoise = 128;  // differences of order 6 make 30 = sqrt(12! / 6!^2) of it
     double h = std::ldexp(line.scale(), -6), seen = 0;
     double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
@@ -107,6 +108,7 @@ double jump_along(Line& line, const std::vector<double>& weights) {
             std::max_element(differences.begin(), differences.end(),
                              [](double a, double b) { return std::abs(a) < std::abs(b); });
         if (level > 0 && 4 * std::abs(*largest) < seen) return 0;
+        if (std::abs(*largest) < kOfNoise * noise) return 0;
         seen = std::abs(*largest);
         const auto place = static_cast<double>(largest - differences.begin()) + kOrder / 2;
         middle += h * (place - kMany / 2);

@@ -17,7 +17,7 @@ namespace tapestry::checker {
 double noise_along(Line& line, const std::vector<double>& weights);
 
 /// The largest jump nearby, as that of an iteration which takes one round more; 0 where none is
-/// found. Takes more values, some 250.
-double jump_along(Line& line, const std::vector<double>& weights);
+/// found. Takes more values, some 250. What `noise` explains is no jump.
+double jump_along(Line& line, const std::vector<double>& weights, double noise = 0);
 
 }  // namespace tapestry::checker

@@ -1,5 +1,7 @@
 #include <tapestry/autograd/check/report.h>
 
+#include <tapestry/autograd/check/compare.h>
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -24,6 +26,8 @@ void write_slope(Lines& text, const SlopeReport& slope) {
          j.below, j.step);
 }
 
+std::string listed(const std::string& text) { return text.empty() ? "" : "; " + text; }
+
 void write_cause(Lines& text, const Cause& cause) {
     line(text, "    {:<14} {}", "looks like", to_string(cause.mistake));
     line(text, "    {:<14} {}", "evidence", cause.evidence);
@@ -33,9 +37,9 @@ void write_cause(Lines& text, const Cause& cause) {
 void write_input(Lines& text, const InputReport& input) {
     const bool why = input.verdict == Verdict::inconclusive;
     const bool cut = input.reason == Reason::limit;
-    line(text, "  {:<12} {} {}: {}{}{}{}", to_string(input.verdict), input.name, input.shape,
+    line(text, "  {:<12} {} {}: {}{}{}{}{}", to_string(input.verdict), input.name, input.shape,
          input.method, why ? fmt::format(" ({})", to_string(input.reason)) : "",
-         input.note.empty() ? "" : "; " + input.note,
+         listed(wrong_entries(input)), listed(input.note),
          cut ? fmt::format("; {} slopes compared till then", input.compared) : "");
     for (const Opinion& opinion : input.opinions) {
         if (opinion.agrees) continue;
@@ -61,6 +65,17 @@ const InputReport* worst_input(const GradcheckReport& report) {
 }
 
 }  // namespace
+
+std::string wrong_entries(const InputReport& report) {
+    if (report.wrong == 0) return {};
+    if (report.wrong == numel(report.shape)) return "every entry is wrong";
+    const std::string first =
+        checker::index_text(report.shape, static_cast<std::int64_t>(report.first_wrong));
+    // Along directions stretches of entries are seen, not each.
+    const bool at_least = report.wrong > 1 && report.compared < numel(report.shape);
+    return fmt::format("{}{} {} wrong, the first at {}", at_least ? "at least " : "", report.wrong,
+                       report.wrong == 1 ? "entry is" : "entries are", first);
+}
 
 std::string to_string(const GradcheckReport& report) {
     Lines text;
@@ -96,8 +111,8 @@ std::string to_string(const GradcheckReport& report) {
         const WrongOp& wrong = *report.first_wrong;
         line(text, "  first wrong op: {} (#{}{}) {}", wrong.op, wrong.number,
              wrong.module_path.empty() ? "" : ", " + wrong.module_path, wrong.shapes);
-        line(text, "    {:<14} operand {}{} {}{}", "gradient of", wrong.operand,
-             wrong.form.empty() ? "" : ", " + wrong.form, wrong.slope.where,
+        line(text, "    {:<14} operand {}{} {}{}{}", "gradient of", wrong.operand,
+             wrong.form.empty() ? "" : ", " + wrong.form, wrong.slope.where, listed(wrong.wrong),
              wrong.others > 0 ? fmt::format("; {} more entries are wrong", wrong.others) : "");
         write_slope(text, wrong.slope);
         write_cause(text, wrong.cause);

@@ -48,8 +48,10 @@ struct InputReport {
     std::vector<Unseen> unseen = {};  ///< the first of these
     double least_step = 0;            ///< of those that decided; 0: none did
     double most_step = 0;
-    double noise = 0;        ///< the largest that was found in one evaluation
-    SlopeReport worst = {};  ///< the one that decided the verdict
+    double noise = 0;             ///< the largest that was found in one evaluation
+    int wrong = 0;                ///< entries that were seen to be wrong; there may be more
+    std::size_t first_wrong = 0;  ///< the first of them, in memory order
+    SlopeReport worst = {};       ///< the one that decided the verdict
     std::vector<Opinion> opinions = {};
 };
 
@@ -61,6 +63,7 @@ struct WrongOp {
     std::size_t operand = 0;       ///< whose gradient is wrong
     std::string shapes = {};       ///< "[4, 8], [8], [8] -> [4, 8]"
     std::string form = {};         ///< "" or "recorded": only where gradients are recorded
+    std::string wrong = {};        ///< "3 entries are wrong, the first at [0, 2]"
     SlopeReport slope = {};
     Cause cause = {};
     int others = 0;  ///< further entries that are wrong
@@ -93,6 +96,9 @@ struct GradcheckReport {
     int runs = 0;          ///< of the function
     explicit operator bool() const { return verdict == Verdict::pass; }
 };
+
+/// "3 entries are wrong, the first at [0, 2]"; empty where none is known to be.
+std::string wrong_entries(const InputReport& report);
 
 /// One screen: the verdict, a line per input, and of what is wrong everything known.
 std::string to_string(const GradcheckReport& report);

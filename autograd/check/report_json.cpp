@@ -38,6 +38,8 @@ Json json_of(const InputReport& input) {
               {"note", input.note},
               {"compared", input.compared},
               {"inconclusive", input.inconclusive},
+              {"wrong", input.wrong},
+              {"first_wrong", input.first_wrong},
               {"unseen", Json::array()},
               {"steps", {number(input.least_step), number(input.most_step)}},
               {"noise", number(input.noise)},
@@ -75,6 +77,7 @@ Json json_of(const WrongOp& wrong) {
             {"operand", wrong.operand},
             {"shapes", wrong.shapes},
             {"form", wrong.form},
+            {"wrong", wrong.wrong},
             {"slope", json_of(wrong.slope)},
             {"cause", json_of(wrong.cause)},
             {"others", wrong.others}};

@@ -29,6 +29,7 @@ public:
         if (!quotients_.is_finite_here()) return Evidence::no_number();
         const Attempt first = quotients_.central(std::ldexp(scale_, -7));
         if (const auto done = evidence_.consider(first)) return *done;
+        if (claim_.evened && !evidence_.speaks_against(first)) return evidence_.undecided();
         const Attempt second = quotients_.central(std::ldexp(scale_, -13));
         if (const auto done = evidence_.consider(second)) return *done;
         if (!std::isfinite(claim_.slope)) {

@@ -59,18 +59,6 @@ Values permuted(const Values& x, const Shape& shape, const std::vector<int>& ord
     return y;
 }
 
-Values rolled(const Values& x, const Shape& shape, int axis, std::int64_t by) {
-    const std::int64_t inner = numel(shape.sub(axis + 1, shape.rank()));
-    const std::int64_t size = shape[axis];
-    Values y(x.size());
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
-        const std::int64_t along = i / inner % size;
-        const std::int64_t to = (along + by + size) % size;
-        y[static_cast<std::size_t>(i + (to - along) * inner)] = x[static_cast<std::size_t>(i)];
-    }
-    return y;
-}
-
 std::vector<int> broadcast_axes(const Shape& operand, const Shape& output) {
     std::vector<int> axes;
     const int shift = output.rank() - operand.rank();

@@ -23,8 +23,6 @@ Values at_places(const Values& whole, const std::vector<std::size_t>& places);
 
 /// x [shape] with its axes in another order, row-major in the new one.
 Values permuted(const Values& x, const Shape& shape, const std::vector<int>& order);
-/// x [shape] moved along an axis; what leaves at one end comes in at the other.
-Values rolled(const Values& x, const Shape& shape, int axis, std::int64_t by);
 
 /// Does `operand` broadcast to `output`? And along which axes of the output is it repeated?
 bool broadcasts(const Shape& operand, const Shape& output);

@@ -71,7 +71,7 @@ void add_gradcheck(Options& app) {
     o.choice("--dtype", s->dtype, {"f64", "f32"},
              "f64: against differences; f32: against the same gradients in f64");
     o.count("--order", s->options.order,
-            "Only first (1) or second (2) derivatives; by default both of ops, first of modules",
+            "Only first (1) or second (2) derivatives; by default both, of a model the first",
             {1, 2})
         .without_default();
     o.number("--certainty", s->options.certainty, 0.5, 0.999999999,

@@ -15,7 +15,7 @@ namespace tapestry::catalog {
 
 struct CheckOptions {
     DType dtype = DType::f64;  ///< f64: against differences; f32: against the gradients in f64
-    int order = 0;             ///< derivatives in f64, first (1) or second (2); 0: what is usual
+    int order = 0;             ///< derivatives in f64, first (1) or second (2); 0: both
     double certainty = 0.999;  ///< GradcheckOptions::certainty
     std::uint64_t seed = 1;    ///< of directions
 };
@@ -30,18 +30,18 @@ struct CheckedGradient {
 };
 using CheckedGradients = std::vector<CheckedGradient>;
 
-/// All samples of an op's rows, usually both orders. Throws ValueError for an unknown name.
+/// All samples of an op's rows. Throws ValueError for an unknown name.
 CheckedGradients check_op(const std::string& name, const CheckOptions& options = {});
 
-/// A module's example, usually the first order, for the second takes a while. Throws ValueError for
-/// an unknown name.
+/// A module's example; its second derivatives along random directions. Throws ValueError for an
+/// unknown name.
 CheckedGradients check_module(const std::string& name, const CheckOptions& options = {});
 
 /// Every op, then every module.
 CheckedGradients check_catalog(const CheckOptions& options = {});
 
-/// A loss with many parameters, usually the first order, along random directions. `both.leaves`
-/// converts the parameters.
+/// A loss with many parameters, along random directions; the second order only if it is asked for.
+/// `both.leaves` converts the parameters.
 CheckedGradients check_loss(const std::string& what, const TwoPrecisions& both,
                             const CheckOptions& options = {});
 

@@ -132,14 +132,14 @@ TEST_CASE("report: of a wrong rule, but for its numbers") {
     CHECK_EQ(
         without_numbers(to_string(report)),
         fmt::format(R"(FAIL  order 1: {} evaluations
-  FAIL         input 0 [2, 3]: full Jacobian, 6 x 6
+  FAIL         input 0 [2, 3]: full Jacobian, 6 x 6; every entry is wrong
   PASS         input 1 [3]: full Jacobian, 6 x 3
   worst: input 0 {}
     claimed        #
     numeric        # +- # (difference #, allowed #)
     from           f(x+h) = #, f(x-h) = #, h = #
   first wrong op: rule (#1, head) [2, 3] -> [2, 3]
-    gradient of    operand 0 {}
+    gradient of    operand 0 {}; every entry is wrong
     claimed        #
     numeric        # +- # (difference #, allowed #)
     from           f(x+h) = #, f(x-h) = #, h = #

@@ -1,0 +1,168 @@
+#include <tapestry/autograd/check/wrong_entry.h>
+
+#include <tapestry/autograd/check/quotients.h>
+
+#include <cmath>
+#include <utility>
+
+namespace tapestry::checker {
+namespace {
+
+constexpr std::uint64_t kSeed = 2024;
+constexpr double kClearly = 8;  // times the error of a difference
+
+class Bisection {
+public:
+    Bisection(Subject& subject, std::size_t which, const Neighbourhood& around,
+              const ClaimedGradient& claim, double noise, std::uint64_t seed)
+        : subject_(subject), which_(which), around_(around), claim_(claim), noise_(noise) {
+        u_ = subject.direction(which, seed);
+        // With signs alone two equal errors might cancel.
+        const auto normal = random_weights(u_.size(), seed + 1);
+        for (std::size_t i = 0; i < u_.size(); ++i)
+            u_[i] *= 0.5 + 0.5 * std::exp(-std::abs(normal[i]));
+    }
+
+    /// Is the claim clearly off along the whole direction, for steps of this size? Settles how
+    /// differences are taken from now on: one alone where that is good enough.
+    bool starts_with(double step) {
+        const double claimed = claimed_of(0, u_.size());
+        const Attempt whole = attempt(0, u_.size(), step);
+        if (whole.obstacle != Reason::none || !whole.settled) return false;
+        const double uncertain = claim_along(claim_, u_).uncertainty;
+        apart_ = whole.value - claimed;
+        error_ = whole.error + uncertain;
+        step_ = step;
+        levels_ = kLevels;
+        for (std::size_t i = 0; i < whole.slopes.size(); ++i) {
+            // What truncation does to one difference, and twice as much to be on the safe side.
+            const double h = std::ldexp(step, -static_cast<int>(i));
+            const double error =
+                2 * std::abs(whole.slopes[i] - whole.value) + whole.rounding / h + uncertain;
+            const bool enough = 2 * kClearly * error < std::abs(apart_);
+            if (!enough || (levels_ == 1 && error >= error_)) continue;
+            step_ = h;
+            levels_ = 1;
+            error_ = error;
+        }
+        return std::abs(apart_) > kClearly * error_;
+    }
+
+    /// Halves until one entry is left; nothing where a difference cannot be taken.
+    std::optional<WrongEntry> run() {
+        WrongEntry found;
+        std::size_t first = 0, last = u_.size();
+        double apart = apart_;
+        const double clear = kClearly / 2 * error_;
+        while (last - first > 1) {
+            const std::size_t middle = first + (last - first) / 2;
+            const auto slope = slope_of(first, middle);
+            if (!slope) return {};
+            const double left = *slope - claimed_of(first, middle), right = apart - left;
+            const bool in_left = std::abs(left) > clear || std::abs(left) > std::abs(right);
+            if (in_left && std::abs(right) > clear) ++found.seen;
+            (in_left ? last : first) = middle;
+            apart = in_left ? left : right;
+        }
+        found.index = first;
+        return found;
+    }
+
+private:
+    double claimed_of(std::size_t first, std::size_t last) const {
+        double sum = 0;
+        for (std::size_t i = first; i < last; ++i) sum += claim_.gradient[i] * u_[i];
+        return sum;
+    }
+
+    Line line_of(std::size_t first, std::size_t last) {
+        std::vector<double> part(u_.size(), 0.0);
+        for (std::size_t i = first; i < last; ++i) part[i] = u_[i];
+        return subject_.along(which_, std::move(part), 1);
+    }
+
+    Attempt attempt(std::size_t first, std::size_t last, double step) {
+        Line line = line_of(first, last);
+        Quotients quotients(line, claim_.weights, around_);
+        quotients.set_least_noise(noise_);
+        return quotients.central(step);
+    }
+
+    // Along the entries from `first` to before `last`.
+    std::optional<double> slope_of(std::size_t first, std::size_t last) {
+        if (levels_ > 1) {
+            const Attempt part = attempt(first, last, step_);
+            if (part.obstacle != Reason::none) return {};
+            return part.value;
+        }
+        Line line = line_of(first, last);
+        const Sample &above = line.at(step_), &below = line.at(-step_);
+        const auto& w = claim_.weights;
+        const bool smooth =
+            above.branch == around_.base.branch && below.branch == around_.base.branch;
+        if (!smooth || !finite(w, above) || !finite(w, below)) return {};
+        return weighted_difference(w, above.values, below.values) / (2 * step_);
+    }
+
+    Subject& subject_;
+    std::size_t which_;
+    const Neighbourhood& around_;
+    const ClaimedGradient& claim_;
+    double noise_;
+    std::vector<double> u_;
+    double apart_ = 0;  // numeric - claimed, along u
+    double error_ = 0;
+    double step_ = 0;
+    int levels_ = kLevels;  // steps of each difference
+};
+
+}  // namespace
+
+std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradient& claim,
+                                                  const Claim& along, const HiddenNoise& hidden) {
+    if (examination_.fixed || looked_ || !std::isfinite(along.slope)) return {};
+    Quotients quotients(line, claim.weights, around_);
+    const auto difference = [&] { return quotients.central(std::ldexp(line.scale(), -7)); };
+    const auto seems_right = [&](const Attempt& a) {
+        const double apart = std::abs(a.value - along.slope);
+        return apart <= kClearly * (a.error + along.uncertainty) ||
+               apart <= examination_.limits.agreement * std::abs(along.slope);
+    };
+    const Attempt first = difference();
+    if (first.obstacle != Reason::none || (first.settled && seems_right(first))) return {};
+    quotients.set_least_noise(hidden(false));
+    const Attempt again = difference();
+    if (!again.settled || seems_right(again)) return {};
+    looked_ = true;
+    return locate(claim, hidden);
+}
+
+std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim,
+                                                    const HiddenNoise& hidden) {
+    if (examination_.fixed) return {};
+    const auto found = find_wrong_entry(subject_, which_, around_, claim, hidden(false), kSeed);
+    if (!found) return {};
+    SlopeReport slope =
+        examine_entry(subject_, which_, found->index, around_, claim, examination_, hidden);
+    if (slope.judgement.verdict != Verdict::fail) return {};
+    report_.wrong = found->seen;
+    report_.first_wrong = found->index;
+    return slope;
+}
+
+std::optional<WrongEntry> find_wrong_entry(Subject& subject, std::size_t which,
+                                           const Neighbourhood& around,
+                                           const ClaimedGradient& claim, double noise,
+                                           std::uint64_t seed) {
+    constexpr int kTries = 2;  // directions: along one of them errors may add up to nothing
+    for (std::uint64_t k = 0; k < kTries; ++k) {
+        Bisection bisection(subject, which, around, claim, noise, seed + 2 * k);
+        for (const int power : {-7, -13, -1, -19}) {
+            if (!bisection.starts_with(std::ldexp(1.0, power))) continue;
+            if (auto found = bisection.run()) return found;
+        }
+    }
+    return {};
+}
+
+}  // namespace tapestry::checker

@@ -1,0 +1,293 @@
+// Is the cause that a report names the one that the author of the mistake would name? Each mistake
+// is planted into the backward of a plain function, over shapes and scales that a seed draws; a
+// cause must be right mostly, and misleading hardly ever.
+#include <tapestry/autograd/check/plain.h>
+#include <tapestry/core/random.h>
+#include <tapestry/tests/autograd/check_support.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+using namespace tapestry;
+using Plain = std::vector<double>;
+
+namespace {
+
+Plain drawn(std::uint64_t seed, std::size_t n, double low = -1.5, double high = 1.5) {
+    Generator generator(seed);
+    return uniform({static_cast<std::int64_t>(n)}, low, high, generator, DType::f64)
+        .to_vector<double>();
+}
+
+// y [samples, m]: y_s = sin(c_s . x) and mixtures of it, every output of every input.
+struct Problem {
+    std::size_t rows, columns, samples;
+    double scale;
+    Plain x, mix;
+
+    std::size_t n() const { return rows * columns; }
+    double inner(const Plain& at, std::size_t s) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < n(); ++i) sum += mix[s * n() + i] * at[i] / scale;
+        return sum;
+    }
+    Plain value(const Plain& at) const {
+        Plain y;
+        for (std::size_t s = 0; s < samples; ++s) {
+            const double a = inner(at, s);
+            y.push_back(std::sin(a) + 0.3 * a * a);
+        }
+        return y;
+    }
+    Plain pullback(const Plain& at, const Plain& g) const {
+        Plain d(n(), 0.0);
+        for (std::size_t s = 0; s < samples; ++s) {
+            const double a = inner(at, s);
+            const double slope = g[s] * (std::cos(a) + 0.6 * a) / scale;
+            for (std::size_t i = 0; i < n(); ++i) d[i] += mix[s * n() + i] * slope;
+        }
+        return d;
+    }
+};
+
+Problem problem(std::uint64_t seed) {
+    const Plain u = drawn(1000 + seed, 4, 0, 1);
+    Problem p{.rows = 3 + static_cast<std::size_t>(5 * u[0]),
+              .columns = 2 + static_cast<std::size_t>(5 * u[1]),
+              .samples = 3 + static_cast<std::size_t>(5 * u[2]),
+              .scale = std::pow(10.0, std::floor(9 * u[3]) - 4),
+              .x = {},
+              .mix = {}};
+    p.x = drawn(2000 + seed, p.n());
+    for (double& value : p.x) value *= p.scale;
+    p.mix = drawn(3000 + seed, p.samples * p.n());
+    return p;
+}
+
+using Spoil = std::function<void(const Problem&, Plain& d, const Plain& g)>;
+
+struct Planted {
+    const char* name;
+    std::set<Mistake> right;  // what it may be called
+    Spoil spoil;
+    bool as_matrix = true;  // x is told to be [rows, columns], else it is a vector
+};
+
+template <class Map>
+Plain taken_from(const Plain& d, Map from) {
+    Plain result(d.size());
+    for (std::size_t i = 0; i < d.size(); ++i) result[i] = d[from(i)];
+    return result;
+}
+
+Plain only(const Problem& p, Plain g, std::size_t first, std::size_t last) {
+    for (std::size_t s = 0; s < g.size(); ++s) {
+        if (s < first || s >= last) g[s] = 0;
+    }
+    return p.pullback(p.x, g);
+}
+
+std::vector<Planted> mistakes_in_order() {
+    using enum Mistake;
+    return {
+        {"reversed in memory",
+         {flipped},
+         [](const Problem&, Plain& d, const Plain&) { std::reverse(d.begin(), d.end()); }},
+        {"rows reversed",
+         {flipped},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d, [&p](std::size_t i) {
+                 return (p.rows - 1 - i / p.columns) * p.columns + i % p.columns;
+             });
+         }},
+        {"columns reversed",
+         {flipped, shifted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d, [&p](std::size_t i) {
+                 return i / p.columns * p.columns + p.columns - 1 - i % p.columns;
+             });
+         }},
+        {"shifted by two, cyclically",
+         {shifted},
+         [](const Problem&, Plain& d, const Plain&) {
+             std::rotate(d.begin(), d.begin() + 2, d.end());
+         }},
+        {"rows shifted by one, cyclically",
+         {shifted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d, [&p](std::size_t i) { return (i + p.columns) % p.n(); });
+         }},
+        {"shifted by one, zeros following",
+         {shifted},
+         [](const Problem&, Plain& d, const Plain&) {
+             std::rotate(d.begin(), d.end() - 1, d.end());
+             d[0] = 0;
+         }},
+        {"rows shifted back by one, zeros following",
+         {shifted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d.erase(d.begin(), d.begin() + static_cast<std::ptrdiff_t>(p.columns));
+             d.resize(p.n(), 0.0);
+         }},
+        {"column-major",
+         {permuted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d, [&p](std::size_t i) { return i % p.rows * p.columns + i / p.rows; });
+         }},
+        {"read column-major",
+         {permuted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d,
+                            [&p](std::size_t i) { return i % p.columns * p.rows + i / p.columns; });
+         }},
+        {"column-major, in a vector",
+         {permuted},
+         [](const Problem& p, Plain& d, const Plain&) {
+             d = taken_from(d, [&p](std::size_t i) { return i % p.rows * p.columns + i / p.rows; });
+         },
+         false},
+    };
+}
+
+std::vector<Planted> mistakes_in_numbers() {
+    using enum Mistake;
+    return {
+        {"last sample only",
+         {samples},
+         [](const Problem& p, Plain& d, const Plain& g) {
+             d = only(p, g, p.samples - 1, p.samples);
+         }},
+        {"first sample only",
+         {samples},
+         [](const Problem& p, Plain& d, const Plain& g) { d = only(p, g, 0, 1); }},
+        {"all but the last sample",
+         {samples},
+         [](const Problem& p, Plain& d, const Plain& g) { d = only(p, g, 0, p.samples - 1); }},
+        {"two rows doubled",
+         {rows},
+         [](const Problem& p, Plain& d, const Plain&) {
+             for (std::size_t i = 0; i < 2 * p.columns; ++i) d[i] *= 2;
+         }},
+        {"a factor of each row's own",
+         {rows},
+         [](const Problem& p, Plain& d, const Plain&) {
+             for (std::size_t i = 0; i < p.n(); ++i)
+                 d[i] *= 1.0 / static_cast<double>(1 + i / p.columns);
+         }},
+        {"conjugated",
+         {conjugate},
+         [](const Problem& p, Plain& d, const Plain&) {
+             for (std::size_t i = 1; i < p.n(); i += 2) d[i] = -d[i];
+         },
+         false},
+        {"a constant factor",
+         {factor},
+         [](const Problem&, Plain& d, const Plain&) {
+             for (double& value : d) value *= 1.7;
+         }},
+        {"sign",
+         {sign},
+         [](const Problem&, Plain& d, const Plain&) {
+             for (double& value : d) value = -value;
+         }},
+        {"one entry",
+         {partial},
+         [](const Problem& p, Plain& d, const Plain&) { d[p.n() / 2] *= 1.5; }},
+    };
+}
+
+// What has none of the names: "unknown", or what is true of it anyway.
+std::vector<Planted> other_mistakes() {
+    using enum Mistake;
+    return {
+        {"a little of everything",
+         {unknown},
+         [](const Problem& p, Plain& d, const Plain&) {
+             const Plain r = drawn(77, p.n());
+             for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 1e-5 * r[i];
+         }},
+        {"one large entry and a bit",
+         {unknown},
+         [](const Problem& p, Plain& d, const Plain&) {
+             const Plain r = drawn(78, p.n());
+             for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 0.3 * r[i];
+         }},
+        {"a term of another kind",
+         {unknown},
+         [](const Problem& p, Plain& d, const Plain&) {
+             for (std::size_t i = 0; i < p.n(); ++i) d[i] += 0.01 * p.x[i] / p.scale / p.scale;
+         }},
+        {"another slope at every output",
+         {unknown},
+         [](const Problem& p, Plain& d, const Plain& g) {
+             Plain other = g;
+             for (std::size_t s = 0; s < p.samples; ++s)
+                 other[s] *= 1 + 0.1 * static_cast<double>(s);
+             d = p.pullback(p.x, other);
+         }},
+        {"numbers at random",
+         {unknown},
+         [](const Problem& p, Plain& d, const Plain& g) {
+             d = drawn(79, p.n());
+             for (double& value : d) value *= g[0] / p.scale;
+         }},
+    };
+}
+
+struct Tally {
+    int all = 0, failed = 0, right = 0, misleading = 0;
+    std::string others;
+};
+
+Tally tried(const std::vector<Planted>& all) {
+    constexpr std::uint64_t kCases = 20;
+    Tally tally;
+    for (const Planted& planted : all) {
+        for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+            Problem p = problem(seed);
+            if (planted.right.contains(Mistake::conjugate) && p.n() % 2 != 0) continue;
+            const auto rows = static_cast<std::int64_t>(p.rows);
+            const auto columns = static_cast<std::int64_t>(p.columns);
+            const auto report = check_pullback(
+                [&p](const Plain& at) { return p.value(at); },
+                [&](const Plain& at, const Plain& g) {
+                    Problem there = p;
+                    there.x = at;
+                    Plain d = there.pullback(at, g);
+                    planted.spoil(there, d, g);
+                    return d;
+                },
+                p.x, {}, planted.as_matrix ? Shape{rows, columns} : Shape{rows * columns});
+            ++tally.all;
+            if (report.verdict != Verdict::fail) continue;
+            ++tally.failed;
+            const Mistake named =
+                report.first_wrong ? report.first_wrong->cause.mistake : Mistake::unknown;
+            if (planted.right.contains(named)) {
+                ++tally.right;
+            } else {
+                if (named != Mistake::unknown) ++tally.misleading;
+                tally.others += fmt::format("{}, seed {} [{}, {}]: {}\n", planted.name, seed, rows,
+                                            columns, to_string(named));
+            }
+        }
+    }
+    return tally;
+}
+
+void check_tally(const Tally& tally) {
+    INFO(tally.others);
+    CHECK_GE(100 * tally.failed, 99 * tally.all);
+    CHECK_GE(100 * tally.right, 85 * tally.failed);
+    CHECK_LE(100 * tally.misleading, tally.failed);
+}
+
+}  // namespace
+
+TEST_CASE("causes: right numbers in another order") { check_tally(tried(mistakes_in_order())); }
+
+TEST_CASE("causes: rows, samples, pairs and factors") { check_tally(tried(mistakes_in_numbers())); }
+
+TEST_CASE("causes: what has no name is given none") { check_tally(tried(other_mistakes())); }
