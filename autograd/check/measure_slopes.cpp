@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace tapestry::checker {
@@ -13,27 +14,32 @@ using Values = std::vector<double>;
 
 // The slopes of all outputs along a line, good to what telling mistakes apart needs.
 Values slopes_along(Line& line, std::uint64_t branch) {
-    // By how much a difference changes when its step is halved, as a part of itself.
+    // By how much a difference changes when its step is halved, as a part of itself, or may have
+    // been moved by the rounding of a sum.
     const auto change = [&](double h) {
         if (line.at(h).branch != branch || line.at(-h).branch != branch) return HUGE_VAL;
         const Values &a = line.at(h).values, &b = line.at(-h).values;
         const Values &c = line.at(h / 2).values, &d = line.at(-h / 2).values;
-        double apart = 0, size = 0;
+        double apart = 0, size = 0, worth = 0;
         for (std::size_t i = 0; i < a.size(); ++i) {
             const double coarse = a[i] - b[i], fine = 2 * (c[i] - d[i]);
             apart += (coarse - fine) * (coarse - fine);
             size += fine * fine;
+            worth += a[i] * a[i];
         }
-        return apart > 0 ? std::sqrt(apart / size) : 0;
+        constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon();
+        return apart > 0 || size > 0
+                   ? std::sqrt(std::max(apart, kRounding * kRounding * worth) / size)
+                   : 0;
     };
-    constexpr double kSettled = 1e-3, kRounding = 3e-8;
+    constexpr double kSettled = 1e-3, kGood = 3e-8;
     double h = std::ldexp(line.scale(), -13), changed = change(h);
     for (int i = 0; i < 4 && !(changed <= kSettled); ++i) {
         h = std::ldexp(h, -5);
         changed = change(h);
     }
     // What changes still is rounding mostly, of which a larger step sees less.
-    if (const double larger = std::ldexp(line.scale(), -7); changed > kRounding) {
+    if (const double larger = std::ldexp(line.scale(), -7); changed > kGood) {
         const double there = change(larger);
         if (there * there < changed) h = larger;
     }
