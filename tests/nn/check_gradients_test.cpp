@@ -46,7 +46,9 @@ TEST_CASE("check gradients: both orders of an op, or the one that is asked for")
 
 TEST_CASE("check gradients: a module and a loss of one's own") {
     const CheckedGradients module = catalog::check_module("linear");
-    CHECK_EQ(checks_of(module), std::vector<std::string>{"order 1", "order 2"});
+    REQUIRE_EQ(module.size(), 2);
+    CHECK_EQ(module[0].check, "order 1");
+    CHECK_EQ(module[1].check, "order 2");
     CHECK_EQ(catalog::count_of(module, Verdict::pass), 2);
 
     Generator generator(1);
