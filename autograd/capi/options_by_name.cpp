@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -41,6 +42,19 @@ Shape shape(const Json& value) {
         sizes.push_back(size.get<std::int64_t>());
     }
     return sizes;
+}
+
+std::vector<Shape> shapes(const Json& value) {
+    if (!value.is_array()) throw Unfit{"an array of shapes"};
+    std::vector<Shape> all;
+    for (const Json& one : value) all.push_back(shape(one));
+    return all;
+}
+
+int count(const Json& value) {
+    constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+    if (whole(value) > kMost) throw Unfit{"a whole number below 2^31"};
+    return static_cast<int>(whole(value));
 }
 
 GradcheckMethod method(const Json& value) {
@@ -86,10 +100,17 @@ struct Option {
 // docs/python.md has the same names in the same order.
 constexpr Option kOptions[] = {
     {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }},
+    {"inputs", [](Request& r, const Json& v) { r.inputs = shapes(v); }},
     {"output", [](Request& r, const Json& v) { r.output = shape(v); }},
     {"method", [](Request& r, const Json& v) { r.options.method = method(v); }},
     {"certainty", [](Request& r, const Json& v) { r.options.certainty = number(v); }},
     {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }},
+    {"points", [](Request& r, const Json& v) { r.options.points = count(v); }},
+    {"evaluations",
+     [](Request& r, const Json& v) {
+         r.options.limits.evaluations = static_cast<std::int64_t>(whole(v));
+     }},
+    {"seconds", [](Request& r, const Json& v) { r.options.limits.seconds = number(v); }},
     {"resolution", [](Request& r, const Json& v) { r.options.limits.resolution = number(v); }},
     {"safety", [](Request& r, const Json& v) { r.options.limits.safety = number(v); }},
     {"eps", [](Request& r, const Json& v) { r.options.eps = number(v); }},

@@ -12,8 +12,9 @@ namespace tapestry::capi {
 /// What is checked, and how.
 struct Request {
     GradcheckOptions options = {};
-    Shape shape = {};   ///< of x; empty: a vector
-    Shape output = {};  ///< of f(x); empty: a vector
+    Shape shape = {};                ///< of x; empty: a vector
+    std::vector<Shape> inputs = {};  ///< where x is several, one behind the other; empty: one
+    Shape output = {};               ///< of f(x); empty: a vector
 };
 
 /// Of `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "". Throws

@@ -89,6 +89,41 @@ Request request_of(const void* f, const void* rule, const double* x, std::size_t
     return read_request(options == nullptr ? "" : options);
 }
 
+// x as the inputs that it consists of, one behind the other.
+PlainInputs split(const Values& x, const std::vector<Shape>& shapes) {
+    PlainInputs inputs;
+    std::int64_t from = 0;
+    const auto size = static_cast<std::int64_t>(x.size());
+    for (const Shape& shape : shapes) {
+        const std::int64_t count = numel(shape);
+        require<ShapeError>(count <= size - from,
+                            "check_gradient: {} numbers are too few for all inputs", size);
+        inputs.emplace_back(x.begin() + from, x.begin() + from + count);
+        from += count;
+    }
+    require<ShapeError>(from == size, "check_gradient: {} numbers for inputs of {}", size, from);
+    return inputs;
+}
+
+Values joined(const PlainInputs& inputs) {
+    Values x;
+    for (const Values& input : inputs) x.insert(x.end(), input.begin(), input.end());
+    return x;
+}
+
+GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullback, const Values& x,
+                      const Request& request) {
+    if (request.inputs.empty()) {
+        return check_pullback(f, pullback, x, request.options, request.shape, request.output);
+    }
+    const auto value = [&f](const PlainInputs& inputs) { return f(joined(inputs)); };
+    const auto gradients = [&](const PlainInputs& inputs, const Values& cotangent) {
+        return split(pullback(joined(inputs), cotangent), request.inputs);
+    };
+    return check_pullback(value, gradients, split(x, request.inputs), request.options,
+                          request.inputs, request.output);
+}
+
 }  // namespace
 
 int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
@@ -107,8 +142,7 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
             heed(vjp(at.data(), cotangent.data(), gradient.data(), user), "the vjp");
             return gradient;
         };
-        return check_pullback(value, pullback, Values(x, x + n), request.options, request.shape,
-                              request.output);
+        return check(value, pullback, Values(x, x + n), request);
     });
 }
 
@@ -129,7 +163,7 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
             for (double& slope : slopes) slope *= cotangent[0];
             return slopes;
         };
-        return check_pullback(value, pullback, Values(x, x + n), request.options, request.shape);
+        return check(value, pullback, Values(x, x + n), request);
     });
 }
 

@@ -29,12 +29,9 @@ class Layout:
     def name(self, i):
         return self.what if len(self.arrays) == 1 else f"{self.what} {i}"
 
-    def shape(self):
-        """Of the list as the report shows it: that of a single array, else its length."""
-        if len(self.arrays) != 1:
-            return [self.size]
-        shape, dtype = self.arrays[0]
-        return [*shape, 2] if dtype.kind == "c" else list(shape)
+    def shapes(self):
+        """As the report shows them, where a complex number is a row of two."""
+        return [[*shape, 2] if dtype.kind == "c" else list(shape) for shape, dtype in self.arrays]
 
     def split(self, flat):
         """Views of the list, in which nothing is copied."""

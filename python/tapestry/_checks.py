@@ -27,8 +27,10 @@ def _plain(option):
 def _check(f, vjp, inputs, outputs, x, options, not_defined=_NOT_DEFINED):
     """f and vjp take and give lists of float64; `inputs` and `outputs` say what these mean."""
     options = {name: _plain(option) for name, option in options.items() if option is not None}
-    options.setdefault("shape", inputs.shape())
-    options.setdefault("output", outputs.shape())
+    shapes = inputs.shapes()
+    options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
+    if len(outputs.arrays) == 1:
+        options.setdefault("output", outputs.shapes()[0])
     return Report(*_gradcheck.check(f, vjp, x, outputs.size, json.dumps(options), not_defined))
 
 

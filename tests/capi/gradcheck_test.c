@@ -123,6 +123,12 @@ static void takes_options_by_name(void) {
     refused(TAPESTRY_OK, "{\"shape\": [1, 3], \"method\": \"entries\", \"seed\": 7}", "");
     refused(TAPESTRY_OK, "{\"bounds\": [-10, null], \"certainty\": 0.99}", "");
     refused(TAPESTRY_OK, "{\"bounds\": [[0, 2], [-3, 0], [null, null]]}", "");
+    refused(TAPESTRY_OK, "{\"inputs\": [[1, 2], [1]], \"points\": 2, \"evaluations\": 100000}", "");
+    refused(TAPESTRY_OK, "{\"seconds\": 60}", "");
+    refused(TAPESTRY_BAD_INPUT, "{\"inputs\": [[2], [2]]}", "too few for all inputs");
+    refused(TAPESTRY_BAD_INPUT, "{\"inputs\": [[1], [1]]}", "3 numbers for inputs of 2");
+    refused(TAPESTRY_BAD_INPUT, "{\"inputs\": 3}", "an array of shapes");
+    refused(TAPESTRY_BAD_INPUT, "{\"points\": 4294967296}", "below 2^31");
     refused(TAPESTRY_BAD_INPUT, "{", "no JSON object: {");
     refused(TAPESTRY_BAD_INPUT, "[]", "no JSON object: []");
     refused(TAPESTRY_BAD_INPUT, "{\"epsilon\": 1}",

@@ -48,6 +48,8 @@ class Arrays(unittest.TestCase):
         self.assertTrue(tapestry.check_vjp(f, vjp, inputs))
         forgetful = tapestry.check_vjp(f, lambda a, b, g: [g[0] @ b.T, a.T @ g[0]], inputs)
         self.assertEqual(forgetful.verdict, "FAIL")
+        found = [(i["name"], i["shape"], i["verdict"]) for i in forgetful.to_dict()["inputs"]]
+        self.assertEqual(found, [("input 0", [2, 3], "PASS"), ("input 1", [3, 4], "FAIL")])
         none = tapestry.check_vjp(lambda a, b: a**2, lambda a, b, g: (2 * a * g, None), inputs)
         self.assertTrue(none)
 
@@ -180,13 +182,16 @@ class Exceptions(unittest.TestCase):
             {"bounds": (-10, inf)},
             {"bounds": [(-10, 10)] * 6},
             {"bounds": np.array([[-10.0, inf]] * 6)},
+            {"points": 2, "evaluations": 10**6, "seconds": 60},
             {"eps": 1e-6, "atol": 1e-5, "rtol": 1e-3},
         ):
             self.assertTrue(tapestry.check_gradient(cubes, cubes_gradient, X, **options), options)
-        with self.assertRaisesRegex(ValueError, "no option is called tol; there are shape, output"):
+        with self.assertRaisesRegex(ValueError, "no option is called tol; there are shape, inputs"):
             tapestry.check_gradient(cubes, cubes_gradient, X, tol=1)
         with self.assertRaisesRegex(ValueError, "certainty is \"high\"; it must be a number"):
             tapestry.check_gradient(cubes, cubes_gradient, X, certainty="high")
+        brief = tapestry.check_gradient(cubes, cubes_gradient, X, evaluations=10)
+        self.assertEqual(brief.verdict, "INCONCLUSIVE", brief)
         seen = []
 
         def f(x):
