@@ -18,7 +18,7 @@ endforeach()
 
 install(TARGETS tapestry EXPORT tapestryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tapestry_gradcheck)
-  install(TARGETS tapestry_gradcheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS tapestry_gradcheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endif()
 install(EXPORT tapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
 if(TARGET tapestry_command)

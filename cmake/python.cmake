@@ -54,14 +54,14 @@ set_target_properties(tapestry_python PROPERTIES
 
 # Under a prefix known only when it is installed, where that Python looks for modules.
 if(TAPESTRY_INSTALL)
-  install(CODE "set(python \"${Python3_EXECUTABLE}\")
-set(objects \"$<TARGET_FILE:tapestry_python>\")
-set(sources \"${module_sources}\")
-set(where \"${PROJECT_SOURCE_DIR}/cmake/python_modules_dir.py\")")
+  install(CODE "set(interpreter \"${Python3_EXECUTABLE}\")
+set(module_object \"$<TARGET_FILE:tapestry_python>\")
+set(module_sources \"${module_sources}\")
+set(modules_dir_of \"${PROJECT_SOURCE_DIR}/cmake/python_modules_dir.py\")" COMPONENT python)
   install(CODE [[
-execute_process(COMMAND ${python} ${where} ${CMAKE_INSTALL_PREFIX}
-  OUTPUT_VARIABLE dir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-if(EXISTS ${objects})  # those who built the library alone can install it alone
-  file(INSTALL ${sources} ${objects} DESTINATION ${dir}/tapestry)
-endif()]])
+execute_process(COMMAND ${interpreter} ${modules_dir_of} ${CMAKE_INSTALL_PREFIX}
+  OUTPUT_VARIABLE modules_dir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(EXISTS ${module_object})  # those who built the library alone can install it alone
+  file(INSTALL ${module_sources} ${module_object} DESTINATION ${modules_dir}/tapestry)
+endif()]] COMPONENT python)
 endif()
