@@ -142,7 +142,8 @@ Match looks_partly_right(const Wrong& w) {
     for (std::size_t i = 0; i < w.right.size(); ++i) {
         most = std::max(most, std::abs(w.claimed[i] - w.right[i]));
     }
-    const double right = std::min(kSame * largest(w.right), kFar * most);
+    const double right =
+        w.knows_all() ? std::min(kSame * largest(w.right), kFar * most) : kFar * most;
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < w.right.size(); ++i) {
         if (std::abs(w.claimed[i] - w.right[i]) <= right) continue;
