@@ -3,12 +3,15 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/run_options.h>
+#include <tapestry/examples/cli/run_together.h>
 #include <tapestry/examples/cli/terminal.h>
+#include <tapestry/nn/distributed/mpi.h>
 #include <tapestry/nn/train/run_text.h>
 
 #include <fmt/core.h>
 
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -47,12 +50,7 @@ void announce(Session& session, bool show_samples) {
                     session.evaluate(), session.sample(300)));
 }
 
-}  // namespace
-
-int run_training(TrainSettings s) {
-    set_num_threads(s.threads);
-    const auto cache = text_cache(s.no_cache);
-    BegunRun begun = begin_run(s.run, cache.get(), [](const std::string& text) { say(text); });
+int run_begun(TrainSettings& s, BegunRun& begun) {
     Session& session = *begun.session;
     if (!begun.directory->is_locked()) {
         warn(s.run.out + ": the file system knows no locks; nothing keeps a second training out");
@@ -75,6 +73,18 @@ int run_training(TrainSettings s) {
     }
     say(to_text(result, s.run.out));
     return result.interrupted ? kInterrupted : kSuccess;
+}
+
+}  // namespace
+
+int run_training(TrainSettings s) {
+    if (!has_mpi() && launched_rank() > 0) return kBadInput;  // process 0 says why
+    const std::unique_ptr<Communicator> processes = join_processes();
+    set_num_threads(s.threads);
+    const auto cache = text_cache(s.no_cache);
+    if (processes->size() > 1) return run_together(s, *processes, cache.get(), run_begun);
+    BegunRun begun = begin_run(s.run, cache.get(), [](const std::string& text) { say(text); });
+    return run_begun(s, begun);
 }
 
 }  // namespace tapestry::cli

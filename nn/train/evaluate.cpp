@@ -4,6 +4,7 @@
 #include <tapestry/ops/loss.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace tapestry {
 namespace {
@@ -48,15 +49,25 @@ std::int64_t windows_at_once(const GPTConfig& config) {
 
 double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
                 Generator& generator) {
+    const std::vector<double> losses =
+        batch_losses(model, data, split, options, generator, {0, options.batches});
+    return std::accumulate(losses.begin(), losses.end(), 0.0) /
+           static_cast<double>(options.batches);
+}
+
+std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
+                                 const EvaluateOptions& options, Generator& generator,
+                                 Range batches) {
     require(options.batches >= 1, "evaluate: {} batches; at least 1 is needed", options.batches);
     const NoGradGuard no_grad;
     const InEvaluationMode mode(model);
-    double total = 0;
+    std::vector<double> losses;
     for (std::int64_t i = 0; i < options.batches; ++i) {
         const Batch b = data.random_batch(split, options.batch, model.config().context, generator);
-        total += model.loss(b.inputs, b.targets).item();
+        if (i < batches.begin || i >= batches.end) continue;
+        losses.push_back(model.loss(b.inputs, b.targets).item());
     }
-    return total / static_cast<double>(options.batches);
+    return losses;
 }
 
 WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids) {

@@ -3,8 +3,10 @@
 
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/train/gradient_sum.h>
 
 #include <span>
+#include <vector>
 
 namespace tapestry {
 
@@ -17,6 +19,12 @@ struct EvaluateOptions {
 /// mode, recorded by no tape. The model is left in the mode it was in.
 double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
                 Generator& generator);
+
+/// The losses that evaluate() averages, of batches of these numbers alone; the generator goes on
+/// past all of them.
+std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
+                                 const EvaluateOptions& options, Generator& generator,
+                                 Range batches);
 
 struct WindowLoss {
     double loss = 0;          ///< mean cross-entropy in nats

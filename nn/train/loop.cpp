@@ -26,6 +26,7 @@ TrainLoop::TrainLoop(Optimizer& optimizer, TrainOptions options, TrainCallbacks 
       step_(optimizer, {.accumulate = options_.accumulate,
                         .micro_batches = options_.micro_batches,
                         .clip = options_.clip,
+                        .communicator = options_.communicator,
                         .ended = [this](StepPhase phase) { ended(phase); }}),
       steps_(options_.first_step) {}
 

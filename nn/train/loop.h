@@ -20,6 +20,7 @@ struct TrainOptions {
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
     std::int64_t first_step = 0;  ///< steps that were taken before, of the same training
     double first_seconds = 0;     ///< and what they took
+    Communicator* communicator = nullptr;  ///< TrainStepOptions::communicator
 
     /// Is there an evaluation after this step, the first being 1?
     bool evaluates_after(std::int64_t step) const {
@@ -61,6 +62,8 @@ public:
 
     /// Takes the next step and the evaluation that is due after it; callbacks.report is not called.
     StepMetrics next();
+
+    TrainStep& step() { return step_; }
 
 private:
     using Clock = std::chrono::steady_clock;

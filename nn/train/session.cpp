@@ -64,35 +64,32 @@ void Session::make_model(std::unique_ptr<GPT> start) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i].copy_(from[i]);
 }
 
-void Session::start_loop(std::int64_t first_step, double seconds) {
+void Session::start_loop(std::int64_t first_step) {
     TrainOptions options = config_.loop();
     options.first_step = first_step;
-    options.first_seconds = seconds;
-    loop_.emplace(*optimizer_, options,
-                  TrainCallbacks{.loss = [this] { return next_loss(); },
-                                 .evaluate = [this] { return evaluate(); },
-                                 .before_update =
-                                     [this](std::int64_t step) {
-                                         if (watchers_.before_update) watchers_.before_update(step);
-                                     },
-                                 .report = {}});
-}
-
-StepMetrics Session::take_step() {
-    micro_batch_ = 0;
-    return loop_->next();
+    options.first_seconds = seconds_before_;
+    options.communicator = communicator_;
+    loop_.emplace(
+        *optimizer_, options,
+        TrainCallbacks{.loss = [this] { return next_loss(); },
+                       .evaluate = [this] { return evaluate_together(); },
+                       .before_update = [this](std::int64_t step) { before_update(step); },
+                       .report = {}});
 }
 
 // A batch is drawn whole, whatever its parts, so that the next one is where it always was. What a
 // part drops depends on nothing that was dropped before it: any process can compute it.
+void Session::draw_batch() {
+    batch_ =
+        data().batch(config_.order, Split::train, config_.batch, config_.model.context, batches_);
+    ++drawn_;
+}
+
 Tensor Session::next_loss() {
     const std::int64_t parts = config_.micro_batches;
     const std::int64_t rows = config_.micro_batch_size();
     const std::int64_t first = micro_batch_ % parts * rows;
-    if (first == 0) {
-        batch_ = data().batch(config_.order, Split::train, config_.batch, config_.model.context,
-                              batches_);
-    }
+    while (drawn_ <= micro_batch_ / parts) draw_batch();
     if (parts > 1) {
         weights_ = stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps() + 1),
                           static_cast<std::uint64_t>(micro_batch_));
@@ -139,15 +136,6 @@ std::string Session::sample(std::int64_t tokens) {
     for (const std::int64_t id : prompt) text += drawn.next(id);
     for (const std::int64_t id : ids) text += drawn.next(id);
     return text + drawn.finish();
-}
-
-Checkpoint Session::checkpoint() {
-    return {.module = *model_,
-            .optimizer = *optimizer_,
-            .generators = {{"weights", &weights_}, {"batches", &batches_}},
-            .step = steps(),
-            .config = to_json(config_),
-            .data = data_checksum()};
 }
 
 std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,

@@ -33,6 +33,9 @@ struct SessionWatchers {
     std::function<void(const Batch&)> batch = {};
     /// TrainCallbacks::before_update.
     std::function<void(std::int64_t step)> before_update = {};
+    /// Of several processes none has the whole gradient: the steps in which before_update is to
+    /// find it all the same. Empty: no step.
+    std::function<bool(std::int64_t step)> reads_gradients = {};
 };
 
 class Session {
@@ -61,11 +64,28 @@ public:
 
     void watch(SessionWatchers watchers) { watchers_ = std::move(watchers); }
 
+    /// From now on the processes take each step together, with the bits of one (data_parallel.h),
+    /// and process 0 leads: its session is used as ever, and dismisses the others at the end;
+    /// theirs follow. To be called in all of them, by sessions of the same configuration; weights,
+    /// moments and random numbers are made process 0's. Of one process nothing changes. It outlives
+    /// the session. Throws ValueError as TrainStep does.
+    void share_among(Communicator& communicator);
+    /// Does what process 0's session does, until that dismisses this one. Throws DivergedError with
+    /// it.
+    void follow();
+    /// Ends the others' follow().
+    void dismiss();
+    /// What the moments take in this process.
+    std::size_t moment_bytes();
+
     /// Steps taken.
     std::int64_t steps() const { return loop_->steps(); }
     bool is_finished() const { return loop_->is_finished(); }
     /// What the steps that were taken before it was resumed took; to be said ahead of the next.
-    void set_seconds_before(double seconds) { start_loop(steps(), seconds); }
+    void set_seconds_before(double seconds) {
+        seconds_before_ = seconds;
+        start_loop(steps());
+    }
 
     /// The next step, and the evaluation that is due after it. Throws DivergedError.
     StepMetrics take_step();
@@ -111,7 +131,13 @@ public:
 
 private:
     Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
-    void start_loop(std::int64_t first_step, double seconds = 0);
+    void start_loop(std::int64_t first_step);
+    StepMetrics take_own_step();
+    void draw_batch();
+    double evaluate_together();
+    void before_update(std::int64_t step);
+    bool leads() const { return communicator_ != nullptr && communicator_->rank() == 0; }
+    void lead(std::uint64_t command);
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
     void make_model(std::unique_ptr<GPT> start);
@@ -127,6 +153,10 @@ private:
     SessionWatchers watchers_;
     Batch batch_;                   // of which a part comes next,
     std::int64_t micro_batch_ = 0;  // the step's how manyth
+    std::int64_t drawn_ = 0;        // batches, in this step
+    double seconds_before_ = 0;
+    Communicator* communicator_ = nullptr;  // null: one process
+    bool collects_gradients_ = false;       // in this step
     std::vector<std::string> overridden_;
 };
 

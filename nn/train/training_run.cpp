@@ -178,6 +178,10 @@ void TrainingRun::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
     if (report_ || options_.hash_every > 0) {
+        watchers.reads_gradients = [this, loop = session_.config().loop()](std::int64_t step) {
+            return (report_ && loop.evaluates_after(step)) ||
+                   (options_.hash_every > 0 && step % options_.hash_every == 0);
+        };
         watchers.before_update = [this, loop = session_.config().loop()](std::int64_t step) {
             if (report_ && loop.evaluates_after(step)) {
                 report_->before_evaluated_update(step == loop.steps);

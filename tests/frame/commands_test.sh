@@ -119,9 +119,9 @@ new_machine 1000 "$all"
 expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --clang
 expect 3 "recommends g++-aarch64-linux-gnu qemu-user'" ./check --neon
 expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --asan
-expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy nodejs npm'" ./check --complete
+expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy libopenmpi-dev openmpi-bin nodejs npm'" ./check --complete
 false_program npm 'exit 77'
-expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy'" ./check --complete
+expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy libopenmpi-dev openmpi-bin'" ./check --complete
 
 # ---- how far it is -------------------------------------------------------------------------------
 

@@ -1,0 +1,77 @@
+#include <tapestry/examples/cli/run_together.h>
+
+#include <tapestry/examples/cli/interrupt.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
+#include <tapestry/nn/distributed/mpi.h>
+#include <tapestry/nn/train/shared_run.h>
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <exception>
+
+namespace tapestry::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The others wait for process 0 between its steps, which is where these errors find it.
+int lead_others(TrainSettings& s, BegunRun& begun, int (*lead)(TrainSettings&, BegunRun&)) {
+    try {
+        const int code = lead(s, begun);
+        begun.session->dismiss();
+        return code;
+    } catch (const DivergedError&) {
+        begun.session->dismiss();
+        throw;
+    } catch (const IoError& error) {
+        begun.session->dismiss();
+        throw AgreedError(error.what());
+    }
+}
+
+int run_all(TrainSettings& s, Communicator& processes, const TextCache* cache,
+            int (*lead)(TrainSettings&, BegunRun&)) {
+    require<AgreedError>(!s.options.trap_nan,
+                         "--trap-nan records the steps of one process; train without mpirun");
+    const bool leads = processes.rank() == 0;
+    BegunRun begun =
+        begin_shared_run(processes, s.run, cache, [](const std::string& text) { say(text); });
+    const auto start = Clock::now();
+    int code = kSuccess;
+    if (leads) {
+        code = lead_others(s, begun, lead);
+    } else {
+        catch_interrupts();  // they are process 0's to obey
+        begun.session->follow();
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const std::string text = processes_text(processes, *begun.session, seconds);
+    if (leads) say(text);
+    return code;
+}
+
+}  // namespace
+
+// An error that all have is process 0's to tell. One that a process has alone ends the others, who
+// would wait for it.
+int run_together(TrainSettings& s, Communicator& processes, const TextCache* cache,
+                 int (*lead)(TrainSettings&, BegunRun&)) {
+    const bool leads = processes.rank() == 0;
+    try {
+        return run_all(s, processes, cache, lead);
+    } catch (const AgreedError&) {
+        if (leads) throw;
+        return kBadInput;
+    } catch (const DivergedError&) {
+        if (leads) throw;
+        return kFailure;
+    } catch (const std::exception& error) {
+        warn(fmt::format("process {} on {}: {}", processes.rank(), processes.host(), error.what()));
+        abort_processes(kFailure);
+        return kFailure;
+    }
+}
+
+}  // namespace tapestry::cli

@@ -1,0 +1,123 @@
+// The part of Session that is about several processes. Process 0 says what comes next, in a number;
+// the others wait for it between the steps, so that whoever uses process 0's session, saves,
+// samples, or lets it rest, need not know of them.
+#include <tapestry/nn/train/broadcast_state.h>
+#include <tapestry/nn/train/data_parallel.h>
+#include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/session.h>
+
+#include <numeric>
+
+namespace tapestry {
+namespace {
+
+enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kEnd };
+
+}  // namespace
+
+void Session::share_among(Communicator& communicator) {
+    if (communicator.size() == 1) return;
+    const std::int64_t step = broadcast_state(communicator, checkpoint());
+    communicator_ = &communicator;
+    start_loop(step);
+}
+
+void Session::lead(std::uint64_t command) {
+    broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)));
+}
+
+StepMetrics Session::take_step() {
+    if (leads()) {
+        collects_gradients_ = watchers_.reads_gradients && watchers_.reads_gradients(steps() + 1);
+        lead(collects_gradients_ ? kStepAndGradients : kStep);
+    }
+    return take_own_step();
+}
+
+void Session::follow() {
+    std::string diverged;
+    for (;;) {
+        std::uint64_t command = 0;
+        broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)));
+        if (command == kEnd) break;
+        if (command == kState) {
+            loop_->step().data_parallel()->collect_state();
+            continue;
+        }
+        collects_gradients_ = command == kStepAndGradients;
+        try {
+            take_own_step();
+        } catch (const DivergedError& error) {  // so it has in process 0, which ends all
+            diverged = error.what();
+        }
+    }
+    require<DivergedError>(diverged.empty(), "{}", diverged);
+}
+
+void Session::dismiss() {
+    if (leads()) lead(kEnd);
+}
+
+// Whatever this process's share of the leaves is, batches and random numbers are where they would
+// be if it had computed them all; all leaves draw as many.
+StepMetrics Session::take_own_step() {
+    micro_batch_ = loop_->step().share().begin;
+    drawn_ = 0;
+    const StepMetrics metrics = loop_->next();
+    if (communicator_ == nullptr) return metrics;
+    while (drawn_ < config_.accumulate) draw_batch();
+    const auto last = static_cast<std::uint64_t>(config_.accumulate * config_.micro_batches - 1);
+    const Generator dropout =
+        stream(config_.seed, "dropout", static_cast<std::uint64_t>(steps()), last);
+    weights_.set_state(dropout.seed(), weights_.offset());
+    return metrics;
+}
+
+void Session::before_update(std::int64_t step) {
+    if (collects_gradients_) loop_->step().data_parallel()->collect_gradients();
+    if (watchers_.before_update) watchers_.before_update(step);
+}
+
+Checkpoint Session::checkpoint() {
+    if (leads()) {
+        lead(kState);
+        loop_->step().data_parallel()->collect_state();
+    }
+    return {.module = *model_,
+            .optimizer = *optimizer_,
+            .generators = {{"weights", &weights_}, {"batches", &batches_}},
+            .step = steps(),
+            .config = to_json(config_),
+            .data = data_checksum()};
+}
+
+// Each process takes some of the batches; the sum is that of all, one after the other.
+double Session::evaluate_together() {
+    if (communicator_ == nullptr) return evaluate();
+    Generator generator = stream(config_.seed, Stream::evaluation);
+    std::vector<std::size_t> counts;
+    for (int p = 0; p < communicator_->size(); ++p) {
+        const Range range = share_of(config_.eval_batches, p, communicator_->size());
+        counts.push_back(static_cast<std::size_t>(range.size()));
+    }
+    const Range own = share_of(config_.eval_batches, communicator_->rank(), communicator_->size());
+    const std::vector<double> mine =
+        batch_losses(*model_, data(), Split::validation,
+                     {.batches = config_.eval_batches, .batch = config_.batch}, generator, own);
+    double total = 0;
+    for (const auto& losses : all_gather(*communicator_, mine, counts)) {
+        total = std::accumulate(losses.begin(), losses.end(), total);
+    }
+    return total / static_cast<double>(config_.eval_batches);
+}
+
+std::size_t Session::moment_bytes() {
+    if (DataParallel* parallel = loop_->step().data_parallel()) return parallel->moment_bytes();
+    std::size_t bytes = 0;
+    for (const auto& [name, tensor] : optimizer_->shared_state().tensors) {
+        if (!name.starts_with("steps.")) bytes += tensor.bytes();
+    }
+    return bytes;
+}
+
+}  // namespace tapestry

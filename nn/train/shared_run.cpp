@@ -1,0 +1,137 @@
+#include <tapestry/nn/train/shared_run.h>
+
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/version.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+// For messages; what process 0 says needs no name.
+std::string process_name(int process, const std::string& host) {
+    return fmt::format("process {} on {}", process, host);
+}
+
+// All tell what went wrong with them, or nothing; the first that has something is thrown by all.
+void agree(Communicator& c, const std::string& error) {
+    const std::vector<std::string> errors = all_gather(c, error);
+    const std::vector<std::string> hosts = all_gather(c, c.host());
+    for (std::size_t p = 0; p < errors.size(); ++p) {
+        require<AgreedError>(
+            errors[p].empty(), "{}{}",
+            p == 0 ? "" : fmt::format("{}: ", process_name(static_cast<int>(p), hosts[p])),
+            errors[p]);
+    }
+}
+
+// Runs `f` here, and throws everywhere what it throws anywhere.
+template <class F>
+void together(Communicator& c, const F& f) {
+    std::string error;
+    try {
+        f();
+    } catch (const std::exception& caught) {
+        error = caught.what();
+    }
+    agree(c, error);
+}
+
+// The same everywhere, or AgreedError with process 0's value and the other one.
+void check_same(Communicator& c, const std::string& what, const std::string& mine) {
+    const std::vector<std::string> values = all_gather(c, mine);
+    const std::vector<std::string> hosts = all_gather(c, c.host());
+    for (std::size_t p = 1; p < values.size(); ++p) {
+        require<AgreedError>(values[p] == values[0],
+                             "{} is {} in process 0 and {} in {}; it has to be the same everywhere",
+                             what, values[0], values[p],
+                             process_name(static_cast<int>(p), hosts[p]));
+    }
+}
+
+bool is_place(std::string_view field) {
+    return field == "text" || field == "data" || field == "start";
+}
+
+void check_same_request(Communicator& c, const RunRequest& request) {
+    check_same(c, "version", std::string(version()));
+    const auto& overrides = request.overrides;
+    if (std::find(overrides.begin(), overrides.end(), "isa") == overrides.end()) {
+        check_same(c, "isa", std::string(name_of(current_isa())));
+    }
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        if (!is_place(one.name)) check_same(c, one.name, value_text(request.config.*one.member));
+    });
+    for_each_field<GPTConfig>([&](const auto& one) {
+        check_same(c, one.name, value_text(request.config.model.*one.member));
+    });
+}
+
+// Before anything is made; a run that goes on may have other settings, and is looked at later.
+void check_processes(const Communicator& c, const TrainingConfig& config) {
+    require(config.micro_batches > 1,
+            "train: {} processes share the micro-batches of a step; --micro-batches says into how "
+            "many a batch is cut, the same for any number of processes",
+            c.size());
+    require(c.size() <= config.micro_batches * config.accumulate,
+            "train: {} processes for the {} micro-batches of a step (--micro-batches {}, "
+            "--accumulate {}); each needs one",
+            c.size(), config.micro_batches * config.accumulate, config.micro_batches,
+            config.accumulate);
+    static_cast<void>(config.micro_batch_size());
+}
+
+// Another process's session: process 0's configuration, and data of its own.
+std::unique_ptr<Session> follower(const std::string& config_of_leader, const RunRequest& request,
+                                  const TextCache* cache) {
+    TrainingConfig config = training_config_from_json(config_of_leader, "process 0's training");
+    if (!request.config.text.empty() || !request.config.data.empty()) {
+        config.text = request.config.text;
+        config.data = request.config.data;
+    }
+    return std::make_unique<Session>(config, cache);
+}
+
+}  // namespace
+
+BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const TextCache* cache,
+                          const std::function<void(const std::string&)>& told) {
+    if (c.size() == 1) return begin_run(request, cache, told);
+    check_same_request(c, request);
+    BegunRun run;
+    std::string config;
+    together(c, [&] {
+        if (c.rank() != 0) return;
+        if (!request.resume && request.fork.empty()) check_processes(c, request.config);
+        run = begin_run(request, cache, told);
+        check_processes(c, run.session->config());
+        config = to_json(run.session->config());
+    });
+    broadcast(c, 0, config);
+    together(c, [&] {
+        if (c.rank() != 0) run.session = follower(config, request, cache);
+    });
+    check_same(c, "data", run.session->data_checksum());
+    together(c, [&] { run.session->share_among(c); });
+    return run;
+}
+
+std::string processes_text(Communicator& c, Session& session, double seconds) {
+    const Range own =
+        share_of(session.config().accumulate * session.config().micro_batches, c.rank(), c.size());
+    const std::string line = fmt::format(
+        "process {} on {}: {} threads, micro-batches {} to {} of each step, {:.1f} MB sent, "
+        "{:.0f}% "
+        "of the time in messages, {:.2f} MB of moments\n",
+        c.rank(), c.host(), num_threads(), own.begin, own.end - 1,
+        static_cast<double>(c.bytes_sent()) / 1e6, 100 * c.seconds() / std::max(seconds, 1e-9),
+        static_cast<double>(session.moment_bytes()) / 1e6);
+    std::string text;
+    for (const std::string& one : all_gather(c, line)) text += one;
+    return text;
+}
+
+}  // namespace tapestry

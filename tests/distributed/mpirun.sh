@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# A ctest: the real command under the real mpirun. Any number of processes leaves the weights and
+# moments of one; one that is killed ends all, and the training goes on with another number; wrong use
+# ends all with one line.
+#
+#     mpirun.sh [--long] BUILD_DIR [MPIRUN]
+#
+# With --long (.ci/long mpi): 1, 2, 3, 4, 7, 8 and 16 processes, 200 steps, 1 and 2 threads.
+set -euo pipefail
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
+
+long=no
+[[ ${1:-} != --long ]] || { long=yes; shift; }
+build=$1 mpirun=${2:-mpirun}
+tapestry=$build/examples/cli/tapestry
+grep -q '^TAPESTRY_MPI:.*=ON' "$build/CMakeCache.txt" || skip "no MPI in this build"
+command -v "$mpirun" >/dev/null || skip "no $mpirun"
+
+# Open MPI asks to be told that root and more processes than cores are meant; MPICH does not listen.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_abort_print_stack=0
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+for i in $(seq 400); do echo "The cat $i sat on mat $((i * i % 97))."; done >text
+
+failures=0
+failed() {
+    echo "mpirun: $1" >&2
+    failures=$((failures + 1))
+}
+
+# train PROCESSES OUT [OPTION...]: a small GPT; an option takes the place of the same one here.
+train() {
+    local processes=$1 out=$2 launcher=() options=() option
+    shift 2
+    ((processes == 1)) || launcher=("$mpirun" -n "$processes")
+    for option in "--text text" "--layers 2" "--heads 2" "--dim 32" "--context 16" "--dropout 0.1" \
+        "--batch 16" "--micro-batches 16" "--steps $steps" "--warmup 5" "--eval-every 0" \
+        "--threads $threads" "--checkpoint-every 5"; do
+        # shellcheck disable=SC2206  # two words
+        [[ " $* " == *" ${option%% *} "* ]] || options+=($option)
+    done
+    timeout 300 "${launcher[@]}" "$tapestry" train "${options[@]}" --out "$out" --no-report \
+        --no-cache "$@"
+}
+
+# All tensors of the last checkpoint: they follow eight bytes with the length of the header, and it.
+digest_of() {
+    local file length
+    file=$(find "$1/checkpoints" -name '*.safetensors' | sort | tail -n 1)
+    length=$(od -An -t u8 -N 8 "$file" | tr -d ' ')
+    tail -c +$((length + 9)) "$file" | sha256sum | cut -d' ' -f1
+}
+
+steps=20 threads=1
+counts=(3 4) threads_tried=(1)
+[[ $long == no ]] || { steps=200 counts=(2 3 4 7 8 16) threads_tried=(1 2); }
+
+# ---- one result ---------------------------------------------------------------------------------
+
+train 1 alone >alone.log 2>&1 || { cat alone.log >&2; exit 1; }
+expected=$(digest_of alone)
+for threads in "${threads_tried[@]}"; do
+    for processes in "${counts[@]}"; do
+        if ! train "$processes" many >many.log 2>&1; then
+            cat many.log >&2
+            failed "$processes processes failed"
+        elif [[ $(digest_of many) != "$expected" ]]; then
+            failed "$processes processes of $threads threads learned something else than one"
+        elif (($(grep -c '^process .* micro-batches .* of moments$' many.log) != processes)); then
+            failed "not every one of $processes processes told what it has done"
+        fi
+        rm -rf many
+    done
+done
+threads=1
+
+# ---- one is killed ------------------------------------------------------------------------------
+
+# processes_of OUT [RANK]: the numbers of the trainings into OUT, of this rank.
+processes_of() {
+    local directory
+    for directory in /proc/[0-9]*; do
+        tr '\0' ' ' <"$directory/cmdline" | grep -q "^$tapestry train .*--out $1 " || continue
+        if (($# == 1)) ||
+            tr '\0' '\n' <"$directory/environ" | grep -qE "^(OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\$"
+        then
+            echo "${directory#/proc/}"
+        fi
+    done 2>/dev/null  # of those that have ended meanwhile
+}
+
+# kill_one RANK: in the middle of a training of three, which then goes on as one of two.
+kill_one() {
+    local rank=$1 out=$work/killed child pid start took status=0
+    rm -rf "$out"
+    train 3 "$out" >killed.log 2>&1 &
+    child=$!
+    until [[ -n $(find "$out/checkpoints" -name '*.safetensors' 2>/dev/null) ]]; do
+        kill -0 "$child" 2>/dev/null || { cat killed.log >&2; failed "nothing to kill"; return; }
+        sleep 0.02
+    done
+    pid=$(processes_of "$out" "$rank")
+    [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
+    start=$EPOCHREALTIME
+    kill -9 "$pid"
+    wait "$child" || status=$?
+    took=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    echo "process $rank killed: all had ended after $took ms, exit $status"
+    ((status != 0)) || failed "the end of process $rank went unnoticed"
+    ((took < 5000)) || failed "it took $took ms until all had ended"
+    [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was killed"
+    # Open MPI names its rank, MPICH its number.
+    grep -qiE "rank $rank|PID $pid" killed.log ||
+        { cat killed.log >&2; failed "no line names process $rank"; }
+    train 2 "$out" --resume >killed.log 2>&1 || { cat killed.log >&2; failed "no resuming"; return; }
+    [[ $(digest_of "$out") == "$expected" ]] ||
+        failed "after process $rank was killed, something else was learned"
+}
+
+steps=300
+[[ $long == no ]] || steps=1000
+rm -rf alone
+train 1 alone >alone.log 2>&1
+expected=$(digest_of alone)
+kill_one 1
+[[ $long == no ]] || { kill_one 0 && kill_one 2; }
+
+# ---- wrong use ----------------------------------------------------------------------------------
+
+# refused PROCESSES WORDS [OPTION...]: exit code 2, and one line of ours.
+refused() {
+    local processes=$1 words=$2 status=0
+    shift 2
+    train "$processes" refused "$@" >refused.out 2>refused.err || status=$?
+    if ((status != 2)) || (($(grep -c '^tapestry: ' refused.err) != 1)) ||
+        ! grep -qF -- "$words" refused.err || [[ -d refused ]]; then
+        cat refused.err >&2
+        failed "$processes processes with $*: exit $status, not one line of: $words"
+    fi
+}
+
+refused 3 "tapestry: train: 3 processes for the 2 micro-batches of a step" --micro-batches 2
+refused 2 "tapestry: train: micro_batches 3 does not divide batch 16" --micro-batches 3
+refused 2 "tapestry: train: 2 processes share the micro-batches of a step" --micro-batches 1
+refused 2 "tapestry: cannot read 'nowhere': No such file" --text nowhere
+refused 2 "tapestry: --trap-nan records the steps of one process" --trap-nan
+
+((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
+echo "one result for 1, ${counts[*]} processes"
