@@ -54,8 +54,9 @@ int run_all(TrainSettings& s, Communicator& processes, const TextCache* cache,
 
 }  // namespace
 
-// An error that all have is process 0's to tell. One that a process has alone ends the others, who
-// would wait for it.
+// An error that all have is process 0's to tell, with its exit code: if another ended with one,
+// mpirun would end process 0 before it has spoken. An error that a process has alone ends the
+// others, who would wait for it.
 int run_together(TrainSettings& s, Communicator& processes, const TextCache* cache,
                  int (*lead)(TrainSettings&, BegunRun&)) {
     const bool leads = processes.rank() == 0;
@@ -63,10 +64,10 @@ int run_together(TrainSettings& s, Communicator& processes, const TextCache* cac
         return run_all(s, processes, cache, lead);
     } catch (const AgreedError&) {
         if (leads) throw;
-        return kBadInput;
+        return kSuccess;
     } catch (const DivergedError&) {
         if (leads) throw;
-        return kFailure;
+        return kSuccess;
     } catch (const std::exception& error) {
         warn(fmt::format("process {} on {}: {}", processes.rank(), processes.host(), error.what()));
         abort_processes(kFailure);

@@ -78,7 +78,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
 }  // namespace
 
 int run_training(TrainSettings s) {
-    if (!has_mpi() && launched_rank() > 0) return kBadInput;  // process 0 says why
+    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
     const std::unique_ptr<Communicator> processes = join_processes();
     set_num_threads(s.threads);
     const auto cache = text_cache(s.no_cache);
