@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace tapestry::test {
 namespace {
@@ -52,6 +53,32 @@ bool is_factor(const Pair& pair) {
     return distance(model, pair.claimed) < 1e-3 * std::min(1.0, std::abs(factor - 1));
 }
 
+// Does one of the outputs, or do all together, send next to nothing back?
+bool is_zero(const CorpusCase& one) {
+    const auto squares = [](const Values& g) {
+        return std::inner_product(g.begin(), g.end(), g.begin(), 0.0);
+    };
+    const auto all = cotangents(one.plain.f(one.plain.x).size());
+    return std::any_of(all.begin(), all.end(), [&](const Values& g) {
+        const double right = squares(one.right(one.plain.x, g));
+        return right > 0 && squares(one.plain.pullback(one.plain.x, g)) < 1e-8 * right;
+    });
+}
+
+// Is it what one output alone sends back, or all but one?
+bool is_of_some_outputs(const CorpusCase& one, const Pair& pair) {
+    const auto all = cotangents(one.plain.f(one.plain.x).size());
+    const Values& w = all[all.size() - 2];
+    for (std::size_t k = 0; k < w.size(); ++k) {
+        Values alone(w.size(), 0.0), rest = w;
+        alone[k] = std::exchange(rest[k], 0.0);
+        for (const Values& g : {alone, rest}) {
+            if (distance(one.right(one.plain.x, g), pair.claimed) < 1e-6) return true;
+        }
+    }
+    return false;
+}
+
 // Does another mistake that bears this name give the same numbers?
 bool same_as_another(const CorpusCase& one, std::string_view said, const Pair& pair) {
     PlainCase base = one.plain;
@@ -59,7 +86,7 @@ bool same_as_another(const CorpusCase& one, std::string_view said, const Pair& p
     CorpusCase other = one;
     for (const PlantedMistake& mistake : planted_mistakes()) {
         if (!contains(mistake.causes, said)) continue;
-        for (std::uint64_t seed = 0; seed < 16; ++seed) {
+        for (std::uint64_t seed = 0; seed < 64; ++seed) {
             Draw draw(seed);
             const Planted planted = mistake.plant(base, draw);
             if (!planted.pullback) continue;
@@ -89,6 +116,9 @@ Naming naming(const CorpusCase& one, const GradcheckReport& report) {
     }
     const Pair pair = gradients_of(one);
     if (said == Mistake::factor && is_factor(pair)) return Naming::right;
+    if (said == Mistake::zero && is_zero(one)) return Naming::right;
+    const bool of_outputs = said == Mistake::missing_sum || contains({"samples"}, to_string(said));
+    if (of_outputs && is_of_some_outputs(one, pair)) return Naming::right;
     const Values worst = errors(one);
     const auto wrong = static_cast<std::size_t>(
         std::count_if(worst.begin(), worst.end(), [](double error) { return error > 1e-9; }));

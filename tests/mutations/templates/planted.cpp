@@ -91,7 +91,7 @@ Planted rows_flipped(const PlainCase& one, Draw&) {
 }
 
 Planted shifted_around(const PlainCase& one, Draw& draw) {
-    if (one.x.size() < 3) return {};
+    if (one.x.size() < 2) return {};
     const std::size_t by = draw.chance(0.5) ? 1 : 1 + draw.below(one.x.size() - 1);
     return changed(
         one,
@@ -291,7 +291,7 @@ const std::vector<PlantedMistake>& planted_mistakes() {
         {"last sample only",
          {"missing sum over a broadcast axis", "some samples only"},
          last_sample},
-        {"output dropped", {}, output_dropped},
+        {"output dropped", {"some samples only"}, output_dropped},
         {"straight-through", {}, straight_through},
         {"at another point", {}, elsewhere},
         {"every element", {}, garbled},
