@@ -1,5 +1,6 @@
 #include <tapestry/autograd/check/compare.h>
 
+#include <tapestry/autograd/check/extrapolate.h>
 #include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/quotients.h>
 #include <tapestry/autograd/check/values.h>
@@ -64,6 +65,25 @@ double badness(const SlopeReport& slope) {
     return std::isfinite(ratio) ? ratio : 1e300;
 }
 
+// What may be behind a claim that f does not bear out, where f is coarse: the two cannot be told
+// apart, and are both named.
+std::string noise_note(const SlopeReport& slope) {
+    const Judgement& j = slope.judgement;
+    if (j.constant) {
+        return "f is constant here, the claim is not: a straight-through estimator, or a function "
+               "that rounds more coarsely than x can show";
+    }
+    constexpr double kCoarse = 1e-13;
+    const double size = std::max(std::abs(j.above), std::abs(j.below));
+    const double larger = std::max(std::abs(slope.claimed), std::abs(j.numeric));
+    const bool coarse = j.noise > kCoarse * size && size > 0 && std::isfinite(larger);
+    if (j.verdict != Verdict::inconclusive || !coarse || larger == 0) return {};
+    return fmt::format(
+        "claim and differences are {:.1g} of the slope apart, and f is good to {:.1g} alone: the "
+        "gradient is wrong, or f rounds or stops iterating there (a declared noise would tell)",
+        std::abs(slope.claimed - j.numeric) / larger, j.noise / size);
+}
+
 // Takes one more slope into the report of its leaf. Small outputs that were made large may be
 // nothing but rounding: what cannot be seen of them says nothing against the others.
 void count(InputReport& report, SlopeReport slope, bool evened) {
@@ -78,7 +98,11 @@ void count(InputReport& report, SlopeReport slope, bool evened) {
         report.least_step = report.least_step > 0 ? std::min(report.least_step, step) : step;
         report.most_step = std::max(report.most_step, step);
     }
+    if (verdict == Verdict::pass && !evened) {
+        report.resolution = std::max(report.resolution, slope.judgement.resolution);
+    }
     report.noise = std::max(report.noise, or_zero(slope.judgement.noise));
+    if (report.note.empty()) report.note = noise_note(slope);
     const bool first = report.compared++ == 0;
     const bool worse = verdict > report.verdict ||
                        (verdict == report.verdict && badness(slope) > badness(report.worst));
@@ -100,6 +124,7 @@ Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim
     j.below = dot(weights, line.at(-j.step).values);
     j.numeric = (j.above - j.below) / (2 * j.step);
     j.tolerance = examination.atol + examination.rtol * std::abs(j.numeric);
+    if (j.numeric != 0) j.resolution = j.tolerance / std::abs(j.numeric);
     const bool close = std::abs(claim.slope - j.numeric) <= j.tolerance;
     j.verdict = close ? Verdict::pass : Verdict::fail;
     return j;
@@ -142,6 +167,13 @@ private:
         for (std::size_t i = lines_.size(); i < (is_large() ? 1 : std::size(kSeeds)); ++i) {
             lines_.push_back(subject_.along(which_, subject_.direction(which_, kSeeds[i]), 1));
         }
+        if (lines_.size() == std::size(kSeeds)) {
+            // Where all numbers grow together, an iteration takes more rounds: from a quarter of
+            // their size to almost twice.
+            auto u = subject_.leaves()[which_].second.to_vector<double>();
+            for (double& value : u) value *= 1.5;
+            lines_.push_back(subject_.along(which_, u, 1));
+        }
         return lines_;
     }
 
@@ -177,9 +209,16 @@ SlopeReport examine_entry(Subject& subject, std::size_t which, std::size_t entry
 Judgement examine(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                   const Claim& claim, const Examination& examination, bool one_number,
                   const HiddenNoise& hidden) {
-    return examination.fixed
-               ? fixed_step(line, weights, claim, examination)
-               : check_slope(line, weights, around, claim, examination.limits, one_number, hidden);
+    if (examination.fixed) return fixed_step(line, weights, claim, examination);
+    Claim known = claim;
+    if (examination.noise > 0 || examination.relative_noise > 0) {
+        std::vector<double> noise;
+        for (const double y : around.base.values) {
+            noise.push_back(examination.noise + examination.relative_noise * std::abs(or_zero(y)));
+        }
+        known.noise = size_of(weights, noise);
+    }
+    return check_slope(line, weights, around, known, examination.limits, one_number, hidden);
 }
 
 double typical_size(const std::vector<double>& x) {
@@ -230,12 +269,10 @@ std::vector<double> evened(const std::vector<double>& weights, const Neighbourho
 Claim claim_along(const ClaimedGradient& claim, const std::vector<double>& u) {
     Claim along;
     along.slope = dot(claim.gradient, u);
-    double squares = 0;
-    for (std::size_t i = 0; i < u.size(); ++i) {
-        const double term = or_zero(claim.gradient[i]) * u[i];
-        squares += term * term;
-    }
-    along.scale = std::sqrt(squares);  // of <gradient, u> over random signs of u
+    std::vector<double> terms(u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) terms[i] = or_zero(claim.gradient[i]) * u[i];
+    along.scale = norm(terms);  // of <gradient, u> over random signs of u
+    along.share = along.scale / std::sqrt(static_cast<double>(u.size()));
     double moved = 0, moved_at_all = 0;
     for (const auto& shaken : claim.shaken) {
         double sum = 0, size = 0;
@@ -278,6 +315,10 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
         Line line = subject.along(which, u, std::max(std::abs(x[i]), typical));
+        if (const Format format = examination.limits.format; format != Format::f64) {
+            line.set_nearest(
+                [format, at = x[i]](double t) { return rounded(format, at + t) - at; });
+        }
         bool is_wrong = false;
         for (std::size_t k = 0; k < claims.size(); ++k) {
             const auto& claim = claims[k];

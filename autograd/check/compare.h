@@ -26,6 +26,9 @@ struct Examination {
     double eps = 1e-6;
     double atol = 1e-5;
     double rtol = 1e-3;
+    /// By how much an output may be off, as its author declares: so much, and this part of itself.
+    double noise = 0;
+    double relative_noise = 0;
 };
 
 /// Every entry of leaf `which` for every claim. Where there are several, messages say which.

@@ -48,22 +48,45 @@ double Evidence::unseen(double value) const {
     return nothing ? limits_.safety * invisible_ : 0;
 }
 
-bool Evidence::sees_enough(double allowed, double value) const {
-    return allowed <= limits_.resolution * std::max({claim_.scale, std::abs(value), natural_});
+double Evidence::size_beside(double value) const {
+    return std::max({claim_.scale, std::abs(value), natural_});
 }
 
-bool Evidence::agrees(const Attempt& attempt) const {
+// By which part of its own size may an entry be off that passes? A slope of 0 has none: it is held
+// against the others, closely. So are small ones on a tape.
+double Evidence::resolution(double allowed, const Attempt& attempt) const {
+    const double value = attempt.value;
+    const double own = std::max(std::abs(claim_.slope), std::abs(value));
+    const double beside = size_beside(value);
+    double size = own;
+    if (claim_.share > 0) {
+        size = claim_.share;
+    } else if (limits_.lost_may_pass) {
+        size = std::max(own, (limits_.format == Format::f64 ? 1e-3 : 0.1) * beside);
+    } else if (own <= allowed) {
+        size = (attempt.moved ? 1e-8 : 1e-6) * beside;
+    }
+    return size > 0 ? (allowed + attempt.error) / size : 0;
+}
+
+bool Evidence::sees_enough(double allowed, const Attempt& attempt, bool sharply) const {
+    constexpr double kSharp = 1e-6;
+    if (sharply && allowed + attempt.error > kSharp * size_beside(attempt.value)) return false;
+    return resolution(allowed, attempt) <= limits_.resolution;
+}
+
+bool Evidence::agrees(const Attempt& attempt, bool sharply) const {
     if (attempt.obstacle != Reason::none || !attempt.settled) return false;
     const double allowed = tolerance(attempt);
     return std::abs(attempt.value - claim_.slope) <= allowed &&
-           sees_enough(allowed, attempt.value) && (limits_.lost_may_pass || !is_lost(attempt));
+           sees_enough(allowed, attempt, sharply) && (limits_.lost_may_pass || !is_lost(attempt));
 }
 
 std::optional<Judgement> Evidence::consider(const Attempt& attempt) {
     attempts_.push_back(attempt);
     if (attempt.obstacle != Reason::none || !attempt.settled) return {};
     doubted_ = doubted_ || std::abs(attempt.value - claim_.slope) > tolerance(attempt);
-    if (doubted_ || !agrees(attempt)) return {};
+    if (doubted_ || !agrees(attempt, true)) return {};
     return judgement(attempt, Verdict::pass, Reason::none);
 }
 
@@ -89,7 +112,8 @@ bool Evidence::plainly_refuted(const Attempt& a, const Attempt& b) const {
 
 std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& right) const {
     const double allowed = std::max(tolerance(left), tolerance(right));
-    if (!sees_enough(allowed, std::max(std::abs(left.value), std::abs(right.value)))) return {};
+    const Attempt& steeper = std::abs(left.value) > std::abs(right.value) ? left : right;
+    if (!sees_enough(allowed, steeper, false)) return {};
     if (!limits_.lost_may_pass && (is_lost(left) || is_lost(right))) return {};
     const double low = std::min(left.value, right.value) - allowed;
     const double high = std::max(left.value, right.value) + allowed;
@@ -99,18 +123,42 @@ std::optional<Judgement> Evidence::between(const Attempt& left, const Attempt& r
     Judgement j =
         judgement(nearer_left ? left : right, inside ? Verdict::pass : Verdict::fail, Reason::none);
     j.tolerance = allowed;
+    j.resolution = resolution(allowed, steeper);
     j.subgradient = inside && std::abs(left.value - right.value) > allowed;
     return j;
 }
 
-std::optional<Judgement> Evidence::agreement() const {
+std::optional<Judgement> Evidence::agreement(bool sharply) const {
     const Attempt* best = nullptr;
     for (const Attempt& attempt : attempts_) {
-        if (!agrees(attempt)) continue;
+        if (!agrees(attempt, sharply)) continue;
+        if (!sharply && attempt.step > quotients_.scale()) continue;
         if (best == nullptr || attempt.error < best->error) best = &attempt;
     }
     if (best == nullptr) return {};
+    const bool opposed = std::any_of(attempts_.begin(), attempts_.end(), [&](const Attempt& other) {
+        return other.error < best->error && counts(other) &&
+               std::abs(other.value - claim_.slope) > tolerance(other) && !contradicted(other);
+    });
+    if (!sharply && opposed) return {};
     return judgement(*best, Verdict::pass, Reason::none);
+}
+
+// A fit refutes only what leaves the band of the noise: a solver that stops too early, say, is off
+// in the same way over long stretches, and looks better than it is.
+Judgement Evidence::by_fit(const Attempt& fit) const {
+    if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
+    constexpr double kBand = 8, kPlainRounding = 64 * kEps;
+    const double apart = std::abs(fit.value - claim_.slope);
+    const bool known =
+        fit.rounding <= kBand * quotients_.noise_here() || limits_.format != Format::f64;
+    const bool noisy =
+        known && fit.rounding > kPlainRounding *
+                                    size_of(quotients_.weights(), quotients_.around().base.values);
+    const bool clear =
+        apart > 4 * tolerance(fit) + unseen(fit.value) && apart * fit.step > kBand * fit.rounding;
+    if (noisy && clear) return judgement(fit, Verdict::fail, Reason::none);
+    return judgement(fit, Verdict::inconclusive, Reason::roundoff);
 }
 
 // What an attempt says counts if its differences settled, and if it had a chance to see a slope. A
@@ -202,8 +250,9 @@ Judgement Evidence::judgement(const Attempt& attempt, Verdict verdict, Reason re
     j.numeric = attempt.value;
     j.error = attempt.error;
     j.tolerance = tolerance(attempt);
-    j.step = attempt.step;
     j.noise = attempt.rounding;
+    j.resolution = resolution(j.tolerance, attempt);
+    j.step = attempt.step;
     j.above = quotients_.value_at(attempt.step);
     j.below = quotients_.value_at(-attempt.step);
     return j;

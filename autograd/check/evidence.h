@@ -35,7 +35,12 @@ public:
     std::optional<Judgement> refutation() const;
 
     /// A pass, if what spoke against the claim did not hold: by the sharpest that speaks for it.
-    std::optional<Judgement> agreement() const;
+    /// `sharply`: only if a millionth of the gradient would be seen; else, what the limits allow,
+    /// and nothing sharper may speak against it.
+    std::optional<Judgement> agreement(bool sharply) const;
+
+    /// What a fit to many noisy values says.
+    Judgement by_fit(const Attempt& fit) const;
 
     /// Why nothing can be said.
     Judgement undecided() const;
@@ -49,8 +54,10 @@ private:
     void note_size(const std::vector<double>& values);
     double tolerance(const Attempt& attempt) const;
     double unseen(double value) const;
-    bool sees_enough(double allowed, double value) const;
-    bool agrees(const Attempt& attempt) const;
+    double size_beside(double value) const;
+    double resolution(double allowed, const Attempt& attempt) const;
+    bool sees_enough(double allowed, const Attempt& attempt, bool sharply) const;
+    bool agrees(const Attempt& attempt, bool sharply) const;
     bool is_lost(const Attempt& attempt) const;
     bool counts(const Attempt& attempt) const;
     bool contradicted(const Attempt& attempt) const;

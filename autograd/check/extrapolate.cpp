@@ -1,5 +1,7 @@
 #include <tapestry/autograd/check/extrapolate.h>
 
+#include <tapestry/autograd/check/values.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -51,18 +53,13 @@ double weighted(const std::vector<double>& w, const std::vector<double>& a) {
 }
 
 double size_of(const std::vector<double>& w, const std::vector<double>& y) {
-    double sum = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) sum += w[i] * y[i] * w[i] * y[i];
-    return std::sqrt(sum);
+    std::vector<double> terms(w.size());
+    for (std::size_t i = 0; i < w.size(); ++i) terms[i] = w[i] * y[i];
+    return norm(terms);
 }
 
 double usual_size(const std::vector<double>& w, const std::vector<double>& y) {
-    double squares = 0, weights = 0;
-    for (std::size_t i = 0; i < w.size(); ++i) {
-        squares += y[i] * y[i];
-        weights += w[i] * w[i];
-    }
-    return std::sqrt(squares / static_cast<double>(w.size()) * weights);
+    return norm(y) / std::sqrt(static_cast<double>(w.size())) * norm(w);
 }
 
 bool finite(const std::vector<double>& w, const Sample& sample) {

@@ -64,6 +64,14 @@ struct GradcheckOptions {
     bool preconditions = true;
     /// Name the first wrong op and the likely mistake.
     bool explain = true;
+    /// Of plain functions: f's inputs, outputs and gradient live in this format. The checker rounds
+    /// inputs and outputs to it, and moves from one of its numbers to another.
+    Format format = Format::f64;
+    /// By how much f's values may be off, where its author knows: so much (a solver's tolerance),
+    /// and this part of themselves (1e-6 if six digits are printed). What is measured counts where
+    /// it is more.
+    double noise = 0;
+    double relative_noise = 0;
     GradcheckLimits limits = {};
     std::uint64_t seed = 1;
 };

@@ -38,6 +38,10 @@ public:
     /// That of central steps, and that to one side (+1 or -1).
     double reach() const { return std::min(reach_.below, reach_.above); }
     double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
+    /// t, or next to it the step that leads to a number of the format that x lives in.
+    double nearest(double t) const { return nearest_ ? nearest_(t) : t; }
+    void set_nearest(std::function<double(double)> nearest) { nearest_ = std::move(nearest); }
+
     /// The side that steps must be taken to where x is on a bound, or next to one; else 0.
     double only_side() const;
 
@@ -45,6 +49,7 @@ private:
     Function f_;
     double scale_;
     Reach reach_;
+    std::function<double(double)> nearest_ = {};
     std::map<double, Sample> known_;
 };
 

@@ -89,15 +89,13 @@ Jumps jumps_of(const Values& values) {
     return jumps;
 }
 
-}  // namespace
-
 // Looked at more and more closely. What is smooth dies away in differences of order 6, a kink
 // becomes smaller with the distance of the points, a jump stays: as 10 times itself, in those
 // differences that it is in the middle of.
-double jump_along(Line& line, const std::vector<double>& weights, double noise) {
+double jump_within(Line& line, const std::vector<double>& weights, double noise, double h) {
     constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
     constexpr double kOfNoise = 128;  // differences of order 6 make 30 = sqrt(12! / 6!^2) of it
-    double h = std::ldexp(line.scale(), -6), seen = 0;
+    double seen = 0;
     double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
         const auto values = values_around(line, weights, middle, h, kMany);
@@ -115,6 +113,16 @@ double jump_along(Line& line, const std::vector<double>& weights, double noise) 
         h /= 8;  // the four intervals around it become the next window
     }
     return seen / kTimes;
+}
+
+}  // namespace
+
+double jump_along(Line& line, const std::vector<double>& weights, double noise) {
+    double jump = 0;  // from far a jump may drown in what is smooth, from near be out of sight
+    for (const int power : {-5, -6, -8}) {
+        jump = std::max(jump, jump_within(line, weights, noise, std::ldexp(line.scale(), power)));
+    }
+    return jump;
 }
 
 double noise_along(Line& line, const std::vector<double>& weights) {

@@ -79,6 +79,11 @@ std::string to_string(const GradcheckOptions& options) {
     fields.add("transpose", options.transpose, usual.transpose);
     fields.add("preconditions", options.preconditions, usual.preconditions);
     fields.add("explain", options.explain, usual.explain);
+    if (options.format != usual.format) {
+        fields.add("format", fmt::format("Format::{}", to_string(options.format)));
+    }
+    fields.add("noise", options.noise, usual.noise);
+    fields.add("relative_noise", options.relative_noise, usual.relative_noise);
     if (const std::string limits = text_of(options.limits); !limits.empty()) {
         fields.add("limits", limits);
     }

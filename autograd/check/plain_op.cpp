@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tapestry::checker {
@@ -72,10 +73,36 @@ GradcheckOptions for_plain(GradcheckOptions options) {
     options.preconditions = false;  // of threads and recomputing it knows nothing
     options.transpose = false;
     options.far_steps = false;
-    options.limits.lost_may_pass = false;
-    options.limits.agreement = std::max(options.limits.agreement, kAgreement);
+    constexpr double kCoarsest = 16;  // epsilons of a format that an entry may be off and pass
+    const Format format = std::exchange(options.format, Format::f64);
+    const bool narrow = format != Format::f64;
+    GradcheckLimits& limits = options.limits;
+    limits.format = format;
+    limits.lost_may_pass = narrow;
+    // A gradient in a narrow format is right if it is next to the right number.
+    limits.agreement = std::max(limits.agreement, narrow ? epsilon(format) : kAgreement);
+    if (narrow) limits.resolution = std::max(limits.resolution, kCoarsest * epsilon(format));
     options.reset = {};
     return options;
+}
+
+Values stored(Format format, Values x) {
+    for (double& value : x) value = rounded(format, value);
+    return x;
+}
+
+PlainInputs stored(Format format, PlainInputs inputs) {
+    for (Values& x : inputs) x = stored(format, std::move(x));
+    return inputs;
+}
+
+void refuse_overflow(Format format, const PlainInputs& inputs) {
+    for (const Values& x : inputs) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            require(!std::isfinite(x[i]) || std::isfinite(rounded(format, x[i])),
+                    "check_gradient: x[{}] = {} is beyond {}", i, x[i], to_string(format));
+        }
+    }
 }
 
 NamedTensors leaves_of(const PlainInputs& inputs, const PlainCheck& what) {
@@ -116,18 +143,20 @@ std::string call_again(const PlainCheck& what, const PlainInputs& inputs,
 GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackOfInputs& pullback,
                             const PlainInputs& inputs, const PlainCheck& what,
                             const GradcheckOptions& options) {
+    const Format format = options.format;
+    refuse_overflow(format, inputs);
     const auto reset = [&options] {
         if (options.reset) options.reset();
     };
     const PlainFunctionOfInputs value = [&](const PlainInputs& at) {
         reset();
-        return f(at);
+        return format == Format::f64 ? f(at) : stored(format, f(stored(format, at)));
     };
     const PlainPullbackOfInputs back = [&](const PlainInputs& at, const Values& g) {
         reset();
         return pullback(at, g);
     };
-    const NamedTensors leaves = leaves_of(inputs, what);
+    const NamedTensors leaves = leaves_of(stored(format, inputs), what);
     const auto m = static_cast<std::int64_t>(value(inputs).size());
     const Shape usual = what.pairs ? Shape{m / 2, 2} : Shape{m};
     const Shape out = what.output.empty() ? usual : what.output;
@@ -138,6 +167,7 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
     const std::function<Tensor()> function = [&] { return apply(x, value, back, out); };
     GradcheckReport report = gradcheck(function, leaves, for_plain(options));
     report.subject = what.subject;
+    if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
     report.reproduce = call_again(what, inputs, options);
     return report;
 }

@@ -82,7 +82,7 @@ std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
         attempt.moved = attempt.moved || moves(there, around_.base);
         one = std::max(one, 2 * noise(there, around_.base));
     }
-    attempt.rounding = one;
+    attempt.rounding = one / 2;
     extrapolate({one / h, 2 * one / h, 4 * one / h}, 2, attempt);
     return attempt;
 }
@@ -115,6 +115,32 @@ bool Quotients::is_corner(double slope, double scale) {
     const double far = bend(-13, slope, scale);
     const auto alike = [far](double near) { return near > 0.8 * far && near < 1.25 * far; };
     return far > 0 && alike(bend(-19, slope, scale)) && alike(bend(-25, slope, scale));
+}
+
+bool Quotients::is_beside_corner(double slope, double scale) {
+    const double far = bend(-13, slope, scale);
+    for (const int power : {-31, -37, -43}) {
+        const double h = std::ldexp(line_.scale(), power);
+        if (noise(line_.at(h), line_.at(-h)) / h > 0.02 * far) return false;
+        if (bend(power, slope, scale) < 0.8 * far) return true;
+    }
+    return false;
+}
+
+bool Quotients::is_constant_here() {
+    for (const int power : {-7, -13, -19}) {
+        const double h = std::ldexp(line_.scale(), power);
+        if (h > line_.reach()) return false;
+        if (moves(line_.at(h), around_.base) || moves(line_.at(-h), around_.base)) return false;
+    }
+    return true;
+}
+
+bool Quotients::is_constant_elsewhere() const {
+    const auto& all = around_.elsewhere;
+    return !all.empty() && std::all_of(all.begin(), all.end(), [this](const auto& values) {
+        return !moves({.values = values}, around_.base);
+    });
 }
 
 std::vector<CurvePoint> Quotients::curve(double slope) {

@@ -46,6 +46,13 @@ public:
     /// Is there a kink that no op told of: a bend that is as sharp seen from closer by? (A curve
     /// straightens.) `slope` and `scale` say which bends matter.
     bool is_corner(double slope, double scale);
+    /// Of a corner: is x next to it, on one side, as can be seen from very close?
+    bool is_beside_corner(double slope, double scale);
+
+    /// Does f not move at all, from the smallest steps to some hundredth of x?
+    bool is_constant_here();
+    /// Nor where all inputs are numbers of about the same sizes?
+    bool is_constant_elsewhere() const;
 
     /// |D(h) - slope| and what rounding explains of it, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);

@@ -37,8 +37,10 @@ void write_cause(Lines& text, const Cause& cause) {
 void write_input(Lines& text, const InputReport& input) {
     const bool why = input.verdict == Verdict::inconclusive;
     const bool cut = input.reason == Reason::limit;
-    line(text, "  {:<12} {} {}: {}{}{}{}{}", to_string(input.verdict), input.name, input.shape,
+    const bool seen = input.verdict == Verdict::pass && input.resolution > 0;
+    line(text, "  {:<12} {} {}: {}{}{}{}{}{}", to_string(input.verdict), input.name, input.shape,
          input.method, why ? fmt::format(" ({})", to_string(input.reason)) : "",
+         seen ? fmt::format(", agrees to {:.0e}", input.resolution) : "",
          listed(wrong_entries(input)), listed(input.note),
          cut ? fmt::format("; {} slopes compared till then", input.compared) : "");
     for (const Opinion& opinion : input.opinions) {

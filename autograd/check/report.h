@@ -49,6 +49,7 @@ struct InputReport {
     double least_step = 0;            ///< of those that decided; 0: none did
     double most_step = 0;
     double noise = 0;             ///< the largest that was found in one evaluation
+    double resolution = 0;        ///< the worst of those that passed (Judgement::resolution)
     int wrong = 0;                ///< entries that were seen to be wrong; there may be more
     std::size_t first_wrong = 0;  ///< the first of them, in memory order
     SlopeReport worst = {};       ///< the one that decided the verdict
@@ -92,8 +93,9 @@ struct GradcheckReport {
     std::vector<PointReport> points = {};  ///< the report is of the first that is worst
     std::string reproduce = {};            ///< the call, in one line
     std::uint64_t seed = 1;
-    double certainty = 1;  ///< that an error anywhere would have been seen, at least
-    int runs = 0;          ///< of the function
+    double resolution = 0;  ///< the worst of the inputs
+    double certainty = 1;   ///< that an error anywhere would have been seen, at least
+    int runs = 0;           ///< of the function
     explicit operator bool() const { return verdict == Verdict::pass; }
 };
 

@@ -15,11 +15,17 @@ Json number(double value) {  // JSON has no NaN
 
 Json json_of(const SlopeReport& slope) {
     const Judgement& j = slope.judgement;
-    return {{"where", slope.where},           {"claimed", number(slope.claimed)},
-            {"numeric", number(j.numeric)},   {"error", number(j.error)},
-            {"allowed", number(j.tolerance)}, {"f_above", number(j.above)},
-            {"f_below", number(j.below)},     {"h", number(j.step)},
-            {"noise", number(j.noise)},       {"verdict", to_string(j.verdict)},
+    return {{"where", slope.where},
+            {"claimed", number(slope.claimed)},
+            {"numeric", number(j.numeric)},
+            {"error", number(j.error)},
+            {"allowed", number(j.tolerance)},
+            {"f_above", number(j.above)},
+            {"f_below", number(j.below)},
+            {"h", number(j.step)},
+            {"noise", number(j.noise)},
+            {"resolution", number(j.resolution)},
+            {"verdict", to_string(j.verdict)},
             {"subgradient", j.subgradient}};
 }
 
@@ -43,6 +49,7 @@ Json json_of(const InputReport& input) {
               {"unseen", Json::array()},
               {"steps", {number(input.least_step), number(input.most_step)}},
               {"noise", number(input.noise)},
+              {"resolution", number(input.resolution)},
               {"worst", json_of(input.worst)},
               {"oracles", Json::array()}};
     for (const Unseen& unseen : input.unseen) {
@@ -91,6 +98,7 @@ std::string to_json(const GradcheckReport& report) {
               {"reason", to_string(report.reason)},
               {"evaluations", report.runs},
               {"certainty", report.certainty},
+              {"resolution", number(report.resolution)},
               {"complaints", report.complaints},
               {"not_defined", report.not_defined},
               {"limit", report.limit},

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/slope.h>
 
 #include <tapestry/autograd/check/evidence.h>
+#include <tapestry/autograd/check/fit.h>
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,7 @@ public:
         : quotients_(line, weights, around),
           evidence_(quotients_, claim, limits),
           claim_(claim),
+          line_(line),
           scale_(line.scale()),
           one_number_(one_number) {
         quotients_.set_least_noise(least_noise);
@@ -46,6 +48,41 @@ public:
         return all_steps(first, at_corner);
     }
 
+    // Of numbers that a narrow format rounds: quotients of two values say nothing.
+    Judgement run_in_format() {
+        if (!quotients_.is_finite_here()) return Evidence::no_number();
+        const auto fit = fitted_slope(line_, quotients_.weights());
+        return fit ? evidence_.by_fit(*fit) : Evidence::no_number();
+    }
+
+    // What could not be seen sharply may be right as far as it can be seen.
+    Judgement settled_for_less(const Judgement& j) {
+        if (j.verdict != Verdict::inconclusive || j.reason == Reason::kink || claim_.evened)
+            return j;
+        if (const auto done = evidence_.agreement(false)) return *done;
+        const auto fit = fitted_slope(line_, quotients_.weights());
+        if (!fit) return j;
+        const Judgement fitted = evidence_.by_fit(*fit);
+        return fitted.verdict == Verdict::inconclusive ? j : fitted;
+    }
+
+    // Where f is constant for a while and then jumps by a good part of itself, it is made of steps:
+    // no arithmetic is as coarse. Its slope is 0, whatever a straight-through estimator claims.
+    Judgement as_step_function(Judgement j, double jump) {
+        constexpr double kCoarse = 1e-2;
+        if (j.verdict == Verdict::pass || claim_.slope == 0) return j;
+        const double size = size_of(quotients_.weights(), quotients_.around().base.values);
+        const bool steps = jump > kCoarse * size || quotients_.is_constant_elsewhere();
+        if (!steps || !quotients_.is_constant_here()) return j;
+        j.constant = true;
+        if (j.verdict == Verdict::inconclusive) {
+            j.verdict = Verdict::fail;
+            j.reason = Reason::none;
+            j.numeric = j.tolerance = j.error = 0;
+        }
+        return j;
+    }
+
 private:
     Judgement all_steps(const Attempt& first, bool at_corner) {
         const bool too_small = first.obstacle == Reason::none && first.noise > 0.5 * first.error;
@@ -53,14 +90,16 @@ private:
         const std::array<int, 5> up{-1, 5, 11, 17, 23};
         if (const auto done = too_small ? try_steps(up) : try_steps(down)) return *done;
         if (const auto done = too_small ? try_steps(down) : try_steps(up)) return *done;
-        if (quotients_.met_kink() || at_corner || quotients_.only_side() != 0) {
+        const bool on_corner =
+            at_corner && !quotients_.is_beside_corner(claim_.slope, claim_.scale);
+        if (quotients_.met_kink() || on_corner || quotients_.only_side() != 0) {
             if (const auto done = from_one_side()) return *done;
         }
         if (const auto done = evidence_.refutation()) return *done;
-        if (const auto done = evidence_.agreement()) return *done;
+        if (const auto done = evidence_.agreement(true)) return *done;
         if (const auto done = try_steps(std::array<int, 6>{-10, -16, -22, -28, 2, 8})) return *done;
         if (const auto done = try_steps(std::array<int, 2>{14, 20})) return *done;
-        if (const auto done = evidence_.agreement()) return *done;
+        if (const auto done = evidence_.agreement(true)) return *done;
         return evidence_.undecided();
     }
 
@@ -109,6 +148,7 @@ private:
     Quotients quotients_;
     Evidence evidence_;
     Claim claim_;
+    Line& line_;
     double scale_;
     bool one_number_;
 };
@@ -118,19 +158,22 @@ private:
 Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                       const Claim& claim, const GradcheckLimits& limits, bool one_number,
                       const HiddenNoise& hidden) {
-    SlopeEstimator estimator(line, weights, around, claim, limits, one_number);
+    SlopeEstimator estimator(line, weights, around, claim, limits, one_number, claim.noise);
+    if (limits.format != Format::f64) return estimator.run_in_format();
     const Judgement first = estimator.run();
-    if (first.verdict == Verdict::pass || first.reason == Reason::not_finite || !hidden)
-        return first;
+    if (first.verdict == Verdict::pass || first.reason == Reason::not_finite) return first;
     if (claim.evened && first.verdict != Verdict::fail) return first;
     constexpr double kMuchMore = 8, kClose = 1e-2;
     const double larger = std::max(std::abs(claim.slope), std::abs(first.numeric));
     const bool closely = std::abs(claim.slope - first.numeric) < kClose * larger;
-    const double noise = hidden(closely);
-    if (noise <= kMuchMore * estimator.noise_here()) return first;
-    const Judgement again =
-        SlopeEstimator(line, weights, around, claim, limits, one_number, noise).run();
-    return again.verdict > first.verdict ? first : again;
+    const double noise = hidden ? hidden(closely) : 0;
+    if (noise <= kMuchMore * estimator.noise_here()) {
+        return estimator.as_step_function(estimator.settled_for_less(first), 0);
+    }
+    SlopeEstimator informed(line, weights, around, claim, limits, one_number,
+                            std::max(noise, claim.noise));
+    const Judgement again = informed.settled_for_less(informed.run());
+    return informed.as_step_function(again.verdict > first.verdict ? first : again, noise);
 }
 
 }  // namespace tapestry::checker

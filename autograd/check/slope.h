@@ -28,6 +28,8 @@ struct Claim {
     double slope = 0;
     double uncertainty = 0;  ///< by how much it changes with the last bits of the inputs
     double scale = 0;        ///< the size of slopes beside which an error would matter
+    double noise = 0;        ///< by how much values of <weights, f> may be off, as declared
+    double share = 0;        ///< along a direction: what an entry of the usual size contributes
     bool vanishes = false;   ///< all slopes of that kind are 0, but for rounding
     bool evened = false;     ///< every output has about the same weight times its size
 };

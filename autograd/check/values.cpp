@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 namespace tapestry::checker {
@@ -16,7 +17,19 @@ double dot(const Values& a, const Values& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-double norm(const Values& a) { return std::sqrt(dot(a, a)); }
+double norm(const Values& a) {
+    constexpr double kLeast = 1e-140, kMost = 1e140;  // whose squares are still numbers
+    const double plain = std::sqrt(dot(a, a));
+    if (plain > kLeast && plain < kMost) return plain;
+    double most = 0, squares = 0;
+    for (const double x : a) {
+        if (!(std::abs(x) <= std::numeric_limits<double>::max())) return plain;
+        most = std::max(most, std::abs(x));
+    }
+    if (most == 0) return 0;
+    for (const double x : a) squares += (x / most) * (x / most);
+    return most * std::sqrt(squares);
+}
 
 double largest(const Values& x) {
     double size = 0;

@@ -1,6 +1,8 @@
 // The words of the gradient checker: what it says of one slope, and of everything together.
 #pragma once
 
+#include <tapestry/autograd/check/format.h>
+
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -33,13 +35,17 @@ struct Judgement {
     Verdict verdict = Verdict::pass;
     Reason reason = Reason::none;
     bool subgradient = false;  ///< x is on a kink, and the claim lies between the two slopes
+    bool constant = false;     ///< f does not move at all near x, and the claim is not 0
     double numeric = 0;        ///< the estimated slope; on a kink the nearer of the two
     double error = 0;          ///< estimated, of `numeric`
     double tolerance = 0;      ///< what |claim - numeric| may be
     double step = 0;           ///< the largest h that went into `numeric`
-    double noise = 0;          ///< in one evaluation of <weights, f>, as far as that is known
-    double above = 0;          ///< <weights, f(step)>
-    double below = 0;          ///< <weights, f(-step)>
+    double noise = 0;          ///< how uncertain one value of <weights, f> is
+    /// The part of the entry's own size by which a claim that passes may still be off: tolerance
+    /// and error together. Of a direction: of what an entry of the usual size contributes to it.
+    double resolution = 0;
+    double above = 0;  ///< <weights, f(step)>
+    double below = 0;  ///< <weights, f(-step)>
 };
 
 /// Where a number may lie.
@@ -50,9 +56,12 @@ struct Bounds {
 
 /// How small an error must be to pass unseen.
 struct GradcheckLimits {
-    /// Errors below this part of the claim's scale may pass unseen; where larger ones would, the
-    /// verdict is inconclusive.
-    double resolution = 1e-6;
+    /// Of an entry's own size: where errors larger than this may pass unseen, the verdict is
+    /// inconclusive. What may pass below it, a judgement says: its resolution.
+    double resolution = 1e-3;
+    /// What f's numbers are stored in. Below f64 there are so few of them that slopes are fitted to
+    /// many values.
+    Format format = Format::f64;
     /// By how much an error may exceed what was estimated.
     double safety = 6;
     /// A claim that agrees with the differences to this part of itself is right: of functions that

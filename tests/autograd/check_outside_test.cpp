@@ -1,99 +1,13 @@
 // Cases that others brought: functions that round inside, iterate, throw or live on extreme scales,
 // whose gradients are right, and wrong ones that hide behind a larger output or a larger entry.
 // Each class is drawn by seed, over sizes and scales.
-#include <tapestry/autograd/check/plain.h>
-#include <tapestry/core/random.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/autograd/plain_cases.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
 #include <numeric>
 
 using namespace tapestry;
-using test::check_throws;
-using test::verdict_of;
-using Plain = std::vector<double>;
-
-namespace {
-
-constexpr std::uint64_t kSeeds = 12;
-
-Plain drawn(std::uint64_t seed, std::size_t n, double low = -2, double high = 2) {
-    Generator generator(seed);
-    return uniform({static_cast<std::int64_t>(n)}, low, high, generator, DType::f64)
-        .to_vector<double>();
-}
-
-struct Case {
-    PlainFunction f;
-    PlainGradient gradient;
-    Plain x;
-};
-
-// How often each verdict is given.
-template <class Make>
-std::map<std::string, int> verdicts(Make make, const GradcheckOptions& options = {}) {
-    std::map<std::string, int> counts;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-        const Case one = make(seed);
-        ++counts[verdict_of(check_gradient(one.f, one.gradient, one.x, options))];
-    }
-    return counts;
-}
-
-int count_of(const std::map<std::string, int>& counts, const std::string& prefix) {
-    return std::accumulate(counts.begin(), counts.end(), 0, [&](int sum, const auto& entry) {
-        return sum + (entry.first.starts_with(prefix) ? entry.second : 0);
-    });
-}
-
-std::string described(const std::map<std::string, int>& counts) {
-    std::string text;
-    for (const auto& [verdict, count] : counts) text += fmt::format("{} {}  ", count, verdict);
-    return text;
-}
-
-// sum sin(x_i) x_i
-double sum_of_sines(const Plain& x) {
-    double sum = 0;
-    for (const double a : x) sum += std::sin(a) * a;
-    return sum;
-}
-Plain slopes_of_sines(const Plain& x) {
-    Plain g;
-    for (const double a : x) g.push_back(std::cos(a) * a + std::sin(a));
-    return g;
-}
-
-double in_f32(const Plain& x) {
-    float sum = 0;
-    for (const double a : x) sum += std::sin(static_cast<float>(a)) * static_cast<float>(a);
-    return sum;
-}
-
-PlainFunction printed(const char* format, const PlainFunction& f) {
-    return [format, f](const Plain& x) {
-        char text[64];
-        std::snprintf(text, sizeof text, format, f(x));
-        return std::strtod(text, nullptr);
-    };
-}
-
-// sum of y_i where y = cos(y) a / 2, iterated until it moves by less than `tolerance`.
-double fixed_point(double a, double tolerance) {
-    double y = 0;
-    for (;;) {
-        const double next = std::cos(y) * a / 2;
-        const bool done = std::abs(next - y) < tolerance;
-        y = next;
-        if (done) return y;
-    }
-}
-
-}  // namespace
+using namespace tapestry::test;
 
 TEST_CASE("outside: right functions that round inside never fail") {
     const auto f32 = verdicts([](std::uint64_t seed) {

@@ -133,7 +133,7 @@ TEST_CASE("report: of a wrong rule, but for its numbers") {
         without_numbers(to_string(report)),
         fmt::format(R"(FAIL  order 1: {} evaluations
   FAIL         input 0 [2, 3]: full Jacobian, 6 x 6; every entry is wrong
-  PASS         input 1 [3]: full Jacobian, 6 x 3
+  PASS         input 1 [3]: full Jacobian, 6 x 3, agrees to #
   worst: input 0 {}
     claimed        #
     numeric        # +- # (difference #, allowed #)
@@ -153,8 +153,9 @@ TEST_CASE("report: of a right function") {
     const GradcheckReport report =
         gradcheck([](const Tensors& x) { return sin(x[0]); }, {random({2})});
     CHECK_EQ(to_string(report), fmt::format("PASS  order 1: {} evaluations\n"
-                                            "  PASS         input 0 [2]: full Jacobian, 2 x 2",
-                                            report.runs));
+                                            "  PASS         input 0 [2]: full Jacobian, 2 x 2, "
+                                            "agrees to {:.0e}",
+                                            report.runs, report.resolution));
 }
 
 TEST_CASE("report: of many inputs those that are right are only counted") {

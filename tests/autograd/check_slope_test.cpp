@@ -124,14 +124,14 @@ TEST_CASE("slope: what cannot be seen is neither right nor wrong") {
             const Judgement right = checked(f, x, slope);
             CHECK(right.verdict != Verdict::fail);
             if (right.verdict == Verdict::pass) ++passed;
-            CHECK(checked(f, x, 1.001 * slope).verdict != Verdict::pass);
+            CHECK(checked(f, x, 1.003 * slope).verdict != Verdict::pass);
             if (a < 1e3) CHECK_EQ(verdict_of(checked(f, x, 1.001 * slope)), "FAIL");
         }
     }
     CHECK_GE(passed, 24);  // to a = 1e5 at least
     const Plain fast = [](double x) { return std::sin(1e6 * x); };
     CHECK_EQ(verdict_of(checked(fast, 1, 1e6 * std::cos(1e6))), "PASS");
-    CHECK(checked(fast, 1, 1e6 * std::cos(1e6) * (1 + 1e-5)).verdict != Verdict::pass);
+    CHECK(checked(fast, 1, 1e6 * std::cos(1e6) * (1 + 1e-3)).verdict != Verdict::pass);
 }
 
 TEST_CASE("slope: noise is measured, and what it hides is said") {
@@ -140,16 +140,22 @@ TEST_CASE("slope: noise is measured, and what it hides is said") {
         CAPTURE(size);
         const Plain f = [size](double x) { return std::sin(x) + size * noise(x); };
         const Judgement right = checked(f, 0.7, slope);
-        CHECK_EQ(verdict_of(right).substr(0, 12), size < 1e-10 ? "PASS" : "INCONCLUSIVE");
-        CHECK(checked(f, 0.7, slope * (1 + 1e-5)).verdict != Verdict::pass);
-        if (size < 1e-10) CHECK_GE(right.error, std::abs(right.numeric - slope));
+        CHECK(right.verdict != Verdict::fail);
+        if (size < 1e-5) CHECK_EQ(verdict_of(right), "PASS");
+        if (size > 1e-3) CHECK_EQ(right.verdict, Verdict::inconclusive);
+        if (size < 1e-4) CHECK_GE(right.error, std::abs(right.numeric - slope));
+        for (const double off : {1e-5, 1e-3, 1e-1}) {
+            const Judgement wrong = checked(f, 0.7, slope * (1 + off));
+            if (wrong.verdict == Verdict::pass) CHECK_GE(wrong.resolution, off);
+        }
         if (size < 1e-14) CHECK_EQ(verdict_of(checked(f, 0.7, slope * (1 + 1e-5))), "FAIL");
         if (size < 1e-7) CHECK_EQ(verdict_of(checked(f, 0.7, slope * 2)), "FAIL");
     }
-    // Who is content to see less is told more.
+    // Who wants to see more is told less.
     const Plain f = [](double x) { return std::sin(x) + 1e-9 * noise(x); };
-    CHECK_EQ(verdict_of(checked(f, 0.7, slope, 0, {.resolution = 1e-4})), "PASS");
-    CHECK_EQ(verdict_of(checked(f, 0.7, slope * 1.01, 0, {.resolution = 1e-4})), "FAIL");
+    CHECK_EQ(verdict_of(checked(f, 0.7, slope, 0, {.resolution = 1e-9})).substr(0, 12),
+             "INCONCLUSIVE");
+    CHECK_EQ(verdict_of(checked(f, 0.7, slope * 1.01)), "FAIL");
 }
 
 TEST_CASE("slope: a slope of 0") {

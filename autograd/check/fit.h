@@ -1,0 +1,21 @@
+// The slope of a function that is noisy: many values, and least squares. A difference quotient
+// bears the noise of two values; of 128 values the noise averages out, and by what is left over one
+// sees how large it was.
+//
+//     f(t) = c0 + c1 t + c2 t^2 + c3 t^3 + ... + noise
+//
+// Internal to autograd/check. Read next: slope.cpp, which asks for it where quotients say too
+// little.
+#pragma once
+
+#include <tapestry/autograd/check/extrapolate.h>
+
+#include <optional>
+
+namespace tapestry::checker {
+
+/// c1 with its error, from steps of the size that makes the error smallest; nothing where f takes
+/// other branches or is no number. Some 500 values.
+std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights);
+
+}  // namespace tapestry::checker

@@ -1,0 +1,194 @@
+// Gradients of functions whose numbers are stored in f32, bf16 or f16: right rules never fail, and
+// faults that the format can show do.
+//
+// TAPESTRY_FORMATS=10000 tries so many rules in each format (.ci/long formats).
+#include <tapestry/core/create.h>
+#include <tapestry/tests/autograd/plain_cases.h>
+
+#include <algorithm>
+
+using namespace tapestry;
+using namespace tapestry::test;
+
+namespace {
+
+struct Rule {
+    const char* name;
+    PlainVectorFunction f;
+    PlainPullback pullback;
+};
+
+// y_i = f(x_i)
+Rule each(const char* name, double (*f)(double), double (*slope)(double)) {
+    return {name,
+            [f](const Plain& x) {
+                Plain y;
+                for (const double a : x) y.push_back(f(a));
+                return y;
+            },
+            [slope](const Plain& x, const Plain& g) {
+                Plain dx;
+                for (std::size_t i = 0; i < x.size(); ++i) dx.push_back(g[i] * slope(x[i]));
+                return dx;
+            }};
+}
+
+Plain softmax_of(const Plain& x) {
+    Plain y;
+    double sum = 0;
+    for (const double a : x) sum += std::exp(a);
+    for (const double a : x) y.push_back(std::exp(a) / sum);
+    return y;
+}
+
+Plain softmax_back(const Plain& x, const Plain& g) {
+    const Plain y = softmax_of(x);
+    const double mean = std::inner_product(y.begin(), y.end(), g.begin(), 0.0);
+    Plain dx;
+    for (std::size_t i = 0; i < y.size(); ++i) dx.push_back(y[i] * (g[i] - mean));
+    return dx;
+}
+
+// x / |x|
+Plain normalised(const Plain& x) {
+    const double size = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+    Plain y;
+    for (const double a : x) y.push_back(a / size);
+    return y;
+}
+
+Plain normalised_back(const Plain& x, const Plain& g) {
+    const double size = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+    const Plain y = normalised(x);
+    const double along = std::inner_product(y.begin(), y.end(), g.begin(), 0.0);
+    Plain dx;
+    for (std::size_t i = 0; i < y.size(); ++i) dx.push_back((g[i] - y[i] * along) / size);
+    return dx;
+}
+
+// The products of neighbours, and the sum of squares
+Plain products(const Plain& x) {
+    Plain y;
+    for (std::size_t i = 0; i + 1 < x.size(); ++i) y.push_back(x[i] * x[i + 1]);
+    y.push_back(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+    return y;
+}
+
+Plain products_back(const Plain& x, const Plain& g) {
+    Plain dx(x.size(), 0.0);
+    for (std::size_t i = 0; i + 1 < x.size(); ++i) {
+        dx[i] += g[i] * x[i + 1];
+        dx[i + 1] += g[i] * x[i];
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) dx[i] += 2 * g.back() * x[i];
+    return dx;
+}
+
+std::vector<Rule> rules() {
+    return {
+        each(
+            "sin", [](double x) { return std::sin(x); }, [](double x) { return std::cos(x); }),
+        each(
+            "exp", [](double x) { return std::exp(x); }, [](double x) { return std::exp(x); }),
+        each(
+            "tanh", [](double x) { return std::tanh(x); },
+            [](double x) { return 1 - std::tanh(x) * std::tanh(x); }),
+        each(
+            "cube", [](double x) { return x * x * x; }, [](double x) { return 3 * x * x; }),
+        each(
+            "root", [](double x) { return std::sqrt(std::abs(x)); },
+            [](double x) { return 0.5 / std::sqrt(std::abs(x)) * (x < 0 ? -1 : 1); }),
+        each(
+            "reciprocal", [](double x) { return 1 / x; }, [](double x) { return -1 / (x * x); }),
+        each(
+            "scaled", [](double x) { return 3 * x - 1; }, [](double) { return 3.0; }),
+        {"softmax", softmax_of, softmax_back},
+        {"normalised", normalised, normalised_back},
+        {"products", products, products_back}};
+}
+
+// A rule at a random place, its gradient rounded to the format; with a fault, if there is one.
+struct Drawn {
+    Rule rule;
+    Plain x;
+    std::uint64_t number = 0;
+
+    GradcheckReport check(Format format, double fault = 0) const {
+        const auto stored = [&](const Plain& at, const Plain& g) {
+            Plain dx = rule.pullback(at, g);
+            dx[number % dx.size()] *= 1 + fault;
+            for (double& slope : dx) slope = rounded(format, slope);
+            return dx;
+        };
+        return check_pullback(rule.f, stored, x, {.format = format, .seed = number + 1});
+    }
+};
+
+Drawn drawn_rule(std::uint64_t number) {
+    const std::vector<Rule> all = rules();
+    const std::size_t n = 1 + number / all.size() % 4;
+    Plain x = drawn(7000 + number, n, 0.3, 2);
+    const Plain signs = drawn(9000 + number, n, -1, 1);
+    for (std::size_t i = 0; i < n; ++i) x[i] *= signs[i] < 0 ? -1 : 1;
+    if (all[number % all.size()].name == std::string("normalised") && n == 1) x.push_back(1);
+    return {all[number % all.size()], x, number};
+}
+
+std::uint64_t how_many() {
+    const char* asked = std::getenv("TAPESTRY_FORMATS");
+    return asked == nullptr ? 20 : std::strtoull(asked, nullptr, 10);
+}
+
+}  // namespace
+
+TEST_CASE("format: right rules never fail below f64, and faults that it can show do") {
+    for (const Format format : {Format::f32, Format::bf16, Format::f16}) {
+        const std::string name(to_string(format));
+        CAPTURE(name);
+        std::uint64_t passed = 0, failed = 0, faults = 0, caught = 0;
+        double coarsest = 0;
+        for (std::uint64_t number = 0; number < how_many(); ++number) {
+            const Drawn one = drawn_rule(number);
+            const GradcheckReport right = one.check(format);
+            if (right.verdict == Verdict::fail) {
+                ++failed;
+                INFO(std::string(one.rule.name) << " " << number << "\n" << to_string(right));
+                CHECK(false);
+            }
+            if (right.verdict != Verdict::pass) continue;
+            ++passed;
+            coarsest = std::max(coarsest, right.resolution);
+            const double fault = 8 * std::max(right.resolution, epsilon(format));
+            for (const double wrong : {-1.0, fault, -fault}) {
+                ++faults;
+                const GradcheckReport report = one.check(format, wrong);
+                caught += report.verdict == Verdict::fail ? 1 : 0;
+                if (report.verdict == Verdict::fail) continue;
+                INFO("off by " << wrong << ": " << std::string(one.rule.name) << " " << number << "\n"
+                               << to_string(report));
+                WARN(false);
+            }
+        }
+        MESSAGE(name << ": " << passed << " of " << how_many() << " pass, coarsest r " << coarsest
+                     << "; " << caught << " of " << faults << " faults fail");
+        CHECK_EQ(failed, 0);
+        CHECK_GE(10 * passed, 8 * how_many());
+        CHECK_GE(100 * caught, 99 * faults);
+    }
+}
+
+TEST_CASE("format: what it refuses, and whose option it is") {
+    const auto f = [](const Plain& x) { return x[0]; };
+    const auto g = [](const Plain&) { return Plain{1}; };
+    check_throws<ValueError>([&] { check_gradient(f, g, {1e5}, {.format = Format::f16}); },
+                             "check_gradient: x[0] = 100000 is beyond f16");
+    check_throws<ValueError>(
+        [] {
+            gradcheck([](const Tensors& x) { return x[0]; }, {tensor<double>({1})},
+                      {.format = Format::bf16});
+        },
+        "gradcheck: format = bf16 is an option of plain functions (check_gradient)");
+    const GradcheckReport report = check_gradient(f, g, {1}, {.format = Format::bf16});
+    CHECK_EQ(report.subject, "plain function in bf16");
+    CHECK_EQ(verdict_of(report), "PASS");
+}
