@@ -130,7 +130,8 @@ Drawn drawn_rule(std::uint64_t number) {
     Plain x = drawn(7000 + number, n, 0.3, 2);
     const Plain signs = drawn(9000 + number, n, -1, 1);
     for (std::size_t i = 0; i < n; ++i) x[i] *= signs[i] < 0 ? -1 : 1;
-    if (all[number % all.size()].name == std::string("normalised") && n == 1) x.push_back(1);
+    const std::string name = all[number % all.size()].name;
+    if ((name == "normalised" || name == "softmax") && n == 1) x.push_back(1);  // else constant
     return {all[number % all.size()], x, number};
 }
 
@@ -164,7 +165,8 @@ TEST_CASE("format: right rules never fail below f64, and faults that it can show
                 const GradcheckReport report = one.check(format, wrong);
                 caught += report.verdict == Verdict::fail ? 1 : 0;
                 if (report.verdict == Verdict::fail) continue;
-                INFO("off by " << wrong << ": " << std::string(one.rule.name) << " " << number << "\n"
+                INFO("off by " << wrong << ": " << std::string(one.rule.name) << " " << number
+                               << "\n"
                                << to_string(report));
                 WARN(false);
             }

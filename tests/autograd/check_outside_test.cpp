@@ -10,15 +10,19 @@ using namespace tapestry;
 using namespace tapestry::test;
 
 TEST_CASE("outside: right functions that round inside never fail") {
-    const auto f32 = verdicts([](std::uint64_t seed) {
-        return Case{in_f32, slopes_of_sines, drawn(seed, 50)};
-    });
+    const auto f32 = verdicts(
+        [](std::uint64_t seed) {
+            return Case{in_f32, slopes_of_sines, drawn(seed, 20)};
+        },
+        {}, 4);
     INFO("f32 inside: " << described(f32));
     CHECK_EQ(count_of(f32, "FAIL"), 0);
     for (const char* format : {"%.6g", "%.4g"}) {
-        const auto counts = verdicts([format](std::uint64_t seed) {
-            return Case{printed(format, sum_of_sines), slopes_of_sines, drawn(seed, 20)};
-        });
+        const auto counts = verdicts(
+            [format](std::uint64_t seed) {
+                return Case{printed(format, sum_of_sines), slopes_of_sines, drawn(seed, 10)};
+            },
+            {}, 4);
         INFO(format << ": " << described(counts));
         CHECK_EQ(count_of(counts, "FAIL"), 0);
     }
