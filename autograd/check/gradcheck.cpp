@@ -294,11 +294,9 @@ private:
 
     void explain() {
         // Where f is made of steps, the input's note says all there is to say.
-        const bool steps =
-            std::any_of(report_.inputs.begin(), report_.inputs.end(), [](const InputReport& input) {
-                return input.verdict == Verdict::fail && input.worst.judgement.constant;
-            });
-        if (steps) return;
+        for (const InputReport& input : report_.inputs) {
+            if (input.verdict == Verdict::fail && input.worst.judgement.constant) return;
+        }
         report_.first_wrong =
             find_wrong_op(subject_, report_.inputs, weights_, options_.limits, options_.seed);
         if (report_.first_wrong) return;
