@@ -70,6 +70,13 @@ GradcheckMethod method(const Json& value) {
     throw Unfit{R"("automatic", "jacobian", "entries" or "directions")"};
 }
 
+Format format(const Json& value) {
+    for (const Format meant : {Format::f64, Format::f32, Format::bf16, Format::f16}) {
+        if (value == to_string(meant)) return meant;
+    }
+    throw Unfit{R"("f64", "f32", "bf16" or "f16")"};
+}
+
 Bounds pair_of_bounds(const Json& value) {
     Bounds bounds;
     if (!value[0].is_null()) bounds.low = number(value[0]);
@@ -111,6 +118,9 @@ constexpr Option kOptions[] = {
          r.options.limits.evaluations = static_cast<std::int64_t>(whole(v));
      }},
     {"seconds", [](Request& r, const Json& v) { r.options.limits.seconds = number(v); }},
+    {"noise", [](Request& r, const Json& v) { r.options.noise = number(v); }},
+    {"relative_noise", [](Request& r, const Json& v) { r.options.relative_noise = number(v); }},
+    {"format", [](Request& r, const Json& v) { r.options.format = format(v); }},
     {"resolution", [](Request& r, const Json& v) { r.options.limits.resolution = number(v); }},
     {"safety", [](Request& r, const Json& v) { r.options.limits.safety = number(v); }},
     {"eps", [](Request& r, const Json& v) { r.options.eps = number(v); }},

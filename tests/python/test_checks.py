@@ -184,12 +184,16 @@ class Exceptions(unittest.TestCase):
             {"bounds": np.array([[-10.0, inf]] * 6)},
             {"points": 2, "evaluations": 10**6, "seconds": 60},
             {"eps": 1e-6, "atol": 1e-5, "rtol": 1e-3},
+            {"noise": 1e-9, "relative_noise": 1e-9},
+            {"format": "bf16"},
         ):
             self.assertTrue(tapestry.check_gradient(cubes, cubes_gradient, X, **options), options)
         with self.assertRaisesRegex(ValueError, "no option is called tol; there are shape, inputs"):
             tapestry.check_gradient(cubes, cubes_gradient, X, tol=1)
         with self.assertRaisesRegex(ValueError, "certainty is \"high\"; it must be a number"):
             tapestry.check_gradient(cubes, cubes_gradient, X, certainty="high")
+        with self.assertRaisesRegex(ValueError, 'format is "f8"; it must be "f64", "f32", "bf16"'):
+            tapestry.check_gradient(cubes, cubes_gradient, X, format="f8")
         brief = tapestry.check_gradient(cubes, cubes_gradient, X, evaluations=10)
         self.assertEqual(brief.verdict, "INCONCLUSIVE", brief)
         seen = []

@@ -70,8 +70,8 @@ T binary_cross_entropy(T p, T y, T pos_weight = T(1)) {
     return -pos_weight * y * log(p) - (T(1) - y) * log(T(1) - p);
 }
 
-/// The same of p = sigmoid(x), whose logarithms are -softplus(-x) and -softplus(x): 1 - p would have
-/// lost its bits.
+/// The same of p = sigmoid(x), whose logarithms are -softplus(-x) and -softplus(x): 1 - p would
+/// have lost its bits.
 template <class T>
 T binary_cross_entropy_with_logits(T x, T y, T pos_weight = T(1)) {
     return pos_weight * y * softplus(-x) + (T(1) - y) * softplus(x);
