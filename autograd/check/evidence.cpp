@@ -56,14 +56,14 @@ double Evidence::size_beside(double value) const {
 // against the others, closely. So are small ones on a tape.
 double Evidence::resolution(double allowed, const Attempt& attempt) const {
     const double value = attempt.value;
-    const double own = std::max(std::abs(claim_.slope), std::abs(value));
+    const bool directional = claim_.share > 0;
+    const double own =
+        directional ? claim_.share : std::max(std::abs(claim_.slope), std::abs(value));
     const double beside = size_beside(value);
     double size = own;
-    if (claim_.share > 0) {
-        size = claim_.share;
-    } else if (limits_.lost_may_pass) {
+    if (limits_.lost_may_pass) {
         size = std::max(own, (limits_.format == Format::f64 ? 1e-3 : 0.1) * beside);
-    } else if (own <= allowed) {
+    } else if (!directional && own <= allowed) {
         size = (attempt.moved ? 1e-8 : 1e-6) * beside;
     }
     return size > 0 ? (allowed + attempt.error) / size : 0;
