@@ -53,8 +53,9 @@ private:
     int axis_;
 };
 
-/// Calls f(element of ids, in row-major order, where in x it points to) for all of them. Lines along
-/// the axis do not share elements of x: they may run on several threads, each of them in order.
+/// Calls f(element of ids, in row-major order, where in x it points to) for all of them. Lines
+/// along the axis do not share elements of x: they may run on several threads, each of them in
+/// order.
 template <class F>
 void for_each_id(const Tensor& ids, const Tensor& x, int axis, F f) {
     Shape lines = ids.shape();

@@ -89,9 +89,8 @@ struct CumprodOp final : ScanOp {
 };
 
 Tensor running_product(const Tensor& x, int axis, bool reverse) {
-    Tensor y = running_total(x, axis, reverse, 1, [](auto product, auto factor) {
-        return product * factor;
-    });
+    Tensor y = running_total(x, axis, reverse, 1,
+                             [](auto product, auto factor) { return product * factor; });
     return record<CumprodOp>({x}, y, axis, reverse, x, y);
 }
 

@@ -1,4 +1,5 @@
-// Running totals along an axis: how the lines are gone through, and the ops' frame. Internal to ops.
+// Running totals along an axis: how the lines are gone through, and the ops' frame. Internal to
+// ops.
 #pragma once
 
 #include <tapestry/autograd/op.h>

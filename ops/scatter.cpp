@@ -22,8 +22,9 @@ struct ScatterOp final : IndexOp {
     Tensors backward(const Tensors& grads) override {
         const Tensor& ids = saved(0);
         const Tensor& g = grads[0];
-        return {needs(0) ? scatter(g, axis(), ids, 0) : Tensor(),
-                needs(1) ? where(stayed(), gather(g, axis(), ids), scalar(0, g.dtype())) : Tensor()};
+        return {
+            needs(0) ? scatter(g, axis(), ids, 0) : Tensor(),
+            needs(1) ? where(stayed(), gather(g, axis(), ids), scalar(0, g.dtype())) : Tensor()};
     }
 
 private:
