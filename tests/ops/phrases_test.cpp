@@ -405,7 +405,8 @@ TEST_CASE("phrases: small vision") {
 }
 
 // no counterpart: attention_weights, sum_to, recorded_attention, philox
-// no counterpart: adamw_update_, sgd_update_, rmsprop_update_, lion_update_, sum_of_squares, sums_of_squares, scale_
+// no counterpart: adamw_update_, sgd_update_, rmsprop_update_, lion_update_
+// no counterpart: sum_of_squares, sums_of_squares, scale_
 // no counterpart: check_defined, check_dtype, check_floating, check_same_dtype, how_many, side_of
 // no counterpart: rotary
 // no counterpart: fusion_enabled, set_fusion, measure_flops, measure_peak, measure_reading
