@@ -1,5 +1,7 @@
 // The measuring: everything is repeated, and the best counts, for whatever disturbs (another
-// program, a clock that has yet to rise) only ever makes it slower.
+// program, a clock that has yet to rise) only ever makes it slower. What is repeated is short
+// beside the milliseconds for which a system sets a thread aside, or nothing would be left
+// undisturbed.
 #include <tapestry/ops/machine_peak.h>
 
 #include <tapestry/core/parallel.h>
@@ -7,14 +9,20 @@
 #include <tapestry/ops/kernels/table.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
+#include <thread>
 #include <vector>
 
 namespace tapestry {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // How long f(i) takes for i = 0 .. num_threads() - 1, on a thread each, from the start of the first
 // to the end of the last: without the time it takes to wake the threads and to put them to sleep.
@@ -33,94 +41,146 @@ double span_of(F&& f) {
     return std::max(span.count(), 1e-9);
 }
 
-// The least of several spans, taken for about `budget` seconds.
-template <class F>
-double best_span(double budget, F&& f) {
-    constexpr int kLeast = 3;
-    const auto start = Clock::now();
-    double best = std::numeric_limits<double>::infinity();
-    // The first rounds also wake the threads: one that comes late leaves its part to another.
-    for (int i = 0;
-         i < kLeast || std::chrono::duration<double>(Clock::now() - start).count() < budget; ++i) {
-        best = std::min(best, span_of(f));
+// Where threads wait for one another, so that none is measured while it has the machine for itself:
+// its clock may then be higher, and another thread of its core asleep. But not for long, since one
+// may not come at all, where its core is busy or where this runs inside another parallel loop.
+class Meeting {
+public:
+    explicit Meeting(std::int64_t threads) : missing_(threads) {}
+
+    void wait() {
+        --missing_;
+        while (missing_ > 0 && Clock::now() < latest_) continue;
     }
-    return best;
+
+private:
+    std::atomic<std::int64_t> missing_;
+    Clock::time_point latest_ = Clock::now() + std::chrono::milliseconds(2);
+};
+
+// So many of multiply_add's rounds as take a span: long beside a look at the clock.
+template <class F>
+std::int64_t rounds_of_a_span(F&& run) {
+    constexpr double kSpan = 0.0003;
+    constexpr std::int64_t kTrial = 2000;
+    double trial = kSpan;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto start = Clock::now();
+        run(kTrial);
+        trial = std::min(trial, seconds_since(start));
+    }
+    return static_cast<std::int64_t>(kTrial * std::min(kSpan / std::max(trial, 1e-7), 1e4));
 }
 
+// Each thread's own best span counts: that all of them are undisturbed at once is rare where other
+// programs run. Of more threads than cores, the best on as many as there are.
 template <class T>
 double flops_of(double budget) {
     const auto& kernels = kernels::table<T>().peak;
-    std::vector<T> results(static_cast<std::size_t>(num_threads()));
+    const std::int64_t threads = num_threads();
+    std::vector<T> results(static_cast<std::size_t>(threads));
+    std::vector<double> least(results.size());
     // A fixed point of x <- x (1 - 2^-10) + 2^-10 is 1: no number ever becomes tiny or huge, which
     // some processors are slow at.
-    const auto run = [&](std::int64_t i, std::int64_t rounds) {
-        results[static_cast<std::size_t>(i)] =
-            kernels.multiply_add(rounds, T(1) - T(1) / 1024, T(1) / 1024);
+    const auto run = [&](std::int64_t rounds) {
+        return kernels.multiply_add(rounds, T(1) - T(1) / 1024, T(1) / 1024);
     };
-    double trial = 1;
-    constexpr std::int64_t kTrial = 5000;
-    for (int repeat = 0; repeat < 3; ++repeat) {
+    const std::int64_t rounds = rounds_of_a_span([&](std::int64_t n) { results[0] = run(n); });
+    Meeting meeting(threads);
+    parallel_for_chunks(threads, [&](std::int64_t chunk) {
+        constexpr int kLeast = 3;
+        const auto i = static_cast<std::size_t>(chunk);
+        meeting.wait();
+        double seconds = std::numeric_limits<double>::infinity();
         const auto start = Clock::now();
-        run(0, kTrial);
-        trial = std::min(trial, std::chrono::duration<double>(Clock::now() - start).count());
+        for (int n = 0; n < kLeast || seconds_since(start) < budget; ++n) {
+            const auto before = Clock::now();
+            results[i] = run(rounds);
+            seconds = std::min(seconds, seconds_since(before));
+        }
+        least[i] = std::max(seconds, 1e-9);
+    });
+    std::sort(least.begin(), least.end());
+    least.resize(
+        std::min<std::size_t>(least.size(), std::max(1U, std::thread::hardware_concurrency())));
+    double rate = 0;
+    for (const double seconds : least) {
+        rate += 2 * static_cast<double>(kernels.multiply_adds * rounds) / seconds;
     }
-    // Long enough that the threads run side by side most of the time, short enough for ten of them.
-    const double times = std::clamp(budget / 10 / std::max(trial, 1e-7), 1.0, 1e4);
-    const auto rounds = static_cast<std::int64_t>(static_cast<double>(kTrial) * times);
-    const double best = best_span(budget, [&](std::int64_t i) { run(i, rounds); });
-    return 2 * static_cast<double>(num_threads() * kernels.multiply_adds * rounds) / best;
+    return rate;
 }
 
-// Numbers cut among the threads, each going over its piece again and again until 64 MB have passed,
-// so that small pieces give a time that can be measured.
+// Numbers cut among the threads, each going over its piece again and again, 16 MB in a span: a
+// small piece many times, of a large one another part each time. A span is that of all threads
+// together, for one that has memory to itself gets more than its share.
 template <class T>
 class Traffic {
 public:
     Traffic(T* numbers, std::size_t bytes)
         : numbers_(numbers),
           piece_(static_cast<std::int64_t>(bytes / sizeof(T)) / num_threads()),
-          passes_(std::max<std::int64_t>(
-              1, (std::int64_t{64} << 20) / static_cast<std::int64_t>(bytes))) {}
+          part_(std::min(piece_, kSpan / static_cast<std::int64_t>(sizeof(T)) / num_threads())),
+          passes_(std::max<std::int64_t>(1, kSpan / static_cast<std::int64_t>(bytes))) {}
 
     // Bytes per second, each number read.
-    double reading(double budget) const {
+    double reading(double budget) {
         std::vector<T> results(static_cast<std::size_t>(num_threads()));
-        const double seconds = best_span(budget, [&](std::int64_t i) {
-            for (std::int64_t pass = 0; pass < passes_; ++pass) {
-                results[static_cast<std::size_t>(i)] +=
-                    kernels::table<T>().peak.read(numbers_ + i * piece_, piece_);
-            }
+        const double seconds = best_span(budget, [&](std::int64_t i, T* part) {
+            results[static_cast<std::size_t>(i)] += kernels::table<T>().peak.read(part, part_);
         });
         return bytes() / seconds;
     }
 
     // The same, each number read and written.
-    double updating(double budget) const {
-        const double seconds = best_span(budget, [&](std::int64_t i) {
-            for (std::int64_t pass = 0; pass < passes_; ++pass) {
-                kernels::table<T>().peak.update(numbers_ + i * piece_, piece_, T(1) - T(1) / 1024,
-                                                T(0.5));
-            }
+    double updating(double budget) {
+        const double seconds = best_span(budget, [&](std::int64_t, T* part) {
+            kernels::table<T>().peak.update(part, part_, T(1) - T(1) / 1024, T(0.5));
         });
         return 2 * bytes() / seconds;
     }
 
 private:
+    static constexpr std::int64_t kSpan = std::int64_t{16} << 20;
+
     double bytes() const {
-        return static_cast<double>(num_threads() * piece_ * passes_) *
+        return static_cast<double>(num_threads() * part_ * passes_) *
                static_cast<double>(sizeof(T));
+    }
+
+    // The least of several spans, taken for about `budget` seconds. The first also wake the
+    // threads: one that comes late leaves its part to another.
+    template <class F>
+    double best_span(double budget, F&& f) {
+        constexpr int kLeast = 3;
+        const auto start = Clock::now();
+        double best = std::numeric_limits<double>::infinity();
+        for (int n = 0; n < kLeast || seconds_since(start) < budget; ++n) {
+            best = std::min(best, span_of([&](std::int64_t i) {
+                                for (std::int64_t pass = 0; pass < passes_; ++pass) {
+                                    f(i, numbers_ + i * piece_ + at_);
+                                }
+                            }));
+            at_ = at_ + 2 * part_ <= piece_ ? at_ + part_ : 0;
+        }
+        return best;
     }
 
     T* numbers_;
     std::int64_t piece_;   // of a thread
-    std::int64_t passes_;  // over it
+    std::int64_t part_;    // of it, in a span
+    std::int64_t passes_;  // over the part
+    std::int64_t at_ = 0;  // where the part of the next span begins
 };
 
-// Memory that is really there: a page comes into being when it is first written.
+// Memory that is really there: a page comes into being when it is first written, which takes most
+// of the time here, so all threads do it.
 template <class T>
 T* filled(const Storage& storage) {
     T* const numbers = reinterpret_cast<T*>(storage.data());
-    std::fill(numbers, numbers + storage.bytes() / sizeof(T), T(1));
+    parallel_for(static_cast<std::int64_t>(storage.bytes() / sizeof(T)), 1 << 18,
+                 [numbers](std::int64_t begin, std::int64_t end) {
+                     std::fill(numbers + begin, numbers + end, T(1));
+                 });
     return numbers;
 }
 
@@ -142,11 +202,11 @@ MachinePeak peak_of() {
     const std::size_t all = storage.bytes();
     T* const numbers = filled<T>(storage);
 
-    MachinePeak peak{.flops_per_second = flops_of<T>(0.04)};
+    MachinePeak peak{.flops_per_second = flops_of<T>(0.012)};
     for (const std::size_t bytes :
          {std::min(threads << 18, all / 64), all / 64, all / 16, all / 4, all}) {
-        const Traffic<T> traffic(numbers, bytes);
-        peak.levels.push_back({bytes, std::max(traffic.reading(0.004), traffic.updating(0.004))});
+        Traffic<T> traffic(numbers, bytes);
+        peak.levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
     }
     // What passes at a rate in large pieces does so in small ones, too.
     for (std::size_t i = peak.levels.size() - 1; i-- > 0;) {
@@ -167,7 +227,7 @@ double measure_reading(std::size_t bytes) {
     bytes = std::max(bytes, std::size_t{4096} * static_cast<std::size_t>(num_threads()));
     const double rate = [bytes] {
         const Storage storage(bytes);
-        return Traffic<float>(filled<float>(storage), bytes).reading(0.02);
+        return Traffic<float>(filled<float>(storage), bytes).reading(0.01);
     }();
     release_cached_memory();  // nobody will ask for a block of this size again
     return rate;

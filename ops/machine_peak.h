@@ -11,13 +11,15 @@
 namespace tapestry {
 
 /// FLOP/s of independent multiply-adds (two operations each) that never leave the registers, on all
-/// num_threads(). The best of what fits into about `seconds`. Throws DTypeError unless f32 or f64.
-double measure_flops(DType dtype = DType::f32, double seconds = 0.03);
+/// num_threads(), or as many of them as there are cores: the sum of each thread's best 0.3 ms
+/// within `seconds` or so. Other programs disturb it only where they leave a thread not even these.
+/// Throws DTypeError unless f32 or f64.
+double measure_flops(DType dtype = DType::f32, double seconds = 0.012);
 
 /// The same, and the bytes per second of numbers that take from 256 KB per thread, which lie in the
 /// cores' own caches, to 128 MB, which lie in memory: the better of reading them and of changing
-/// them in place. Takes about a tenth of a second and, for that long, these 128 MB, or less where
-/// the system has no more.
+/// them in place. Takes less than a tenth of a second on a quiet machine and, for that long, these
+/// 128 MB, or less where the system has no more.
 MachinePeak measure_peak(DType dtype = DType::f32);
 
 [[deprecated("use measure_peak")]] inline MachinePeak measure_ceiling(DType dtype = DType::f32) {

@@ -25,6 +25,13 @@ int show(bool json, const std::string& object, const std::string& text) {
     return kSuccess;
 }
 
+// The same, what is doubtful about the peak below it.
+int show(bool json, const std::string& object, const std::string& text,
+         const bench::PeakCheck& check) {
+    const std::string doubt = check.doubt();
+    return show(json, with_check(object, check), doubt.empty() ? text : text + "\n" + doubt);
+}
+
 void add_step(Options& parent) {
     auto s = std::make_shared<Bench<bench::StepOptions>>();
     Options& o = parent.subcommand("step", "One training step on random tokens");
@@ -36,10 +43,11 @@ void add_step(Options& parent) {
     o.run([s] {
         set_num_threads(s->threads);
         check_memory(s->measured.model, s->measured.batch);
-        const MachinePeak peak = measure_peak();
+        const MachinePeak before = measure_peak();
         const bench::StepRow row = bench::measure_step(s->measured);
-        return show(s->json, to_json(row, peak),
-                    bench::peak_text(peak) + "\n" + to_text(row, peak));
+        const bench::PeakCheck check = bench::check_peak(before, row.measurement.fastest_flops());
+        return show(s->json, to_json(row, check.peak),
+                    bench::peak_text(check.peak) + "\n" + to_text(row, check.peak), check);
     });
 }
 
@@ -53,9 +61,11 @@ void add_sampling(Options& parent) {
     o.run([s] {
         set_num_threads(s->threads);
         check_memory(s->measured.model, 1);
-        const MachinePeak peak = measure_peak();
+        const MachinePeak before = measure_peak();
         const bench::SamplingRow row = bench::measure_sampling(s->measured);
-        return show(s->json, to_json(row, peak), bench::peak_text(peak) + "\n" + to_text(row));
+        const bench::PeakCheck check = bench::check_peak(before);
+        return show(s->json, to_json(row, check.peak),
+                    bench::peak_text(check.peak) + "\n" + to_text(row), check);
     });
 }
 
@@ -99,6 +109,7 @@ void add_checkpoint(Options& parent) {
 void add_bench(Options& app) {
     Options& o = app.subcommand("bench", "Measure speed");
     add_step(o);
+    add_bench_busy(o);
     add_bench_tables(o);
     add_sampling(o);
     add_data(o);

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace tapestry::cli {
@@ -33,46 +34,55 @@ void add_table_options(Options& o, Table<Measured>& s) {
     add_json(o, s.json);
 }
 
-// Prints rows as they are measured; or JSON at the end. `measure(peak, told)` returns the JSON.
-template <class Measured, class Measure>
-int print_table(const Table<Measured>& s, const std::string& title, const Measure& measure) {
+// Prints rows as they are measured; or JSON at the end. `measure(told)` returns them all,
+// `json_of(rows, peak)` what is said of them.
+template <class Measured, class Measure, class JsonOf>
+int print_table(const Table<Measured>& s, const std::string& title, const Measure& measure,
+                const JsonOf& json_of) {
     set_num_threads(s.threads);
     const DType dtype = s.measured.dtype;
     const MachinePeak peak = measure_peak(dtype);
-    bench::Told told;
     if (!s.json) {
         fmt::print("{}\n{}{}\n", bench::peak_text(peak, dtype), title, bench::table_head());
-        told = [&peak](const bench::Measurement& m) {
-            fmt::print("{}\n", bench::table_row(m, peak));
-            std::fflush(stdout);
-        };
     }
-    const std::string json = measure(peak, told);
-    if (s.json) fmt::print("{}\n", json);
+    double fastest = 0;
+    const auto rows = measure([&](const bench::Measurement& m) {
+        fastest = std::max(fastest, m.fastest_flops());
+        if (s.json) return;
+        fmt::print("{}\n", bench::table_row(m, peak));
+        std::fflush(stdout);
+    });
+    const bench::PeakCheck check = bench::check_peak(peak, fastest, dtype);
+    if (s.json) fmt::print("{}\n", with_check(json_of(rows, check.peak), check));
+    if (!s.json && !check.doubt().empty()) fmt::print("{}\n", check.doubt());
     return kSuccess;
 }
 
 int run_gemm(const Table<bench::GemmOptions>& s) {
     const auto products = s.of_layers ? bench::gpt_products() : bench::square_products();
-    return print_table(s, "C [M, N] = op(A) [M, K] op(B) [K, N], by M x N x K\n",
-                       [&](const MachinePeak& peak, const bench::Told& told) {
-                           return to_json(bench::measure_gemm(products, s.measured, told),
-                                          s.measured.dtype, peak);
-                       });
+    return print_table(
+        s, "C [M, N] = op(A) [M, K] op(B) [K, N], by M x N x K\n",
+        [&](const bench::Told& told) { return bench::measure_gemm(products, s.measured, told); },
+        [&](const auto& rows, const MachinePeak& peak) {
+            return bench::to_json(rows, s.measured.dtype, peak);
+        });
 }
 
 int run_attention(const Table<bench::AttentionOptions>& s) {
-    return print_table(s, bench::title_of(s.measured) + "\n",
-                       [&](const MachinePeak& peak, const bench::Told& told) {
-                           return to_json(bench::measure_attention(s.measured, told), s.measured,
-                                          peak);
-                       });
+    return print_table(
+        s, bench::title_of(s.measured) + "\n",
+        [&](const bench::Told& told) { return bench::measure_attention(s.measured, told); },
+        [&](const auto& rows, const MachinePeak& peak) {
+            return bench::to_json(rows, s.measured, peak);
+        });
 }
 
 int run_ops(const Table<bench::OpsOptions>& s) {
-    return print_table(s, "", [&](const MachinePeak& peak, const bench::Told& told) {
-        return to_json(bench::measure_ops(s.measured, told), s.measured, peak);
-    });
+    return print_table(
+        s, "", [&](const bench::Told& told) { return bench::measure_ops(s.measured, told); },
+        [&](const auto& rows, const MachinePeak& peak) {
+            return bench::to_json(rows, s.measured, peak);
+        });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ void add_export(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);
 void add_bench_tables(Options& bench);  ///< subcommands of bench
+void add_bench_busy(Options& bench);
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);

@@ -16,7 +16,9 @@ double seconds_since(Clock::time_point start) {
 
 Times times_of(std::vector<double> seconds) {
     std::sort(seconds.begin(), seconds.end());
-    return {seconds[seconds.size() / 2], seconds.front()};
+    const std::size_t n = seconds.size();
+    return {
+        .median = seconds[n / 2], .min = seconds.front(), .p95 = seconds[(95 * n + 99) / 100 - 1]};
 }
 
 double seconds_of(const std::function<void()>& f) {

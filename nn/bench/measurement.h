@@ -15,6 +15,7 @@ namespace tapestry::bench {
 struct Times {
     double median = 0;
     double min = 0;
+    double p95 = 0;  ///< 95 of 100 take no longer
 };
 
 /// Of at least one.
@@ -41,6 +42,8 @@ struct Measurement {
 
     /// The floor over the median.
     double share(const MachinePeak& peak) const;
+    /// FLOP/s when it was fastest.
+    double fastest_flops() const { return times.min > 0 ? flops / times.min : 0; }
 };
 
 /// Told of every row of a table when it is measured, which may take a while. May be empty.

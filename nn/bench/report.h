@@ -1,14 +1,17 @@
 // What the benchmarks have found, for people and as JSON: the only place that knows how it looks.
-// Every text and object, but those about data and checkpoints, names the peak, what this machine
-// can do at most, and holds each time against it. docs/profiling.md says how to read them.
+// Every text and object, but those about data, checkpoints and busy machines, names the peak, what
+// this machine can do at most, and holds each time against it. docs/profiling.md says how to read
+// them.
 #pragma once
 
 #include <tapestry/core/dtype.h>
 #include <tapestry/nn/bench/attention.h>
+#include <tapestry/nn/bench/busy.h>
 #include <tapestry/nn/bench/checkpoint.h>
 #include <tapestry/nn/bench/data.h>
 #include <tapestry/nn/bench/gemm.h>
 #include <tapestry/nn/bench/ops.h>
+#include <tapestry/nn/bench/peak_check.h>
 #include <tapestry/nn/bench/profile.h>
 #include <tapestry/nn/bench/sampling.h>
 #include <tapestry/nn/bench/step.h>
@@ -31,6 +34,7 @@ std::string table_row(const Measurement& m, const MachinePeak& peak);
 
 /// Some lines, the peak not among them.
 std::string to_text(const StepRow& row, const MachinePeak& peak);
+std::string to_text(const BusyRow& row);
 std::string to_text(const SamplingRow& row);
 std::string to_text(const DataRow& row);
 std::string to_text(const CheckpointRow& row);
@@ -44,9 +48,13 @@ std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions
 std::string to_json(const std::vector<Measurement>& rows, const OpsOptions& options,
                     const MachinePeak& peak);
 std::string to_json(const StepRow& row, const MachinePeak& peak);
+std::string to_json(const BusyRow& row);
 std::string to_json(const SamplingRow& row, const MachinePeak& peak);
 std::string to_json(const DataRow& row);
 std::string to_json(const CheckpointRow& row);
 std::string to_json(const GPTProfile& profile, int depth);
+/// One of the objects above with "peak_check" in it: what was measured before and after, in
+/// GFLOP/s, and what is doubtful.
+std::string with_check(const std::string& json, const PeakCheck& check);
 
 }  // namespace tapestry::bench

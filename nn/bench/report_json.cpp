@@ -129,6 +129,20 @@ std::string to_json(const StepRow& row, const MachinePeak& peak) {
         .dump();
 }
 
+std::string to_json(const BusyRow& row) {
+    const auto times = [](const Times& t) {
+        return Json{
+            {"median_ms", 1e3 * t.median}, {"p95_ms", 1e3 * t.p95}, {"min_ms", 1e3 * t.min}};
+    };
+    return Json{{"quiet", times(row.quiet)},
+                {"busy", times(row.busy)},
+                {"median_ratio", row.busy.median / row.quiet.median},
+                {"p95_ratio", row.busy.p95 / row.quiet.p95},
+                {"parameters", row.parameters},
+                {"threads", num_threads()}}
+        .dump();
+}
+
 std::string to_json(const SamplingRow& row, const MachinePeak& peak) {
     return Json{{"tokens_per_s", 1 / row.token.median},
                 {"median_ms", 1e3 * row.token.median},
@@ -200,6 +214,15 @@ std::string to_json(const GPTProfile& p, int depth) {
                 {"rows", json_of(profile.rows, Name::both)},
                 {"ceiling", json_of(profile.peak)}}
         .dump();
+}
+
+std::string with_check(const std::string& json, const PeakCheck& check) {
+    Json all = Json::parse(json);
+    all["peak_check"] = {{"gflops_before", check.before / 1e9},
+                         {"gflops_after", check.after / 1e9},
+                         {"fastest_gflops", check.fastest / 1e9},
+                         {"doubt", check.doubt()}};
+    return all.dump();
 }
 
 }  // namespace tapestry::bench

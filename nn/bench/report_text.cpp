@@ -79,6 +79,21 @@ std::string to_text(const StepRow& row, const MachinePeak& peak) {
         megabytes(m.peak_bytes));
 }
 
+std::string to_text(const BusyRow& row) {
+    std::string text =
+        fmt::format("{} parameters, {} threads\n{:<34}{:>11}{:>11}{:>11}\n", row.parameters,
+                    num_threads(), "", "median ms", "95% in ms", "min ms");
+    const auto line = [&text](const char* what, const Times& t) {
+        text += fmt::format("{:<34}{:>11.3f}{:>11.3f}{:>11.3f}\n", what, 1e3 * t.median,
+                            1e3 * t.p95, 1e3 * t.min);
+    };
+    line("steps", row.quiet);
+    line("beside a loop that spins", row.busy);
+    return text + fmt::format("{:<34}{:>11.2f}{:>11.2f}{:>11.2f}", "times as long",
+                              row.busy.median / row.quiet.median, row.busy.p95 / row.quiet.p95,
+                              row.busy.min / row.quiet.min);
+}
+
 std::string to_text(const SamplingRow& row) {
     return fmt::format(
         "{} parameters, {} threads: {:.0f} tokens/s ({:.1f} GB/s of weights); without the "

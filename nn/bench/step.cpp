@@ -8,7 +8,7 @@
 
 namespace tapestry::bench {
 
-StepRow measure_step(const StepOptions& o) {
+TakenSteps take_steps(const StepOptions& o) {
     Generator generator(1);
     GPT model(o.model, generator);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-3, .beta2 = 0.99});
@@ -17,21 +17,26 @@ StepRow measure_step(const StepOptions& o) {
         const Tensor ids = randint(0, o.model.vocab, {o.batch, context + 1}, generator);
         return model.loss(views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1));
     };
-    std::vector<double> seconds;
+    TakenSteps taken{.seconds = {}, .parameters = model.parameter_count()};
     const auto report = [&](const StepMetrics& m) {
         if (m.step == o.warm_up) reset_peak_memory();
-        if (m.step > o.warm_up) seconds.push_back(m.step_seconds);
+        if (m.step > o.warm_up) taken.seconds.push_back(m.step_seconds);
         return true;
     };
     train(optimizer, {.steps = o.steps + o.warm_up},
           {.loss = loss, .evaluate = {}, .report = report});
-    const Times times = times_of(seconds);
+    return taken;
+}
+
+StepRow measure_step(const StepOptions& o) {
+    const TakenSteps taken = take_steps(o);
+    const Times times = times_of(taken.seconds);
     return {.measurement = {.what = "step",
                             .times = times,
                             .flops = step_flops(o.model, o.batch),
                             .peak_bytes = memory_statistics().peak},
-            .parameters = model.parameter_count(),
-            .tokens_per_second = static_cast<double>(o.batch * context) / times.median};
+            .parameters = taken.parameters,
+            .tokens_per_second = static_cast<double>(o.batch * o.model.context) / times.median};
 }
 
 }  // namespace tapestry::bench

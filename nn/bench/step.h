@@ -20,7 +20,14 @@ struct StepRow {
     double tokens_per_second = 0;
 };
 
+/// The seconds of every step that counts, in order.
+struct TakenSteps {
+    std::vector<double> seconds;
+    std::int64_t parameters = 0;
+};
+
 /// Throws ValueError for a model that cannot be made.
+TakenSteps take_steps(const StepOptions& options);
 StepRow measure_step(const StepOptions& options);
 
 }  // namespace tapestry::bench

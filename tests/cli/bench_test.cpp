@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 using namespace tapestry::test;
 using tapestry::MachinePeak;
 using Json = nlohmann::json;
@@ -61,11 +63,35 @@ TEST_CASE("cli bench step: share and peak") {
     const Json json = benched({"step", "--layers", "2", "--heads", "2", "--dim", "16", "--context",
                                "8", "--batch", "3", "--steps", "3", "--vocab", "30"});
     check_peak(json);
+    const Json& check = json.at("peak_check");
+    CHECK_EQ(
+        std::max(check.at("gflops_before").get<double>(), check.at("gflops_after").get<double>()),
+        doctest::Approx(json.at("ceiling").at("gflops").get<double>()));
+    CHECK_GT(check.at("fastest_gflops").get<double>(), 0);
     CHECK_EQ(json.at("share").get<double>() * json.at("ceiling").at("gflops").get<double>(),
              doctest::Approx(json.at("gflops").get<double>()));
     // B T (72 L d^2 + 6 d V + 6 L d (T + 1))
     const double flops = 24.0 * (72 * 2 * 256 + 6 * 16 * 30 + 6 * 2 * 16 * 9);
     CHECK_EQ(total(json, "gflops"), doctest::Approx(flops));
+}
+
+TEST_CASE("cli bench busy: steps beside a loop that spins") {
+    const Arguments small{"busy", "--layers", "1", "--heads", "2", "--dim",    "16", "--context",
+                          "8",    "--batch",  "3", "--steps", "3", "--rounds", "1"};
+    const Json json = benched(small);
+    for (const char* kind : {"quiet", "busy"}) {
+        const Json& times = json.at(kind);
+        CHECK_GT(times.at("min_ms").get<double>(), 0);
+        CHECK_LE(times.at("median_ms").get<double>(), times.at("p95_ms").get<double>());
+    }
+    CHECK_EQ(json.at("median_ratio").get<double>() * json.at("quiet").at("median_ms").get<double>(),
+             doctest::Approx(json.at("busy").at("median_ms").get<double>()));
+    const Place place;
+    const Outcome lines = place.run(Arguments{"bench"} + small);
+    check_done(lines);
+    CHECK(lines.out.find("\nbeside a loop that spins ") != std::string::npos);
+    CHECK(lines.out.find("\ntimes as long ") != std::string::npos);
+    check_refused(place.run({"bench", "busy", "--rounds", "0"}), "--rounds");
 }
 
 TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {

@@ -19,6 +19,7 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
                                           {"bench", "gemm"},
                                           {"bench", "attention"},
                                           {"bench", "ops"},
+                                          {"bench", "busy"},
                                           {"bench", "data"},
                                           {"tokenize"},
                                           {"bench"},

@@ -11,6 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
 
 using namespace tapestry;
 using doctest::Approx;
@@ -34,6 +37,38 @@ TEST_CASE("bench: median and fastest") {
     CHECK_EQ(calls, 6);  // the first is a warm-up
     CHECK_EQ(counted.min, 2);
     CHECK_EQ(counted.median, 4);
+}
+
+TEST_CASE("bench: the 95th percentile leaves one of twenty out") {
+    std::vector<double> seconds;
+    for (int i = 40; i > 0; --i) seconds.push_back(i);
+    CHECK_EQ(bench::times_of(seconds).p95, 38);
+    CHECK_EQ(bench::times_of({3, 1, 2}).p95, 3);
+    CHECK_EQ(bench::times_of({4}).p95, 4);
+}
+
+TEST_CASE("bench: a peak is doubtful if it moved or was beaten") {
+    const auto doubt = [](double before, double after, double fastest) {
+        return bench::PeakCheck{.peak = {}, .before = before, .after = after, .fastest = fastest}
+            .doubt();
+    };
+    CHECK_EQ(doubt(100e9, 96e9, 90e9), "");
+    CHECK_EQ(doubt(96e9, 100e9, 100.5e9), "");
+    CHECK_EQ(doubt(100e9, 94e9, 0),
+             "doubtful: the peak was 100.0 GFLOP/s before and 94.0 after; the machine changed its "
+             "clock, or others use it");
+    CHECK(doubt(94e9, 100e9, 0).find("94.0 GFLOP/s before and 100.0 after") != std::string::npos);
+    CHECK(doubt(99e9, 100e9, 102e9).starts_with("doubtful: something ran at 102.0 GFLOP/s, and"));
+    const bench::PeakCheck check = bench::check_peak(kPeak, 5e8);
+    CHECK_EQ(check.before, 1e9);
+    CHECK_GT(check.after, 1e6);
+    CHECK_EQ(check.peak.flops_per_second, std::max(check.before, check.after));
+    CHECK_EQ(check.peak.levels.size(), kPeak.levels.size());
+    const Json json = Json::parse(bench::with_check(R"({"a": 1})", check));
+    CHECK_EQ(json.at("a"), 1);
+    CHECK_EQ(json.at("peak_check").at("gflops_before"), 1);
+    CHECK_EQ(json.at("peak_check").at("fastest_gflops"), 0.5);
+    CHECK_EQ(json.at("peak_check").at("doubt"), check.doubt());
 }
 
 TEST_CASE("bench: a share is the floor over the median") {
@@ -108,6 +143,30 @@ TEST_CASE("bench step: the arithmetic of a training step") {
     CHECK_EQ(row.tokens_per_second * row.measurement.times.median, Approx(24));
     Generator generator(1);
     CHECK_EQ(row.parameters, GPT(small_gpt(), generator).parameter_count());
+}
+
+TEST_CASE("bench busy: a spinner spins, and both kinds of steps are taken") {
+    const auto processor_time = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+    {
+        const double before = processor_time();
+        const bench::Spinner spinner;
+        // This thread sleeps; whatever time passes is the spinner's.
+        for (int i = 0; i < 2000 && processor_time() - before < 0.02; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+        CHECK_GE(processor_time() - before, 0.02);
+    }
+    const bench::BusyRow row = bench::measure_busy(
+        {.step = {.model = small_gpt(), .batch = 3, .steps = 3, .warm_up = 1}, .rounds = 2});
+    for (const bench::Times& times : {row.quiet, row.busy}) {
+        CHECK_GT(times.min, 0);
+        CHECK_LE(times.min, times.median);
+        CHECK_LE(times.median, times.p95);
+    }
+    const Json json = Json::parse(bench::to_json(row));
+    CHECK_EQ(json.at("busy").at("median_ms").get<double>(), Approx(1e3 * row.busy.median));
+    CHECK_EQ(json.at("p95_ratio").get<double>(), Approx(row.busy.p95 / row.quiet.p95));
+    CHECK_EQ(bench::to_text(row).find("beside a loop that spins") != std::string::npos, true);
 }
 
 TEST_CASE("bench sampling: the same tokens with the cache and without") {

@@ -7,8 +7,10 @@
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/tests/core/support.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 #include <vector>
 
 using namespace tapestry;
@@ -95,6 +97,24 @@ TEST_CASE("peak: measured rates are rates, and memory is the slowest") {
     CHECK_GT(measure_flops(DType::f64, 0.001), 1e6);
     CHECK_THROWS_WITH_AS(measure_flops(DType::i64), "measure_flops: needs f32 or f64, got i64",
                          DTypeError);
+}
+
+TEST_CASE("peak: more threads than cores give no more, nor does a loop around") {
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const auto rate = [](int threads) {
+        const ThreadsGuard guard(threads);
+        return measure_flops(DType::f32, 0.005);
+    };
+    double one = 0;  // the best of several, as another program may take the core for a while
+    for (int i = 0; i < 5; ++i) one = std::max(one, rate(1));
+    CHECK_LT(rate(4 * cores), 2.5 * cores * one);
+    // Inside a chunk of another loop both parts run on one thread, and nobody waits for ever.
+    std::vector<double> inside(2);
+    parallel_for_chunks(2, [&](std::int64_t i) {
+        inside[static_cast<std::size_t>(i)] = measure_flops(DType::f32, 0.001);
+    });
+    CHECK_GT(inside[0], 1e6);
+    CHECK_GT(inside[1], 1e6);
 }
 
 TEST_CASE("peak: one chain of scalars, which waits for each result, stays far below it") {
