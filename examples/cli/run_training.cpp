@@ -80,6 +80,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
 int run_training(TrainSettings s) {
     if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
     const std::unique_ptr<Communicator> processes = join_processes();
+    processes->set_timeout(s.timeout);
     set_num_threads(s.threads);
     const auto cache = text_cache(s.no_cache);
     if (processes->size() > 1) return run_together(s, *processes, cache.get(), run_begun);

@@ -14,6 +14,7 @@ struct TrainSettings {
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
     int threads = 1;
+    double timeout = 0;  ///< seconds for a process that does not answer
     bool show_samples = false;
     bool no_report = false;
     bool no_cache = false;

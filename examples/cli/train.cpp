@@ -81,6 +81,8 @@ void add_train(Options& app) {
          "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
+    o.number("--timeout", s->timeout, 0, 1e6,
+             "Under mpirun: seconds after which a process that does not answer ends all; 0: never");
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");
     o.flag("--trap-nan", s->options.trap_nan,
            "If a step gives NaN or infinity, say where it came from and save the step in OUT/trap "

@@ -2,50 +2,124 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
+#include <thread>
 
 namespace tapestry {
 
-void Communicator::check(int process) const {
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// One process's: there is nothing to wait for.
+struct Nothing final : Underway {
+    bool advance() override { return true; }
+    std::vector<int> awaited() const override { return {}; }
+};
+
+// Those who are still asked after, once these have answered and these alone are waited for.
+void keep_silent(std::vector<int>& silent, const std::vector<int>& answered,
+                 const std::vector<int>& awaited) {
+    const auto has = [](const std::vector<int>& all, int p) {
+        return std::find(all.begin(), all.end(), p) != all.end();
+    };
+    std::erase_if(silent, [&](int p) { return has(answered, p) || !has(awaited, p); });
+}
+
+}  // namespace
+
+void Communicator::check(int process, int channel) const {
     require(process >= 0 && process < size() && process != rank(),
             "exchange: process {} of {} cannot talk to process {}", rank(), size(), process);
+    require(channel >= 0 && channel < kChannels, "exchange: channel {} of {}", channel, kChannels);
 }
 
-void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received) {
-    const auto start = std::chrono::steady_clock::now();
-    for (const Sent& one : sent) check(one.to);
-    for (const Received& one : received) check(one.from);
-    transfer(sent, received);
+std::unique_ptr<Underway> Communicator::begin(std::span<const Sent> sent,
+                                              std::span<const Received> received) {
+    for (const Sent& one : sent) check(one.to, one.channel);
+    for (const Received& one : received) check(one.from, one.channel);
     for (const Sent& one : sent) bytes_sent_ += one.bytes.size();
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return start(sent, received);
 }
 
-std::string OneProcess::host() const {
+void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received,
+                            std::string_view what) {
+    const std::unique_ptr<Underway> messages = begin(sent, received);
+    wait(*messages, what);
+}
+
+void Communicator::wait(Underway& messages, std::string_view what) {
+    const auto start = Clock::now();
+    wait_for(messages, what);
+    seconds_ += seconds_since(start);
+}
+
+// After half of the time those who are waited for are asked; after the whole, who has not answered
+// is lost. Who waits himself answers: it is his part to find out for whom.
+void Communicator::wait_for(Underway& messages, std::string_view what) {
+    auto since = Clock::now();
+    std::optional<std::vector<int>> silent;  // of those who were asked
+    for (int looks = 0; !messages.advance(); ++looks) {
+        looks < 100 ? std::this_thread::yield() : nap();
+        if (timeout_ <= 0) continue;
+        const double waited = seconds_since(since);
+        const std::vector<int> answered = heard();
+        if (!silent && waited < timeout_ / 2) continue;
+        if (!silent) {
+            silent = messages.awaited();
+            ask(*silent);
+            continue;
+        }
+        keep_silent(*silent, answered, messages.awaited());
+        if (silent->empty()) {
+            silent.reset();
+            since = Clock::now();
+        } else if (waited >= timeout_) {
+            const int lost = silent->front();
+            fail<LostProcessError>("process {} on {} has not answered for {} s; waited for: {}",
+                                   lost, host_of(lost), timeout_, what);
+        }
+    }
+}
+
+void Communicator::nap() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+
+std::string OneProcess::host_of(int) const {
     std::array<char, 256> name{};
     ::gethostname(name.data(), name.size() - 1);
     return name.data();
+}
+
+std::unique_ptr<Underway> OneProcess::start(std::span<const Sent>, std::span<const Received>) {
+    return std::make_unique<Nothing>();
 }
 
 namespace {
 
 // From `root` to everybody else.
 template <class Byte>
-void from_root(Communicator& c, int root, std::span<Byte> bytes) {
+void from_root(Communicator& c, int root, std::span<Byte> bytes, std::string_view what) {
     if (c.rank() != root) {
         const Received received{root, bytes};
-        return c.exchange({}, {&received, 1});
+        return c.exchange({}, {&received, 1}, what);
     }
     std::vector<Sent> sent;
     for (int p = 0; p < c.size(); ++p) {
         if (p != root) sent.push_back({p, bytes});
     }
-    c.exchange(sent, {});
+    c.exchange(sent, {}, what);
 }
 
 // `mine` to everybody else, and what each of them has into its place.
 void to_all(Communicator& c, std::span<const std::byte> mine,
-            const std::vector<std::span<std::byte>>& places) {
+            const std::vector<std::span<std::byte>>& places, std::string_view what) {
     std::vector<Sent> sent;
     std::vector<Received> received;
     for (int p = 0; p < c.size(); ++p) {
@@ -53,27 +127,29 @@ void to_all(Communicator& c, std::span<const std::byte> mine,
         sent.push_back({p, mine});
         received.push_back({p, places[static_cast<std::size_t>(p)]});
     }
-    c.exchange(sent, received);
+    c.exchange(sent, received, what);
 }
 
 }  // namespace
 
-void broadcast(Communicator& communicator, int root, std::span<std::byte> bytes) {
-    from_root(communicator, root, bytes);
+void broadcast(Communicator& communicator, int root, std::span<std::byte> bytes,
+               std::string_view what) {
+    from_root(communicator, root, bytes, what);
 }
 
-void broadcast(Communicator& communicator, int root, std::string& text) {
+void broadcast(Communicator& communicator, int root, std::string& text, std::string_view what) {
     std::uint64_t length = text.size();
-    from_root(communicator, root, std::as_writable_bytes(std::span(&length, 1)));
+    from_root(communicator, root, std::as_writable_bytes(std::span(&length, 1)), what);
     text.resize(length);
-    from_root(communicator, root, std::as_writable_bytes(std::span(text)));
+    from_root(communicator, root, std::as_writable_bytes(std::span(text)), what);
 }
 
-std::vector<std::string> all_gather(Communicator& communicator, std::string_view mine) {
+std::vector<std::string> all_gather(Communicator& communicator, std::string_view mine,
+                                    std::string_view what) {
     const auto count = static_cast<std::size_t>(communicator.size());
     const std::vector<std::vector<double>> lengths =
         all_gather(communicator, std::vector{static_cast<double>(mine.size())},
-                   std::vector<std::size_t>(count, 1));
+                   std::vector<std::size_t>(count, 1), what);
     std::vector<std::string> all(count);
     std::vector<std::span<std::byte>> places;
     for (std::size_t p = 0; p < count; ++p) {
@@ -81,22 +157,25 @@ std::vector<std::string> all_gather(Communicator& communicator, std::string_view
         places.push_back(std::as_writable_bytes(std::span(all[p])));
     }
     all[static_cast<std::size_t>(communicator.rank())] = mine;
-    to_all(communicator, std::as_bytes(std::span(mine)), places);
+    to_all(communicator, std::as_bytes(std::span(mine)), places, what);
     return all;
 }
 
 std::vector<std::vector<double>> all_gather(Communicator& communicator,
                                             const std::vector<double>& mine,
-                                            const std::vector<std::size_t>& counts) {
+                                            const std::vector<std::size_t>& counts,
+                                            std::string_view what) {
     std::vector<std::vector<double>> all;
     std::vector<std::span<std::byte>> places;
     for (const std::size_t count : counts) all.emplace_back(count);
     for (auto& one : all) places.push_back(std::as_writable_bytes(std::span(one)));
     all[static_cast<std::size_t>(communicator.rank())] = mine;
-    to_all(communicator, std::as_bytes(std::span(mine)), places);
+    to_all(communicator, std::as_bytes(std::span(mine)), places, what);
     return all;
 }
 
-void barrier(Communicator& communicator) { all_gather(communicator, std::string_view{}); }
+void barrier(Communicator& communicator, std::string_view what) {
+    all_gather(communicator, std::string_view{}, what);
+}
 
 }  // namespace tapestry

@@ -1,12 +1,13 @@
-// Open MPI and MPICH behind Communicator. Waiting is MPI_Testall and a nap: their own MPI_Wait
+// Open MPI and MPICH behind Communicator. Waiting is MPI_Testsome and a nap: their own MPI_Wait
 // spins, and more processes than cores would then wait for those that spin. Source: MPI: A
 // Message-Passing Interface Standard, version 3.1, chapter 3.7.
 #include <tapestry/nn/distributed/mpi.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cstdlib>
-#include <thread>
+#include <optional>
+#include <utility>
 
 #ifdef TAPESTRY_WITH_MPI
 #include <mpi.h>
@@ -42,47 +43,58 @@ void check_mpi(int code, const char* what) {
     fail<LostProcessError>("mpi: {}: {}", what, text);
 }
 
-class MpiCommunicator final : public Communicator {
+// Tags above these two are channels.
+constexpr int kQuestion = 0, kAnswer = 1, kFirstChannel = 2;
+
+class MpiUnderway final : public Underway {
 public:
-    MpiCommunicator() {
-        int level = 0;
-        require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) == MPI_SUCCESS &&
-                    level >= MPI_THREAD_FUNNELED,
-                "mpi: it does not start with threads");
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-        MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    }
-    ~MpiCommunicator() override { MPI_Finalize(); }
-
-    int rank() const override { return rank_; }
-    int size() const override { return size_; }
-    std::string host() const override {
-        char name[MPI_MAX_PROCESSOR_NAME] = {};
-        int length = 0;
-        MPI_Get_processor_name(name, &length);
-        return name;
-    }
-
-private:
-    void transfer(std::span<const Sent> sent, std::span<const Received> received) override {
-        std::vector<MPI_Request> requests;
+    MpiUnderway(std::span<const Sent> sent, std::span<const Received> received) {
         for (const Received& one : received) {
             for_each_piece(one.bytes, [&](std::byte* data, int count) {
-                check_mpi(MPI_Irecv(data, count, MPI_BYTE, one.from, 0, MPI_COMM_WORLD,
-                                    &requests.emplace_back()),
+                peers_.push_back(one.from);
+                check_mpi(MPI_Irecv(data, count, MPI_BYTE, one.from, kFirstChannel + one.channel,
+                                    MPI_COMM_WORLD, &requests_.emplace_back()),
                           "receiving");
             });
         }
         for (const Sent& one : sent) {
             for_each_piece(one.bytes, [&](const std::byte* data, int count) {
-                check_mpi(MPI_Isend(data, count, MPI_BYTE, one.to, 0, MPI_COMM_WORLD,
-                                    &requests.emplace_back()),
+                peers_.push_back(one.to);
+                check_mpi(MPI_Isend(data, count, MPI_BYTE, one.to, kFirstChannel + one.channel,
+                                    MPI_COMM_WORLD, &requests_.emplace_back()),
                           "sending");
             });
         }
-        wait(requests);
+        done_.resize(requests_.size());
     }
+
+    // Left before its end, where something else has failed: nothing comes into these bytes later.
+    ~MpiUnderway() override {
+        for (MPI_Request& request : requests_) {
+            if (request == MPI_REQUEST_NULL) continue;
+            MPI_Cancel(&request);
+            MPI_Request_free(&request);
+        }
+    }
+
+    bool advance() override {
+        int done = 0;
+        check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
+                               done_.data(), MPI_STATUSES_IGNORE),
+                  "waiting");
+        return done == MPI_UNDEFINED || std::all_of(requests_.begin(), requests_.end(), is_over);
+    }
+
+    std::vector<int> awaited() const override {
+        std::vector<int> peers;
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            if (!is_over(requests_[i])) peers.push_back(peers_[i]);
+        }
+        return peers;
+    }
+
+private:
+    static bool is_over(MPI_Request request) { return request == MPI_REQUEST_NULL; }
 
     template <class Byte, class F>
     static void for_each_piece(std::span<Byte> bytes, const F& f) {
@@ -93,24 +105,88 @@ private:
         } while (!bytes.empty());
     }
 
-    // At first at once, then every 50 microseconds: no core is taken from whoever is waited for.
-    static void wait(std::vector<MPI_Request>& requests) {
-        for (int tries = 0;; ++tries) {
-            int done = 0;
-            check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                                  MPI_STATUSES_IGNORE),
-                      "waiting");
-            if (done != 0) return;
-            if (tries < 100) {
-                std::this_thread::yield();
-            } else {
-                std::this_thread::sleep_for(std::chrono::microseconds(50));
-            }
+    std::vector<MPI_Request> requests_;
+    std::vector<int> peers_;
+    std::vector<int> done_;
+};
+
+class MpiCommunicator final : public Communicator {
+public:
+    MpiCommunicator() {
+        int level = 0;
+        require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level) == MPI_SUCCESS &&
+                    level >= MPI_THREAD_FUNNELED,
+                "mpi: it does not start with threads");
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        MPI_Comm_size(MPI_COMM_WORLD, &size_);
+        ask_hosts();
+    }
+    ~MpiCommunicator() override { MPI_Finalize(); }
+
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
+    std::string host_of(int process) const override {
+        return hosts_.data() + kLongestName * static_cast<std::size_t>(process);
+    }
+
+private:
+    static constexpr std::size_t kLongestName = MPI_MAX_PROCESSOR_NAME;
+
+    // So that they can be named when they do not answer any more.
+    void ask_hosts() {
+        std::array<char, kLongestName> name{};
+        int length = 0;
+        MPI_Get_processor_name(name.data(), &length);
+        hosts_.resize(kLongestName * static_cast<std::size_t>(size_));
+        check_mpi(MPI_Allgather(name.data(), kLongestName, MPI_CHAR, hosts_.data(), kLongestName,
+                                MPI_CHAR, MPI_COMM_WORLD),
+                  "starting");
+    }
+
+    std::unique_ptr<Underway> start(std::span<const Sent> sent,
+                                    std::span<const Received> received) override {
+        return std::make_unique<MpiUnderway>(sent, received);
+    }
+
+    // Questions and answers are a number long, which MPI sends at once; it tells late answers from
+    // those to this question.
+    void ask(std::span<const int> processes) override {
+        ++question_;
+        for (const int process : processes) say(process, question_, kQuestion);
+    }
+
+    std::vector<int> heard() override {
+        while (const auto question = listen(kQuestion)) {
+            say(question->first, question->second, kAnswer);
         }
+        std::vector<int> answered;
+        while (const auto answer = listen(kAnswer)) {
+            if (answer->second == question_) answered.push_back(answer->first);
+        }
+        return answered;
+    }
+
+    static void say(int process, int number, int tag) {
+        check_mpi(MPI_Send(&number, 1, MPI_INT, process, tag, MPI_COMM_WORLD), "asking");
+    }
+
+    // Who has said what, if anybody has.
+    static std::optional<std::pair<int, int>> listen(int tag) {
+        int there = 0, number = 0;
+        MPI_Status status;
+        check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &there, &status), "asking");
+        if (there == 0) return std::nullopt;
+        check_mpi(MPI_Recv(&number, 1, MPI_INT, status.MPI_SOURCE, tag, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE),
+                  "asking");
+        return std::pair(status.MPI_SOURCE, number);
     }
 
     int rank_ = 0;
     int size_ = 1;
+    int question_ = 0;
+    std::vector<char> hosts_;
 };
 
 }  // namespace

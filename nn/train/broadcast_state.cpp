@@ -5,13 +5,16 @@
 #include <tapestry/nn/train/flat_parameters.h>
 
 #include <map>
+#include <string_view>
 
 namespace tapestry {
 namespace {
 
+constexpr std::string_view kWhat = "weights and moments to begin with";
+
 template <class T>
 void broadcast_number(Communicator& c, T& number) {
-    broadcast(c, 0, std::as_writable_bytes(std::span(&number, 1)));
+    broadcast(c, 0, std::as_writable_bytes(std::span(&number, 1)), kWhat);
 }
 
 // An optimiser's tensors are those of its parameters' shapes, and their numbers of steps.
@@ -36,9 +39,9 @@ void broadcast_optimizer(Communicator& c, Optimizer& optimizer) {
     broadcast_number(c, count);
     state.tensors.resize(count);
     for (auto& [name, tensor] : state.tensors) {
-        broadcast(c, 0, name);
+        broadcast(c, 0, name, kWhat);
         if (c.rank() != 0) tensor = empty_for(name, parameters);
-        broadcast(c, 0, mutable_bytes_of(tensor));
+        broadcast(c, 0, mutable_bytes_of(tensor), kWhat);
     }
     if (c.rank() != 0) optimizer.load_state(state);
 }
@@ -48,7 +51,7 @@ void broadcast_optimizer(Communicator& c, Optimizer& optimizer) {
 std::int64_t broadcast_state(Communicator& communicator, const Checkpoint& state) {
     for (const auto& [name, saved] : saved_tensors(state.module)) {
         Tensor here = saved;
-        broadcast(communicator, 0, mutable_bytes_of(here));
+        broadcast(communicator, 0, mutable_bytes_of(here), kWhat);
     }
     broadcast_optimizer(communicator, state.optimizer);
     for (const auto& [name, generator] : state.generators) {

@@ -86,7 +86,7 @@ std::vector<Tensor> DataParallel::receive_subtrees(const std::vector<GradientSub
             received.push_back({p, mutable_bytes_of(all.back())});
         }
     }
-    communicator_.exchange(sent, received);
+    communicator_.exchange(sent, received, "gradients");
     return all;
 }
 
@@ -131,7 +131,8 @@ double DataParallel::agree(const std::vector<GradientSubtree>& own) {
         counts.push_back(subtrees_in(share_of(leaves_, p, communicator_.size())).size() +
                          static_cast<std::size_t>(pieces));
     }
-    const std::vector<std::vector<double>> all = all_gather(communicator_, mine, counts);
+    const std::vector<std::vector<double>> all =
+        all_gather(communicator_, mine, counts, "losses and norms");
     Known<double> losses;
     double sum = 0;
     for (int p = 0; p < communicator_.size(); ++p) {
@@ -160,7 +161,7 @@ void DataParallel::update(double lr, double grad_scale) {
         sent.push_back({p, bytes_of(mine)});
         received.push_back({p, mutable_bytes_of(others.back())});
     }
-    communicator_.exchange(sent, received);
+    communicator_.exchange(sent, received, "parameters");
     for (int p = 0; p < communicator_.size(); ++p) {
         if (p == communicator_.rank()) continue;
         flat_.unpack(others[static_cast<std::size_t>(p)], slice(p), parameters_);
@@ -170,7 +171,7 @@ void DataParallel::update(double lr, double grad_scale) {
 void DataParallel::collect_gradients() {
     if (communicator_.rank() != 0) {
         const Sent sent{0, bytes_of(gradient_)};
-        return communicator_.exchange({&sent, 1}, {});
+        return communicator_.exchange({&sent, 1}, {}, "the whole gradient");
     }
     Tensors gradients;
     for (const Tensor& p : parameters_) gradients.emplace_back(p.shape(), p.dtype());
@@ -178,7 +179,7 @@ void DataParallel::collect_gradients() {
     for (int p = 1; p < communicator_.size(); ++p) {
         Tensor numbers({slice(p).size()}, flat_.dtype());
         const Received received{p, mutable_bytes_of(numbers)};
-        communicator_.exchange({}, {&received, 1});
+        communicator_.exchange({}, {&received, 1}, "the whole gradient");
         flat_.unpack(numbers, slice(p), gradients);
     }
     for (std::size_t i = 0; i < gradients.size(); ++i) parameters_[i].set_grad(gradients[i]);

@@ -142,7 +142,7 @@ void OptimizerSlice::collect(Communicator& c, Optimizer& whole) const {
         for (const Tensor& moment : mine) {
             if (moment.defined()) sent.push_back({0, bytes_of(moment)});
         }
-        return c.exchange(sent, {});
+        return c.exchange(sent, {}, "moments");
     }
     OptimizerState state = without_moments(taken_);
     state.lr = lr_;
@@ -160,7 +160,7 @@ void OptimizerSlice::collect(Communicator& c, Optimizer& whole) const {
         for (std::size_t k = 0; k < kMoments.size() && range.size() > 0; ++k) {
             Tensor numbers({range.size()}, flat_.dtype());
             const Received received{p, mutable_bytes_of(numbers)};
-            c.exchange({}, {&received, 1});
+            c.exchange({}, {&received, 1}, "moments");
             flat_.unpack(numbers, range, moments[k]);
         }
     }

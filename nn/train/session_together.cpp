@@ -11,6 +11,8 @@
 namespace tapestry {
 namespace {
 
+constexpr std::string_view kNext = "what comes next";
+
 enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kEnd };
 
 }  // namespace
@@ -23,7 +25,7 @@ void Session::share_among(Communicator& communicator) {
 }
 
 void Session::lead(std::uint64_t command) {
-    broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)));
+    broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)), kNext);
 }
 
 StepMetrics Session::take_step() {
@@ -38,7 +40,7 @@ void Session::follow() {
     std::string diverged;
     for (;;) {
         std::uint64_t command = 0;
-        broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)));
+        broadcast(*communicator_, 0, std::as_writable_bytes(std::span(&command, 1)), kNext);
         if (command == kEnd) break;
         if (command == kState) {
             loop_->step().data_parallel()->collect_state();
@@ -105,7 +107,7 @@ double Session::evaluate_together() {
         batch_losses(*model_, data(), Split::validation,
                      {.batches = config_.eval_batches, .batch = config_.batch}, generator, own);
     double total = 0;
-    for (const auto& losses : all_gather(*communicator_, mine, counts)) {
+    for (const auto& losses : all_gather(*communicator_, mine, counts, "losses of an evaluation")) {
         total = std::accumulate(losses.begin(), losses.end(), total);
     }
     return total / static_cast<double>(config_.eval_batches);

@@ -6,25 +6,26 @@
 
 #include <algorithm>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
 namespace {
 
 // For messages; what process 0 says needs no name.
-std::string process_name(int process, const std::string& host) {
-    return fmt::format("process {} on {}", process, host);
+std::string process_name(const Communicator& c, int process) {
+    return fmt::format("process {} on {}", process, c.host_of(process));
 }
+
+constexpr std::string_view kWhat = "what the others begin with";
 
 // All tell what went wrong with them, or nothing; the first that has something is thrown by all.
 void agree(Communicator& c, const std::string& error) {
-    const std::vector<std::string> errors = all_gather(c, error);
-    const std::vector<std::string> hosts = all_gather(c, c.host());
+    const std::vector<std::string> errors = all_gather(c, error, kWhat);
     for (std::size_t p = 0; p < errors.size(); ++p) {
         require<AgreedError>(
             errors[p].empty(), "{}{}",
-            p == 0 ? "" : fmt::format("{}: ", process_name(static_cast<int>(p), hosts[p])),
-            errors[p]);
+            p == 0 ? "" : fmt::format("{}: ", process_name(c, static_cast<int>(p))), errors[p]);
     }
 }
 
@@ -40,15 +41,35 @@ void together(Communicator& c, const F& f) {
     agree(c, error);
 }
 
+using Facts = std::vector<std::pair<std::string, std::string>>;  // what, and its value
+
+// Values may hold anything but this.
+constexpr char kEnd = '\0';
+
+std::vector<std::string> split(const std::string& values) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0; at < values.size(); at = values.find(kEnd, at) + 1) {
+        all.push_back(values.substr(at, values.find(kEnd, at) - at));
+    }
+    return all;
+}
+
 // The same everywhere, or AgreedError with process 0's value and the other one.
-void check_same(Communicator& c, const std::string& what, const std::string& mine) {
-    const std::vector<std::string> values = all_gather(c, mine);
-    const std::vector<std::string> hosts = all_gather(c, c.host());
-    for (std::size_t p = 1; p < values.size(); ++p) {
-        require<AgreedError>(values[p] == values[0],
-                             "{} is {} in process 0 and {} in {}; it has to be the same everywhere",
-                             what, values[0], values[p],
-                             process_name(static_cast<int>(p), hosts[p]));
+void check_same(Communicator& c, const Facts& facts) {
+    std::string mine;
+    for (const auto& [what, value] : facts) mine += value + kEnd;
+    const std::vector<std::string> all = all_gather(c, mine, kWhat);
+    const std::vector<std::string> first = split(all[0]);
+    for (std::size_t p = 1; p < all.size(); ++p) {
+        const std::vector<std::string> values = split(all[p]);
+        require<AgreedError>(values.size() == facts.size() && first.size() == facts.size(),
+                             "processes of different versions");
+        for (std::size_t i = 0; i < facts.size(); ++i) {
+            require<AgreedError>(
+                values[i] == first[i],
+                "{} is {} in process 0 and {} in {}; it has to be the same everywhere",
+                facts[i].first, first[i], values[i], process_name(c, static_cast<int>(p)));
+        }
     }
 }
 
@@ -56,18 +77,23 @@ bool is_place(std::string_view field) {
     return field == "text" || field == "data" || field == "start";
 }
 
+// The version alone at first: another one may know of other settings.
 void check_same_request(Communicator& c, const RunRequest& request) {
-    check_same(c, "version", std::string(version()));
+    check_same(c, {{"version", std::string(version())}});
+    Facts facts;
     const auto& overrides = request.overrides;
-    if (std::find(overrides.begin(), overrides.end(), "isa") == overrides.end()) {
-        check_same(c, "isa", std::string(name_of(current_isa())));
-    }
+    const bool any_isa = std::find(overrides.begin(), overrides.end(), "isa") != overrides.end();
+    facts.emplace_back("isa", any_isa ? "any" : std::string(name_of(current_isa())));
+    facts.emplace_back("timeout", fmt::format("{}", c.timeout()));
     for_each_field<TrainingConfig>([&](const auto& one) {
-        if (!is_place(one.name)) check_same(c, one.name, value_text(request.config.*one.member));
+        if (!is_place(one.name)) {
+            facts.emplace_back(one.name, value_text(request.config.*one.member));
+        }
     });
     for_each_field<GPTConfig>([&](const auto& one) {
-        check_same(c, one.name, value_text(request.config.model.*one.member));
+        facts.emplace_back(one.name, value_text(request.config.model.*one.member));
     });
+    check_same(c, facts);
 }
 
 // Before anything is made; a run that goes on may have other settings, and is looked at later.
@@ -110,11 +136,11 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
         check_processes(c, run.session->config());
         config = to_json(run.session->config());
     });
-    broadcast(c, 0, config);
+    broadcast(c, 0, config, kWhat);
     together(c, [&] {
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });
-    check_same(c, "data", run.session->data_checksum());
+    check_same(c, {{"data", run.session->data_checksum()}});
     together(c, [&] { run.session->share_among(c); });
     return run;
 }
@@ -130,7 +156,7 @@ std::string processes_text(Communicator& c, Session& session, double seconds) {
         static_cast<double>(c.bytes_sent()) / 1e6, 100 * c.seconds() / std::max(seconds, 1e-9),
         static_cast<double>(session.moment_bytes()) / 1e6);
     std::string text;
-    for (const std::string& one : all_gather(c, line)) text += one;
+    for (const std::string& one : all_gather(c, line, "what each has done")) text += one;
     return text;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A ctest: the real command under the real mpirun. Any number of processes leaves the weights and
-# moments of one; one that is killed ends all, and the training goes on with another number; wrong use
-# ends all with one line.
+# moments of one; one that is killed ends all, and the training goes on with another number; one that
+# hangs is named; wrong use ends all with one line.
 #
 #     mpirun.sh [--long] BUILD_DIR [MPIRUN]
 #
@@ -131,6 +131,38 @@ train 1 alone >alone.log 2>&1
 expected=$(digest_of alone)
 kill_one 1
 [[ $long == no ]] || { kill_one 0 && kill_one 2; }
+
+# ---- one hangs ----------------------------------------------------------------------------------
+
+# stop_one RANK: in the middle of a training of three it does nothing more; two seconds later all end.
+stop_one() {
+    local rank=$1 out=$work/stopped child pid status=0 start took
+    rm -rf "$out"
+    train 3 "$out" --timeout 2 >stopped.log 2>&1 &
+    child=$!
+    until [[ -n $(find "$out/checkpoints" -name '*.safetensors' 2>/dev/null) ]]; do
+        kill -0 "$child" 2>/dev/null || { cat stopped.log >&2; failed "nothing to stop"; return; }
+        sleep 0.02
+    done
+    pid=$(processes_of "$out" "$rank")
+    [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
+    start=$EPOCHREALTIME
+    kill -STOP "$pid"
+    wait "$child" || status=$?
+    took=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    echo "process $rank stopped: all had ended after $took ms, exit $status"
+    ((status == 1)) || failed "process $rank hung: exit $status, not 1"
+    ((took < 7000)) || failed "process $rank hung: it took $took ms until all had ended"
+    [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was stopped"
+    grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \
+        stopped.log || { cat stopped.log >&2; failed "no line names process $rank, which hung"; }
+    ! grep -E 'process [0-2] on .* has not answered' stopped.log |
+        grep -vqE "process $rank on [^:]* has not answered" ||
+        { cat stopped.log >&2; failed "another than process $rank was said to hang"; }
+}
+
+stop_one 2
+[[ $long == no ]] || { stop_one 0 && stop_one 1; }
 
 # ---- wrong use ----------------------------------------------------------------------------------
 

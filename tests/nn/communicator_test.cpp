@@ -2,6 +2,10 @@
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/tests/nn/support.h>
 
+#include <chrono>
+#include <mutex>
+#include <thread>
+
 using namespace tapestry;
 using test::check_throws;
 
@@ -9,13 +13,14 @@ TEST_CASE("communicator: broadcast and gather, for any number of processes") {
     for (const int size : {1, 2, 3, 7}) {
         run_in_threads(size, [&](Communicator& c) {
             std::string text = c.rank() == size - 1 ? "said by the last" : "?";
-            broadcast(c, size - 1, text);
+            broadcast(c, size - 1, text, "a text");
             require(text == "said by the last", "process {} heard {}", c.rank(), text);
-            const auto all = all_gather(c, std::string(static_cast<std::size_t>(c.rank()), 'x'));
+            const auto all =
+                all_gather(c, std::string(static_cast<std::size_t>(c.rank()), 'x'), "x");
             for (std::size_t p = 0; p < all.size(); ++p) {
                 require(all[p] == std::string(p, 'x'), "process {} sent {}", p, all[p]);
             }
-            barrier(c);
+            barrier(c, "the others");
         });
     }
 }
@@ -30,13 +35,13 @@ TEST_CASE("communicator: messages keep their order, and what was sent is counted
             sent.push_back({1 - c.rank(), std::as_bytes(std::span(&mine[i], 1))});
             received.push_back({1 - c.rank(), std::as_writable_bytes(std::span(&theirs[i], 1))});
         }
-        c.exchange(sent, received);
+        c.exchange(sent, received, "numbers");
         require(theirs == mine, "out of order");
         require(c.bytes_sent() == 24, "{} bytes", c.bytes_sent());
         const Sent to_self{c.rank(), {}};
         check_throws<ValueError>(
             [&] {
-                c.exchange({&to_self, 1}, {});
+                c.exchange({&to_self, 1}, {}, "oneself");
             },
             fmt::format("exchange: process {0} of 2 cannot talk to process "
                         "{0}",
@@ -50,7 +55,7 @@ TEST_CASE("communicator: whoever waits for a process that has ended is told") {
         run_in_threads(3, [&](Communicator& c) {
             if (c.rank() == 1) fail("no disk");
             try {
-                barrier(c);
+                barrier(c, "the others");
             } catch (const LostProcessError& error) {
                 if (c.rank() == 0) heard = error.what();
                 throw;
@@ -59,4 +64,55 @@ TEST_CASE("communicator: whoever waits for a process that has ended is told") {
     };
     check_throws<ValueError>(run, "no disk");
     CHECK_EQ(heard, "process 1 has ended");
+}
+
+namespace {
+
+void hand(Communicator& c, int from, int to, std::string_view what) {
+    std::byte byte{};
+    const Sent sent{to, {&byte, 1}};
+    const Received received{from, {&byte, 1}};
+    if (c.rank() == from) c.exchange({&sent, 1}, {}, what);
+    if (c.rank() == to) c.exchange({}, {&received, 1}, what);
+}
+
+void sleep(int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+}  // namespace
+
+TEST_CASE("communicator: who does not answer is named, with what he was waited for") {
+    std::mutex mutex;
+    std::vector<std::string> messages(3);
+    const auto run = [&] {
+        run_in_threads(3, [&](Communicator& c) {
+            c.set_timeout(0.2);
+            try {  // 0 waits for 1, which waits for 2, which is busy for too long
+                if (c.rank() == 2) sleep(600);
+                hand(c, 2, 1, "the first");
+                hand(c, 1, 0, "the second");
+            } catch (const LostProcessError& error) {
+                const std::lock_guard lock(mutex);
+                messages[static_cast<std::size_t>(c.rank())] = error.what();
+                throw;
+            }
+        });
+    };
+    CHECK_THROWS_AS(run(), LostProcessError);
+    CHECK_EQ(messages[1],
+             fmt::format("process 2 on {} has not answered for 0.2 s; waited for: the first",
+                         OneProcess().host()));
+    CHECK_EQ(messages[0], "process 1 has ended");
+}
+
+TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
+    run_in_threads(3, [](Communicator& c) {
+        c.set_timeout(0.2);
+        for (int i = 0; i < 12; ++i) {
+            if (c.rank() == 2) sleep(50);
+            hand(c, 2, 1, "a part");
+        }
+        hand(c, 1, 0, "the end");  // for which 0 has waited three times as long
+    });
 }
