@@ -203,11 +203,13 @@ MachinePeak peak_of() {
     T* const numbers = filled<T>(storage);
 
     MachinePeak peak{.flops_per_second = flops_of<T>(0.012)};
+    // The largest first: what a smaller one has touched would still lie in a cache.
     for (const std::size_t bytes :
-         {std::min(threads << 18, all / 64), all / 64, all / 16, all / 4, all}) {
+         {all, all / 4, all / 16, all / 64, std::min(threads << 18, all / 64)}) {
         Traffic<T> traffic(numbers, bytes);
         peak.levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
     }
+    std::reverse(peak.levels.begin(), peak.levels.end());
     // What passes at a rate in large pieces does so in small ones, too.
     for (std::size_t i = peak.levels.size() - 1; i-- > 0;) {
         peak.levels[i].bytes_per_second =
