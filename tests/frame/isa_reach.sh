@@ -3,7 +3,7 @@
 #
 #     isa_reach.sh NM OBJDUMP CXX PROGRAM OBJECT...
 #
-# PROGRAM is tests/instruction_counts, linked; OBJECT are all of the library, those of the kernels
+# PROGRAM is tests/isa_reach, linked; OBJECT are all of the library, those of the kernels
 # lying in folders tapestry_kernels_ISA.dir. What could go wrong, in the order of the checks:
 #   a flag reaches an object it is not meant for, which then holds wider instructions;
 #   an AVX object is entered by another door than its `install`, which table.cpp alone may call;
@@ -145,7 +145,7 @@ if command -v valgrind >/dev/null; then
         status=0
         {
             TAPESTRY_ISA=$isa TAPESTRY_THREADS=1 valgrind --tool=callgrind \
-                --callgrind-out-file="$temporary/calls" "$program" gemm
+                --callgrind-out-file="$temporary/calls" "$program"
         } >"$temporary/log" 2>&1 || status=$?
         found=$(grep -oE "kernels::avx[0-9]+::[a-z_]+" "$temporary/calls" "$temporary/log" |
             sed 's/^[^:]*://' | grep -v "kernels::$isa::" | sort | uniq -c || true)
