@@ -18,9 +18,11 @@ double Quotients::noise(const Sample& above, const Sample& below) const {
         any = any || moves[i];
     }
     if (!any) moves.clear();
-    // An output that does not move may still have done so by less than its last bit.
-    double size =
-        std::max(least_noise_, kEps * std::max(size_of(w_, base), size_of(w_, above.values)));
+    // An output that does not move may still have done so by less than its last bit. Next to 0 the
+    // last bit is no part of a number any more.
+    constexpr double kLeastBit = std::numeric_limits<double>::denorm_min();
+    double size = std::max(
+        {least_noise_, kLeastBit, kEps * size_of(w_, base), kEps * size_of(w_, above.values)});
     for (const auto& shaken : around_.shaken) {
         size = std::max(size, std::abs(weighted_difference(w_, shaken, base, moves)));
     }

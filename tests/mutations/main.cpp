@@ -2,6 +2,7 @@
 //
 //     mutations [--every N] [--cases N] [--seed N] [--verbose]
 //     mutations --templates N [--seed N] [--verbose]       plain functions instead (judge.h)
+//     mutations --case right/N [--seed N]                  one of them, or wrong/N: the report
 //     mutations --serve [--seed N]                         these for another program (serve.h)
 //     mutations --export FILE [--every N] [--cases N]      writes the cases instead (export.h)
 //
@@ -9,6 +10,7 @@
 #include <tapestry/examples/options/options.h>
 #include <tapestry/tests/mutations/corpus_table.h>
 #include <tapestry/tests/mutations/export.h>
+#include <tapestry/tests/mutations/judge.h>
 #include <tapestry/tests/mutations/serve.h>
 #include <tapestry/tests/mutations/suite.h>
 
@@ -30,6 +32,7 @@ struct Settings {
     std::string exported;
     int templates = 0;
     bool serve = false;
+    std::string one;
 };
 
 template <class Key>
@@ -90,6 +93,22 @@ int run(const Settings& s) {
     return table.all_hold() ? 0 : 1;
 }
 
+// "right/17": its report; the status says whether the verdict is one that is allowed.
+int print_case(const std::string& which, std::uint64_t seed) {
+    const auto slash = which.find('/');
+    const std::string kind = which.substr(0, slash);
+    require(slash != std::string::npos && (kind == "right" || kind == "wrong"),
+            "mutations: --case {}: neither right/NUMBER nor wrong/NUMBER", which);
+    const std::uint64_t number = std::strtoull(which.c_str() + slash + 1, nullptr, 10);
+    const CorpusCase one = kind == "right" ? right_case(number, seed) : wrong_case(number, seed);
+    std::string thrown;
+    const auto report = checked(one, number, &thrown);
+    fmt::print("{}{}\n{}\n", one.title, one.must_pass ? " (to be resolved)" : "",
+               report ? to_string(*report) : thrown);
+    if (!report) return 1;
+    return report->verdict == (kind == "right" ? Verdict::fail : Verdict::pass) ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -102,10 +121,12 @@ int main(int argc, char** argv) {
     options.flag("--verbose", s.verbose, "Print what got away");
     options.count("--templates", s.templates,
                   "So many right and as many wrong gradients of plain functions instead");
+    options.text("--case", s.one, "Print the report of one of these functions: right/17, wrong/23");
     options.flag("--serve", s.serve, "Answer questions about these functions, line by line");
     options.text("--export", s.exported, "Write the cases to this file instead");
     options.run([&s] {
         if (s.templates > 0) return print_corpus(s.templates, s.seed, s.verbose) ? 0 : 1;
+        if (!s.one.empty()) return print_case(s.one, s.seed);
         if (s.serve) {
             serve(std::cin, std::cout, s.seed);
             return cli::kSuccess;
