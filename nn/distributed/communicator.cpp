@@ -24,7 +24,7 @@ struct Nothing final : Underway {
     std::vector<int> awaited() const override { return {}; }
 };
 
-// Those who are still asked after, once these have answered and these alone are waited for.
+// Those still asked after, once these have answered and these alone are waited for.
 void keep_silent(std::vector<int>& silent, const std::vector<int>& answered,
                  const std::vector<int>& awaited) {
     const auto has = [](const std::vector<int>& all, int p) {
@@ -61,8 +61,8 @@ void Communicator::wait(Underway& messages, std::string_view what) {
     seconds_ += seconds_since(start);
 }
 
-// After half of the time those who are waited for are asked; after the whole, who has not answered
-// is lost. Who waits himself answers: it is his part to find out for whom.
+// After half of the time those that are waited for are asked; after the whole, one that has not
+// answered is lost. One that is itself waiting answers: finding out for whom is its own part.
 void Communicator::wait_for(Underway& messages, std::string_view what) {
     auto since = Clock::now();
     std::optional<std::vector<int>> silent;  // of those who were asked

@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <chrono>
 #include <iostream>
 
@@ -98,8 +99,12 @@ int print_case(const std::string& which, std::uint64_t seed) {
     const auto slash = which.find('/');
     const std::string kind = which.substr(0, slash);
     require(slash != std::string::npos && (kind == "right" || kind == "wrong"),
-            "mutations: --case {}: neither right/NUMBER nor wrong/NUMBER", which);
-    const std::uint64_t number = std::strtoull(which.c_str() + slash + 1, nullptr, 10);
+            "--case {}: neither right/NUMBER nor wrong/NUMBER", which);
+    std::uint64_t number = 0;
+    const char* const end = which.data() + which.size();
+    const auto read = std::from_chars(which.data() + slash + 1, end, number);
+    require(read.ec == std::errc() && read.ptr == end, "--case {}: no number after {}/", which,
+            kind);
     const CorpusCase one = kind == "right" ? right_case(number, seed) : wrong_case(number, seed);
     std::string thrown;
     const auto report = checked(one, number, &thrown);
