@@ -13,48 +13,9 @@ set -euo pipefail
 long=no
 [[ ${1:-} != --long ]] || { long=yes; shift; }
 build=$1 mpirun=${2:-mpirun}
-tapestry=$build/examples/cli/tapestry
-grep -q '^TAPESTRY_MPI:.*=ON' "$build/CMakeCache.txt" || skip "no MPI in this build"
-command -v "$mpirun" >/dev/null || skip "no $mpirun"
-
-# Open MPI asks to be told that root and more processes than cores are meant; MPICH does not listen.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_abort_print_stack=0
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-for i in $(seq 400); do echo "The cat $i sat on mat $((i * i % 97))."; done >text
-
-failures=0
-failed() {
-    echo "mpirun: $1" >&2
-    failures=$((failures + 1))
-}
-
-# train PROCESSES OUT [OPTION...]: a small GPT; an option takes the place of the same one here.
-train() {
-    local processes=$1 out=$2 launcher=() options=() option
-    shift 2
-    ((processes == 1)) || launcher=("$mpirun" -n "$processes")
-    for option in "--text text" "--layers 2" "--heads 2" "--dim 32" "--context 16" "--dropout 0.1" \
-        "--batch 16" "--micro-batches 16" "--steps $steps" "--warmup 5" "--eval-every 0" \
-        "--threads $threads" "--checkpoint-every 5"; do
-        # shellcheck disable=SC2206  # two words
-        [[ " $* " == *" ${option%% *} "* ]] || options+=($option)
-    done
-    timeout 300 "${launcher[@]}" "$tapestry" train "${options[@]}" --out "$out" --no-report \
-        --no-cache "$@"
-}
-
-# All tensors of the last checkpoint: they follow eight bytes with the length of the header, and it.
-digest_of() {
-    local file length
-    file=$(find "$1/checkpoints" -name '*.safetensors' | sort | tail -n 1)
-    length=$(od -An -t u8 -N 8 "$file" | tr -d ' ')
-    tail -c +$((length + 9)) "$file" | sha256sum | cut -d' ' -f1
-}
+# shellcheck source=tests/distributed/trainings.sh
+. "$(dirname "${BASH_SOURCE[0]}")/trainings.sh"
+prepare
 
 steps=20 threads=1
 counts=(3 4) threads_tried=(1)
@@ -80,21 +41,6 @@ done
 threads=1
 
 # ---- one is killed ------------------------------------------------------------------------------
-
-# processes_of OUT [RANK]: the numbers of the trainings into OUT, of this rank. Without a program that
-# would have to be started for each process of the machine: the training does not wait.
-processes_of() {
-    local directory words
-    for directory in /proc/[0-9]*; do
-        mapfile -d '' -t words <"$directory/cmdline" || continue
-        [[ ${words[0]:-} == "$tapestry" && " ${words[*]} " == *" --out $1 "* ]] || continue
-        if (($# > 1)); then
-            mapfile -d '' -t words <"$directory/environ" || continue
-            [[ " ${words[*]} " =~ \ (OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\  ]] || continue
-        fi
-        echo "${directory#/proc/}"
-    done 2>/dev/null  # of those that have ended meanwhile
-}
 
 # kill_one RANK: in the middle of a training of three, which then goes on as one of two.
 kill_one() {

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# A ctest: of three processes one is killed (kill -9) at one of its messages. The others end within
+# five seconds, mpirun says who it was, and another number of processes goes on to the weights, moments
+# and metrics of a training that nobody disturbed. Twenty messages of three ranks, drawn by a seed.
+#
+#     killed.sh [--all] BUILD_DIR [MPIRUN]
+#
+# With --all (.ci/long mpi): every message of every rank.
+set -euo pipefail
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
+# shellcheck source=tests/distributed/trainings.sh
+. "$(dirname "${BASH_SOURCE[0]}")/trainings.sh"
+
+all=no
+[[ ${1:-} != --all ]] || { all=yes; shift; }
+build=$1 mpirun=${2:-mpirun}
+library=$build/tests/libkill_at_message.so
+steps=3 threads=1
+prepare
+[[ -f $library ]] || skip "no $library"
+
+small_training() { train "$@" --checkpoint-every 1 --warmup 1; }
+
+# ---- what is to be left, and how many messages there are ----------------------------------------
+
+small_training 1 alone >alone.log 2>&1 || { cat alone.log >&2; exit 1; }
+expected=$(digest_of alone)
+metrics_of alone >expected.metrics
+under=(env LD_PRELOAD="$library" KILL_LOG="$work/count")
+small_training 3 counted >counted.log 2>&1 || { cat counted.log >&2; exit 1; }
+[[ $(digest_of counted) == "$expected" ]] || failed "three processes learned something else than one"
+counts=()
+for rank in 0 1 2; do counts+=("$(<"count.$rank")"); done
+
+# ---- one is killed ------------------------------------------------------------------------------
+
+# kill_at RANK NUMBER: of its messages; and on by 2, 4 or 1.
+kill_at() {
+    local rank=$1 number=$2 name=killed.$1.$2 others=(2 4 1) status=0 took
+    local out=$work/$name
+    under=(env LD_PRELOAD="$library" KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
+    small_training 3 "$out" >"$name.log" 2>&1 || status=$?
+    took=$(($(date +%s%N) / 1000000))
+    under=()
+    if ((status == 0)) || [[ ! -f $name.at.$rank ]]; then
+        cat "$name.log" >&2
+        failed "rank $rank was not killed at message $number, or its end went unnoticed"
+        return
+    fi
+    took=$((took - $(<"$name.at.$rank") / 1000000))
+    echo "$took" >"$name.took"
+    ((took < 5000)) || failed "rank $rank, message $number: it took $took ms until all had ended"
+    [[ -z $(processes_of "$out") ]] || failed "rank $rank, message $number: some went on"
+    # Open MPI names its rank, MPICH its number.
+    grep -qiE "rank $rank|pid[ =][0-9]+" "$name.log" ||
+        { cat "$name.log" >&2; failed "message $number: no line names process $rank"; }
+    small_training "${others[number % 3]}" "$out" --resume >"$name.log" 2>&1 ||
+        { cat "$name.log" >&2; failed "rank $rank, message $number: no resuming"; return; }
+    [[ $(digest_of "$out") == "$expected" ]] ||
+        failed "rank $rank, message $number: other weights or moments"
+    metrics_of "$out" | cmp - expected.metrics || failed "rank $rank, message $number: other metrics"
+    rm -rf "$out" "$name.log"
+}
+
+points=()
+for rank in 0 1 2; do
+    for ((number = 1; number <= counts[rank]; ++number)); do points+=("$rank $number"); done
+done
+if [[ $all == no ]]; then
+    RANDOM=18
+    drawn=()
+    for ((i = 0; i < 20; ++i)); do drawn+=("${points[(RANDOM * 32768 + RANDOM) % ${#points[@]}]}"); done
+    mapfile -t points < <(printf '%s\n' "${drawn[@]}" | sort -u)
+fi
+
+# Most of the time is Open MPI's, which gives those that it ends some seconds: so several at a time.
+for ((i = 0; i < ${#points[@]}; ++i)); do
+    # shellcheck disable=SC2086  # two words
+    (kill_at ${points[i]}; ((failures == 0)) || touch "failed.$i") &
+    ((i % 4 != 3)) || wait
+done
+wait
+took=$(cat ./*.took | sort -n)
+echo "messages: ${counts[*]}; killed at ${#points[@]} of them; until all had ended" \
+    "$(head -n 1 <<<"$took") to $(tail -n 1 <<<"$took") ms"
+! compgen -G 'failed.*' >/dev/null && ((failures == 0)) || { echo "there were failures" >&2; exit 1; }
