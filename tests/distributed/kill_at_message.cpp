@@ -1,13 +1,13 @@
 // A library to be preloaded: kills the process, as kill -9 does, at one of its messages.
 //
-//     mpirun -n 3 env LD_PRELOAD=libkill_at_message.so KILL_AT=1:57 KILL_LOG=log tapestry train ...
-//     mpirun -n 3 env LD_PRELOAD=libkill_at_message.so KILL_LOG=log tapestry ...   how many are there?
+//     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log       how many are there?
+//     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log KILL_AT=1:57
 //
-// KILL_AT is a rank and a number. Counted are a process's messages as they set out, before MPI hears
-// of them, and as they arrive or have left, before the program hears of it: how many that are does
-// not depend on time, as long as nobody asks whether others are there (--timeout). KILL_LOG.RANK is
-// given the moment of the kill, in nanoseconds since 1970, or, where nobody was killed, the number.
-// Read next: killed.sh.
+// KILL_AT is a rank and a number. Counted are a process's messages as they set out, before MPI
+// hears of them, and as they arrive or have left, before the program hears of it: how many that are
+// does not depend on time, as long as nobody asks whether others are there (--timeout).
+// KILL_LOG.RANK is given the moment of the kill, in nanoseconds since 1970, or, where nobody was
+// killed, the number. Read next: killed.sh.
 #include <mpi.h>
 
 #include <chrono>

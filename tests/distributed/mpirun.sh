@@ -12,7 +12,7 @@ set -euo pipefail
 
 long=no
 [[ ${1:-} != --long ]] || { long=yes; shift; }
-build=$1 mpirun=${2:-mpirun}
+build=$(realpath "$1") mpirun=${2:-mpirun}
 # shellcheck source=tests/distributed/trainings.sh
 . "$(dirname "${BASH_SOURCE[0]}")/trainings.sh"
 prepare
@@ -41,6 +41,21 @@ done
 threads=1
 
 # ---- one is killed ------------------------------------------------------------------------------
+
+# processes_of OUT [RANK]: the numbers of the trainings into OUT, of this rank. Without a program that
+# would have to be started for each process of the machine: the training does not wait.
+processes_of() {
+    local directory words
+    for directory in /proc/[0-9]*; do
+        mapfile -d '' -t words <"$directory/cmdline" || continue
+        [[ ${words[0]:-} == "$tapestry" && " ${words[*]} " == *" --out $1 "* ]] || continue
+        if (($# > 1)); then
+            mapfile -d '' -t words <"$directory/environ" || continue
+            [[ " ${words[*]} " =~ \ (OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\  ]] || continue
+        fi
+        echo "${directory#/proc/}"
+    done 2>/dev/null  # of those that have ended meanwhile
+}
 
 # kill_one RANK: in the middle of a training of three, which then goes on as one of two.
 kill_one() {
@@ -114,13 +129,13 @@ stop_one 2
 
 # refused PROCESSES WORDS [OPTION...]: exit code 2, and one line of ours.
 refused() {
-    local processes=$1 words=$2 status=0
+    local processes=$1 says=$2 status=0
     shift 2
     train "$processes" refused "$@" >refused.out 2>refused.err || status=$?
     if ((status != 2)) || (($(grep -c '^tapestry: ' refused.err) != 1)) ||
-        ! grep -qF -- "$words" refused.err || [[ -d refused ]]; then
+        ! grep -qF -- "$says" refused.err || [[ -d refused ]]; then
         cat refused.err >&2
-        failed "$processes processes with $*: exit $status, not one line of: $words"
+        failed "$processes processes with $*: exit $status, not one line of: $says"
     fi
 }
 

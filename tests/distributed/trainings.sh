@@ -1,6 +1,6 @@
 # Read by the tests of this folder: a small training, of any number of processes, and what it leaves.
 # They set build, mpirun, steps and threads, and have read tests/skip.sh.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154  # what they set
 
 # Leaves where this build or machine knows no MPI; goes into a new folder with a text.
 prepare() {
@@ -16,7 +16,7 @@ prepare() {
 
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
-    cd "$work"
+    cd "$work" || exit
     local i
     for i in $(seq 400); do echo "The cat $i sat on mat $((i * i % 97))."; done >text
     failures=0
@@ -55,19 +55,4 @@ digest_of() {
 # All that happened at each step, but for what a clock says.
 metrics_of() {
     sed -E '/"event"/d; s/,"(tokens_per_s|seconds|share)":[0-9.e+-]+//g' "$1/metrics.jsonl"
-}
-
-# processes_of OUT [RANK]: the numbers of the trainings into OUT, of this rank. Without a program that
-# would have to be started for each process of the machine: the training does not wait.
-processes_of() {
-    local directory words
-    for directory in /proc/[0-9]*; do
-        mapfile -d '' -t words <"$directory/cmdline" || continue
-        [[ ${words[0]:-} == "$tapestry" && " ${words[*]} " == *" --out $1 "* ]] || continue
-        if (($# > 1)); then
-            mapfile -d '' -t words <"$directory/environ" || continue
-            [[ " ${words[*]} " =~ \ (OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\  ]] || continue
-        fi
-        echo "${directory#/proc/}"
-    done 2>/dev/null  # of those that have ended meanwhile
 }
