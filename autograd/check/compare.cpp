@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/compare.h>
 
 #include <tapestry/autograd/check/extrapolate.h>
+#include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/quotients.h>
 #include <tapestry/autograd/check/values.h>
@@ -311,6 +312,7 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
     const double typical = typical_size(x);
     const std::vector<Claim> sizes = sizes_of(claims);
     NoiseOfClaims noise(subject, which, claims);
+    std::vector<NearMiss> misses(claims.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
         std::vector<double> u(x.size(), 0.0);
         u[i] = 1;
@@ -331,10 +333,12 @@ void compare_entries(Subject& subject, std::size_t which, const Neighbourhood& a
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             if (claims.size() > 1) slope.where += ", " + claim.of;
             is_wrong = is_wrong || slope.judgement.verdict == Verdict::fail;
+            misses[k].note(slope.claimed, entry.uncertainty, slope.judgement);
             count(report, std::move(slope), claim.evened);
         }
         if (is_wrong && report.wrong++ == 0) report.first_wrong = i;
     }
+    leave_open_if_near(report, misses, examination);
 }
 
 void compare_directions(Subject& subject, std::size_t which, const Neighbourhood& around,
@@ -367,7 +371,11 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             }
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             count(report, std::move(slope), claim.evened);
-            if (report.verdict == Verdict::fail) return;
+            if (report.verdict != Verdict::fail) continue;
+            const auto misses =
+                some_misses(subject, which, around, claim, report.worst, examination, hidden);
+            leave_open_if_near(report, misses, examination);
+            return;
         }
     }
 }

@@ -50,6 +50,7 @@ std::string text_of(const GradcheckLimits& limits) {
     fields.add("resolution", limits.resolution, usual.resolution);
     fields.add("safety", limits.safety, usual.safety);
     fields.add("agreement", limits.agreement, usual.agreement);
+    fields.add("approximation", limits.approximation, usual.approximation);
     fields.add("lost_may_pass", limits.lost_may_pass, usual.lost_may_pass);
     fields.add("exact", limits.exact, usual.exact);
     fields.add("evaluations", limits.evaluations, usual.evaluations);

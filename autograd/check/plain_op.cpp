@@ -16,6 +16,7 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr double kAgreement = 1e-8;
+constexpr double kApproximation = 1e-5;
 
 PlainInputs values_of(const Tensors& inputs) {
     PlainInputs values;
@@ -81,6 +82,7 @@ GradcheckOptions for_plain(GradcheckOptions options) {
     limits.lost_may_pass = narrow;
     // A gradient in a narrow format is right if it is next to the right number.
     limits.agreement = std::max(limits.agreement, narrow ? epsilon(format) : kAgreement);
+    if (!narrow) limits.approximation = std::max(limits.approximation, kApproximation);
     if (narrow) limits.resolution = std::max(limits.resolution, kCoarsest * epsilon(format));
     options.reset = {};
     return options;

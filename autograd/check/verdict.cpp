@@ -20,6 +20,7 @@ std::string_view to_string(Reason reason) {
         case Reason::not_finite: return "not finite";
         case Reason::limit: return "limit reached";
         case Reason::bounds: return "no room between bounds";
+        case Reason::undeclared_error: return "undeclared error";
         case Reason::not_deterministic: return "not deterministic";
     }
     return {};

@@ -25,6 +25,7 @@ enum class Reason {
     not_deterministic,  ///< the same inputs give different values
     limit,              ///< no more evaluations, or no more time, were allowed
     bounds,             ///< x has no room to move between its bounds
+    undeclared_error,   ///< off by little everywhere: wrong, or right of what f approximates
 };
 
 std::string_view to_string(Verdict verdict);
@@ -67,6 +68,10 @@ struct GradcheckLimits {
     /// A claim that agrees with the differences to this part of itself is right: of functions that
     /// nobody can look into it is not known how they round, nor how their gradients do.
     double agreement = 0;
+    /// A claim that is off by less than this part of the whole gradient, nearly everywhere and in
+    /// no pattern, is inconclusive: it may be the gradient of what f approximates. 0 for a tape,
+    /// whose ops say what they compute, and where f's noise is declared.
+    double approximation = 0;
     /// May an entry pass that is lost in the error of the differences, beside larger ones? Of a
     /// tape each op can be checked by itself; of a plain function there is nothing else to go by.
     bool lost_may_pass = true;

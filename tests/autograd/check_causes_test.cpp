@@ -206,7 +206,7 @@ std::vector<Planted> other_mistakes() {
          {unknown},
          [](const Problem& p, Plain& d, const Plain&) {
              const Plain r = drawn(77, p.n());
-             for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 1e-5 * r[i];
+             for (std::size_t i = 0; i < p.n(); ++i) d[i] *= 1 + 1e-4 * r[i];
          }},
         {"one large entry and a bit",
          {unknown},

@@ -9,13 +9,14 @@ namespace {
 
 using Make = std::function<Case(std::uint64_t seed)>;
 
-void never_fails(const char* what, const Make& make) {
+void never_fails(const std::string& what, const Make& make) {
     const auto counts = verdicts(make);
     INFO(what << ": " << described(counts));
     CHECK_EQ(count_of(counts, "FAIL"), 0);
 }
 
-void always_fails(const char* what, const Make& make, const std::function<void(Plain&)>& spoil) {
+void always_fails(const std::string& what, const Make& make,
+                  const std::function<void(Plain&)>& spoil) {
     const auto counts = verdicts([&](std::uint64_t seed) {
         Case one = make(seed);
         one.gradient = [right = one.gradient, spoil](const Plain& x) {
@@ -38,20 +39,20 @@ TEST_CASE("solvers: a fixed number of rounds never makes a right gradient fail")
     for (const int rounds : {8, 14, 22}) {
         never_fails("Jacobi", [rounds](std::uint64_t seed) { return jacobi(6, rounds, seed); });
     }
-    never_fails("Newton", [](std::uint64_t seed) { return newton(5, seed); });
+    never_fails("Newton", [](std::uint64_t seed) { return newton(6, seed); });
     never_fails("fixed point", kCosine);
     never_fails("conjugate gradients, all rounds",
                 [](std::uint64_t seed) { return conjugate_gradients(7, 7, seed); });
     never_fails("conjugate gradients, early",
-                [](std::uint64_t seed) { return conjugate_gradients(30, 20, seed); });
+                [](std::uint64_t seed) { return conjugate_gradients(30, 50, seed); });
     never_fails("power method", [](std::uint64_t seed) { return power_method(6, 300, seed); });
-    never_fails("truncated backward",
-                [](std::uint64_t seed) { return truncated_backward(28, seed); });
     never_fails("Simpson's rule", [](std::uint64_t seed) { return quadrature(20, seed); });
 }
 
 TEST_CASE("solvers: badly conditioned systems never make a right gradient fail") {
-    for (std::size_t n = 6; n <= 12; ++n) {
+    // Beyond, Hilbert's are singular to f64 (a condition of 5e14) and the prolate ones nearly so:
+    // there a right gradient may FAIL (docs/gradient-checking.md).
+    for (std::size_t n = 6; n <= 10; ++n) {
         CAPTURE(n);
         never_fails("Vandermonde",
                     [n](std::uint64_t seed) { return system_of(vandermonde(n), seed); });
@@ -85,13 +86,34 @@ TEST_CASE("solvers: what is off by more than a solver's error fails, and what is
     };
     always_fails("one element, by little", exact, one_by(1 + 1e-6));
     always_fails("a factor, by little", exact, by(1 + 3e-5));
-    always_fails(
-        "truncated backward, after a few steps",
-        [](std::uint64_t seed) { return truncated_backward(4, seed); }, by(1));
+    // Slopes that are claimed to be 0 and are not are wrong, however small.
+    for (const std::size_t back : {4, 28}) {
+        always_fails(
+            "truncated backward",
+            [back](std::uint64_t seed) { return truncated_backward(back, seed); }, by(1));
+    }
+}
+
+TEST_CASE("solvers: errors everywhere, as small as a solver's, never pass") {
+    for (const double size : {1e-7, 1e-6, 1e-5}) {
+        CAPTURE(size);
+        const auto counts = verdicts([size](std::uint64_t seed) {
+            const Plain errors = drawn(seed + 200, 8, -size, size);
+            const auto garbled = [errors](const Plain& x) {
+                Plain g = slopes_of_sines(x);
+                for (std::size_t i = 0; i < g.size(); ++i) g[i] *= 1 + errors[i];
+                return g;
+            };
+            return Case{sum_of_sines, garbled, drawn(seed, 8, 0.5, 1.5)};
+        });
+        INFO(described(counts));
+        CHECK_EQ(count_of(counts, "PASS"), 0);
+        CHECK_EQ(count_of(counts, "INCONCLUSIVE (undeclared error)"), kSeeds);
+    }
 }
 
 TEST_CASE("solvers: both explanations are named, and a declared error tells") {
-    const Case one = jacobi(6, 9, 1);
+    const Case one = jacobi(6, 8, 1);
     const auto report = check_gradient(one.f, one.gradient, one.x);
     CHECK_EQ(verdict_of(report), "INCONCLUSIVE (undeclared error)");
     REQUIRE_EQ(report.inputs.size(), 1);

@@ -104,11 +104,17 @@ PlainCase printed(Draw& draw) {
     return one;
 }
 
-// Rounded to so many decimals: money, or a sensor.
+// Rounded to so many decimals: money, or a sensor. Of a few units alone f would be a staircase (the
+// template of that name, whose slope is 0), and what it was rounded from nobody's guess.
 PlainCase decimals(Draw& draw) {
+    constexpr double kFewest = 200;
     const double unit = std::pow(10.0, -draw.pick({4, 6, 8}));
-    PlainCase one = rounded(
-        draw, [unit](const Values& x) { return unit * std::round(sum_of_sines(x) / unit); }, 20);
+    PlainCase one;
+    do {
+        one = rounded(
+            draw, [unit](const Values& x) { return unit * std::round(sum_of_sines(x) / unit); },
+            20);
+    } while (std::abs(one.f(one.x)[0]) < kFewest * unit);
     one.noise = unit / 3;
     one.note = fmt::format("unit {}", unit);
     return one;

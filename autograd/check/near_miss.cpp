@@ -1,0 +1,130 @@
+#include <tapestry/autograd/check/near_miss.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::checker {
+namespace {
+
+// Of an entry's own size: whoever stops an iteration so early knows it.
+constexpr double kOfItself = 1e-2;
+
+bool is_little(double claimed, double numeric) {
+    const double larger = std::max(std::abs(claimed), std::abs(numeric));
+    return std::abs(claimed - numeric) <= kOfItself * larger;
+}
+
+void leave_open(InputReport& report, const std::vector<NearMiss>& claims) {
+    double apart = 0;
+    for (const NearMiss& claim : claims) apart = std::max(apart, claim.apart());
+    report.note = fmt::format(
+        "claim and differences are {:.1g} of the gradient apart, nearly everywhere and in no "
+        "pattern: the gradient is wrong by that, or f stops as far from what it stands for (an "
+        "iteration, a badly conditioned system); declared as noise, its error would tell",
+        apart);
+    report.verdict = Verdict::inconclusive;
+    report.reason = Reason::undeclared_error;
+    report.inconclusive = std::max(report.inconclusive + report.wrong, 1);
+    report.unseen.push_back({report.worst.where, report.reason});
+    report.wrong = 0;
+    report.first_wrong = 0;
+    report.worst.judgement.verdict = report.verdict;
+    report.worst.judgement.reason = report.reason;
+}
+
+}  // namespace
+
+bool NearMiss::Slope::is_off() const {
+    constexpr double kClearly = 3;
+    return std::abs(miss) > kClearly * error;
+}
+
+void NearMiss::note(double claimed, double uncertainty, const Judgement& judgement) {
+    if (judgement.verdict == Verdict::inconclusive || judgement.subgradient) return;
+    if (claimed == 0 && judgement.numeric == 0) return;
+    slopes_.push_back({.numeric = judgement.numeric,
+                       .miss = claimed - judgement.numeric,
+                       .error = judgement.error + uncertainty,
+                       .is_wrong = judgement.verdict == Verdict::fail});
+}
+
+double NearMiss::apart() const {
+    double misses = 0, sizes = 0;
+    for (const Slope& slope : slopes_) {
+        misses = std::hypot(misses, slope.miss);
+        sizes = std::hypot(sizes, slope.numeric);
+    }
+    return sizes > 0 ? misses / sizes : 0;
+}
+
+int NearMiss::off() const {
+    return static_cast<int>(std::count_if(slopes_.begin(), slopes_.end(),
+                                          [](const Slope& slope) { return slope.is_off(); }));
+}
+
+int NearMiss::telling() const {
+    const double usual = apart();
+    const auto tells = [usual](const Slope& slope) {
+        return slope.is_off() || slope.error <= usual * std::abs(slope.numeric);
+    };
+    return static_cast<int>(std::count_if(slopes_.begin(), slopes_.end(), tells));
+}
+
+// A factor, of all that is off, is a pattern, which three numbers show; but nobody mistakes by a
+// millionth.
+bool NearMiss::is_factor() const {
+    constexpr double kLeast = 1e-6, kAlike = 1e-3;
+    double along = 0, misses = 0, sizes = 0;
+    for (const Slope& slope : slopes_) {
+        if (!slope.is_off()) continue;
+        along += slope.miss * slope.numeric;
+        misses += slope.miss * slope.miss;
+        sizes += slope.numeric * slope.numeric;
+    }
+    constexpr int kFewest = 3;
+    if (off() < kFewest || !(sizes > 0)) return false;
+    const double factor = along / sizes;
+    return std::abs(factor) > kLeast && misses - factor * along <= kAlike * kAlike * misses;
+}
+
+bool NearMiss::is_near(double limit) const {
+    const auto far = [](const Slope& slope) {
+        return slope.is_wrong && !is_little(slope.numeric + slope.miss, slope.numeric);
+    };
+    return apart() <= limit && std::none_of(slopes_.begin(), slopes_.end(), far) && !is_factor();
+}
+
+std::vector<NearMiss> some_misses(Subject& subject, std::size_t which, const Neighbourhood& around,
+                                  const ClaimedGradient& claim, const SlopeReport& found,
+                                  const Examination& examination, const HiddenNoise& hidden) {
+    constexpr std::size_t kSome = 15;
+    std::vector<NearMiss> misses(1);
+    if (examination.limits.approximation == 0) return misses;
+    if (!is_little(found.claimed, found.judgement.numeric)) return misses;
+    std::vector<double> u(claim.gradient.size(), 0.0);
+    for (std::size_t k = 0; k < kSome; ++k) {
+        const std::size_t entry = (2 * k + 1) * u.size() / (2 * kSome);
+        const auto slope = examine_entry(subject, which, entry, around, claim, examination, hidden);
+        u[entry] = 1;
+        misses[0].note(slope.claimed, claim_along(claim, u).uncertainty, slope.judgement);
+        u[entry] = 0;
+    }
+    return misses;
+}
+
+void leave_open_if_near(InputReport& report, const std::vector<NearMiss>& claims,
+                        const Examination& examination) {
+    const bool declared = examination.noise > 0 || examination.relative_noise > 0;
+    if (report.verdict != Verdict::fail || declared || examination.fixed) return;
+    int telling = 0, off = 0;
+    for (const NearMiss& claim : claims) {
+        if (!claim.is_near(examination.limits.approximation)) return;
+        telling += claim.telling();
+        off += claim.off();
+    }
+    if (off > 0 && 2 * off >= telling) leave_open(report, claims);
+}
+
+}  // namespace tapestry::checker
