@@ -23,6 +23,11 @@ double number(const Json& value) {
     return value.get<double>();
 }
 
+std::string text(const Json& value) {
+    if (!value.is_string()) throw Unfit{"a text"};
+    return value.get<std::string>();
+}
+
 bool truth(const Json& value) {
     if (!value.is_boolean()) throw Unfit{"true or false"};
     return value.get<bool>();
@@ -109,6 +114,7 @@ constexpr Option kOptions[] = {
     {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }},
     {"inputs", [](Request& r, const Json& v) { r.inputs = shapes(v); }},
     {"output", [](Request& r, const Json& v) { r.output = shape(v); }},
+    {"subject", [](Request& r, const Json& v) { r.subject = text(v); }},
     {"method", [](Request& r, const Json& v) { r.options.method = method(v); }},
     {"certainty", [](Request& r, const Json& v) { r.options.certainty = number(v); }},
     {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }},

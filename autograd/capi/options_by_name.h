@@ -4,6 +4,7 @@
 
 #include <tapestry/autograd/check/plain.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Request {
     Shape shape = {};                ///< of x; empty: a vector
     std::vector<Shape> inputs = {};  ///< where x is several, one behind the other; empty: one
     Shape output = {};               ///< of f(x); empty: a vector
+    std::string subject = {};        ///< what the report calls it; empty: what the check does
 };
 
 /// Of `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "". Throws

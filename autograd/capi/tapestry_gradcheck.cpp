@@ -111,8 +111,8 @@ Values joined(const PlainInputs& inputs) {
     return x;
 }
 
-GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullback, const Values& x,
-                      const Request& request) {
+GradcheckReport check_as_asked(const PlainVectorFunction& f, const PlainPullback& pullback,
+                               const Values& x, const Request& request) {
     if (request.inputs.empty()) {
         return check_pullback(f, pullback, x, request.options, request.shape, request.output);
     }
@@ -122,6 +122,16 @@ GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullbac
     };
     return check_pullback(value, gradients, split(x, request.inputs), request.options,
                           request.inputs, request.output);
+}
+
+GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullback, const Values& x,
+                      const Request& request) {
+    GradcheckReport report = check_as_asked(f, pullback, x, request);
+    if (request.subject.empty()) return report;
+    report.subject = request.subject;
+    const Format format = request.options.format;
+    if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));
+    return report;
 }
 
 }  // namespace

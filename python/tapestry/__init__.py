@@ -3,6 +3,7 @@
     report = tapestry.check_gradient(f, df, x)          # df(x) is the gradient of the number f(x)
     report = tapestry.check_vjp(f, vjp, (x, w))         # vjp(x, w, g) is g^T df, for each of them
     report = tapestry.check_torch(MyFunction, (x, w))   # a torch.autograd.Function, or any function
+    report = tapestry.check_jacobian(f, jacobian, x)    # also check_hessian and check_hvp
     print(report)
     assert report
 
@@ -11,9 +12,24 @@ FAIL or INCONCLUSIVE; where something is wrong, the report says what it looks li
 tells all of it, and lists the options that every check takes by name.
 """
 
-from ._checks import check_gradient, check_torch, check_vjp
+from ._checks import (
+    check_gradient,
+    check_hessian,
+    check_hvp,
+    check_jacobian,
+    check_torch,
+    check_vjp,
+)
 from ._gradcheck import version as _version
 from ._report import Report
 
-__all__ = ["Report", "check_gradient", "check_torch", "check_vjp"]
+__all__ = [
+    "Report",
+    "check_gradient",
+    "check_hessian",
+    "check_hvp",
+    "check_jacobian",
+    "check_torch",
+    "check_vjp",
+]
 __version__ = _version()

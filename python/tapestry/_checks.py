@@ -24,6 +24,18 @@ def _plain(option):
     return None if option in (float("inf"), float("-inf")) else option
 
 
+def _resetting(reset, call):
+    """`call` after `reset`, where there is one."""
+    if reset is None:
+        return call
+
+    def called(*arguments):
+        reset()
+        return call(*arguments)
+
+    return called
+
+
 def _check(f, vjp, inputs, outputs, x, options, not_defined=_NOT_DEFINED):
     """f and vjp take and give lists of float64; `inputs` and `outputs` say what these mean."""
     options = {name: _plain(option) for name, option in options.items() if option is not None}
@@ -34,7 +46,7 @@ def _check(f, vjp, inputs, outputs, x, options, not_defined=_NOT_DEFINED):
     return Report(*_gradcheck.check(f, vjp, x, outputs.size, json.dumps(options), not_defined))
 
 
-def check_vjp(f, vjp, inputs, **options):
+def check_vjp(f, vjp, inputs, *, reset=None, **options):
     """Is vjp(*inputs, g) the product g^T df/dx for every input?
 
     `inputs` is an array, or a tuple of them. f(*inputs) gives an array or a tuple of arrays, of any
@@ -46,7 +58,10 @@ def check_vjp(f, vjp, inputs, **options):
     f and vjp raise comes out as it is, but where f raises an ArithmeticError, a ValueError or a
     LinAlgError elsewhere than at `inputs`, it is not defined there. Raises TypeError for shapes
     that do not fit, ValueError for options that do not.
+
+    `reset` is called before every call of f and of vjp, for what they keep between calls.
     """
+    f, vjp = _resetting(reset, f), _resetting(reset, vjp)
     alone = not isinstance(inputs, tuple)
     arrays = [as_array(x, "an input") for x in ((inputs,) if alone else inputs)]
     given = Layout(arrays, "gradient")
@@ -87,17 +102,91 @@ def check_gradient(f, df, x, **options):
     return check_vjp(number, vjp, x if is_tuple else (x,), **options)
 
 
-def check_torch(function, inputs, **options):
+def _product(matrix, rows, columns, g):
+    """g^T matrix, of an array of any shape with so many numbers, or a sparse one of SciPy's."""
+    if hasattr(matrix, "tocoo"):
+        if matrix.shape != (rows, columns):
+            raise TypeError(f"a matrix of the shape {matrix.shape}, not {(rows, columns)}")
+        return np.asarray(matrix.T @ g, np.float64)
+    dense = as_array(matrix, "the matrix")
+    if dense.size != rows * columns:
+        raise TypeError(f"a matrix of the shape {dense.shape}, not of {rows} x {columns} numbers")
+    return g @ dense.reshape(rows, columns)
+
+
+def _check_matrix(f, product, x, options, name):
+    """product(x, g) is g^T times the matrix of f's derivatives at x."""
+    array = as_array(x, "x")
+
+    def vjp(x, g):
+        return product(x, g.reshape(-1)).reshape(x.shape)
+
+    return check_vjp(f, vjp, array, subject=name, **options)
+
+
+def check_jacobian(f, jacobian, x, **options):
+    """Is jacobian(x) the matrix of df_i / dx_j? x and f(x) are arrays, the matrix is one of the shape
+    [*f(x).shape, *x.shape] or [f(x).size, x.size], or a sparse matrix of SciPy's, which claims 0 where
+    it has no entry. Else as check_vjp().
+    """
+    return _check_matrix(
+        f, lambda x, g: _product(jacobian(x), g.size, x.size, g), x, options, "Jacobian"
+    )
+
+
+def _sized(df):
+    def gradient(x):
+        g = as_array(df(x), "gradient")
+        if g.shape != x.shape:
+            raise TypeError(f"gradient has the shape {g.shape}, not {x.shape}")
+        return g
+
+    return gradient
+
+
+def check_hessian(df, hessian, x, **options):
+    """Is hessian(x) the Hessian of the function whose gradient is df? It is compared with differences
+    of df, which is taken at its word: check_gradient() first. The matrix is as in check_jacobian().
+    """
+    return _check_matrix(
+        _sized(df), lambda x, g: _product(hessian(x), x.size, x.size, g), x, options, "Hessian"
+    )
+
+
+def check_hvp(df, hvp, x, **options):
+    """Is hvp(x, v) the Hessian, of the function whose gradient is df, times v? Else as
+    check_hessian().
+    """
+
+    def product(x, v):
+        return as_array(hvp(x, v.reshape(x.shape)), "the product").reshape(-1)
+
+    return _check_matrix(_sized(df), product, x, options, "Hessian-vector product")
+
+
+def check_torch(function, inputs, *, order=1, reset=None, **options):
     """Is the backward of a torch.autograd.Function, or of any function of tensors, right?
 
-    `inputs` is a tensor or a tuple of what function takes. Checked are the tensors of float64 or
-    complex128 that require a gradient, or all of these if none does; they are neither changed, nor
-    do they get a .grad. Results that are not floating point are left out. Options and errors are
-    those of check_vjp().
-    """
-    from ._torch import TorchFunction
+    `inputs` is a tensor or a tuple of what function takes. Checked are the tensors of floating point
+    that require a gradient, or all of these if none does; they are neither changed, nor do they get a
+    .grad. They are all of float64 and complex128, or all of float32: what such numbers cannot tell
+    apart is right then. Results that are not floating point are left out.
 
-    subject = TorchFunction(function, _several(inputs))
+    With order=2 the gradient is the function: is what the backward of the backward gives its
+    derivative, by inputs and cotangents? Options and errors are those of check_vjp().
+    """
+    from ._torch import TorchFunction, gradient_of
+
+    inputs = _several(inputs)
+    if order == 2:
+        if reset is not None:
+            reset()
+        function, inputs = gradient_of(function, inputs, options.get("seed", 1))
+        options.setdefault("subject", "order 2")
+    elif order != 1:
+        raise ValueError(f"check_torch: order is {order}; it must be 1 or 2")
+    subject = TorchFunction(function, inputs, reset or (lambda: None))
+    options.setdefault("format", subject.format)
     not_defined = (*_NOT_DEFINED, *subject.errors)
     return _check(subject.value, subject.vjp, subject.inputs, subject.outputs, subject.x, options,
                   not_defined)  # fmt: skip

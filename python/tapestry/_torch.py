@@ -1,52 +1,85 @@
-"""A function of tensors as the checker sees it: lists of float64 whose memory the tensors share."""
+"""A function of tensors as the checker sees it: lists of float64, whose memory tensors of float64 share;
+others are rounded from them."""
 
 import torch
 
 from ._arrays import Layout, as_array
 
+_FORMATS = {torch.float64: "f64", torch.complex128: "f64", torch.float32: "f32"}
+
+
+def _is_differentiable(value):
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def _widened(tensor):
+    return tensor if tensor.is_complex() else tensor.detach().double()
+
+
+def callable_of(function):
+    is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
+    return function.apply if is_class else function
+
+
+def checked_of(arguments):
+    """Which of the arguments are checked: tensors that require a gradient, or all of floating point
+    if none does."""
+    floating = [i for i, x in enumerate(arguments) if _is_differentiable(x)]
+    return [i for i in floating if arguments[i].requires_grad] or floating
+
+
+def results_of(function, arguments):
+    """Those that a gradient could have."""
+    with torch.enable_grad():
+        results = function(*arguments)
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    return [y for y in results if _is_differentiable(y)]
+
 
 class TorchFunction:
-    def __init__(self, function, arguments):
-        is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
-        self.function = function.apply if is_class else function
+    def __init__(self, function, arguments, reset=lambda: None):
+        self.function = callable_of(function)
+        self.reset = reset
         self.arguments = list(arguments)
-        floating = [
-            i
-            for i, x in enumerate(arguments)
-            if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
-        ]
-        self.checked = [i for i in floating if arguments[i].requires_grad] or floating
+        self.checked = checked_of(arguments)
         if not self.checked:
             raise TypeError("check_torch: no input is a tensor of floating point numbers")
-        for i in self.checked:
-            if arguments[i].dtype not in (torch.float64, torch.complex128):
-                raise TypeError(
-                    f"check_torch: input {i} is {arguments[i].dtype}; gradients are checked in"
-                    " float64: pass x.double()"
-                )
+        self.format = self.common_format()
         self.errors = (torch.linalg.LinAlgError,) if hasattr(torch.linalg, "LinAlgError") else ()
-        arrays = [as_array(arguments[i], f"input {i}") for i in self.checked]
+        arrays = [as_array(_widened(arguments[i]), f"input {i}") for i in self.checked]
         self.inputs = Layout(arrays, "gradient")
         self.x = self.inputs.join(arrays)
         _, results = self.run(self.x.copy())
-        self.outputs = Layout([as_array(y, "a result") for y in results], "the results")
+        self.outputs = Layout([as_array(_widened(y), "a result") for y in results], "the results")
+
+    def common_format(self):
+        """What the numbers of all checked tensors are stored in, as the checker calls it."""
+        formats = set()
+        for i in self.checked:
+            dtype = self.arguments[i].dtype
+            if dtype not in _FORMATS:
+                wide = "to(torch.complex128)" if dtype.is_complex else "double()"
+                raise TypeError(f"check_torch: input {i} is {dtype}; pass x.{wide}")
+            formats.add(_FORMATS[dtype])
+        if len(formats) > 1:
+            names = ", ".join(sorted(formats))
+            raise TypeError(f"check_torch: inputs of {names}, which are checked one type at a time")
+        return formats.pop()
 
     def run(self, flat):
-        """Fresh leaves, and those results that a gradient could have."""
+        """Fresh leaves, and the results."""
         arguments = list(self.arguments)
         leaves = []
         for i, array in zip(self.checked, self.inputs.split(flat)):
-            leaf = torch.from_numpy(array).to(self.arguments[i].device).requires_grad_()
+            given = self.arguments[i]
+            leaf = torch.from_numpy(array).to(given.device, given.dtype).requires_grad_()
             arguments[i] = leaf
             leaves.append(leaf)
-        with torch.enable_grad():
-            results = self.function(*arguments)
-        results = results if isinstance(results, (tuple, list)) else (results,)
-        tensors = [y for y in results if isinstance(y, torch.Tensor)]
-        return leaves, [y for y in tensors if y.is_floating_point() or y.is_complex()]
+        self.reset()
+        return leaves, results_of(self.function, arguments)
 
     def value(self, flat):
-        return self.outputs.join(self.run(flat)[1])
+        return self.outputs.join([_widened(y) for y in self.run(flat)[1]])
 
     def vjp(self, flat, cotangent):
         leaves, results = self.run(flat)
@@ -58,4 +91,35 @@ class TorchFunction:
         if not pairs:  # to PyTorch they are constants
             return self.inputs.join([None] * len(leaves))
         ys, gs = zip(*pairs)
-        return self.inputs.join(torch.autograd.grad(ys, leaves, gs, allow_unused=True))
+        gradients = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
+        return self.inputs.join([None if d is None else _widened(d) for d in gradients])
+
+
+def gradient_of(function, arguments, seed):
+    """The gradient as a function of its own, and what to give it: the checked inputs, and the
+    cotangents, since a backward depends on these, too."""
+    call = callable_of(function)
+    checked = checked_of(arguments)
+    arguments = [
+        x.detach().requires_grad_() if i in checked else x for i, x in enumerate(arguments)
+    ]
+    generator = torch.Generator().manual_seed(seed)
+    cotangents = [
+        torch.randn(y.shape, dtype=torch.float64, generator=generator)
+        .to(y.device, y.dtype)
+        .requires_grad_()
+        for y in results_of(call, arguments)
+    ]
+
+    def gradient(*given):
+        there, cotangents = given[: len(arguments)], given[len(arguments) :]
+        leaves = [there[i] for i in checked]
+        pairs = [(y, g) for y, g in zip(results_of(call, there), cotangents) if y.requires_grad]
+        if not pairs:
+            return [torch.zeros_like(leaf) for leaf in leaves]
+        ys, gs = zip(*pairs)
+        with torch.enable_grad():
+            found = torch.autograd.grad(ys, leaves, gs, create_graph=True, allow_unused=True)
+        return [torch.zeros_like(x) if d is None else d for x, d in zip(leaves, found)]
+
+    return gradient, (*arguments, *cotangents)

@@ -87,7 +87,7 @@ TEST_CASE("solvers: what is off by more than a solver's error fails, and what is
     always_fails("one element, by little", exact, one_by(1 + 1e-6));
     always_fails("a factor, by little", exact, by(1 + 3e-5));
     // Slopes that are claimed to be 0 and are not are wrong, however small.
-    for (const std::size_t back : {4, 28}) {
+    for (const std::size_t back : {std::size_t{4}, std::size_t{28}}) {
         always_fails(
             "truncated backward",
             [back](std::uint64_t seed) { return truncated_backward(back, seed); }, by(1));

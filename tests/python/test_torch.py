@@ -51,3 +51,13 @@ class DrawnFunctions(unittest.TestCase):
     def test_no_wrong_one_passes(self):
         counts = self.verdicts(cases.wrong_case, never="PASS")
         self.assertGreaterEqual(counts["FAIL"], 95)
+
+    def test_no_right_one_fails_in_f32(self):
+        passed = 0
+        for seed in range(12):
+            case = cases.right_case(seed)
+            inputs = tuple(torch.tensor(x, dtype=torch.float32) for x in case.inputs)
+            report = tapestry.check_torch(as_function(case), inputs)
+            self.assertNotEqual(report.verdict, "FAIL", f"{case.name} (seed {seed})\n{report}")
+            passed += report.verdict == "PASS"
+        self.assertGreaterEqual(passed, 8)
