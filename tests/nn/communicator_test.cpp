@@ -87,9 +87,9 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
     std::vector<std::string> messages(3);
     const auto run = [&] {
         run_in_threads(3, [&](Communicator& c) {
-            c.set_timeout(0.2);
-            try {  // 0 waits for 1, which waits for 2, which is busy for too long
-                if (c.rank() == 2) sleep(600);
+            c.set_timeout(1);  // a thread may wait long for a processor, too
+            try {              // 0 waits for 1, which waits for 2, which is busy for too long
+                if (c.rank() == 2) sleep(3000);
                 hand(c, 2, 1, "the first");
                 hand(c, 1, 0, "the second");
             } catch (const LostProcessError& error) {
@@ -101,18 +101,18 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
     };
     CHECK_THROWS_AS(run(), LostProcessError);
     CHECK_EQ(messages[1],
-             fmt::format("process 2 on {} has not answered for 0.2 s; waited for: the first",
+             fmt::format("process 2 on {} has not answered for 1 s; waited for: the first",
                          OneProcess().host()));
     CHECK_EQ(messages[0], "process 1 has ended");
 }
 
 TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
     run_in_threads(3, [](Communicator& c) {
-        c.set_timeout(0.2);
-        for (int i = 0; i < 12; ++i) {
-            if (c.rank() == 2) sleep(50);
+        c.set_timeout(1);
+        for (int i = 0; i < 20; ++i) {
+            if (c.rank() == 2) sleep(100);
             hand(c, 2, 1, "a part");
         }
-        hand(c, 1, 0, "the end");  // for which 0 has waited three times as long
+        hand(c, 1, 0, "the end");  // for which 0 has waited twice as long
     });
 }
