@@ -8,6 +8,9 @@ target_compile_options(tapestry_build_flags INTERFACE
   -ffp-contract=off
   # sqrt and friends need not set errno, so that loops over them vectorise.
   -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a precompiled header that does not fit says so
+  target_compile_options(tapestry_build_flags INTERFACE -Winvalid-pch)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # a time in a precompiled header would defeat ccache
   target_compile_options(tapestry_build_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
@@ -28,6 +31,9 @@ target_compile_options(tapestry_quick_build INTERFACE $<$<CONFIG:Release>:-O1>)
 # are run for, and the checks for these take a quarter of the time of compiling.
 add_library(tapestry_test_build INTERFACE)
 target_compile_options(tapestry_test_build INTERFACE $<$<CONFIG:Release>:-O0>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # half a GB is no reason to collect garbage
+  target_compile_options(tapestry_test_build INTERFACE "SHELL:--param ggc-min-heapsize=1000000")
+endif()
 # A comparison is a call, not a block with a try of its own: a sixth of the time of compiling. What
 # throws then ends its test case, which has failed either way.
 target_compile_definitions(tapestry_test_build INTERFACE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
@@ -44,10 +50,10 @@ function(tapestry_position_independent target)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)
 endfunction()
 
-# For the library where many builds follow one another (.ci/run): what most sources include is read
-# once. Not where a build is to show that every source includes what it uses.
+# What most sources include is read once per target, all of whose sources have the same flags. OFF: to
+# see that every source includes what it uses.
 function(tapestry_precompile target)
   if(TAPESTRY_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard.h)
   endif()
 endfunction()

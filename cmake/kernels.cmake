@@ -20,19 +20,14 @@ if(unknown_isas OR NOT least_isa IN_LIST TAPESTRY_ISAS)
   message(FATAL_ERROR "TAPESTRY_ISAS is ${TAPESTRY_ISAS}; known are ${known_isas}, and ${least_isa} "
                       "is always among them")
 endif()
-# Those who choose among them.
-foreach(isa IN LISTS TAPESTRY_ISAS)
-  string(TOUPPER "TAPESTRY_WITH_${isa}" with)
-  set_property(SOURCE core/cpu.cpp ops/kernels/table.cpp APPEND PROPERTY COMPILE_DEFINITIONS ${with})
-endforeach()
-
 set(TAPESTRY_FLAGS_baseline "")
 set(TAPESTRY_FLAGS_neon "")
 set(TAPESTRY_FLAGS_avx2 -mavx2 -mfma)
 set(TAPESTRY_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma
                           -mprefer-vector-width=512)
 
-function(tapestry_add_kernels target)
+# The targets tapestry_kernels_ISA; an archive takes those it is to have (library.cmake).
+function(tapestry_add_kernels)
   foreach(isa IN LISTS TAPESTRY_ISAS)
     set(objects tapestry_kernels_${isa})
     list(TRANSFORM TAPESTRY_KERNELS PREPEND ops/kernels/ OUTPUT_VARIABLE sources)
@@ -60,6 +55,25 @@ function(tapestry_add_kernels target)
     else()  # without any, GCC's AVX-512 intrinsics are macros, on which xsimd 8.1 does not compile
       target_compile_options(${objects} PRIVATE -O1)
     endif()
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()
+
+# tapestry_machine_isa(VARIABLE): the one that programs choose on this machine (core/cpu.cpp), or all
+# that are compiled, where that cannot be told.
+function(tapestry_machine_isa variable)
+  set(${variable} ${TAPESTRY_ISAS} PARENT_SCOPE)
+  set(needed_avx512 avx512f avx512cd avx512dq avx512bw avx512vl fma)
+  set(needed_avx2 avx2 fma)
+  if(CMAKE_CROSSCOMPILING OR NOT EXISTS /proc/cpuinfo)
+    return()
+  endif()
+  file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+  string(REPLACE " " ";" flags "${flags}")
+  foreach(isa IN ITEMS avx512 avx2)
+    list(REMOVE_ITEM needed_${isa} ${flags})
+    if(flags AND isa IN_LIST TAPESTRY_ISAS AND NOT needed_${isa})
+      set(${variable} ${isa} PARENT_SCOPE)
+      return()
+    endif()
   endforeach()
 endfunction()

@@ -25,7 +25,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
             -DNPM=${TAPESTRY_NPM_PROGRAM} -P ${CMAKE_CURRENT_LIST_FILE}
     DEPENDS ${web_sources} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "The pages' script" VERBATIM)
-  target_sources(tapestry PRIVATE ${TAPESTRY_WEB_DIR}/page_assets.cpp)
+  target_sources(tapestry_frame PRIVATE ${TAPESTRY_WEB_DIR}/page_assets.cpp)
   # Both compilers take strings of any length; -Wpedantic speaks of compilers that may not.
   set_source_files_properties(${TAPESTRY_WEB_DIR}/page_assets.cpp PROPERTIES
     COMPILE_OPTIONS -Wno-overlength-strings)

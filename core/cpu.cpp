@@ -64,8 +64,11 @@ std::string joined_names() {
 }
 
 Isa initial_isa() {
+    const std::vector<Isa> available = available_isas();
+    require(!available.empty(), "this build has kernels for {} alone, which this machine has not",
+            name_of(kBuilt.front()));
     const char* wanted = std::getenv("TAPESTRY_ISA");
-    if (wanted == nullptr) return available_isas().back();
+    if (wanted == nullptr) return available.back();
     for (const auto& [isa, name] : kNames) {
         if (name != wanted) continue;
         require(has(isa), "TAPESTRY_ISA={}: not available; this machine and this build have {}",

@@ -5,6 +5,9 @@
 
 namespace tapestry::cli {
 
+/// Those of this program: all_commands.cpp, or demo_commands.cpp.
+void add_commands(Options& app);
+
 void add_tokenize(Options& app);
 void add_train(Options& app);
 void add_curve(Options& app);

@@ -3,7 +3,6 @@
 // Exit codes: 0 done, 1 failed, 2 wrong use or bad input (one line on stderr says what and where),
 // 130 interrupted, having saved. Read next: sample.cpp, the plainest subcommand.
 #include <tapestry/core/thread_shortage.h>
-#include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/terminal.h>
 
@@ -16,25 +15,6 @@
 namespace {
 
 using namespace tapestry::cli;
-
-void declare(Options& app) {
-    app.version(fmt::format("tapestry {}", tapestry::version()));
-    add_tokenize(app);
-    add_train(app);
-    add_curve(app);
-    add_sample(app);
-    add_eval(app);
-    add_export(app);
-    add_gradcheck(app);
-    add_bench(app);
-    add_profile(app);
-    add_experiment(app);
-    add_inspect(app);
-    add_rewind(app);
-    add_bisect(app);
-    add_replay(app);
-    add_info(app);
-}
 
 void tell(const tapestry::ThreadShortage& shortage) {
     warn(fmt::format("the system would not start {} threads ({}); going on with {}",
@@ -49,7 +29,7 @@ int main(int argc, char** argv) {
     tapestry::on_thread_shortage(tell);
     try {
         return Options("tapestry", "Tapestry: autograd on the CPU, from scratch")
-            .main(argc, argv, declare);
+            .main(argc, argv, add_commands);
     } catch (const std::exception&) {  // before there are options, or when an error is put in words
         std::fputs("tapestry: out of memory\n", stderr);
         return kFailure;

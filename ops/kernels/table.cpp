@@ -1,4 +1,5 @@
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/error.h>
 #include <tapestry/ops/kernels/table.h>
 
 // What the per-ISA objects define; see NAME.cpp and cmake/kernels.cmake.
@@ -49,17 +50,19 @@ const Table<T>& table() {
         }
 #endif
 #ifdef TAPESTRY_WITH_NEON
-        default: {
+        case Isa::neon: {
             static const Table<T> neon = filled<T>([](auto& family) { neon::install(family); });
             return neon;
         }
-#else
-        default: {
+#endif
+#ifdef TAPESTRY_WITH_BASELINE
+        case Isa::baseline: {
             static const Table<T> baseline =
                 filled<T>([](auto& family) { baseline::install(family); });
             return baseline;
         }
 #endif
+        default: fail("no kernels for {} in this build", name_of(current_isa()));
     }
 }
 

@@ -143,7 +143,7 @@ expect 78 "    3 of 4 done, about 0 s left" ./check
 expect 78 "4.cpp:1: error: no such thing" ./check
 expect_call "cmake --build --preset release --parallel 1"
 expect 78 "    2 of 4 done" ./demo
-expect_call "cmake --build --preset release --target tapestry_command write_stories --parallel 1"
+expect_call "cmake --build --preset release --target tapestry_demo write_stories --parallel 1"
 
 echo "---- also while a single object takes long"
 false_program cmake 'if [[ $1 == --build ]]; then echo "[1/4] 1.o"; sleep 3; exit 78; fi'

@@ -1,0 +1,28 @@
+// All of `tapestry`.
+#include <tapestry/core/version.h>
+#include <tapestry/examples/cli/commands.h>
+
+#include <fmt/core.h>
+
+namespace tapestry::cli {
+
+void add_commands(Options& app) {
+    app.version(fmt::format("tapestry {}", version()));
+    add_tokenize(app);
+    add_train(app);
+    add_curve(app);
+    add_sample(app);
+    add_eval(app);
+    add_export(app);
+    add_gradcheck(app);
+    add_bench(app);
+    add_profile(app);
+    add_experiment(app);
+    add_inspect(app);
+    add_rewind(app);
+    add_bisect(app);
+    add_replay(app);
+    add_info(app);
+}
+
+}  // namespace tapestry::cli
