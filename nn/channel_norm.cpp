@@ -1,20 +1,14 @@
 #include <tapestry/nn/channel_norm.h>
 
+#include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/repeated_run.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
+#include <tapestry/nn/running_statistics.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/channel_norm.h>
 
 namespace tapestry {
-namespace {
-
-// to = (1 - share) to + share from, in place: whoever has the buffer sees it move.
-void move_towards(Tensor to, const Tensor& from, double share) {
-    to.copy_(add(mul(to, 1 - share), mul(from, share)));
-}
-
-}  // namespace
 
 BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options)
     : Module(kind), options_(options) {
@@ -45,10 +39,13 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
     if (is_repeated_run()) return y;
     const NoGradGuard constants;
     const double n = static_cast<double>(x.numel() / x.size(1));
-    move_towards(running_mean, batch.mean, options_.momentum);
-    move_towards(running_var, mul(batch.var, n / (n - 1)), options_.momentum);
-    Tensor count = num_batches_tracked;
-    count.fill_(static_cast<double>(count.item<std::int64_t>() + 1));
+    move_running_statistics({.module = module_path(),
+                             .running_mean = running_mean,
+                             .running_var = running_var,
+                             .count = num_batches_tracked,
+                             .mean = batch.mean,
+                             .var = mul(batch.var, n / (n - 1)),
+                             .momentum = options_.momentum});
     return y;
 }
 

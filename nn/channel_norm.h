@@ -19,7 +19,8 @@ struct BatchNormOptions {
 /// - once for each forward pass, with a tape or without; not when recompute() runs the module again
 ///   for the same step, nor under gradcheck() (autograd/repeated_run.h);
 /// - where a step sums over several batches or micro-batches, once for each, in the order of these
-///   leaves: a fold from the left, whatever the number of threads. Each is normalised by itself;
+///   leaves: a fold from the left, whatever the number of threads and processes. Each is normalised
+///   by itself. With micro-batches they stand still until all gradients of the step are there;
 /// - not in evaluation.
 ///
 /// They are buffers: saved with the parameters, in checkpoints as well. A step that is refused

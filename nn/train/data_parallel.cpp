@@ -111,12 +111,32 @@ double DataParallel::reduce(const std::vector<GradientSubtree>& own) {
     gradient_ = tree_sum(known, 0, leaves_, [](Tensor& sum, const Tensor& other) {
         accumulate_gradients_in_place(sum, other);
     });
-    return agree(own);
+    const double loss = agree(own);
+    if (!moves_.front().empty()) fold_statistics(communicator_, leaves_, moves_);
+    moves_.clear();
+    return loss;
 }
 
-// What all have to know: the losses of all subtrees, and the sums of squares.
+// A process knows of its own leaves alone which modules have statistics that move: that all leaves
+// move the same ones is what makes theirs comparable. All find the same fault.
+void DataParallel::check_kinds(const std::vector<std::vector<double>>& all) const {
+    for (int p = 0; p < communicator_.size(); ++p) {
+        const Range share = share_of(leaves_, p, communicator_.size());
+        for (std::int64_t i = 0; i < share.size(); ++i) {
+            const double kind = all[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)];
+            require(kind == all[0][0],
+                    "data parallel: micro-batch {} moves other running statistics than "
+                    "micro-batch 0; all have to call the same BatchNorms in the same order",
+                    share.begin + i);
+        }
+    }
+}
+
+// What all have to know: which statistics each leaf moves, the losses of all subtrees, and the sums
+// of squares.
 double DataParallel::agree(const std::vector<GradientSubtree>& own) {
     std::vector<double> mine;
+    for (const LeafMoves& moves : moves_) mine.push_back(kind_of(moves));
     for (const GradientSubtree& subtree : own) mine.push_back(subtree.loss);
     Tensors parts;
     for (const FlatParameters::Part& part : flat_.parts(slice(communicator_.rank()))) {
@@ -128,17 +148,20 @@ double DataParallel::agree(const std::vector<GradientSubtree>& own) {
     std::vector<std::size_t> counts;
     for (int p = 0; p < communicator_.size(); ++p) {
         const std::int64_t pieces = (slice(p).size() + kGrain - 1) / kGrain;
-        counts.push_back(subtrees_in(share_of(leaves_, p, communicator_.size())).size() +
-                         static_cast<std::size_t>(pieces));
+        const Range range = share_of(leaves_, p, communicator_.size());
+        counts.push_back(static_cast<std::size_t>(range.size() + pieces) +
+                         subtrees_in(range).size());
     }
     const std::vector<std::vector<double>> all =
         all_gather(communicator_, mine, counts, "losses and norms");
+    check_kinds(all);
     Known<double> losses;
     double sum = 0;
     for (int p = 0; p < communicator_.size(); ++p) {
         const std::vector<double>& of = all[static_cast<std::size_t>(p)];
-        std::size_t next = 0;
-        for (const Leaves& leaves : subtrees_in(share_of(leaves_, p, communicator_.size()))) {
+        const Range range = share_of(leaves_, p, communicator_.size());
+        auto next = static_cast<std::size_t>(range.size());
+        for (const Leaves& leaves : subtrees_in(range)) {
             losses[leaves.first] = {leaves.count, of[next++]};
         }
         sum = std::accumulate(of.begin() + static_cast<std::ptrdiff_t>(next), of.end(), sum);

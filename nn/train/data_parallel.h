@@ -18,10 +18,12 @@
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/flat_parameters.h>
+#include <tapestry/nn/train/fold_statistics.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/optimizer_slice.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -37,8 +39,13 @@ public:
     /// The leaves that this process computes.
     Range share() const;
 
-    /// Sums what all processes have; returns the losses' sum. grad() of the parameters is empty
-    /// from then on. Throws ValueError for a parameter without a gradient: freeze it.
+    /// What the leaves of this process have moved, to be made in reduce().
+    void hold(std::vector<LeafMoves> moves) { moves_ = std::move(moves); }
+
+    /// Sums what all processes have, and moves running statistics as all leaves would; returns the
+    /// losses' sum. grad() of the parameters is empty from then on. Throws ValueError for a
+    /// parameter without a gradient: freeze it; and, in all processes, for leaves that move other
+    /// statistics than the first.
     double reduce(const std::vector<GradientSubtree>& own);
 
     /// Of the sum of all gradients.
@@ -61,13 +68,15 @@ private:
     Range slice(int rank) const { return flat_.slice(rank); }
     std::vector<Tensor> receive_subtrees(const std::vector<GradientSubtree>& own);
     double agree(const std::vector<GradientSubtree>& own);
+    void check_kinds(const std::vector<std::vector<double>>& all) const;
 
     Optimizer& optimizer_;
     Communicator& communicator_;
     std::int64_t leaves_;
     Tensors parameters_;
     FlatParameters flat_;
-    Tensor gradient_;  // [n], of this process's slice
+    std::vector<LeafMoves> moves_;  // of this process's leaves, until they are made
+    Tensor gradient_;               // [n], of this process's slice
     double norm_ = 0;
     std::optional<OptimizerSlice> slice_;  // from the first update on
 };

@@ -3,9 +3,11 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/train/data_parallel.h>
+#include <tapestry/nn/train/fold_statistics.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace tapestry {
@@ -58,14 +60,20 @@ void TrainStep::zero_grad() {
 double TrainStep::gradients(const BatchLoss& loss) {
     const Range own = share();
     GradientSum sum(parameters_, options_.micro_batches, own.begin);
+    std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
+        std::optional<NotedMoves> noted;  // else they are made at once
+        if (options_.micro_batches > 1) noted.emplace();
         sum.add(add_gradients(loss, leaves(), [this] { end(StepPhase::backward); }));
+        if (noted) moves.push_back(noted->take());
     }
     double total = 0;
     if (parallel_) {
+        parallel_->hold(std::move(moves));
         subtrees_ = sum.take_subtrees();
         for (const GradientSubtree& subtree : subtrees_) total += subtree.loss;
     } else {
+        fold_statistics(moves);
         total = sum.finish();
     }
     end(StepPhase::gradients);
