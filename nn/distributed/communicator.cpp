@@ -63,14 +63,23 @@ void Communicator::wait(Underway& messages, std::string_view what) {
 
 // After half of the time those that are waited for are asked; after the whole, one that has not
 // answered is lost. One that is itself waiting answers: finding out for whom is its own part.
+//
+// Who does not look for long has no answer of that time either: were a whole machine to stand
+// still, all on it would blame one another. While all are being ended, nobody answers.
 void Communicator::wait_for(Underway& messages, std::string_view what) {
-    auto since = Clock::now();
+    auto since = Clock::now(), looked = since;
     std::optional<std::vector<int>> silent;  // of those who were asked
     for (int looks = 0; !messages.advance(); ++looks) {
         looks < 100 ? std::this_thread::yield() : nap();
         if (timeout_ <= 0) continue;
-        const double waited = seconds_since(since);
         const std::vector<int> answered = heard();
+        const bool was_away = seconds_since(looked) > timeout_ / 4;
+        looked = Clock::now();
+        if (was_away || are_ending()) {
+            silent.reset();
+            since = looked;
+        }
+        const double waited = seconds_since(since);
         if (!silent && waited < timeout_ / 2) continue;
         if (!silent) {
             silent = messages.awaited();

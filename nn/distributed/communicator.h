@@ -85,7 +85,8 @@ public:
 
     /// After so many seconds without a sign of life from a process that is waited for, wait()
     /// throws a LostProcessError that names it. A process that waits itself answers; one that
-    /// computes does not. 0: never.
+    /// computes does not. One that was itself away for a quarter of the time (stopped, or without a
+    /// processor) blames nobody for what it has missed, and waits anew. 0: never.
     /// The same in all processes.
     void set_timeout(double seconds) { timeout_ = seconds; }
     double timeout() const { return timeout_; }
@@ -104,6 +105,8 @@ protected:
     /// that ask it. heard() are those that have answered since. Nothing is asked without a timeout.
     virtual void ask(std::span<const int> processes) = 0;
     virtual std::vector<int> heard() = 0;
+    /// Has one of them said that it ends all? It does not answer then, and is not to blame.
+    virtual bool are_ending() { return false; }
 
 private:
     void check(int process, int channel) const;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #ifdef TAPESTRY_WITH_MPI
@@ -43,8 +45,8 @@ void check_mpi(int code, const char* what) {
     fail<LostProcessError>("mpi: {}: {}", what, text);
 }
 
-// Tags above these two are channels.
-constexpr int kQuestion = 0, kAnswer = 1, kFirstChannel = 2;
+// Tags above these are channels.
+constexpr int kQuestion = 0, kAnswer = 1, kEnd = 2, kFirstChannel = 3;
 
 class MpiUnderway final : public Underway {
 public:
@@ -164,8 +166,11 @@ private:
         while (const auto answer = listen(kAnswer)) {
             if (answer->second == question_) answered.push_back(answer->first);
         }
+        ending_ = ending_ || listen(kEnd);
         return answered;
     }
+
+    bool are_ending() override { return ending_; }
 
     static void say(int process, int number, int tag) {
         check_mpi(MPI_Send(&number, 1, MPI_INT, process, tag, MPI_COMM_WORLD), "asking");
@@ -186,8 +191,30 @@ private:
     int rank_ = 0;
     int size_ = 1;
     int question_ = 0;
+    bool ending_ = false;
     std::vector<char> hosts_;
 };
+
+// To all others, so that nobody blames this process, which answers no more. What has not left after
+// the fifth of a second does not leave: one of them may hang.
+void say_end() {
+    static int code = 0;
+    int rank = 0, size = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::vector<MPI_Request> requests;
+    for (int p = 0; p < size; ++p) {
+        if (p == rank) continue;
+        MPI_Isend(&code, 1, MPI_INT, p, kEnd, MPI_COMM_WORLD, &requests.emplace_back());
+    }
+    for (int naps = 0, done = 0; done == 0 && naps < 200; ++naps) {
+        if (MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                        MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+            break;
+        }
+        if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
 
 }  // namespace
 
@@ -201,7 +228,9 @@ std::unique_ptr<Communicator> join_processes() {
 void abort_processes(int code) {
     int started = 0;
     MPI_Initialized(&started);
-    if (started != 0) MPI_Abort(MPI_COMM_WORLD, code);
+    if (started == 0) return;
+    say_end();
+    MPI_Abort(MPI_COMM_WORLD, code);
 }
 
 #else

@@ -115,11 +115,13 @@ stop_one() {
     ((status == 1)) || failed "process $rank hung: exit $status, not 1"
     ((took < 7000)) || failed "process $rank hung: it took $took ms until all had ended"
     [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was stopped"
-    # What is said first counts: who waits for one that is ending all may still blame it, and so may the
-    # stopped one, which Open MPI wakes to end it.
-    grep -m 1 -E '^tapestry: process [0-2] on .* has not answered' stopped.log |
-        grep -qE ": process $rank on [^:]* has not answered for 2 s; waited for: " ||
-        { cat stopped.log >&2; failed "what was said first does not name process $rank, which hung"; }
+    grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \
+        stopped.log || { cat stopped.log >&2; failed "no line names process $rank, which hung"; }
+    # Neither one that is ending all is, nor do those whom the stopped one, which Open MPI wakes to end it,
+    # finds gone.
+    ! grep -E 'process [0-2] on .* has not answered' stopped.log |
+        grep -vqE "process $rank on [^:]* has not answered" ||
+        { cat stopped.log >&2; failed "another than process $rank was said to hang"; }
 }
 
 stop_one 2

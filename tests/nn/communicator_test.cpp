@@ -116,3 +116,65 @@ TEST_CASE("communicator: who waits himself is not lost, however long it takes") 
         hand(c, 1, 0, "the end");  // for which 0 has waited twice as long
     });
 }
+
+namespace {
+
+// Process 0 of two; the other one never answers. Times are seconds from the start.
+class Deserted final : public Communicator {
+public:
+    double arrives = 0;  // when what is waited for is there
+    double away = 0;     // once, when it has asked, it does nothing for so long
+    bool ending = false;
+    int asked = 0;
+
+    double now() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+    int rank() const override { return 0; }
+    int size() const override { return 2; }
+    std::string host_of(int) const override { return "alpha"; }
+
+private:
+    struct Message final : Underway {
+        explicit Message(const Deserted& owner) : owner(owner) {}
+        bool advance() override { return owner.now() >= owner.arrives; }
+        std::vector<int> awaited() const override { return {1}; }
+        const Deserted& owner;
+    };
+    std::unique_ptr<Underway> start(std::span<const Sent>, std::span<const Received>) override {
+        return std::make_unique<Message>(*this);
+    }
+    void ask(std::span<const int>) override {
+        if (asked++ == 0) sleep(static_cast<int>(1000 * away));
+    }
+    std::vector<int> heard() override { return {}; }
+    bool are_ending() override { return ending; }
+
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+TEST_CASE("communicator: who was away himself waits anew before he blames others") {
+    const auto wait = [](double away, double arrives) {
+        Deserted c;
+        c.set_timeout(0.4);  // asks after 0.2 s
+        c.away = away;
+        c.arrives = arrives;
+        c.exchange({}, {}, "a part");
+        return c.now();
+    };
+    CHECK(wait(0.5, 0.8) >= 0.8);
+    check_throws<LostProcessError>(
+        [&] { wait(0.5, 60); },
+        "process 1 on alpha has not answered for 0.4 s; waited for: a part");
+}
+
+TEST_CASE("communicator: while all are being ended nobody is blamed") {
+    Deserted c;
+    c.set_timeout(0.2);
+    c.ending = true;
+    c.arrives = 0.6;
+    c.exchange({}, {}, "a part");
+    CHECK_EQ(c.asked, 0);
+}
