@@ -39,8 +39,8 @@ set(page_modules dom data heads libraries attention_lines attention_map attentio
                  graph tape_graph walk tape chart memory histogram non_finite units gradients
                  tabs main)
 set(page_styles page)
-set(report_modules dom data libraries plot lines_chart curves spikes samples histogram flow recipe
-                   follow tabs report)
+set(report_modules dom data libraries plot lines_chart curves spikes samples histogram flow processes
+                   recipe follow tabs report)
 set(report_styles page report)
 
 # Our modules as one, without import and export: their top-level names are all different.

@@ -8,18 +8,16 @@
 
 #include <fmt/core.h>
 
-#include <chrono>
 #include <exception>
 
 namespace tapestry::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // The others wait for process 0 between its steps, which is where these errors find it.
 int lead_others(TrainSettings& s, BegunRun& begun, int (*lead)(TrainSettings&, BegunRun&)) {
     try {
         const int code = lead(s, begun);
+        say(processes_text(begun.session->accounts()));
         begun.session->dismiss();
         return code;
     } catch (const DivergedError&) {
@@ -35,21 +33,12 @@ int run_all(TrainSettings& s, Communicator& processes, const TextCache* cache,
             int (*lead)(TrainSettings&, BegunRun&)) {
     require<AgreedError>(!s.options.trap_nan,
                          "--trap-nan records the steps of one process; train without mpirun");
-    const bool leads = processes.rank() == 0;
     BegunRun begun =
         begin_shared_run(processes, s.run, cache, [](const std::string& text) { say(text); });
-    const auto start = Clock::now();
-    int code = kSuccess;
-    if (leads) {
-        code = lead_others(s, begun, lead);
-    } else {
-        catch_interrupts();  // they are process 0's to obey
-        begun.session->follow();
-    }
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const std::string text = processes_text(processes, *begun.session, seconds);
-    if (leads) say(text);
-    return code;
+    if (processes.rank() == 0) return lead_others(s, begun, lead);
+    catch_interrupts();  // they are process 0's to obey
+    begun.session->follow();
+    return kSuccess;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -31,6 +32,10 @@ public:
     void add(const StepMetrics& metrics);
     /// Steps that were taken before this report was there, in order, ahead of any other.
     void add_earlier(const std::vector<StepMetrics>& steps);
+    /// TrainingReport::set_processes; the next page has it.
+    void set_processes(std::vector<ProcessAccount> processes) {
+        report_.set_processes(std::move(processes));
+    }
     void end(TrainingState state, const std::string& message = {});
 
     /// That all this has taken so far.

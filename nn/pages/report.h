@@ -11,11 +11,13 @@
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>
+#include <tapestry/nn/inspect/process_account.h>
 #include <tapestry/nn/inspect/spikes.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -67,6 +69,8 @@ public:
     void add(const StepMetrics& metrics);
     /// All evaluations have the same parameters, or none.
     void add(ReportedEvaluation evaluation);
+    /// What each process has done so far, by rank; the page shows it of several.
+    void set_processes(std::vector<ProcessAccount> processes) { processes_ = std::move(processes); }
 
     const TrainingRecipe& recipe() const { return recipe_; }
     const TrainingCurve& loss() const { return loss_; }
@@ -76,6 +80,7 @@ public:
     const TrainingCurve& step_seconds() const { return step_seconds_; }
     const std::vector<ReportedEvaluation>& evaluations() const { return evaluations_; }
     const std::vector<Spike>& spikes() const { return spikes_.all(); }
+    const std::vector<ProcessAccount>& processes() const { return processes_; }
     const StepMetrics& latest() const { return latest_; }  ///< step 0 before the first
 
 private:
@@ -86,6 +91,7 @@ private:
     std::size_t stride_ = 1;  // every so many evaluations one is kept
     std::size_t evaluated_ = 0;
     std::vector<ReportedEvaluation> evaluations_;
+    std::vector<ProcessAccount> processes_;
 };
 
 enum class TrainingState { running, finished, interrupted, diverged, failed };

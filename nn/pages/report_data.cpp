@@ -73,6 +73,19 @@ void write(JsonWriter& json, const ReportedEvaluation& e) {
     });
 }
 
+void write(JsonWriter& json, const ProcessAccount& p) {
+    json.object([&] {
+        json.member("host", p.host);
+        json.member("threads", p.threads);
+        json.member("tokens", p.tokens);
+        json.member("speed", six_digits(p.tokens_per_second()));
+        json.member("flops", six_digits(p.flops));
+        json.member("waiting", six_digits(p.waiting_share()));
+        json.member("sent", p.bytes_sent);
+        json.member("moments", p.moment_bytes);
+    });
+}
+
 void write(JsonWriter& json, const RecipeLine& line) {
     json.object([&] {
         json.member("name", line.name);
@@ -147,6 +160,8 @@ std::string to_json(const TrainingReport& report, const ReportStatus& status) {
         json.member("curves", [&] { write_curves(json, report); });
         json.list("spikes", report.spikes(),
                   [&](const Spike& spike) { write(json, spike, report.recipe().rewind); });
+        json.list("processes", report.processes(),
+                  [&](const ProcessAccount& process) { write(json, process); });
         json.member("parameters", [&] { write_parameters(json, report); });
         json.list("evaluations", report.evaluations(),
                   [&](const ReportedEvaluation& e) { write(json, e); });

@@ -95,6 +95,7 @@ Tensor Session::next_loss() {
                           static_cast<std::uint64_t>(micro_batch_));
     }
     ++micro_batch_;
+    ++leaves_taken_;
     const Batch part{slice(batch_.inputs, 0, first, first + rows),
                      slice(batch_.targets, 0, first, first + rows)};
     if (watchers_.batch) watchers_.batch(part);

@@ -11,6 +11,7 @@
 // training_config.h, what decides it all; loop.h, the steps of any other model.
 #pragma once
 
+#include <tapestry/nn/inspect/process_account.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/adam.h>
@@ -19,6 +20,7 @@
 #include <tapestry/nn/train/tokenized_text.h>
 #include <tapestry/nn/train/training_config.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -75,8 +77,9 @@ public:
     void follow();
     /// Ends the others' follow().
     void dismiss();
-    /// What the moments take in this process.
-    std::size_t moment_bytes();
+    /// What each process has done since it began to take steps here, by rank. Of several process 0
+    /// asks, while the others follow.
+    std::vector<ProcessAccount> accounts();
 
     /// Steps taken.
     std::int64_t steps() const { return loop_->steps(); }
@@ -138,6 +141,9 @@ private:
     void before_update(std::int64_t step);
     bool leads() const { return communicator_ != nullptr && communicator_->rank() == 0; }
     void lead(std::uint64_t command);
+    std::size_t moment_bytes();
+    ProcessAccount own_account();
+    std::vector<ProcessAccount> gather_accounts();
     void keep_settings_of(const OptimizerState& configured);
     void draw_anew_unless(std::uint64_t seed);
     void make_model(std::unique_ptr<GPT> start);
@@ -155,8 +161,11 @@ private:
     std::int64_t micro_batch_ = 0;  // the step's how manyth
     std::int64_t drawn_ = 0;        // batches, in this step
     double seconds_before_ = 0;
-    Communicator* communicator_ = nullptr;  // null: one process
-    bool collects_gradients_ = false;       // in this step
+    Communicator* communicator_ = nullptr;              // null: one process
+    bool collects_gradients_ = false;                   // in this step
+    std::int64_t leaves_taken_ = 0;                     // by this process, in all steps
+    std::chrono::steady_clock::time_point began_ = {};  // the first of these
+    double waited_before_ = 0;                          // seconds in messages
     std::vector<std::string> overridden_;
 };
 

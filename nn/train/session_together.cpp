@@ -1,11 +1,14 @@
 // The part of Session that is about several processes. Process 0 says what comes next, in a number;
 // the others wait for it between the steps, so that whoever uses process 0's session, saves,
 // samples, or lets it rest, need not know of them.
+#include <tapestry/core/parallel.h>
 #include <tapestry/nn/train/broadcast_state.h>
 #include <tapestry/nn/train/data_parallel.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/session.h>
 
+#include <array>
+#include <chrono>
 #include <numeric>
 
 namespace tapestry {
@@ -13,7 +16,13 @@ namespace {
 
 constexpr std::string_view kNext = "what comes next";
 
-enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kEnd };
+enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kAccounts, kEnd };
+
+// What of an account is a number, in the order in which it is sent.
+constexpr std::array kNumbers{&ProcessAccount::threads,     &ProcessAccount::tokens,
+                              &ProcessAccount::flops,       &ProcessAccount::seconds,
+                              &ProcessAccount::waiting,     &ProcessAccount::bytes_sent,
+                              &ProcessAccount::moment_bytes};
 
 }  // namespace
 
@@ -46,6 +55,10 @@ void Session::follow() {
             loop_->step().data_parallel()->collect_state();
             continue;
         }
+        if (command == kAccounts) {
+            gather_accounts();
+            continue;
+        }
         collects_gradients_ = command == kStepAndGradients;
         try {
             take_own_step();
@@ -63,6 +76,10 @@ void Session::dismiss() {
 // Whatever this process's share of the leaves is, batches and random numbers are where they would
 // be if it had computed them all; all leaves draw as many.
 StepMetrics Session::take_own_step() {
+    if (leaves_taken_ == 0) {
+        began_ = std::chrono::steady_clock::now();
+        waited_before_ = communicator_ == nullptr ? 0 : communicator_->seconds();
+    }
     micro_batch_ = loop_->step().share().begin;
     drawn_ = 0;
     const StepMetrics metrics = loop_->next();
@@ -120,6 +137,45 @@ std::size_t Session::moment_bytes() {
         if (!name.starts_with("steps.")) bytes += tensor.bytes();
     }
     return bytes;
+}
+
+ProcessAccount Session::own_account() {
+    const auto leaves = static_cast<double>(leaves_taken_);
+    const std::int64_t rows = config_.micro_batch_size();
+    ProcessAccount own{
+        .host = communicator_ == nullptr ? OneProcess().host() : communicator_->host(),
+        .threads = static_cast<double>(num_threads()),
+        .tokens = leaves * static_cast<double>(rows * config_.model.context),
+        .flops = leaves * step_flops(config_.model, rows),
+        .moment_bytes = static_cast<double>(moment_bytes())};
+    if (leaves_taken_ == 0) return own;
+    const auto taken = std::chrono::steady_clock::now() - began_;
+    own.seconds = std::chrono::duration<double>(taken).count();
+    if (communicator_ == nullptr) return own;
+    own.waiting = communicator_->seconds() - waited_before_;
+    own.bytes_sent = static_cast<double>(communicator_->bytes_sent());
+    return own;
+}
+
+std::vector<ProcessAccount> Session::gather_accounts() {
+    const ProcessAccount own = own_account();
+    std::vector<double> numbers;
+    for (const auto number : kNumbers) numbers.push_back(own.*number);
+    const std::vector<std::size_t> counts(static_cast<std::size_t>(communicator_->size()),
+                                          kNumbers.size());
+    std::vector<ProcessAccount> all;
+    for (const auto& one : all_gather(*communicator_, numbers, counts, "what each has done")) {
+        ProcessAccount& account = all.emplace_back();
+        account.host = communicator_->host_of(static_cast<int>(all.size()) - 1);
+        for (std::size_t i = 0; i < kNumbers.size(); ++i) account.*kNumbers[i] = one[i];
+    }
+    return all;
+}
+
+std::vector<ProcessAccount> Session::accounts() {
+    if (communicator_ == nullptr) return {own_account()};
+    lead(kAccounts);
+    return gather_accounts();
 }
 
 }  // namespace tapestry

@@ -1,7 +1,6 @@
 #include <tapestry/nn/train/shared_run.h>
 
 #include <tapestry/core/cpu.h>
-#include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 
 #include <algorithm>
@@ -145,18 +144,16 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
     return run;
 }
 
-std::string processes_text(Communicator& c, Session& session, double seconds) {
-    const Range own =
-        share_of(session.config().accumulate * session.config().micro_batches, c.rank(), c.size());
-    const std::string line = fmt::format(
-        "process {} on {}: {} threads, micro-batches {} to {} of each step, {:.1f} MB sent, "
-        "{:.0f}% "
-        "of the time in messages, {:.2f} MB of moments\n",
-        c.rank(), c.host(), num_threads(), own.begin, own.end - 1,
-        static_cast<double>(c.bytes_sent()) / 1e6, 100 * c.seconds() / std::max(seconds, 1e-9),
-        static_cast<double>(session.moment_bytes()) / 1e6);
+std::string processes_text(const std::vector<ProcessAccount>& processes) {
     std::string text;
-    for (const std::string& one : all_gather(c, line, "what each has done")) text += one;
+    for (std::size_t rank = 0; rank < processes.size(); ++rank) {
+        const ProcessAccount& p = processes[rank];
+        text += fmt::format(
+            "process {} on {}: {} threads, {} tokens, {:.0f} a second, {:.3g} GFLOP of products, "
+            "{:.1f} MB sent, {:.0f}% of the time in messages, {:.2f} MB of moments\n",
+            rank, p.host, p.threads, p.tokens, p.tokens_per_second(), p.flops / 1e9,
+            p.bytes_sent / 1e6, 100 * p.waiting_share(), p.moment_bytes / 1e6);
+    }
     return text;
 }
 

@@ -28,8 +28,7 @@ BegunRun begin_shared_run(Communicator& communicator, const RunRequest& request,
                           const TextCache* cache = nullptr,
                           const std::function<void(const std::string&)>& told = {});
 
-/// What each process has done, in a line each; all call it, and process 0 is given the text. To be
-/// asked after the last step, `seconds` of which were taken.
-std::string processes_text(Communicator& communicator, Session& session, double seconds);
+/// Session::accounts(), in a line each.
+std::string processes_text(const std::vector<ProcessAccount>& processes);
 
 }  // namespace tapestry

@@ -215,6 +215,7 @@ bool TrainingRun::after(const StepMetrics& metrics) {
     const std::optional<CheckpointPurpose> due = due_after(metrics);
     if (due || metrics.val_loss) check_finite(metrics);
     metrics_.write(line_of(metrics, speed_));
+    if (metrics.val_loss || !accounted_) account();
     if (report_) report_->add(metrics);
     save_if_due(metrics, due);
     return go_on;
@@ -228,6 +229,12 @@ void TrainingRun::check_finite(const StepMetrics& metrics) const {
                            "finite, they were not saved; a lower learning rate or stronger "
                            "clipping may help",
                            metrics.step);
+}
+
+// Seldom, for all processes are asked, between two steps.
+void TrainingRun::account() {
+    accounted_ = true;
+    if (report_) report_->set_processes(session_.accounts());
 }
 
 // As soon as it is known what a step takes. A run that became longer may need a greater distance.
@@ -329,6 +336,7 @@ void TrainingRun::finish() {
     result_.share = speed_.mean_share();
     result_.concern = losses_.concern();
     if (report_) {
+        account();
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
         result_.report = report_->summary();
     }

@@ -106,6 +106,7 @@ private:
     bool after(const StepMetrics& metrics);
     void check_finite(const StepMetrics& metrics) const;
     void find_rewind_distance();
+    void account();
     std::optional<CheckpointPurpose> due_after(const StepMetrics& metrics) const;
     double save_age() const;
     void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
@@ -134,6 +135,7 @@ private:
     std::int64_t started_ = -1;                 // the step of the latest save, written or not
     std::int64_t steps_here_ = 0;               // taken by this run
     std::string grad_xxh3_;                     // of the latest step, if it was asked for
+    bool accounted_ = false;                    // of the processes, at least once
     bool best_at_end_ = false;                  // the last step is the best so far
     bool warned_ = false;
     TrainingResult result_;

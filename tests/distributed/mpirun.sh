@@ -32,7 +32,7 @@ for threads in "${threads_tried[@]}"; do
             failed "$processes processes failed"
         elif [[ $(digest_of many) != "$expected" ]]; then
             failed "$processes processes of $threads threads learned something else than one"
-        elif (($(grep -c '^process .* micro-batches .* of moments$' many.log) != processes)); then
+        elif (($(grep -c '^process .* tokens, .* of moments$' many.log) != processes)); then
             failed "not every one of $processes processes told what it has done"
         fi
         rm -rf many

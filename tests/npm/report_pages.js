@@ -134,6 +134,14 @@ async function checkFlow(page) {
   await page.keyboard.press('End');
 }
 
+async function checkProcesses(page) {
+  const rows = await page.$$eval('[data-process]', (all) => all.map((row) =>
+    [...row.querySelectorAll('td')].map((td) => td.textContent)));
+  assert.deepEqual(rows, [
+    ['alpha</script>', '1', '120000', '4000', '3.00\u00a0T', '5.0%', '2.50\u00a0MB', '65.5\u00a0KB'],
+    ['beta', '2', '110400', '3680', '2.76\u00a0T', '20%', '2.40\u00a0MB', '61.4\u00a0KB']]);
+}
+
 async function checkRecipe(page) {
   assert.equal(await page.textContent('[data-view=command]'),
     "tapestry train --text '\u732b</script>.txt' --out m");
@@ -151,7 +159,7 @@ async function checkTabs(browser, file, width, scheme) {
   assert.match(await readout(page, 'status'),
     /^Running: step 300 of 2000, 0:30 so far, about 2:50 left\. Loss 2\.100, validation 2\.503\./);
   const checks = { curves: checkCurves, samples: checkSamples, flow: checkFlow,
-    recipe: checkRecipe };
+    processes: checkProcesses, recipe: checkRecipe };
   for (const [name, check] of Object.entries(checks)) {
     await openTab(page, name);
     await check(page);
@@ -217,6 +225,7 @@ async function checkOthers(browser, { diverged, old, long }) {
   const other = await opened(browser, diverged, 390, 'light');
   assert.match(await readout(other.page, 'status'), /^Diverged after step 0 of 2000: the loss is nan/);
   assert.equal(await readout(other.page, 'loss'), 'No step yet.');
+  assert.equal(await other.page.locator('#tab-processes').count(), 0);
   for (const tab of ['samples', 'flow', 'recipe']) await openTab(other.page, tab);
   assert.deepEqual(other.wrong, []);
   await other.page.close();

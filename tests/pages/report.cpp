@@ -12,6 +12,26 @@ namespace {
 
 constexpr double kStarted = 1000;
 
+// Two, of which the first is slower and waits less.
+std::vector<ProcessAccount> processes() {
+    return {{.host = "alpha</script>",
+             .threads = 1,
+             .tokens = 120000,
+             .flops = 3e12,
+             .seconds = 30,
+             .waiting = 1.5,
+             .bytes_sent = 2.5e6,
+             .moment_bytes = 65536},
+            {.host = "beta",
+             .threads = 2,
+             .tokens = 110400,
+             .flops = 2.76e12,
+             .seconds = 30,
+             .waiting = 6,
+             .bytes_sent = 2.4e6,
+             .moment_bytes = 61440}};
+}
+
 TrainingRecipe recipe(std::int64_t steps) {
     return {.title = "Training on \u732b</script>.txt",
             .subtitle = "a model that never was",
@@ -47,6 +67,7 @@ std::vector<ParameterFlow> flow_at(std::int64_t step) {
 // Step s: loss 2 + 2 e^(-s / 100), rate s / 10^6, norm 2 - s / steps but 9 at one, 0.1 seconds.
 TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t eval_every) {
     TrainingReport report(recipe(planned));
+    if (steps == 300) report.set_processes(processes());
     for (std::int64_t step = 1; step <= steps; ++step) {
         const auto s = static_cast<double>(step);
         StepMetrics m{.step = step,

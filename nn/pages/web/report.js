@@ -5,6 +5,7 @@ import { readData } from './data.js';
 import { h, number } from './dom.js';
 import { flowTab } from './flow.js';
 import { answersPage, follow } from './follow.js';
+import { processesTab } from './processes.js';
 import { costShare, recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
 import { spikeList } from './spikes.js';
@@ -14,6 +15,7 @@ const VIEWS = [
   ['curves', 'Curves', curvesAndSpikes],
   ['samples', 'Samples', samplesTab],
   ['flow', 'Gradient flow', flowTab],
+  ['processes', 'Processes', processesTab],
   ['recipe', 'Recipe', recipeTab],
 ];
 
@@ -96,7 +98,8 @@ function showReport() {
   document.title = `${data.title} \u2013 Tapestry`;
   const renewals = [];
   const state = h('div', { class: 'standing' });
-  const tabs = tabbed(VIEWS.map(([name, label, fill]) =>
+  const views = VIEWS.filter(([name]) => name !== 'processes' || data.processes.length > 1);
+  const tabs = tabbed(views.map(([name, label, fill]) =>
     [name, label, (panel) => renewals.push(fill(panel, data))]));
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), state),

@@ -1,0 +1,30 @@
+// The processes tab, of a training that several processes share: what each has done, and what that
+// took.
+import { bytesText, flopsText, h, number, percent } from './dom.js';
+
+const PROCESS_COLUMNS = [
+  ['threads', (p) => String(p.threads)],
+  ['tokens', (p) => String(p.tokens)],
+  ['tokens/s', (p) => number(Math.round(p.speed))],
+  ['FLOP', (p) => flopsText(p.flops)],
+  ['waiting', (p) => percent(p.waiting)],
+  ['sent', (p) => bytesText(p.sent)],
+  ['moments', (p) => bytesText(p.moments)],
+];
+
+// Fills `panel`; returns a function that takes newer data.
+export function processesTab(panel, data) {
+  const rows = h('tbody', {});
+  const heads = ['process', 'host', ...PROCESS_COLUMNS.map(([head]) => head)];
+  panel.append(h('p', { class: 'quiet legend' }, 'Each computes the gradients of its micro-batches, ' +
+    'and takes the step for its slice of the parameters. FLOP are those of products; waiting is the ' +
+    'share of the time in messages; moments are what AdamW keeps there. As of the latest evaluation.'),
+  h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'processes' },
+    h('table', { 'data-table': 'processes' }, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
+      h('th', { scope: 'col', class: i === 1 ? 'word' : null }, head)))), rows)));
+  const renew = ({ processes }) => rows.replaceChildren(...processes.map((p, rank) =>
+    h('tr', { 'data-process': rank }, h('th', { scope: 'row' }, String(rank)),
+      h('td', { class: 'word' }, p.host), ...PROCESS_COLUMNS.map(([, text]) => h('td', {}, text(p))))));
+  renew(data);
+  return renew;
+}

@@ -1,0 +1,126 @@
+// What each process of a shared training says that it has done: the P-th part of what one process
+// does alone, in tokens, products and moments. The processes are threads here.
+#include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/profile/work.h>
+#include <tapestry/nn/distributed/thread_group.h>
+#include <tapestry/nn/train/shared_run.h>
+#include <tapestry/tests/nn/run_place.h>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+using namespace tapestry;
+using doctest::Approx;
+using Accounts = std::vector<ProcessAccount>;
+
+namespace {
+
+// The FLOPs of this thread's products, counted as they run.
+class CountedProducts final : public TapeObserver {
+public:
+    double flops = 0;
+    void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
+        if (is_product(op)) flops += forward_work(op, inputs, outputs).flops;
+    }
+    void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override {
+        if (is_product(op)) flops += backward_work(op, incoming, outgoing).flops;
+    }
+
+private:
+    static bool is_product(const Op& op) {
+        static const std::set<std::string_view> names{"matmul", "linear", "attention"};
+        return names.contains(op.name());
+    }
+};
+
+struct Counted {
+    Accounts accounts;             // as process 0 was told
+    std::vector<double> flops;     // as counted in each
+    nlohmann::json in_the_report;  // what its page shows
+};
+
+// A training of three steps, of 8 micro-batches each.
+Counted counted(int processes) {
+    const test::RunPlace place;
+    TrainingConfig config = place.config();
+    config.model.layers = 2;
+    config.model.dim = 96;  // 28 pieces of 8192 parameters
+    config.batch = 8;
+    config.micro_batches = 8;
+    config.steps = 3;
+    config.eval_every = 0;
+    Counted all{.flops = std::vector<double>(static_cast<std::size_t>(processes))};
+    run_in_threads(processes, [&](Communicator& c) {
+        CountedProducts products;
+        const BegunRun begun = begin_shared_run(c, {.config = config, .out = place.out.string()});
+        if (c.rank() == 0) {
+            TrainingRunOptions options{};
+            options.checkpoints.written = false;
+            TrainingRun(*begun.session, *begun.directory, options).to_the_end();
+            all.accounts = begun.session->accounts();
+            begun.session->dismiss();
+        } else {
+            begun.session->follow();
+        }
+        all.flops[static_cast<std::size_t>(c.rank())] = products.flops;
+    });
+    const std::string page = test::slurp(place.out / "report.html");
+    const std::size_t from = page.find("id=\"data\">") + 10;
+    const std::string data = page.substr(from, page.find("</script>", from) - from);
+    all.in_the_report = nlohmann::json::parse(data).at("processes");
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("process account: tokens, products and moments are a P-th of one process's") {
+    const Counted one = counted(1);
+    REQUIRE_EQ(one.accounts.size(), 1);
+    const ProcessAccount& whole = one.accounts[0];
+    CHECK_EQ(whole.tokens, 3 * 8 * 8);
+    CHECK_EQ(whole.flops, Approx(one.flops[0]).epsilon(0.03));
+    CHECK_EQ(whole.bytes_sent, 0);
+    for (const int processes : {2, 3, 4}) {
+        INFO(processes << " processes");
+        const Counted all = counted(processes);
+        REQUIRE_EQ(all.accounts.size(), processes);
+        ProcessAccount sum;
+        for (std::size_t p = 0; p < all.accounts.size(); ++p) {
+            const ProcessAccount& account = all.accounts[p];
+            CHECK_EQ(account.flops, Approx(all.flops[p]).epsilon(0.03));
+            const double micro_batch = whole.tokens / 8;
+            CHECK(std::abs(account.tokens - whole.tokens / processes) < micro_batch);
+            CHECK_EQ(account.flops / whole.flops, Approx(account.tokens / whole.tokens));
+            const double piece = 2 * sizeof(float) * 8192;  // both moments of one
+            CHECK(std::abs(account.moment_bytes - whole.moment_bytes / processes) < piece);
+            CHECK(account.bytes_sent > 0);
+            CHECK(account.seconds > 0);
+            CHECK(account.waiting > 0);
+            CHECK(account.waiting < account.seconds);
+            sum.tokens += account.tokens;
+            sum.flops += account.flops;
+            sum.moment_bytes += account.moment_bytes;
+        }
+        CHECK_EQ(sum.tokens, whole.tokens);
+        CHECK_EQ(sum.flops, Approx(whole.flops));
+        CHECK_EQ(sum.moment_bytes, whole.moment_bytes);
+        REQUIRE_EQ(all.in_the_report.size(), all.accounts.size());
+        CHECK_EQ(all.in_the_report[1].at("tokens").get<double>(), all.accounts[1].tokens);
+        CHECK_EQ(all.in_the_report[1].at("host").get<std::string>(), all.accounts[1].host);
+    }
+}
+
+TEST_CASE("process account: a line for each") {
+    const ProcessAccount account{.host = "alpha",
+                                 .threads = 2,
+                                 .tokens = 6400,
+                                 .flops = 2.5e10,
+                                 .seconds = 4,
+                                 .waiting = 1,
+                                 .bytes_sent = 3e6,
+                                 .moment_bytes = 1.5e6};
+    CHECK_EQ(processes_text({account}),
+             "process 0 on alpha: 2 threads, 6400 tokens, 1600 a second, 25 GFLOP of products, 3.0 "
+             "MB sent, 25% of the time in messages, 1.50 MB of moments\n");
+}
