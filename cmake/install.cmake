@@ -21,6 +21,16 @@ if(TARGET tapestry_gradcheck)
   install(TARGETS tapestry_gradcheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
 endif()
 install(EXPORT tapestryTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
+if(TARGET tapestry_mpi)  # the package's component mpi
+  set_target_properties(tapestry_mpi PROPERTIES EXPORT_NAME mpi)
+  install(TARGETS tapestry_mpi EXPORT tapestryMpiTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+  install(EXPORT tapestryMpiTargets NAMESPACE tapestry:: DESTINATION ${package_dir})
+  set(TAPESTRY_WITH_MPI OFF)
+  if(TAPESTRY_MPI AND MPI_CXX_FOUND)
+    set(TAPESTRY_WITH_MPI ON)
+  endif()
+endif()
 if(TARGET tapestry_command)
   # OPTIONAL: those who built the library alone can install it alone.
   install(TARGETS tapestry_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} OPTIONAL)

@@ -26,7 +26,6 @@ small_training() { train "$@" --checkpoint-every 1 --warmup 1; }
 
 small_training 1 alone >alone.log 2>&1 || { cat alone.log >&2; exit 1; }
 expected=$(digest_of alone)
-metrics_of alone >expected.metrics
 under=(env LD_PRELOAD="$library" KILL_LOG="$work/count")
 small_training 3 counted >counted.log 2>&1 || { cat counted.log >&2; exit 1; }
 [[ $(digest_of counted) == "$expected" ]] || failed "three processes learned something else than one"
@@ -58,8 +57,7 @@ kill_at() {
     small_training "${others[number % 3]}" "$out" --resume >"$name.log" 2>&1 ||
         { cat "$name.log" >&2; failed "rank $rank, message $number: no resuming"; return; }
     [[ $(digest_of "$out") == "$expected" ]] ||
-        failed "rank $rank, message $number: other weights or moments"
-    metrics_of "$out" | cmp - expected.metrics || failed "rank $rank, message $number: other metrics"
+        failed "rank $rank, message $number: other weights, moments or metrics"
     rm -rf "$out" "$name.log"
 }
 

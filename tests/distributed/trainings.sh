@@ -2,17 +2,14 @@
 # They set build, mpirun, steps and threads, and have read tests/skip.sh.
 # shellcheck shell=bash disable=SC2154  # what they set
 
+# shellcheck source=tests/distributed/environment.sh
+. "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
+
 # Leaves where this build or machine knows no MPI; goes into a new folder with a text.
 prepare() {
     tapestry=$build/examples/cli/tapestry
     grep -q '^TAPESTRY_MPI:.*=ON' "$build/CMakeCache.txt" || skip "no MPI in this build"
     command -v "$mpirun" >/dev/null || skip "no $mpirun"
-
-    # Open MPI asks to be told that root and more processes than cores are meant; MPICH does not
-    # listen.
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
-    export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_abort_print_stack=0
 
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -44,12 +41,13 @@ train() {
 }
 under=()
 
-# All tensors of the last checkpoint: they follow eight bytes with the length of the header, and it.
+# All tensors of the last checkpoint, which follow eight bytes with the length of the header, and it;
+# and what metrics_of says: parameters, moments, losses.
 digest_of() {
     local file length
     file=$(find "$1/checkpoints" -name '*.safetensors' | sort | tail -n 1)
     length=$(od -An -t u8 -N 8 "$file" | tr -d ' ')
-    tail -c +$((length + 9)) "$file" | sha256sum | cut -d' ' -f1
+    { tail -c +$((length + 9)) "$file"; metrics_of "$1"; } | sha256sum | cut -d' ' -f1
 }
 
 # All that happened at each step, but for what a clock says.

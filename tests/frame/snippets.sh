@@ -4,13 +4,16 @@
 # programs and outputs (translations.sh).
 #
 # A block ```cpp that has a main is a program; a block ```text right after it is its output. With
-# --update the output blocks are rewritten instead of compared.
+# --update the output blocks are rewritten instead of compared. A program that joins processes is linked
+# with tapestry::mpi; where the build has an MPI, three of it print the same as one.
 # Usage: snippets.sh [--update] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
 
 update=no
 [[ $1 != --update ]] || { update=yes; shift; }
 compiler=$1 build=$2 source=$3
+# shellcheck source=tests/distributed/environment.sh
+. "$source/tests/distributed/environment.sh"
 read -ra flags <<<"${4:-}"
 
 work=$(mktemp -d)
@@ -62,11 +65,17 @@ rewrite() {
     ' "$1" >"$work/rewritten" && cp "$work/rewritten" "$1"
 }
 
+mapfile -t mpi_libraries < <(sed -nE 's/^MPI_[a-z]+_LIBRARY:[^=]*=(.*\/.*)/\1/p' "$build/CMakeCache.txt")
+mpirun=$(mpirun_of "$build")
+
+joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
+
 # compile PROGRAM: beside it its .exe, or what the compiler says.
 compile() {
-    local name=${1%.cpp}
+    local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt)
+    ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
     "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
-        -o "$name.exe" "$build/libtapestry.a" -lfmt >"$name.said" 2>&1 || true
+        -o "$name.exe" "${libraries[@]}" >"$name.said" 2>&1 || true
 }
 
 mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
@@ -89,6 +98,10 @@ for document in "${documents[@]}"; do
             failures=$((failures + 1))
         elif [[ $update == no && -e $name.txt ]] && ! diff "$name.txt" "$name.out"; then
             echo "OTHER OUTPUT: $document, program ${name##*.} (< in the document, > now)"
+            failures=$((failures + 1))
+        elif [[ -n $mpirun ]] && joins_processes "$program" &&
+            ! (cd "$work" && timeout 300 "$mpirun" -n 3 "$name.exe") | diff "$name.out" -; then
+            echo "OTHER OUTPUT OF THREE PROCESSES: $document, program ${name##*.} (> these)"
             failures=$((failures + 1))
         fi
     done

@@ -9,6 +9,8 @@ set -euo pipefail
 build=$1 source=$2 cxx=$3 flags=$4
 # shellcheck source=tests/skip.sh
 . "$source/tests/skip.sh"
+# shellcheck source=tests/distributed/environment.sh
+. "$source/tests/distributed/environment.sh"
 
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
@@ -41,6 +43,13 @@ fi
 configure found -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$temporary/found" --parallel "$(nproc)"
 "$temporary/found/consumer"
+[[ $("$temporary/found/processes") == "1 processes" ]]
+mpirun=$(mpirun_of "$build")
+if [[ -n $mpirun ]]; then
+    [[ $(timeout 60 "$mpirun" -n 3 "$temporary/found/processes") == "3 processes" ]]
+else
+    skip_part "no MPI in this build: tapestry::mpi as one process alone"
+fi
 
 # Most have a source that begins with them, whose compilation has shown it.
 echo "---- every other installed header compiles on its own"
