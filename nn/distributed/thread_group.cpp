@@ -17,17 +17,43 @@ using Bytes = std::vector<std::byte>;
 
 using Clock = std::chrono::steady_clock;
 
+struct Message {
+    Bytes bytes;
+    Clock::time_point arrives;
+};
+
 // What is on its way, from everybody to everybody.
 struct Post {
-    explicit Post(int processes) : size(processes), napped(static_cast<std::size_t>(processes)) {}
+    Post(int processes, const Network& between)
+        : size(processes),
+          network(between),
+          napped(static_cast<std::size_t>(processes)),
+          left(static_cast<std::size_t>(processes)) {}
 
-    std::deque<Bytes>& box(int from, int to, int channel) { return boxes[{from, to, channel}]; }
+    std::deque<Message>& box(int from, int to, int channel) { return boxes[{from, to, channel}]; }
+
+    void send(int from, const Sent& one) {
+        Clock::time_point& free = left[static_cast<std::size_t>(from)];
+        free = std::max(free, Clock::now());
+        if (network.bytes_per_second > 0) {
+            free += seconds(static_cast<double>(one.bytes.size()) / network.bytes_per_second);
+        }
+        box(from, one.to, one.channel)
+            .push_back(
+                {Bytes(one.bytes.begin(), one.bytes.end()), free + seconds(network.latency)});
+    }
+
+    static Clock::duration seconds(double count) {
+        return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+    }
 
     const int size;
+    const Network network;
     std::mutex mutex;
     std::condition_variable arrived;
-    std::map<std::array<int, 3>, std::deque<Bytes>> boxes;
+    std::map<std::array<int, 3>, std::deque<Message>> boxes;
     std::vector<Clock::time_point> napped;  // when each process has last waited
+    std::vector<Clock::time_point> left;    // when all that it has sent has
     int lost = -1;                          // a process that threw
     std::exception_ptr error;
 };
@@ -38,9 +64,7 @@ public:
                    std::span<const Received> received)
         : post_(post), rank_(rank), awaited_(received.begin(), received.end()) {
         const std::lock_guard lock(post_.mutex);
-        for (const Sent& one : sent) {
-            post_.box(rank_, one.to, one.channel).emplace_back(one.bytes.begin(), one.bytes.end());
-        }
+        for (const Sent& one : sent) post_.send(rank_, one);
         post_.arrived.notify_all();
     }
 
@@ -60,12 +84,13 @@ public:
 
 private:
     bool take(const Received& one) {
-        std::deque<Bytes>& box = post_.box(one.from, rank_, one.channel);
-        if (box.empty()) return false;
-        require(box.front().size() == one.bytes.size(),
+        std::deque<Message>& box = post_.box(one.from, rank_, one.channel);
+        if (box.empty() || box.front().arrives > Clock::now()) return false;
+        const Bytes& bytes = box.front().bytes;
+        require(bytes.size() == one.bytes.size(),
                 "exchange: process {} sent {} bytes; process {} waits for {}", one.from,
-                box.front().size(), rank_, one.bytes.size());
-        std::copy(box.front().begin(), box.front().end(), one.bytes.begin());
+                bytes.size(), rank_, one.bytes.size());
+        std::copy(bytes.begin(), bytes.end(), one.bytes.begin());
         box.pop_front();
         return true;
     }
@@ -88,11 +113,13 @@ private:
         return std::make_unique<ThreadUnderway>(post_, rank_, sent, received);
     }
 
-    // Until something arrives for somebody; no longer, for it may have been there already.
+    // Until something is sent to somebody; no longer, for it may have been there already. Of a
+    // network's latency little is to be added to.
     void nap() override {
         std::unique_lock lock(post_.mutex);
         post_.napped[static_cast<std::size_t>(rank_)] = Clock::now();
-        post_.arrived.wait_for(lock, std::chrono::milliseconds(1));
+        const bool at_once = post_.network.latency == 0 && post_.network.bytes_per_second == 0;
+        post_.arrived.wait_for(lock, std::chrono::microseconds(at_once ? 1000 : 20));
     }
 
     void ask(std::span<const int> processes) override {
@@ -131,9 +158,13 @@ void run_one(Post& post, int rank, const std::function<void(Communicator&)>& pro
 
 }  // namespace
 
-void run_in_threads(int size, const std::function<void(Communicator&)>& program) {
+void run_in_threads(int size, const std::function<void(Communicator&)>& program,
+                    const Network& network) {
     require(size >= 1, "run_in_threads: {} processes; at least 1 is needed", size);
-    Post post(size);
+    require(network.latency >= 0 && network.bytes_per_second >= 0,
+            "run_in_threads: a latency of {} s and {} bytes per second; neither can be negative",
+            network.latency, network.bytes_per_second);
+    Post post(size, network);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size; ++rank) {
         threads.emplace_back([&post, &program, rank] { run_one(post, rank, program); });

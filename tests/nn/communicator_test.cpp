@@ -178,3 +178,37 @@ TEST_CASE("communicator: while all are being ended nobody is blamed") {
     c.exchange({}, {}, "a part");
     CHECK_EQ(c.asked, 0);
 }
+
+TEST_CASE("communicator: a network's latency, which messages share, and its bandwidth") {
+    // A message of 20 kB leaves in 0.02 s and is there 0.2 s later; others behind it every 0.02 s.
+    const Network network{.latency = 0.2, .bytes_per_second = 1e6};
+    const auto took = [&](std::size_t messages) {
+        double seconds = 0;
+        run_in_threads(
+            2,
+            [&](Communicator& c) {
+                const std::vector<std::byte> sent_bytes(20000, std::byte{7});
+                std::vector<std::vector<std::byte>> bytes(messages, std::vector<std::byte>(20000));
+                std::vector<Received> received;
+                for (auto& one : bytes) received.push_back({0, one});
+                barrier(c, "the other");
+                const double before = c.seconds();
+                if (c.rank() == 0) {
+                    c.exchange(std::vector<Sent>(messages, {1, sent_bytes}), {}, "bytes");
+                } else {
+                    c.exchange({}, received, "bytes");
+                    seconds = c.seconds() - before;
+                    for (const auto& one : bytes) require(one == sent_bytes, "other bytes");
+                }
+            },
+            network);
+        return seconds;
+    };
+    CHECK(took(1) > 0.2);
+    const double three = took(3);
+    CHECK(three > 0.24);
+    CHECK(three < 0.5);  // not a latency each
+    check_throws<ValueError>(
+        [] { run_in_threads(1, [](Communicator&) {}, {.latency = -1}); },
+        "run_in_threads: a latency of -1 s and 0 bytes per second; neither can be negative");
+}
