@@ -136,10 +136,10 @@ public:
 
 private:
     struct Message final : Underway {
-        explicit Message(const Deserted& owner) : owner(owner) {}
-        bool advance() override { return owner.now() >= owner.arrives; }
+        explicit Message(const Deserted& c) : communicator(c) {}
+        bool advance() override { return communicator.now() >= communicator.arrives; }
         std::vector<int> awaited() const override { return {1}; }
-        const Deserted& owner;
+        const Deserted& communicator;
     };
     std::unique_ptr<Underway> start(std::span<const Sent>, std::span<const Received>) override {
         return std::make_unique<Message>(*this);

@@ -50,7 +50,8 @@ Counted counted(int processes) {
     config.micro_batches = 8;
     config.steps = 3;
     config.eval_every = 0;
-    Counted all{.flops = std::vector<double>(static_cast<std::size_t>(processes))};
+    Counted all;
+    all.flops.resize(static_cast<std::size_t>(processes));
     run_in_threads(processes, [&](Communicator& c) {
         CountedProducts products;
         const BegunRun begun = begin_shared_run(c, {.config = config, .out = place.out.string()});
