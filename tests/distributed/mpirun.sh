@@ -115,6 +115,8 @@ stop_one() {
     ((status == 1)) || failed "process $rank hung: exit $status, not 1"
     ((took < 7000)) || failed "process $rank hung: it took $took ms until all had ended"
     [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was stopped"
+    # mpirun is a terminal to process 0, on whose line of progress another one's may begin.
+    sed -i 's/\x1b\[K/\n/g' stopped.log
     grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \
         stopped.log || { cat stopped.log >&2; failed "no line names process $rank, which hung"; }
     # Neither one that is ending all is, nor do those whom the stopped one, which Open MPI wakes to end it,
