@@ -20,17 +20,32 @@ inline Shape position_of(std::int64_t index, const Shape& shape) {
     return position;
 }
 
-/// The ids row-major, all of them in [0, size).
-inline Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
+/// The ids row-major. Of those that are not in [0, size) the first is an error: complain(where it
+/// stands, what it is).
+template <class Complain>
+Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size, Complain complain) {
     check_dtype(op, ids, DType::i64);
     const Tensor row_major = dense(ids);
     const std::int64_t* id = row_major.data<std::int64_t>();
     for (std::int64_t i = 0; i < ids.numel(); ++i) {
-        if (id[i] >= 0 && id[i] < size) continue;
-        fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op,
-                         position_of(i, ids.shape()), id[i], size - 1);
+        if (id[i] < 0 || id[i] >= size) complain(position_of(i, ids.shape()), id[i]);
     }
     return row_major;
+}
+
+/// The same for ids of rows, classes, or what else there is `size` of.
+inline Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
+    return checked_ids(op, ids, size, [&](const Shape& position, std::int64_t id) {
+        fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op, position, id, size - 1);
+    });
+}
+
+/// The same for ids that choose along one axis of x.
+inline Tensor checked_ids(std::string_view op, const Tensor& ids, const Tensor& x, int axis) {
+    return checked_ids(op, ids, x.size(axis), [&](const Shape& position, std::int64_t id) {
+        fail<IndexError>("{}: ids{} = {} is outside axis {} of {}{}", op, position, id, axis,
+                         x.shape(), id < 0 ? "; ids do not count from the end" : "");
+    });
 }
 
 inline void check_element_ids(std::string_view op, const Tensor& x, int axis, const Tensor& ids) {

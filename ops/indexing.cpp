@@ -104,7 +104,7 @@ Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& 
 Tensor index_select(const Tensor& x, int axis, const Tensor& ids) {
     check_defined("index_select", x);
     const int a = normalize_axis("index_select", axis, x.rank());
-    const Tensor chosen = checked_ids("index_select", ids, x.size(a));
+    const Tensor chosen = checked_ids("index_select", ids, x, a);
     require<ShapeError>(ids.rank() == 1, "index_select: ids are {}, not a vector; see gather",
                         ids.shape());
     Shape shape = x.shape();
@@ -193,7 +193,7 @@ struct ScatterAddOp final : IndexOp {
 Tensor gather(const Tensor& x, int axis, const Tensor& ids) {
     check_defined("gather", x);
     const int a = normalize_axis("gather", axis, x.rank());
-    const Tensor chosen = checked_ids("gather", ids, x.size(a));
+    const Tensor chosen = checked_ids("gather", ids, x, a);
     check_element_ids("gather", x, a, ids);
     Tensor y(ids.shape(), x.dtype());
     visit_dtype(x.dtype(), [&](auto zero) { gather_elements<decltype(zero)>(x, a, chosen, y); });
@@ -204,7 +204,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& s
     check_floating("scatter_add", x);
     check_same_dtype("scatter_add", x, source);
     const int a = normalize_axis("scatter_add", axis, x.rank());
-    const Tensor chosen = checked_ids("scatter_add", ids, x.size(a));
+    const Tensor chosen = checked_ids("scatter_add", ids, x, a);
     check_element_ids("scatter_add", x, a, ids);
     const Tensor added = source_of("scatter_add", source, ids);
     const Tensor from = dense(added);

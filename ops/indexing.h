@@ -1,7 +1,8 @@
 // Elements and rows chosen by number.
 //
-// Indices are i64 (DTypeError) and lie in [0, size): they do not count from the end. One that does
-// not throws IndexError, which tells where it stands and what it is. What reads by index has a
+// Indices are i64 (DTypeError) and lie in [0, size): as in PyTorch they do not count from the end,
+// which those of x[ids] may (subscript.h). One outside throws IndexError, which tells where it
+// stands, what it is, and which axis it is outside of. What reads by index has a
 // gradient that adds by index, and the other way round; additions to one place happen in the order
 // of the indices, with any number of threads.
 #pragma once

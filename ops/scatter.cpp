@@ -49,7 +49,7 @@ void set_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& source) 
 Tensor scatter(const Tensor& x, int axis, const Tensor& ids, const Tensor& source) {
     check_same_dtype("scatter", x, source);
     const int a = normalize_axis("scatter", axis, x.rank());
-    const Tensor chosen = checked_ids("scatter", ids, x.size(a));
+    const Tensor chosen = checked_ids("scatter", ids, x, a);
     check_element_ids("scatter", x, a, ids);
     const Tensor put = source_of("scatter", source, ids);
     const Tensor from = dense(put);

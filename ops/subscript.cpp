@@ -199,10 +199,10 @@ Tensor one_number(const Tensor& x, const std::vector<Numbers>& numbers) {
         const Tensor ids = dense(views::expand(n.ids, shape));
         const std::int64_t* id = ids.data<std::int64_t>();
         for (std::int64_t i = 0; i < flat.numel(); ++i) {
-            require<IndexError>(id[i] >= 0 && id[i] < size,
-                                "index: {} is not a number from 0 to {}, for axis {} of {}", id[i],
-                                size - 1, n.named, x.shape());
-            to[i] = to[i] * size + id[i];
+            require<IndexError>(id[i] >= -size && id[i] < size,
+                                "index: index {} is outside axis {} of {}", id[i], n.named,
+                                x.shape());
+            to[i] = to[i] * size + (id[i] < 0 ? id[i] + size : id[i]);
         }
     }
     return flat;

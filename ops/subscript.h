@@ -60,12 +60,13 @@ private:
 };
 
 /// The part of x that `where` says, one index after the other for the axes from the first on; axes
-/// that are not named stay whole. An i64 tensor of any shape chooses by numbers from 0 on, several
-/// are broadcast together and choose one element each time, y[i...] = x[ids0[i...], ids1[i...]],
-/// and their shape stands in the place of their axes, which must be neighbours (ShapeError); a mask
-/// stands for the numbers at which it is true, in row-major order. Any dtype. Throws IndexError for
-/// a number outside its axis, for more indices than axes, and for a second kEllipsis, ShapeError
-/// for a mask whose sizes are not those of its axes, DTypeError for a tensor of another dtype.
+/// that are not named stay whole. An i64 tensor of any shape chooses by numbers, which may count
+/// from the end; several are broadcast together and choose one element each time, y[i...] =
+/// x[ids0[i...], ids1[i...]], and their shape stands in the place of their axes, which must be
+/// neighbours (ShapeError); a mask stands for the numbers at which it is true, in row-major order.
+/// Any dtype. Throws IndexError for a number outside its axis, for more indices than axes, and for
+/// a second kEllipsis, ShapeError for a mask whose sizes are not those of its axes, DTypeError for
+/// a tensor of another dtype.
 Tensor index(const Tensor& x, const std::vector<Index>& where);
 
 /// x[..., i, ...]: element i along `axis`, which vanishes; a view. i may count from the end

@@ -56,7 +56,11 @@ OpCase index_select_row() {
         {[] {
              index_select(ones({5, 3}), 1, ids_of({0, 3}));
          },
-         "index_select: ids[1] = 3 is not an index from 0 to 2"},
+         "index_select: ids[1] = 3 is outside axis 1 of [5, 3]"},
+        {[] {
+             index_select(ones({5, 3}), -2, ids_of({0, -1}));
+         },
+         "index_select: ids[1] = -1 is outside axis 0 of [5, 3]; ids do not count from the end"},
         {[] { index_select(ones({5}), 1, ids_of({0})); },
          "index_select: axis 1 is outside a tensor of rank 1"},
         {[] {
@@ -85,7 +89,7 @@ OpCase gather_row(int axis, const char* variant) {
     row.errors = {{[] {
                        gather(ones({2, 3}), 1, tensor<std::int64_t>({{0, 3}}));
                    },
-                   "gather: ids[0, 1] = 3 is not an index from 0 to 2"},
+                   "gather: ids[0, 1] = 3 is outside axis 1 of [2, 3]"},
                   {[] {
                        gather(ones({2, 3}), 1, zeros({3, 1}, DType::i64));
                    },
@@ -118,7 +122,7 @@ OpCase scatter_add_row() {
     };
     row.errors = {
         {wrong(ones({2}), ids_of({0, 2}), ones({2})),
-         "scatter_add: ids[1] = 2 is not an index from 0 to 1"},
+         "scatter_add: ids[1] = 2 is outside axis 0 of [2]"},
         {wrong(ones({2}), ids_of({0, 1}), ones({1})),
          "scatter_add: ids [2] are larger than the source [1]"},
         {wrong(ones({2}), ids_of({0, 1}), ones({2}, DType::f64)),
@@ -148,7 +152,7 @@ OpCase scatter_row(int axis) {
     };
     row.errors = {
         {wrong(ones({2}), ids_of({0, 2}), ones({2})),
-         "scatter: ids[1] = 2 is not an index from 0 to 1"},
+         "scatter: ids[1] = 2 is outside axis 0 of [2]"},
         {wrong(ones({2}), ids_of({0, 1}), ones({1})),
          "scatter: ids [2] are larger than the source [1]"},
         {wrong(ones({2}), ids_of({0, 1}), arange(2)), "scatter: element types differ: f32 and i64"},

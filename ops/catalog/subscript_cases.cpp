@@ -14,6 +14,11 @@ namespace {
 
 using reference::pick;
 
+// Numbers that count from the start or, negative, from the end.
+Input either_way(const Shape& shape, std::int64_t size) {
+    return whole_numbers(shape, -size, size);
+}
+
 OpCase select_row() {
     OpCase row = op_case(
         "select", "", [](const Tensors& x) { return select(x[0], -2, -1); },
@@ -157,21 +162,23 @@ OpCase ids_row() {
             Shape shape = x[0].shape;
             shape.erase(shape.rank() - 1);
             for (const std::int64_t size : x[1].shape) shape.push_back(size);
-            auto y = reference::index_select(x[0], x[0].shape.rank() - 1, x[1]);
+            const auto ids = reference::from_start(x[1], x[0].shape.back());
+            auto y = reference::index_select(x[0], x[0].shape.rank() - 1, ids);
             y.shape = shape;
             return y;
         },
         {{{{5, 3}}, indices({2, 4}, 3)},
-         {{{6}}, indices({}, 6)},
-         {{{1}}, indices({1}, 1)},
+         {{{2, 5}}, either_way({3, 7}, 5)},
+         {{{6}}, either_way({}, 6)},
+         {{{1}}, either_way({1}, 1)},
          {{{2, 3}}, indices({0, 2}, 3)}});
-    row.large = {{{40, 200}}, indices({30, 10}, 200)};
+    row.large = {{{40, 200}}, either_way({30, 10}, 200)};
     row.errors = {{[] {
                        index(ones({2, 3}), {kAll, tensor<std::int64_t>({0, 3})});
                    },
-                   "index: 3 is not a number from 0 to 2, for axis 1 of [2, 3]"},
-                  {[] { index(ones({2}), {tensor<std::int64_t>({-1})}); },
-                   "index: -1 is not a number from 0 to 1, for axis 0 of [2]"},
+                   "index: index 3 is outside axis 1 of [2, 3]"},
+                  {[] { index(ones({2}), {tensor<std::int64_t>({-3})}); },
+                   "index: index -3 is outside axis 0 of [2]"},
                   {[] { index(ones({2}), {ones({2})}); }, "index: needs i64, got f32"},
                   {[] { index(ones({2}), {Tensor()}); }, "index: got an undefined tensor"}};
     return row;
@@ -184,7 +191,7 @@ OpCase two_axes_row() {
             return index(x[0], {kAll, x[1], x[2]});
         },
         [](const auto& x) { return reference::two_axes(x[0], x[1], x[2]); },
-        {{{{2, 5, 4, 3}}, indices({3, 1}, 5), indices({2}, 4)},
+        {{{{2, 5, 4, 3}}, either_way({3, 1}, 5), either_way({2}, 4)},
          {{{1, 1, 1, 1}}, indices({1}, 1), indices({}, 1)},
          {{{2, 3, 4, 0}}, indices({7}, 3), indices({7}, 4)},
          {{{2, 3, 4, 1}}, indices({0}, 3), indices({0}, 4)}});
@@ -251,7 +258,7 @@ std::vector<OpCase> put_rows() {
     OpCase added = op_case(
         "index_put", "added", [](const Tensors& x) { return index_put(x[0], {x[1]}, x[2], true); },
         [](const auto& x) { return reference::add_to_rows(x[0], x[1], x[2]); },
-        {{{{4, 3}}, indices({6}, 4), {{6, 3}}},
+        {{{{4, 3}}, either_way({6}, 4), {{6, 3}}},
          {{{1, 1}}, indices({1}, 1), {{1, 1}}},
          {{{3, 2}}, indices({0}, 3), {{0, 2}}}});
     added.large = {{{40, 100}}, indices({300}, 40), {{300, 100}}};

@@ -6,6 +6,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/masked_select.h>
 #include <tapestry/ops/reduction.h>
@@ -79,6 +80,21 @@ TEST_CASE("subscript: masks and numbers") {
     const Tensor cube = counted({2, 3, 2});
     CHECK(cube[{kAll, columns[{Slice{0, 1}}], kNewAxis}].shape() == Shape{2, 1, 1, 2});
     CHECK(values(cube[{0, gt(cube[0], 1), kNewAxis}]) == Values{2, 3, 4, 5});
+}
+
+TEST_CASE("subscript: numbers in a tensor count from the end as those beside it do") {
+    const Tensor x = counted({2, 3});
+    const Tensor last = tensor<std::int64_t>({-1});
+    CHECK(values(x[last]) == values(x[{Slice{1, 2}}]));
+    CHECK(values(x[{kAll, tensor<std::int64_t>({-3, 2, -1})}]) == Values{0, 2, 2, 3, 5, 5});
+    CHECK(values(index_put(x, {last, last}, scalar(9, DType::f64))) == Values{0, 1, 2, 3, 4, 9});
+    CHECK_THROWS_WITH_AS(x[tensor<std::int64_t>({-3})],
+                         "index: index -3 is outside axis 0 of [2, 3]", IndexError);
+    // Those of index_select, gather and the scatters do not: as in PyTorch.
+    CHECK_THROWS_WITH_AS(
+        index_select(x, 1, last),
+        "index_select: ids[0] = -1 is outside axis 1 of [2, 3]; ids do not count from the end",
+        IndexError);
 }
 
 TEST_CASE("subscript: gradients flow through the operator") {

@@ -5,6 +5,12 @@
 
 namespace tapestry::reference {
 
+/// The number from the start that each of ids stands for, which may count from the end of `size`.
+template <class T>
+Array<T> from_start(const Array<T>& ids, std::int64_t size) {
+    return map(ids, [size](const T& id) { return id < T(0) ? id + T(double(size)) : id; });
+}
+
 /// The elements of x where mask is not 0, both broadcast together, in row-major order.
 template <class T>
 Array<T> masked_select(const Array<T>& x, const Array<T>& mask) {
@@ -50,10 +56,11 @@ Array<T> nonzero(const Array<T>& x) {
     return table;
 }
 
-/// y[a, i..., b] = x[a, ids0[i...], ids1[i...], b], ids0 and ids1 broadcast together; x [A, M, N,
-/// B]
+/// y[a, i..., b] = x[a, rows[i...], columns[i...], b], rows and columns broadcast together;
+/// x [A, M, N, B]
 template <class T>
-Array<T> two_axes(const Array<T>& x, const Array<T>& ids0, const Array<T>& ids1) {
+Array<T> two_axes(const Array<T>& x, const Array<T>& rows, const Array<T>& columns) {
+    const Array<T> ids0 = from_start(rows, x.shape[1]), ids1 = from_start(columns, x.shape[2]);
     const Shape chosen = broadcast_shapes("reference", ids0.shape, ids1.shape);
     Shape shape = chosen;
     shape.insert(0, x.shape[0]);
@@ -81,9 +88,10 @@ Array<T> put_in_every_second(const Array<T>& x, const Array<T>& values) {
     return y;
 }
 
-/// y = x; y[ids[i], c] += values[i, c]; x [M, C]
+/// y = x; y[rows[i], c] += values[i, c]; x [M, C]
 template <class T>
-Array<T> add_to_rows(const Array<T>& x, const Array<T>& ids, const Array<T>& values) {
+Array<T> add_to_rows(const Array<T>& x, const Array<T>& rows, const Array<T>& values) {
+    const Array<T> ids = from_start(rows, x.shape[0]);
     Array<T> y = x;
     const std::int64_t width = x.shape[1];
     for (std::int64_t i = 0; i < values.size(); ++i) {
