@@ -56,8 +56,8 @@ int ellipsis_of(std::string_view text, const std::string& term, const Tensor& x)
     const bool open = term.find('.') != std::string::npos;
     const int named = static_cast<int>(term.size()) - (open ? 1 : 0);
     require<ShapeError>(open ? x.rank() >= named : x.rank() == named,
-                        "einsum: \"{}\": a term of {}{} letters for an operand {}", text,
-                        open ? "at least " : "", named, x.shape());
+                        "einsum: \"{}\": a term of {}{} letter{} for an operand {}", text,
+                        open ? "at least " : "", named, named == 1 ? "" : "s", x.shape());
     return x.rank() - named;
 }
 
@@ -95,8 +95,8 @@ void merge_sizes(Problem& problem, std::size_t number) {
 Problem labelled(std::string_view text, const Tensors& operands) {
     const EinsumEquation equation = parse_einsum(text);
     require<ShapeError>(operands.size() == equation.terms.size(),
-                        "einsum: \"{}\" is for {} operands; there are {}", text,
-                        equation.terms.size(), operands.size());
+                        "einsum: \"{}\" is for {} operand{}, got {}", text, equation.terms.size(),
+                        equation.terms.size() == 1 ? "" : "s", operands.size());
     Problem problem{text, {}, {}, {}};
     problem.sizes.fill(1);
     int widest = 0;

@@ -1,6 +1,7 @@
 #include <tapestry/ops/einsum_equation.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
 
 #include <algorithm>
 
@@ -11,10 +12,17 @@ bool contains(const std::string& term, char c) { return term.find(c) != std::str
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+// As one may show it, whatever its bytes are.
+std::string printable(std::string_view text) {
+    const std::string quoted = utf8::quoted(text, text.size());
+    return quoted.substr(1, quoted.size() - 2);
+}
+
+// What stands before the position has been read: ASCII, so that bytes are characters.
 template <class... Args>
 [[noreturn]] void misfit(std::string_view text, std::size_t position,
                          fmt::format_string<Args...> what, Args&&... args) {
-    fail("einsum: \"{}\" at position {}: {}", text, position,
+    fail("einsum: \"{}\" at position {}: {}", printable(text), position,
          fmt::format(what, std::forward<Args>(args)...));
 }
 
@@ -45,7 +53,8 @@ private:
             return 3;
         }
         if (text_.substr(at_, 2) != "->") {
-            misfit(text_, at_, "'{}' is neither a letter nor one of , ... ->", c);
+            const std::string_view character = text_.substr(at_, utf8::step(text_, at_).bytes);
+            misfit(text_, at_, "'{}' is none of a-z A-Z , ... ->", printable(character));
         }
         if (has_output_) misfit(text_, at_, "a second ->");
         has_output_ = true;
