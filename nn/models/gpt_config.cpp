@@ -1,6 +1,6 @@
 #include <tapestry/nn/models/gpt_config.h>
 
-#include <tapestry/nn/attention/position_bias.h>
+#include <tapestry/nn/models/attention_numbers.h>
 
 #include <algorithm>
 
@@ -21,21 +21,10 @@ struct Sizes {
           heads(std::max(1.0, static_cast<double>(config.heads))),  // a file may say 0
           dim(static_cast<double>(config.dim)),
           hidden(config.hidden == 0 ? 4 * dim : static_cast<double>(config.hidden)),
-          shared(config.kv_heads == 0 ? dim : dim / heads * static_cast<double>(config.kv_heads)),
+          shared(shared_width(config)),
           wide(config.activation == Activation::swiglu ? 2 : 1),
           weights((2 * dim + 2 * shared) * dim + (wide + 1) * dim * hidden) {}
 };
-
-// Of a layer: the norms of queries and keys, the table of relative positions.
-double attention_extras(const GPTConfig& config) {
-    const bool layer = config.qk_norm == QKNorm::layer;
-    const double norms = config.qk_norm == QKNorm::none ? 0 : layer && config.bias ? 4 : 2;
-    const Sizes s(config);
-    const double table = config.positions == Positions::relative
-                             ? static_cast<double>(RelativeBiasConfig().buckets) * s.heads
-                             : 0;
-    return norms * s.dim / s.heads + table;
-}
 
 }  // namespace
 
@@ -47,7 +36,9 @@ double parameter_count(const GPTConfig& config) {
     const double norm = s.dim * (1 + bias);
     // q k v, the attention's output; up (and gate), down.
     const double biases = bias * (2 * s.dim + 2 * s.shared + s.dim + s.wide * s.hidden);
-    return tables + s.layers * (s.weights + biases + 2 * norm + attention_extras(config)) + norm;
+    const double layer =
+        s.weights + biases + 2 * norm + head_norm_numbers(config) + relative_table_numbers(config);
+    return tables + s.layers * layer + norm;
 }
 
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {

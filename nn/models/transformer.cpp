@@ -26,11 +26,14 @@ const TransformerConfig& checked(const TransformerConfig& c) {
 TransformerLayerConfig layer_config(const TransformerConfig& c) {
     return {.dim = c.dim,
             .heads = c.heads,
+            .kv_heads = c.kv_heads,
             .hidden = c.hidden,
             .dropout = c.dropout,
             .activation = c.activation,
             .norm_first = c.norm_first,
             .positions = c.positions,
+            .rotary = {.base = c.rotary_base, .share = c.rotary_share, .pairs = c.rotary_pairs},
+            .qk_norm = c.qk_norm,
             .bias = c.bias};
 }
 

@@ -30,8 +30,8 @@ public:
     Decoder decoder;
     Linear head;  // [V_target, C], no bias
 
-    /// Throws ValueError for sizes that are not positive, heads that do not divide dim, shared
-    /// embeddings of two vocabularies, learned positions without max_length.
+    /// Throws ValueError for sizes that are not positive, shared embeddings of two vocabularies,
+    /// learned positions without max_length, and as MultiHeadAttention does.
     explicit Transformer(const TransformerConfig& config,
                          Generator& generator = default_generator());
 

@@ -1,9 +1,11 @@
 // What an encoder-decoder is made to; as gpt_config.h for a GPT. Read next: transformer.h.
 #pragma once
 
+#include <tapestry/nn/attention/head_norm.h>
 #include <tapestry/nn/config_fields.h>
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/positions.h>
+#include <tapestry/nn/rotary.h>
 
 #include <cstdint>
 
@@ -14,14 +16,19 @@ struct TransformerConfig {
     std::int64_t target_vocab = 0;
     std::int64_t dim = 512;
     std::int64_t heads = 8;
-    std::int64_t layers = 6;  ///< of the encoder, and of the decoder
-    std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
+    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
+    std::int64_t layers = 6;    ///< of the encoder, and of the decoder
+    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0.1;
     Activation activation = Activation::relu;
     bool norm_first = false;
     bool bias = true;
     Positions positions = Positions::sinusoidal;
-    std::int64_t max_length = 0;    ///< rows of the table of learned positions
+    std::int64_t max_length = 0;  ///< rows of the table of learned positions
+    double rotary_base = 10000;   ///< of rotary positions (nn/rotary.h), as are the next two
+    double rotary_share = 1;
+    RotaryPairs rotary_pairs = RotaryPairs::interleaved;
+    QKNorm qk_norm = QKNorm::none;
     bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
     bool tied_head = true;          ///< the head's weight is the target embedding's
     std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
@@ -38,6 +45,8 @@ struct FieldsOf<TransformerConfig> {
         field("dim", &C::dim, "Width of the model; a multiple of the heads",
               {.low = 1, .required = true});
         field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true});
+        field("kv_heads", &C::kv_heads,
+              "Heads of keys and values, which heads share; 0: one for each", {.low = 0});
         field("layers", &C::layers, "Layers of the encoder, and of the decoder",
               {.low = 1, .required = true});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
@@ -51,6 +60,11 @@ struct FieldsOf<TransformerConfig> {
         field("positions", &C::positions, "How a token's place is made known");
         field("max_length", &C::max_length, "Rows of the table of learned positions",
               {.low = 0, .required = true});
+        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1});
+        field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
+              {.low = 0, .high = 1});
+        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together");
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head");
         field("share_embeddings", &C::share_embeddings, "One table for source and target",
               {.required = true});
         field("tied_head", &C::tied_head, "The head's weight is the target embedding's",

@@ -80,7 +80,15 @@ TEST_CASE("config fields: what is written is read back, with every bit") {
         const GPTConfig& expected = one.traits.stored ? given : GPTConfig{};
         CHECK(read.*one.member == expected.*one.member);
     });
-    const TransformerConfig other{.source_vocab = 5, .target_vocab = 6, .padding_id = 3};
+    const TransformerConfig other{.source_vocab = 5,
+                                  .target_vocab = 6,
+                                  .kv_heads = 2,
+                                  .positions = Positions::rotary,
+                                  .rotary_base = 1e6 / 3,
+                                  .rotary_share = 0.8,
+                                  .rotary_pairs = RotaryPairs::halves,
+                                  .qk_norm = QKNorm::rms,
+                                  .padding_id = 3};
     const TransformerConfig back = read_back(other);
     for_each_field<TransformerConfig>(
         [&](const auto& one) { CHECK(back.*one.member == other.*one.member); });
@@ -140,7 +148,7 @@ TEST_CASE("parameter_count: what the model has, from its configuration alone") {
     }
     const TransformerConfig pair{
         .source_vocab = 7, .target_vocab = 7, .dim = 8, .heads = 2, .layers = 2};
-    std::vector<TransformerConfig> pairs(6, pair);
+    std::vector<TransformerConfig> pairs(10, pair);
     pairs[1].norm_first = true;
     pairs[2].bias = false;
     pairs[3].activation = Activation::swiglu;
@@ -148,20 +156,34 @@ TEST_CASE("parameter_count: what the model has, from its configuration alone") {
     pairs[4].max_length = 9;
     pairs[5].share_embeddings = true;
     pairs[5].tied_head = false;
+    pairs[6].kv_heads = 1;
+    pairs[7].qk_norm = QKNorm::layer;
+    pairs[8].qk_norm = QKNorm::rms;
+    pairs[8].positions = Positions::relative;
+    pairs[9].kv_heads = 1;
+    pairs[9].positions = Positions::rotary;
+    pairs[9].bias = false;
     for (const TransformerConfig& config : pairs) {
         CHECK_EQ(parameter_count(config),
                  static_cast<double>(Transformer(config).parameter_count()));
     }
 }
 
-TEST_CASE("config fields: docs/modules.md has the fields of GPTConfig as they are listed") {
+TEST_CASE("config fields: docs/modules.md has the fields of models as they are listed") {
     const std::string page = slurp(test::source_dir() / "docs/modules.md");
-    std::string table = "| field | meaning | config.json | GPT-2's name |\n|---|---|---|---|\n";
+    std::string gpt = "| field | meaning | config.json | GPT-2's name |\n|---|---|---|---|\n";
     for_each_field<GPTConfig>([&](const auto& one) {
         const char* gpt2 = one.traits.gpt2;
-        table += fmt::format("| `{}` | {} |{} |{} |\n", one.name, one.meaning,
-                             one.traits.stored ? " yes" : "",
-                             gpt2 == nullptr ? "" : fmt::format(" `{}`", gpt2));
+        gpt += fmt::format("| `{}` | {} |{} |{} |\n", one.name, one.meaning,
+                           one.traits.stored ? " yes" : "",
+                           gpt2 == nullptr ? "" : fmt::format(" `{}`", gpt2));
     });
-    CHECK(page.find(table + "\n") != std::string::npos);
+    CHECK(page.find(gpt + "\n") != std::string::npos);
+    std::string transformer = "| field | meaning | default |\n|---|---|---|\n";
+    for_each_field<TransformerConfig>([&](const auto& one) {
+        transformer += fmt::format("| `{}` | {} | {} |\n", one.name, one.meaning,
+                                   value_text(TransformerConfig().*one.member));
+    });
+    INFO(transformer);
+    CHECK(page.find(transformer + "\n") != std::string::npos);
 }

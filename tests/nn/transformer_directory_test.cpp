@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 using namespace tapestry;
 using test::check_message;
 using test::message_of;
@@ -93,6 +95,23 @@ TEST_CASE("transformer directory: what is loaded computes the same bits, every s
             comes_back(config);
         }
     }
+    config.kv_heads = 1;
+    config.qk_norm = QKNorm::layer;
+    config.rotary_base = 500;
+    config.rotary_share = 0.5;
+    config.rotary_pairs = RotaryPairs::halves;
+    comes_back(config);
+}
+
+TEST_CASE("transformer directory: one that was written before heads could share keys") {
+    const Saved saved;
+    Json json = Json::parse(slurp(saved.config()));
+    for (const char* later :
+         {"kv_heads", "rotary_base", "rotary_share", "rotary_pairs", "qk_norm"}) {
+        CHECK_EQ(json.erase(later), 1);
+    }
+    spill(saved.config(), json.dump());
+    CHECK_EQ(logits_of(*load_transformer(saved.directory).model), logits_of(saved.model));
 }
 
 TEST_CASE("transformer directory: the vocabulary, marks and characters") {
@@ -199,9 +218,11 @@ TEST_CASE("transformer directory: configurations that cannot be") {
     with("dim", std::int64_t{1} << 40, "the configuration needs");
     with("hidden", std::int64_t{1} << 50, "the configuration needs");
     const Json all = Json::parse(whole);
+    const std::set<std::string> later{"activation",   "positions",    "kv_heads", "rotary_base",
+                                      "rotary_share", "rotary_pairs", "qk_norm"};
     for (const auto& entry : all.items()) {
         if (entry.key() == "format") continue;
-        const bool defaulted = entry.key() == "activation" || entry.key() == "positions";
+        const bool defaulted = later.contains(entry.key());
         Json json = all;
         json.erase(entry.key());
         spill(saved.config(), json.dump());

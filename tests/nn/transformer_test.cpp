@@ -119,6 +119,36 @@ TEST_CASE("Transformer: gradients of its loss") {
     }
 }
 
+TEST_CASE("Transformer: shared keys and values, norms of queries and keys, turned halves") {
+    TransformerConfig config = kSmall;
+    config.kv_heads = 1;
+    config.positions = Positions::rotary;
+    config.rotary_base = 100;
+    config.rotary_share = 0.5;
+    config.rotary_pairs = RotaryPairs::halves;
+    config.qk_norm = QKNorm::rms;
+    Transformer model(config);
+    for (const MultiHeadAttention* attention :
+         {&model.encoder.layers[0]->attention, &model.decoder.layers[0]->attention,
+          &model.decoder.layers[1]->cross_attention}) {
+        CHECK_EQ(attention->config().kv_heads, 1);
+        CHECK_EQ(attention->qkv->weight.shape(), Shape{8 + 2 * 4, 8});
+        CHECK_EQ(attention->key_norm->weight.shape(), Shape{4});
+        const bool within = attention != &model.decoder.layers[1]->cross_attention;
+        CHECK(attention->config().positions == (within ? Positions::rotary : Positions::none));
+        CHECK_EQ(attention->config().rotary.base, 100);
+        CHECK_EQ(attention->config().rotary.share, 0.5);
+        CHECK(attention->config().rotary.pairs == RotaryPairs::halves);
+    }
+    const Tensor source = ids({1, 2, 3, 6, 4, 0}, {2, 3});
+    const Tensor target = ids({1, 2, 1, 4}, {2, 2});
+    const Tensor next = ids({2, 3, 4, 0}, {2, 2});
+    GradcheckOptions options = test::gradcheck_options();
+    options.method = GradcheckMethod::directions;
+    check_module_gradients(
+        model, [&](const Tensors&) { return model.loss(source, target, next); }, {}, options);
+}
+
 TEST_CASE("Transformer: nothing is seen of padding, nor of what comes later") {
     Transformer model(kSmall);
     model.to(DType::f64);
@@ -133,10 +163,19 @@ TEST_CASE("Transformer: nothing is seen of padding, nor of what comes later") {
 }
 
 TEST_CASE("Transformer: a cache gives what the whole target gives") {
-    for (const Positions positions : {Positions::sinusoidal, Positions::learned, Positions::rotary,
-                                      Positions::alibi, Positions::relative, Positions::none}) {
+    struct Kind {
+        Positions positions;
+        std::int64_t kv_heads = 0;
+        QKNorm qk_norm = QKNorm::none;
+    };
+    for (const Kind& kind :
+         {Kind{Positions::sinusoidal}, Kind{Positions::learned}, Kind{Positions::rotary},
+          Kind{Positions::alibi}, Kind{Positions::relative}, Kind{Positions::none},
+          Kind{Positions::rotary, 1, QKNorm::rms}, Kind{Positions::relative, 1, QKNorm::layer}}) {
         TransformerConfig config = kSmall;
-        config.positions = positions;
+        config.positions = kind.positions;
+        config.kv_heads = kind.kv_heads;
+        config.qk_norm = kind.qk_norm;
         config.max_length = 6;
         config.norm_first = true;
         Transformer model(config);
@@ -156,6 +195,9 @@ TEST_CASE("Transformer: a cache gives what the whole target gives") {
                                              {.caches = &caches});
             CHECK(close(step, views::slice(whole, 1, t, t + 1)));
         }
+        const std::int64_t kept = kind.kv_heads == 0 ? 2 : kind.kv_heads;
+        CHECK_EQ(caches[1].self.keys().shape(), Shape{2, kept, 4, 4});
+        CHECK_EQ(caches[1].memory.keys().shape(), Shape{2, kept, 3, 4});
     }
 }
 
@@ -220,6 +262,9 @@ TEST_CASE("Transformer: what it refuses") {
                              "Transformer: source_vocab is 0; it must be positive");
     check_throws<ValueError>(wrong([](TransformerConfig& c) { c.heads = 3; }),
                              "MultiHeadAttention: 3 heads do not divide dim 8 (remainder 2)");
+    check_throws<ValueError>(
+        wrong([](TransformerConfig& c) { c.kv_heads = 3; }),
+        "MultiHeadAttention: 3 heads of keys and values do not divide 2 heads");
     check_throws<ValueError>(wrong([](TransformerConfig& c) { c.share_embeddings = true; }),
                              "Transformer: shared embeddings need one vocabulary, got 7 and 5");
     check_throws<ValueError>(
