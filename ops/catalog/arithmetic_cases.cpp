@@ -19,8 +19,12 @@ std::vector<Sample> pairs(double low, double high) {
             in({3, 1}, {1, 0}), in({2, 3, 4}, {2, 3, 4})};
 }
 
-template <class Op, class F>
-OpCase binary_row(const char* name, double low, double high, Op op, F f) {
+using T = const Tensor&;
+template <class T>
+using Binary = T(T, T);
+
+OpCase binary_row(const char* name, double low, double high, Tensor (*op)(T, T),
+                  const Generic<Binary>& f) {
     OpCase row = op_case(
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
         [f](const auto& x) { return reference::map(x[0], x[1], f); }, pairs(low, high));
@@ -44,15 +48,14 @@ OpCase binary_row(const char* name, double low, double high, Op op, F f) {
 }
 
 // A tensor and a number.
-template <class Op, class F>
-OpCase number_row(const char* name, const char* variant, double low, double high, Op op, F f) {
+template <class F>
+OpCase number_row(const char* name, const char* variant, double low, double high, Tensor (*op)(T),
+                  F f) {
     OpCase row = unary_case(name, variant, op, f, low, high);
     row.errors = {{[op] { op(ones({3}, DType::boolean)); },
                    std::string(name) + ": needs f32, f64 or i64, got bool"}};
     return row;
 }
-
-using T = const Tensor&;
 
 // Two tensors.
 void add_pairs(std::vector<OpCase>& rows) {

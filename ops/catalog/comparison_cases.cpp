@@ -8,9 +8,10 @@ namespace {
 
 using Compare = Tensor (*)(const Tensor&, const Tensor&);
 using CompareNumber = Tensor (*)(const Tensor&, double);
+template <class T>
+using Relation = bool(T, T);
 
-template <class F>
-OpCase comparison(const char* name, Compare op, F holds) {
+OpCase comparison(const char* name, Compare op, const Generic<Relation>& holds) {
     OpCase row = op_case(
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
         [holds](const auto& x) {
@@ -31,8 +32,7 @@ OpCase comparison(const char* name, Compare op, F holds) {
     return row;
 }
 
-template <class F>
-OpCase against_number(const char* name, CompareNumber op, F holds) {
+OpCase against_number(const char* name, CompareNumber op, const Generic<Relation>& holds) {
     OpCase row = op_case(
         name, "number", [op](const Tensors& x) { return op(x[0], 1); },
         [holds](const auto& x) {
@@ -45,8 +45,7 @@ OpCase against_number(const char* name, CompareNumber op, F holds) {
     return row;
 }
 
-template <class F>
-OpCase logic(const char* name, Compare op, F f) {
+OpCase logic(const char* name, Compare op, bool (*f)(bool, bool)) {
     OpCase row = op_case(
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
         [f](const auto& x) {
@@ -65,7 +64,8 @@ OpCase logic(const char* name, Compare op, F f) {
 
 std::vector<OpCase> comparison_cases() {
     std::vector<OpCase> rows;
-    const auto both = [&rows](const char* name, Compare op, CompareNumber number, auto holds) {
+    const auto both = [&rows](const char* name, Compare op, CompareNumber number,
+                              const Generic<Relation>& holds) {
         rows.push_back(comparison(name, op, holds));
         rows.push_back(against_number(name, number, holds));
     };

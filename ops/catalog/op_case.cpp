@@ -20,6 +20,66 @@ Tensor floor_of(const Tensor& x) {
 
 }  // namespace
 
+Held hold(const void* object, void (*release)(const void*)) { return {object, release}; }
+
+ErrorCase::ErrorCase(Callable<void()> wrong, std::string_view words)
+    : call(std::move(wrong)), message(words) {}
+ErrorCase::ErrorCase(const ErrorCase& other) = default;
+ErrorCase::ErrorCase(ErrorCase&& other) noexcept = default;
+ErrorCase& ErrorCase::operator=(const ErrorCase& other) = default;
+ErrorCase& ErrorCase::operator=(ErrorCase&& other) noexcept = default;
+ErrorCase::~ErrorCase() = default;
+
+OpCase::OpCase() = default;
+OpCase::OpCase(const OpCase& other) = default;
+OpCase::OpCase(OpCase&& other) noexcept = default;
+OpCase& OpCase::operator=(const OpCase& other) = default;
+OpCase& OpCase::operator=(OpCase&& other) noexcept = default;
+OpCase::~OpCase() = default;
+
+namespace {
+
+template <class T>
+std::vector<T> list_of(T&& one) {
+    std::vector<T> all;
+    all.push_back(std::move(one));
+    return all;
+}
+
+}  // namespace
+
+Tensors listed(Tensor&& one) { return list_of(std::move(one)); }
+reference::Arrays<double> listed(reference::Array<double>&& one) { return list_of(std::move(one)); }
+reference::Arrays<Dual> listed(reference::Array<Dual>&& one) { return list_of(std::move(one)); }
+
+OpCase make_case(std::string_view name, std::string_view variant, Held callables,
+                 Tensors (*op)(const void*, const Tensors&),
+                 reference::Arrays<double> (*definition)(const void*,
+                                                         const reference::Arrays<double>&),
+                 reference::Arrays<Dual> (*dual)(const void*, const reference::Arrays<Dual>&),
+                 std::vector<Sample> samples) {
+    OpCase row;
+    row.name = name;
+    row.variant = variant;
+    row.op = {callables, op};
+    row.reference = {callables, definition};
+    row.dual_reference = {callables, dual};
+    row.samples = std::move(samples);
+    return row;
+}
+
+std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples) {
+    return {samples.begin(), samples.end()};
+}
+
+std::vector<Sample> unary_samples(double low, double high) {
+    return {{{{3, 5}, low, high}},
+            {{{2, 3, 37}, low, high}},
+            {{{1}, low, high}},
+            {{{}, low, high}},
+            {{{0, 3}, low, high}}};
+}
+
 Tensors make_inputs(const Sample& sample, DType dtype, std::uint64_t seed) {
     Generator generator(seed);
     Tensors inputs;

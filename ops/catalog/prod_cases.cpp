@@ -1,5 +1,6 @@
 // Rows of the op table: products. Whole numbers are drawn from -1 to 2, so that there are zeros,
 // which the reals have in tests/ops/prod_test.cpp.
+#include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/reduction_rows.h>
 #include <tapestry/ops/catalog/reference/scan.h>
 #include <tapestry/ops/prod.h>

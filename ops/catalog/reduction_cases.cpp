@@ -1,3 +1,4 @@
+#include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/reduction_rows.h>
 #include <tapestry/ops/reduction.h>
 
@@ -40,8 +41,10 @@ void add_sum_to_rows(std::vector<OpCase>& rows) {
                           {[] { sum_to(arange(3), {}); }, "sum_to: needs f32 or f64, got i64"}};
 }
 
-template <class Op, class F>
-OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim, Op op, F f) {
+using ArgReduction = Callable<Tensor(const Tensor&, int axis, bool keepdim)>;
+
+OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim,
+               const ArgReduction& op, const Generic<OfNumbers>& f) {
     OpCase row = op_case(
         name, variant, [=](const Tensors& x) { return op(x[0], axis, keepdim); },
         [=](const auto& x) {
@@ -53,8 +56,8 @@ OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim, Op
     return row;
 }
 
-template <class Op, class F>
-void add_arg_rows(std::vector<OpCase>& rows, const std::string& name, Op op, F f) {
+void add_arg_rows(std::vector<OpCase>& rows, const std::string& name, const ArgReduction& op,
+                  const Generic<OfNumbers>& f) {
     rows.push_back(arg_row(name.c_str(), "last axis", -1, false, op, f));
     rows.push_back(arg_row(name.c_str(), "first axis", 0, true, op, f));
     rows.back().samples.back() = {{{2, 0, 3}}};
@@ -70,8 +73,8 @@ void add_arg_rows(std::vector<OpCase>& rows, const std::string& name, Op op, F f
 }
 
 // Results that are exact: of whole numbers and masks over axis 0.
-template <class Op, class F>
-OpCase exact_row(const char* name, const char* variant, Op op, F f, std::vector<Sample> samples) {
+OpCase exact_row(const char* name, const char* variant, const Reduction& op,
+                 const Generic<OfNumbers>& f, std::vector<Sample> samples) {
     OpCase row = op_case(
         name, variant, [op](const Tensors& x) { return op(x[0], Axes{0}, false); },
         [f](const auto& x) { return reference::reduce(x[0], {0}, false, f); }, std::move(samples));
@@ -84,8 +87,8 @@ const std::vector<Sample> kWholeNumbers{
     {whole_numbers({40, 3}, -9, 9)}, {whole_numbers({1}, -9, 9)}, {whole_numbers({2, 0}, 0, 1)}};
 const std::vector<Sample> kMasks{{mask({3, 5})}, {mask({1})}, {mask({2, 0})}};
 
-template <class Op, class F>
-void add_exact_rows(std::vector<OpCase>& rows, const char* name, Op op, F f) {
+void add_exact_rows(std::vector<OpCase>& rows, const char* name, const Reduction& op,
+                    const Generic<OfNumbers>& f) {
     rows.push_back(exact_row(name, "of whole numbers", op, f, kWholeNumbers));
     rows.push_back(exact_row(name, "of a mask", op, f, kMasks));
 }

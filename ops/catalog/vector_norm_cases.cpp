@@ -1,4 +1,5 @@
 // Rows of the op table: how large vectors are. Vectors of zeros: tests/ops/reduction_test.cpp.
+#include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/reduction_rows.h>
 #include <tapestry/ops/vector_norm.h>
 
