@@ -112,8 +112,6 @@ OpCase make_case(std::string_view name, std::string_view variant, Held callables
                  reference::Arrays<Dual> (*dual)(const void*, const reference::Arrays<Dual>&),
                  std::vector<Sample> samples);
 
-std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples);
-
 /// The two callables of a row, and what calls them.
 template <class Op, class Definition>
 struct CaseCallables {
@@ -140,15 +138,17 @@ OpCase op_case(std::string_view name, std::string_view variant, Op op, Definitio
                      std::move(samples));
 }
 
-/// One tensor of several shapes, with numbers in [low, high).
-std::vector<Sample> unary_samples(double low, double high);
+std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples);
 
-/// The same for samples that are written down.
+/// The same for samples that are written down: less to compile than vectors of vectors.
 template <class Op, class Definition>
 OpCase op_case(std::string_view name, std::string_view variant, Op op, Definition definition,
                std::initializer_list<std::initializer_list<Input>> samples) {
     return op_case(name, variant, std::move(op), std::move(definition), samples_of(samples));
 }
+
+/// One tensor of several shapes, with numbers in [low, high).
+std::vector<Sample> unary_samples(double low, double high);
 
 /// A row for a function of one tensor, element by element: `f` is generic in the number type.
 template <class Op, class F>
