@@ -11,10 +11,6 @@ target_compile_options(tapestry_build_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a precompiled header that does not fit says so
   target_compile_options(tapestry_build_flags INTERFACE -Winvalid-pch)
 endif()
-# GCC 12 sees an overrun in a long literal that becomes an optimised std::string.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(tapestry_build_flags INTERFACE -Wno-array-bounds)
-endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # a time in a precompiled header would defeat ccache
   target_compile_options(tapestry_build_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
@@ -77,8 +78,8 @@ private:
             return;
         }
         if (options_.preconditions) {
-            for (auto& complaint : find_dependence_on_running(subject_, weights_)) {
-                complain(std::move(complaint));
+            for (const std::string& complaint : find_dependence_on_running(subject_, weights_)) {
+                complain(complaint);
             }
         }
         // Thousands of runs on a few numbers each: threads would spend them waiting for one
@@ -109,8 +110,8 @@ private:
         report_.reason = Reason::limit;
     }
 
-    void complain(std::string complaint) {
-        report_.complaints.push_back(std::move(complaint));
+    void complain(std::string_view complaint) {
+        report_.complaints.emplace_back(complaint);
         report_.verdict = Verdict::fail;
     }
 
@@ -138,7 +139,7 @@ private:
         words_ = {"all outputs weighted"};
         if (Values even = evened(weights_, around_); even != weights_) {
             all.push_back(std::move(even));
-            words_.push_back("outputs weighted by their sizes");
+            words_.emplace_back("outputs weighted by their sizes");
         }
         together_ = all.size();
         const auto& leaves = subject_.leaves();
@@ -178,8 +179,8 @@ private:
         // Shaken bits would show nothing but that.
         if (remembers_ || !subject_.overwritten().empty()) return;
         if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
-            auto complaint = find_nonlinearity(subject_, weights_, gradients[0]);
-            if (!complaint.empty()) complain(std::move(complaint));
+            const std::string complaint = find_nonlinearity(subject_, weights_, gradients[0]);
+            if (!complaint.empty()) complain(complaint);
         }
         for (std::uint64_t k = 0; k < kShaken; ++k) {
             auto shaken = shaken_gradients(all, options_.seed + 10 + k);
