@@ -25,6 +25,9 @@ namespace fs = std::filesystem;
 // Linux moves at most 2^31 - 4096 bytes in one call; less is no slower.
 constexpr std::size_t kMaxCall = std::size_t{1} << 30;
 
+// Past the page cache: of a whole page, as any disk's blocks are; and few calls.
+constexpr std::size_t kAlignment = 4096, kBlock = std::size_t{1} << 20;
+
 // Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
 constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
 
@@ -184,13 +187,53 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
+    past_cache_ ? hold_back(bytes) : put(bytes);
+    checksum_.add(bytes);
+    bytes_ += bytes.size();
+}
+
+// Past the cache go whole blocks from memory that is aligned, to places that are.
+void OutputFile::hold_back(std::span<const std::byte> bytes) {
+    if (!block_) {
+        block_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kBlock)));
+        past_cache_ = block_ != nullptr;
+        if (!past_cache_) return put(bytes);
+    }
+    while (!bytes.empty()) {
+        const std::size_t some = std::min(bytes.size(), kBlock - held_);
+        std::copy_n(bytes.begin(), some, block_.get() + held_);
+        held_ += some;
+        bytes = bytes.subspan(some);
+        if (held_ < kBlock) continue;
+        if (direct_ == Direct::untried) set_direct(true);
+        put({block_.get(), std::exchange(held_, 0)});
+    }
+}
+
+void OutputFile::finish() {
+    if (direct_ == Direct::on) set_direct(false);
+    put({block_.get(), std::exchange(held_, 0)});
+}
+
+bool OutputFile::set_direct(bool on) {
+    const int flags = ::fcntl(descriptor_, F_GETFL);
+    const int wanted = on ? flags | O_DIRECT : flags & ~O_DIRECT;
+    const bool done = flags >= 0 && ::fcntl(descriptor_, F_SETFL, wanted) == 0;
+    if (done || on) direct_ = done && on ? Direct::on : Direct::off;
+    return done;
+}
+
+void OutputFile::put(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const std::size_t wanted = std::min(bytes.size(), kMaxCall);
         const auto done = uninterrupted([&] { return ::write(descriptor_, bytes.data(), wanted); });
+        if (done < 0 && errno == EINVAL && direct_ == Direct::on) {
+            // A disk of other blocks, or one that took a part of the last.
+            if (set_direct(false)) continue;
+            errno = EINVAL;
+        }
         if (done < 0) fail_to("write", target_, errno);
         if (done == 0) fail_to("write", target_, ENOSPC);  // no progress and no reason: not again
-        checksum_.add(bytes.first(static_cast<std::size_t>(done)));
-        bytes_ += static_cast<std::uint64_t>(done);
         bytes = bytes.subspan(static_cast<std::size_t>(done));
     }
 }
@@ -215,8 +258,9 @@ FileDigest write_file_atomically(const fs::path& path,
     Temporary temporary(directory.number(), mode);
     check_directory(temporary.is_open());
 
-    OutputFile output(target, temporary.number());
+    OutputFile output(target, temporary.number(), options.past_cache);
     write(output);
+    output.finish();
     if (options.sync) sync(temporary.number(), target);
     if (const int error = temporary.close()) fail_to("write", target, error);
     if (const int error = temporary.rename_to(name)) fail_to("write", target, error);

@@ -11,8 +11,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,19 +76,37 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
 class OutputFile {
 public:
     /// For write_file_atomically: `target` is how messages show the path.
-    OutputFile(const std::string& target, int descriptor)
-        : target_(target), descriptor_(descriptor) {}
+    OutputFile(const std::string& target, int descriptor, bool past_cache = false)
+        : target_(target), descriptor_(descriptor), past_cache_(past_cache) {}
 
     /// Appends. Throws IoError when the bytes cannot all be written (disk full, size limit).
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
+    /// Writes what is still held back for a whole block; the last thing to be done past the cache.
+    /// Throws as write() does.
+    void finish();
+
     /// Of all that was written.
     FileDigest digest() const { return {bytes_, checksum_.hex()}; }
 
 private:
+    struct Free {
+        void operator()(std::byte* block) const { std::free(block); }
+    };
+
+    enum class Direct { untried, on, off };  // O_DIRECT
+
+    void hold_back(std::span<const std::byte> bytes);
+    void put(std::span<const std::byte> bytes);
+    bool set_direct(bool on);
+
     const std::string& target_;
     int descriptor_;
+    bool past_cache_;
+    Direct direct_ = Direct::untried;
+    std::unique_ptr<std::byte[], Free> block_;  // what is held back
+    std::size_t held_ = 0;
     std::uint64_t bytes_ = 0;
     Checksum checksum_;
 };
@@ -95,6 +115,10 @@ struct WriteOptions {
     /// Whether to wait until it is on the disk, which may take seconds. If not, a crash of the
     /// machine (not of the program) may leave an empty file.
     bool sync = true;
+    /// Whether a large file goes straight to the disk, where the file system lets it: a third of
+    /// the processor's time, and what others have in the page cache stays. For what nobody reads
+    /// soon.
+    bool past_cache = false;
     /// Another file, whose place this one is to take later: it is that one's permissions that are
     /// kept, and that one that must be a file which may be written. Empty: there is none.
     std::filesystem::path stands_for = {};

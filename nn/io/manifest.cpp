@@ -164,14 +164,15 @@ void Commit::make_folder_of(const std::string& name) const {
 void Commit::write(const std::string& name, const FileWriter& writer) {
     make_folder_of(name);
     written_.push_back(staged(name));
-    after_.files[name] = writer(staged(name), {.stands_for = directory_ / name});
+    after_.files[name] =
+        writer(staged(name), {.past_cache = true, .stands_for = directory_ / name});
 }
 
 void Commit::write_new(const std::string& name, const FileWriter& writer) {
     if (before_.files.contains(name)) return write(name, writer);
     make_folder_of(name);
     written_.push_back(directory_ / name);
-    after_.files[name] = writer(directory_ / name, {});
+    after_.files[name] = writer(directory_ / name, {.past_cache = true});
 }
 
 void Commit::adopt(const std::string& name, const std::string& from, const FileDigest& digest) {

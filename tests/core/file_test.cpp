@@ -227,6 +227,46 @@ TEST_CASE("file: a full disk keeps the previous file") {
     CHECK_EQ(slurp(scratch / "kept").size(), 5000);
 }
 
+TEST_CASE("file: past the cache, the same bytes in any pieces") {
+    constexpr std::size_t kBlock = std::size_t{1} << 20;
+    const Scratch scratch;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kBlock - 1, kBlock, kBlock + 1,
+                                   2 * kBlock, 3 * kBlock + 4097}) {
+        std::string contents(size, ' ');
+        for (std::size_t i = 0; i < size; ++i) contents[i] = static_cast<char>(i * i / 7);
+        for (const std::size_t piece : {std::size_t{100003}, kBlock, 5 * kBlock}) {
+            CAPTURE(size);
+            CAPTURE(piece);
+            const FileDigest digest = write_file_atomically(
+                scratch / "file",
+                [&](OutputFile& file) {
+                    for (std::size_t at = 0; at < size; at += piece) {
+                        file.write(std::string_view(contents).substr(at, piece));
+                    }
+                },
+                {.past_cache = true});
+            CHECK(slurp(scratch / "file") == contents);
+            CHECK_EQ(digest, digest_of_file(scratch / "file"));
+        }
+    }
+    CHECK_EQ(scratch.names(), Names{"file"});
+}
+
+TEST_CASE("file: past the cache, a disk that is full after half a block") {
+    const Scratch scratch;
+    spill(scratch / "kept", "old");
+    for (const rlim_t room : {1000, 1500000, 2097152, 2100000}) {
+        const SizeLimit limit(room);
+        const std::string message = message_of<IoError>([&] {
+            write_file_atomically(scratch / "kept", std::string(2100001, 'x'),
+                                  {.past_cache = true});
+        });
+        CHECK_EQ(message, "cannot write '" + (scratch / "kept").native() + "': File too large");
+    }
+    CHECK_EQ(slurp(scratch / "kept"), "old");
+    CHECK_EQ(scratch.names(), Names{"kept"});
+}
+
 TEST_CASE("file: an exception of the writer's keeps the previous file") {
     const Scratch scratch;
     spill(scratch / "kept", "old");
