@@ -358,9 +358,11 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             if (claims.size() > 1) slope.where += ", " + claim.of;
             const HiddenNoise hidden = [&](bool closely) { return noise.of(i, closely); };
             auto entry = search.look(line, claim, along, hidden);
+            double apart = search.apart();
             if (!entry) {
                 slope.judgement =
                     examine(line, claim.weights, around, along, examination, false, hidden);
+                apart = std::abs(along.slope - slope.judgement.numeric) / along.scale;
                 if (slope.judgement.verdict == Verdict::fail) entry = search.locate(claim, hidden);
             }
             if (entry) slope = std::move(*entry);
@@ -372,6 +374,8 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             count(report, std::move(slope), claim.evened);
             if (report.verdict != Verdict::fail) continue;
+            constexpr double kFar = 10;  // times what random signs may add up to
+            if (apart > kFar * examination.limits.approximation) return;
             const auto misses =
                 some_misses(subject, which, around, claim, report.worst, examination, hidden);
             leave_open_if_near(report, misses, examination);

@@ -32,16 +32,23 @@ Values slopes_along(Line& line, std::uint64_t branch) {
                    ? std::sqrt(std::max(apart, kRounding * kRounding * worth) / size)
                    : 0;
     };
-    constexpr double kSettled = 1e-3, kGood = 3e-8;
+    constexpr double kSettled = 1e-3, kGood = 3e-8, kSeen = 0.5;
     double h = std::ldexp(line.scale(), -13), changed = change(h);
-    for (int i = 0; i < 4 && !(changed <= kSettled); ++i) {
-        h = std::ldexp(h, -5);
-        changed = change(h);
-    }
-    // What changes still is rounding mostly, of which a larger step sees less.
-    if (const double larger = std::ldexp(line.scale(), -7); changed > kGood) {
+    // What changes is rounding mostly, of which a larger step sees less; and what does not change
+    // at all may have been lost in it.
+    if (const double larger = std::ldexp(line.scale(), -7); changed > kGood || changed == 0) {
         const double there = change(larger);
-        if (there * there < changed) h = larger;
+        if (there * there < changed || (changed == 0 && there < kSeen)) {
+            h = larger;
+            changed = there;
+        }
+    }
+    for (int i = 1; i <= 4 && !(changed <= kSettled); ++i) {
+        const double smaller = std::ldexp(line.scale(), -13 - 5 * i), there = change(smaller);
+        if (there < changed && (there > 0 || changed == HUGE_VAL)) {
+            h = smaller;
+            changed = there;
+        }
     }
     Values slopes;
     for (std::size_t i = 0; i < line.at(h).values.size(); ++i) {

@@ -184,4 +184,6 @@ GradcheckReport check_plain(const PlainVectorFunction& f, const PlainPullback& p
                        PlainInputs{x}, what, options);
 }
 
+bool is_plain(const Op& op) { return dynamic_cast<const PlainOp*>(&op) != nullptr; }
+
 }  // namespace tapestry::checker

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/plain.h>
+#include <tapestry/autograd/op.h>
 
 #include <string>
 
@@ -27,5 +28,8 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
 GradcheckReport check_plain(const PlainVectorFunction& f, const PlainPullback& pullback,
                             const std::vector<double>& x, const PlainCheck& what,
                             const GradcheckOptions& options);
+
+/// Is it a check's plain function, of which there is nothing else on the tape?
+bool is_plain(const Op& op);
 
 }  // namespace tapestry::checker

@@ -48,27 +48,46 @@ public:
         return std::abs(apart_) > kClearly * error_;
     }
 
-    /// Halves until one entry is left; nothing where a difference cannot be taken.
+    /// Halves until one entry is left; nothing where a difference cannot be taken, or where none
+    /// shows what is wrong with one entry: of very many that are off by little.
     std::optional<WrongEntry> run() {
+        auto found = descend(Towards::first);
+        if (!found || apart_at_end_ <= kClearly * error_) {
+            const double at_first = apart_at_end_;
+            if (auto other = descend(Towards::most); other && apart_at_end_ > at_first) {
+                found = std::move(other);
+            }
+        }
+        return found;
+    }
+
+private:
+    // Of two halves that are off: the first one, or the one that is off by more.
+    enum class Towards { first, most };
+
+    std::optional<WrongEntry> descend(Towards towards) {
         WrongEntry found;
+        apart_at_end_ = 0;
         std::size_t first = 0, last = u_.size();
         double apart = apart_;
         const double clear = kClearly / 2 * error_;
         while (last - first > 1) {
             const std::size_t middle = first + (last - first) / 2;
-            const auto slope = slope_of(first, middle);
+            const auto slope = slope_of(first, middle, step_);
             if (!slope) return {};
             const double left = *slope - claimed_of(first, middle), right = apart - left;
-            const bool in_left = std::abs(left) > clear || std::abs(left) > std::abs(right);
-            if (in_left && std::abs(right) > clear) ++found.seen;
+            if (std::max(std::abs(left), std::abs(right)) < error_) return {};  // lost in noise
+            const bool in_left = std::abs(left) > std::abs(right) ||
+                                 (towards == Towards::first && std::abs(left) > clear);
+            if (in_left && std::abs(right) > clear && stays(middle, last, right)) ++found.seen;
             (in_left ? last : first) = middle;
             apart = in_left ? left : right;
         }
+        apart_at_end_ = std::abs(apart);
         found.index = first;
         return found;
     }
 
-private:
     double claimed_of(std::size_t first, std::size_t last) const {
         double sum = 0;
         for (std::size_t i = first; i < last; ++i) sum += claim_.gradient[i] * u_[i];
@@ -88,20 +107,26 @@ private:
         return quotients.central(step);
     }
 
+    // Is a part still off by about as much along half the step? Truncation would be a quarter.
+    bool stays(std::size_t first, std::size_t last, double apart) {
+        const auto slope = slope_of(first, last, step_ / 2);
+        return slope && std::abs(*slope - claimed_of(first, last)) > std::abs(apart) / 2;
+    }
+
     // Along the entries from `first` to before `last`.
-    std::optional<double> slope_of(std::size_t first, std::size_t last) {
+    std::optional<double> slope_of(std::size_t first, std::size_t last, double step) {
         if (levels_ > 1) {
-            const Attempt part = attempt(first, last, step_);
+            const Attempt part = attempt(first, last, step);
             if (part.obstacle != Reason::none) return {};
             return part.value;
         }
         Line line = line_of(first, last);
-        const Sample &above = line.at(step_), &below = line.at(-step_);
+        const Sample &above = line.at(step), &below = line.at(-step);
         const auto& w = claim_.weights;
         const bool smooth =
             above.branch == around_.base.branch && below.branch == around_.base.branch;
         if (!smooth || !finite(w, above) || !finite(w, below)) return {};
-        return weighted_difference(w, above.values, below.values) / (2 * step_);
+        return weighted_difference(w, above.values, below.values) / (2 * step);
     }
 
     Subject& subject_;
@@ -110,7 +135,8 @@ private:
     const ClaimedGradient& claim_;
     double noise_;
     std::vector<double> u_;
-    double apart_ = 0;  // numeric - claimed, along u
+    double apart_ = 0;         // numeric - claimed, along u
+    double apart_at_end_ = 0;  // |numeric - claimed|, of the entry that the last descent led to
     double error_ = 0;
     double step_ = 0;
     int levels_ = kLevels;  // steps of each difference
@@ -134,12 +160,14 @@ std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradi
     const Attempt again = difference();
     if (!again.settled || seems_right(again)) return {};
     looked_ = true;
+    apart_ = std::abs(again.value - along.slope) / along.scale;
     return locate(claim, hidden);
 }
 
 std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim,
                                                     const HiddenNoise& hidden) {
-    if (examination_.fixed) return {};
+    if (examination_.fixed || sought_ == &claim) return {};
+    sought_ = &claim;
     const auto found = find_wrong_entry(subject_, which_, around_, claim, hidden(false), kSeed);
     if (!found) return {};
     SlopeReport slope =

@@ -35,6 +35,10 @@ public:
     /// The same where the claim is known to be wrong along some direction.
     std::optional<SlopeReport> locate(const ClaimedGradient& claim, const HiddenNoise& hidden);
 
+    /// |claimed - numeric| along the line at which look() found something wrong, as a part of what
+    /// the whole gradient comes to along it.
+    double apart() const { return apart_; }
+
 private:
     Subject& subject_;
     std::size_t which_;
@@ -42,6 +46,8 @@ private:
     const Examination& examination_;
     InputReport& report_;
     bool looked_ = false;
+    const ClaimedGradient* sought_ = nullptr;  // in vain, or not at all
+    double apart_ = 0;
 };
 
 /// The first entry of leaf `which` at which claim.gradient is off; nothing if the claim is not off

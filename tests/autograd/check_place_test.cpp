@@ -125,6 +125,60 @@ TEST_CASE("place: of an op on a tape") {
     }
 }
 
+// Adding up so many numbers rounds: f is worth 6e4, and what one entry does to it is far below
+// that.
+TEST_CASE("place: in a sum of sixty thousand, one entry, or all by a thousandth") {
+    constexpr std::size_t kPlace = 30007;
+    Plain x;
+    for (int i = 0; i < 60000; ++i) x.push_back(1.3 * std::sin(0.37 * i + 1));
+    int calls = 0;
+    const auto chain = [&calls](const Plain& at) {
+        ++calls;
+        double sum = 0;
+        for (std::size_t i = 1; i < at.size(); ++i) {
+            const double apart = at[i] - at[i - 1] * at[i - 1];
+            sum += apart * apart;
+        }
+        return sum;
+    };
+    const auto slopes_of_chain = [](const Plain& at) {
+        Plain g(at.size());
+        for (std::size_t i = 1; i < at.size(); ++i) {
+            const double apart = at[i] - at[i - 1] * at[i - 1];
+            g[i] += 2 * apart;
+            g[i - 1] -= 4 * apart * at[i - 1];
+        }
+        return g;
+    };
+    const GradcheckReport one = check_gradient(
+        chain,
+        [&](const Plain& at) {
+            Plain g = slopes_of_chain(at);
+            g[kPlace] *= 1.5;
+            return g;
+        },
+        x);
+    CHECK_EQ(verdict_of(one), "FAIL");
+    CHECK_EQ(one.inputs[0].wrong, 1);
+    CHECK_EQ(one.inputs[0].first_wrong, kPlace);
+    REQUIRE(one.first_wrong);
+    CHECK(contains(one.first_wrong->cause.evidence, "1 of 16 elements are wrong"));
+    CHECK_LT(calls, 320);
+    calls = 0;
+    const GradcheckReport all = check_gradient(
+        chain,
+        [&](const Plain& at) {
+            Plain g = slopes_of_chain(at);
+            for (double& slope : g) slope *= 1.001;
+            return g;
+        },
+        x);
+    CHECK_EQ(verdict_of(all), "FAIL");
+    REQUIRE(all.first_wrong);
+    CHECK_EQ(to_string(all.first_wrong->cause.mistake), to_string(Mistake::factor));
+    CHECK_LT(calls, 1100);
+}
+
 TEST_CASE("place: many right numbers of a function that rounds are not wrong anywhere") {
     const auto rounded = [](const Plain& x) {
         char text[64];
