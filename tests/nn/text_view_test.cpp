@@ -300,18 +300,15 @@ TEST_CASE("text tape: what an Inspector saw, with times in ms") {
         tape.backward(loss);
         inspector.finish();
     }
-    const auto lines = lines_of(text_tape(inspector));
+    const auto lines = lines_of(text_tape(inspector));  // the times may be any: nobody waits for us
     REQUIRE_EQ(lines.size(), 5);
     CHECK(lines[0].starts_with("3 entries, 24 B kept for backward; "));
     CHECK(lines[0].ends_with(" ms backward"));
     CHECK_EQ(lines[1],
              "#  op              module  inputs -> outputs             kept  forward  backward");
-    CHECK(lines[2].starts_with(
-        "0  mul                     leaf [3], leaf [3] -> [3]     24 B    0."));
-    CHECK(lines[3].starts_with(
-        "1  sum (axes=[0])          #0 [3] -> []                   0 B    0."));
-    CHECK(lines[4].starts_with(
-        "2  add                     leaf [3], constant [] -> [3]   0 B    0."));
+    CHECK(lines[2].starts_with("0  mul                     leaf [3], leaf [3] -> [3]     24 B  "));
+    CHECK(lines[3].starts_with("1  sum (axes=[0])          #0 [3] -> []                   0 B  "));
+    CHECK(lines[4].starts_with("2  add                     leaf [3], constant [] -> [3]   0 B  "));
     CHECK(lines[4].ends_with("         -"));
 }
 
