@@ -21,6 +21,9 @@ public:
     /// and no entry off by more than a little of itself?
     bool is_near(double limit) const;
 
+    /// Is every wrong entry off by less than anybody mistakes by, 2e-7 of itself?
+    bool is_tiny() const;
+
     /// |claimed - numeric| / |numeric|, of all entries together.
     double apart() const;
     /// Entries that are off by clearly more than the error of the differences.
@@ -49,8 +52,8 @@ std::vector<NearMiss> some_misses(Subject& subject, std::size_t which, const Nei
                                   const Examination& examination, const HiddenNoise& hidden);
 
 /// FAIL becomes INCONCLUSIVE, and both explanations its note, where all claims are near, and half
-/// of their entries or more off: a mistake in one place leaves the others alone. (Not where the
-/// noise of f is declared.)
+/// of their entries or more off, for a mistake in one place leaves the others alone; or those that
+/// are by next to nothing. (Not where the noise of f is declared.)
 void leave_open_if_near(InputReport& report, const std::vector<NearMiss>& claims,
                         const Examination& examination);
 

@@ -30,6 +30,14 @@ TEST_CASE("check_gradient: right and wrong") {
     const GradcheckReport report = check_gradient(value, wrong, x);
     CHECK_EQ(verdict_of(report), "FAIL");
     CHECK(report.inputs.at(0).worst.where.starts_with("at [1]"));
+    const auto nearly_right = [](const Plain& at) {
+        Plain g = gradient(at);
+        g[1] *= 1 + 1e-7;
+        return g;
+    };
+    const GradcheckReport open = check_gradient(value, nearly_right, x);
+    CHECK_EQ(verdict_of(open), "INCONCLUSIVE (undeclared error)");
+    CHECK(test::contains(to_string(open), "in places, by less than 2e-7 of an entry"));
     const auto doubled = [](const Plain& at) {
         Plain g = gradient(at);
         for (double& slope : g) slope *= 2;
