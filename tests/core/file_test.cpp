@@ -255,7 +255,7 @@ TEST_CASE("file: past the cache, the same bytes in any pieces") {
 TEST_CASE("file: past the cache, a disk that is full after half a block") {
     const Scratch scratch;
     spill(scratch / "kept", "old");
-    for (const rlim_t room : {1000, 1500000, 2097152, 2100000}) {
+    for (const rlim_t room : {1000U, 1500000U, 2097152U, 2100000U}) {
         const SizeLimit limit(room);
         const std::string message = message_of<IoError>([&] {
             write_file_atomically(scratch / "kept", std::string(2100001, 'x'),
