@@ -41,6 +41,12 @@ bool Evidence::is_lost(const Attempt& attempt) const {
            std::abs(attempt.value - claim_.slope) >= kApart * larger;
 }
 
+// 0, or the rounding of terms that cancel.
+bool Evidence::is_nothing(double slope) const {
+    constexpr double kRounding = 32;
+    return std::abs(slope) <= kRounding * claim_.uncertainty;
+}
+
 // Where both slopes are next to nothing beside what the function is worth, they may be rounding on
 // the way back that no shaking of bits brought to light.
 double Evidence::unseen(double value) const {
@@ -52,8 +58,9 @@ double Evidence::size_beside(double value) const {
     return std::max({claim_.scale, std::abs(value), natural_});
 }
 
-// By which part of its own size may an entry be off that passes? A slope of 0 has none: it is held
-// against the others, closely. So are small ones on a tape.
+// By which part of its own size may an entry be off that passes? A slope of 0, or of what is left
+// where terms cancel, has none: it is held against the others, closely. So are small ones on a
+// tape.
 double Evidence::resolution(double allowed, const Attempt& attempt) const {
     const double value = attempt.value;
     const bool directional = claim_.share > 0;
@@ -63,15 +70,20 @@ double Evidence::resolution(double allowed, const Attempt& attempt) const {
     double size = own;
     if (limits_.lost_may_pass) {
         size = std::max(own, (limits_.format == Format::f64 ? 1e-3 : 0.1) * beside);
-    } else if (!directional && own <= allowed) {
+    } else if (!directional && own <= allowed && is_nothing(claim_.slope)) {
         size = (attempt.moved ? 1e-8 : 1e-6) * beside;
     }
     return size > 0 ? (allowed + attempt.error) / size : 0;
 }
 
+// Where a slope of 0 is claimed and f moves, its slope may be as small as it likes: a step that
+// sees little does not do.
 bool Evidence::sees_enough(double allowed, const Attempt& attempt, bool sharply) const {
-    constexpr double kSharp = 1e-6;
-    if (sharply && allowed + attempt.error > kSharp * size_beside(attempt.value)) return false;
+    constexpr double kSharp = 1e-6, kSharpOfNothing = 1e-13;
+    const bool nothing = claim_.slope == 0 && claim_.share == 0 && attempt.value != 0 &&
+                         attempt.moved && !limits_.lost_may_pass;
+    const double sharp = (nothing ? kSharpOfNothing : kSharp) * size_beside(attempt.value);
+    if (sharply && allowed + attempt.error > sharp) return false;
     return resolution(allowed, attempt) <= limits_.resolution;
 }
 

@@ -53,6 +53,7 @@ public:
 private:
     void note_size(const std::vector<double>& values);
     double tolerance(const Attempt& attempt) const;
+    bool is_nothing(double slope) const;
     double unseen(double value) const;
     double size_beside(double value) const;
     double resolution(double allowed, const Attempt& attempt) const;

@@ -155,25 +155,31 @@ private:
 
 }  // namespace
 
+// A pass that sees a slope to more than a few digits needs no closer look at the noise; one that
+// says how far it sees next to rounding must know it.
 Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                       const Claim& claim, const GradcheckLimits& limits, bool one_number,
                       const HiddenNoise& hidden) {
+    constexpr double kFine = 1e-5;
     SlopeEstimator estimator(line, weights, around, claim, limits, one_number, claim.noise);
     if (limits.format != Format::f64) return estimator.run_in_format();
     const Judgement first = estimator.run();
-    if (first.verdict == Verdict::pass || first.reason == Reason::not_finite) return first;
+    const bool passed = first.verdict == Verdict::pass;
+    if (passed && (first.resolution <= kFine || limits.lost_may_pass)) return first;
+    if (first.reason == Reason::not_finite) return first;
     if (claim.evened && first.verdict != Verdict::fail) return first;
     constexpr double kMuchMore = 8, kClose = 1e-2;
     const double larger = std::max(std::abs(claim.slope), std::abs(first.numeric));
-    const bool closely = std::abs(claim.slope - first.numeric) < kClose * larger;
+    const bool closely = !passed && std::abs(claim.slope - first.numeric) < kClose * larger;
     const double noise = hidden ? hidden(closely) : 0;
-    if (noise <= kMuchMore * estimator.noise_here()) {
-        return estimator.as_step_function(estimator.settled_for_less(first), 0);
+    if (noise <= (passed ? 1 : kMuchMore) * estimator.noise_here()) {
+        return passed ? first : estimator.as_step_function(estimator.settled_for_less(first), 0);
     }
     SlopeEstimator informed(line, weights, around, claim, limits, one_number,
                             std::max(noise, claim.noise));
     const Judgement again = informed.settled_for_less(informed.run());
-    return informed.as_step_function(again.verdict > first.verdict ? first : again, noise);
+    const bool milder = passed || again.verdict <= first.verdict;
+    return informed.as_step_function(milder ? again : first, noise);
 }
 
 }  // namespace tapestry::checker
