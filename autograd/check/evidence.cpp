@@ -82,7 +82,9 @@ bool Evidence::sees_enough(double allowed, const Attempt& attempt, bool sharply)
     constexpr double kSharp = 1e-6, kSharpOfNothing = 1e-13;
     const bool nothing = claim_.slope == 0 && claim_.share == 0 && attempt.value != 0 &&
                          attempt.moved && !limits_.lost_may_pass;
-    const double sharp = (nothing ? kSharpOfNothing : kSharp) * size_beside(attempt.value);
+    const double beside = size_beside(attempt.value);
+    if (beside == 0) return true;  // f is 0 wherever one looks
+    const double sharp = (nothing ? kSharpOfNothing : kSharp) * beside;
     if (sharply && allowed + attempt.error > sharp) return false;
     return resolution(allowed, attempt) <= limits_.resolution;
 }

@@ -1,5 +1,6 @@
 #include <tapestry/nn/catalog/check_gradients.h>
 
+#include <tapestry/core/parallel.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/ops/catalog/bound_case.h>
 
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace tapestry::catalog {
 namespace {
@@ -112,13 +114,25 @@ CheckedGradients check_module(const std::string& name, const CheckOptions& optio
                         "--module");
 }
 
+// Each row and module by one thread, the gradients in their order.
 CheckedGradients check_catalog(const CheckOptions& options) {
-    CheckedGradients all;
+    std::vector<std::function<void(CheckedGradients&)>> checks;
     for (const OpCase& row : all_cases()) {
-        if (row.differentiable) check_row(row, options, all);
+        if (!row.differentiable) continue;
+        checks.push_back([&](CheckedGradients& to) { check_row(row, options, to); });
     }
     for (const std::string& name : checked_module_names()) {
-        for (CheckedGradient& one : check_module(name, options)) all.push_back(std::move(one));
+        checks.push_back(
+            [&options, name](CheckedGradients& to) { to = check_module(name, options); });
+    }
+    std::vector<CheckedGradients> parts(checks.size());
+    parallel_for_chunks(static_cast<std::int64_t>(checks.size()), [&](std::int64_t chunk) {
+        const auto i = static_cast<std::size_t>(chunk);
+        checks[i](parts[i]);
+    });
+    CheckedGradients all;
+    for (CheckedGradients& part : parts) {
+        std::move(part.begin(), part.end(), std::back_inserter(all));
     }
     return all;
 }

@@ -34,8 +34,9 @@ Tensor random(const Shape& shape, std::uint64_t seed) {
 }
 
 // Modules with dropout keep drawing from the generator they were made with: it must outlive them.
+// Each thread checks modules of its own.
 Generator& fresh_generator() {
-    static Generator generator(5);
+    static thread_local Generator generator(5);
     generator.set_state(5, 0);
     return generator;
 }
