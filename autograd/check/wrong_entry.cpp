@@ -2,7 +2,9 @@
 
 #include <tapestry/autograd/check/quotients.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace tapestry::checker {
@@ -161,7 +163,60 @@ std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradi
     if (!again.settled || seems_right(again)) return {};
     looked_ = true;
     apart_ = std::abs(again.value - along.slope) / along.scale;
-    return locate(claim, hidden);
+    auto slope = judge_as_factor(claim, part_of(along, again), hidden);
+    return slope ? slope : locate(claim, hidden);
+}
+
+// One factor common to all entries is the same along every direction. Two more differences show it,
+// where halving a direction, along which every part is off, would take some forty; and one entry of
+// very many is seen less well than all of them together.
+std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradient& claim,
+                                                             const Part& seen,
+                                                             const HiddenNoise& hidden) {
+    constexpr double kLeast = 1e-6;  // nobody mistakes by less
+    constexpr double kAlike = 1e-3, kSharp = 1e-2;
+    constexpr std::size_t kMany = 4096;  // of fewer, one entry that is wrong tells more
+    if (claim.gradient.size() <= kMany) return {};
+    if (!(std::abs(seen.off) > kLeast && seen.error <= kSharp * std::abs(seen.off))) return {};
+    const auto is_like_seen = [&](Line& line, const std::vector<double>& u) {
+        Quotients quotients(line, claim.weights, around_);
+        quotients.set_least_noise(hidden(false));
+        const Attempt attempt = quotients.central(std::ldexp(line.scale(), -7));
+        if (attempt.obstacle != Reason::none || !attempt.settled) return false;
+        const Part part = part_of(claim_along(claim, u), attempt);
+        return part.error <= kSharp * std::abs(part.off) &&
+               std::abs(part.off - seen.off) <= kAlike * std::abs(seen.off) + part.error;
+    };
+    const std::vector<double> u = subject_.direction(which_, kSeed);
+    Line line = subject_.along(which_, u, 1);
+    if (!is_like_seen(line, u)) return {};
+    // Uphill, as is claimed: no two terms cancel, and the whole stands out from what rounds.
+    std::vector<double> uphill = u, steepness(u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) {
+        uphill[i] = std::copysign(u[i], claim.gradient[i]);
+        steepness[i] = std::abs(claim.gradient[i] * u[i]);
+    }
+    Line up = subject_.along(which_, uphill, 1);
+    if (!is_like_seen(up, uphill)) return {};
+    const Claim all = claim_along(claim, uphill);
+    SlopeReport slope{.where = "uphill along all entries", .claimed = all.slope};
+    // Jumps that hide nearby would not have left the same factor three times.
+    const HiddenNoise usual_noise = [&](bool) { return hidden(false); };
+    slope.judgement = examine(up, claim.weights, around_, all, examination_, false, usual_noise);
+    if (slope.judgement.verdict != Verdict::fail) return {};
+    const double usual = std::accumulate(steepness.begin(), steepness.end(), 0.0) /
+                         static_cast<double>(steepness.size());
+    const auto is_steep = [usual](double size) { return size >= 0.99 * usual; };
+    const auto first = std::find_if(steepness.begin(), steepness.end(), is_steep);
+    report_.wrong = static_cast<int>(std::count_if(first, steepness.end(), is_steep));
+    report_.first_wrong = static_cast<std::size_t>(first - steepness.begin());
+    found_factor_ = true;
+    return slope;
+}
+
+WrongEntrySearch::Part WrongEntrySearch::part_of(const Claim& along, const Attempt& attempt) {
+    return {attempt.value / along.slope - 1,
+            (attempt.error + along.uncertainty) / std::abs(along.slope)};
 }
 
 std::optional<SlopeReport> WrongEntrySearch::locate(const ClaimedGradient& claim,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/extrapolate.h>
 
 #include <optional>
 
@@ -12,7 +13,7 @@ namespace tapestry::checker {
 /// An entry at which a claim seems to be wrong.
 struct WrongEntry {
     std::size_t index = 0;  ///< of the first in memory order that could be seen
-    int seen = 1;           ///< so many are wrong at least, in stretches apart from one another
+    int seen = 1;           ///< so many are wrong at least
 };
 
 /// Looks for the wrong entry where a direction seems to be off, and judges it by itself: once in
@@ -38,8 +39,20 @@ public:
     /// |claimed - numeric| along the line at which look() found something wrong, as a part of what
     /// the whole gradient comes to along it.
     double apart() const { return apart_; }
+    /// Was the claim off by one factor along several directions? That is no near miss, whatever its
+    /// size.
+    bool found_factor() const { return found_factor_; }
 
 private:
+    // By which part of itself a claim is off along a line, and how well that is known.
+    struct Part {
+        double off = 0, error = 0;
+    };
+    static Part part_of(const Claim& along, const Attempt& attempt);
+
+    std::optional<SlopeReport> judge_as_factor(const ClaimedGradient& claim, const Part& seen,
+                                               const HiddenNoise& hidden);
+
     Subject& subject_;
     std::size_t which_;
     const Neighbourhood& around_;
@@ -48,6 +61,7 @@ private:
     bool looked_ = false;
     const ClaimedGradient* sought_ = nullptr;  // in vain, or not at all
     double apart_ = 0;
+    bool found_factor_ = false;
 };
 
 /// The first entry of leaf `which` at which claim.gradient is off; nothing if the claim is not off

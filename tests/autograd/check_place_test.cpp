@@ -86,8 +86,8 @@ TEST_CASE("place: of several wrong entries the first, and how many were seen") {
     std::vector<std::size_t> all(kMany);
     for (std::size_t i = 0; i < kMany; ++i) all[i] = i;
     const GradcheckReport every = check_with(x, all, 1.5, calls);
-    CHECK_EQ(every.inputs[0].first_wrong, 0);
-    CHECK_GT(every.inputs[0].wrong, 5);
+    CHECK_LT(every.inputs[0].first_wrong, 10);
+    CHECK_GT(every.inputs[0].wrong, static_cast<int>(kMany) / 4);
     CHECK_EQ(to_string(every.first_wrong->cause.mistake), to_string(Mistake::factor));
     const GradcheckReport few = check_gradient(
         value,
@@ -176,7 +176,7 @@ TEST_CASE("place: in a sum of sixty thousand, one entry, or all by a thousandth"
     CHECK_EQ(verdict_of(all), "FAIL");
     REQUIRE(all.first_wrong);
     CHECK_EQ(to_string(all.first_wrong->cause.mistake), to_string(Mistake::factor));
-    CHECK_LT(calls, 1100);
+    CHECK_LT(calls, 320);
 }
 
 TEST_CASE("place: many right numbers of a function that rounds are not wrong anywhere") {
