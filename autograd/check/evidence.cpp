@@ -226,6 +226,9 @@ const Attempt* Evidence::strongest_against(bool beyond) const {
         if (!counts(attempt) || (attempt.step > quotients_.scale()) != beyond) continue;
         const double apart = std::abs(attempt.value - claim_.slope);
         if (apart <= 4 * tolerance(attempt) + unseen(attempt.value)) continue;
+        // Where a step crosses a kink, three quotients may shrink by 4 each time and lead nowhere:
+        // the finest must not have been at the claim itself.
+        if (std::abs(attempt.slopes.back() - claim_.slope) < apart / 8) continue;
         const bool larger = against == nullptr || attempt.step > against->step;
         if (larger && !contradicted(attempt)) against = &attempt;
     }
