@@ -164,14 +164,13 @@ Judgement Evidence::by_fit(const Attempt& fit) const {
     if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
     constexpr double kBand = 8, kPlainRounding = 64 * kEps;
     const double apart = std::abs(fit.value - claim_.slope);
-    const bool known =
-        fit.rounding <= kBand * quotients_.noise_here() || limits_.format != Format::f64;
-    const bool noisy =
-        known && fit.rounding > kPlainRounding *
-                                    size_of(quotients_.weights(), quotients_.around().base.values);
-    const bool clear =
-        apart > 4 * tolerance(fit) + unseen(fit.value) && apart * fit.step > kBand * fit.rounding;
-    if (noisy && clear) return judgement(fit, Verdict::fail, Reason::none);
+    const double plain =
+        kPlainRounding * size_of(quotients_.weights(), quotients_.around().base.values);
+    const bool noisy = fit.rounding > plain && fit.rounding <= kBand * quotients_.noise_here();
+    const bool known = noisy || limits_.format != Format::f64;
+    const bool clear = apart > 4 * tolerance(fit) + unseen(fit.value) + fit.hidden &&
+                       apart * fit.step > kBand * fit.rounding;
+    if (known && clear) return judgement(fit, Verdict::fail, Reason::none);
     return judgement(fit, Verdict::inconclusive, Reason::roundoff);
 }
 

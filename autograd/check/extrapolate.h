@@ -25,6 +25,7 @@ struct Attempt {
     double value = 0;
     double noise = 0;  ///< part of the error
     double error = std::numeric_limits<double>::infinity();
+    double hidden = 0;  ///< slopes that outputs of a narrow format may have without showing them
 };
 
 /// Value, noise, error and whether it settled, from attempt.slopes and the noise of each. `order`:

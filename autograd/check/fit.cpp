@@ -12,14 +12,43 @@ constexpr int kPairs = 64;
 constexpr int kTerms = 10;           // 1, t, t^2, ...
 constexpr std::size_t kFewest = 16;  // places that say anything of noise
 
-// Values of <w, f> - <w, f(x)> next to x: where, as parts of h, in order, and what.
+// Values of <w, f> - <w, f(x)> next to x: where, as parts of h, in order, and what; and what the
+// rounding of a format makes of all outputs, and of those that it leaves hardly any choice.
 struct Sampled {
     Values at, values;
+    double rounding = 0, coarse = 0;
 };
+
+void note_rounding(const std::vector<const Sample*>& samples, const Values& w, double epsilon,
+                   Sampled& found) {
+    constexpr std::size_t kFewValues = 8;
+    Values all(w.size(), 0.0), few(w.size(), 0.0);
+    for (std::size_t i = 0; i < w.size() && epsilon > 0; ++i) {
+        Values seen;
+        for (const Sample* sample : samples) {
+            const double y = sample->values[i];
+            all[i] = std::max(all[i], epsilon * std::abs(y));
+            const bool is_new = std::find(seen.begin(), seen.end(), y) == seen.end();
+            if (is_new && seen.size() < kFewValues) seen.push_back(y);
+        }
+        if (seen.size() < kFewValues) few[i] = all[i];
+    }
+    found.rounding = size_of(w, all);
+    found.coarse = size_of(w, few);
+}
+
+// Outputs that take but a few values over all steps hide their slope, or show their rounding as
+// one; and so do all where much less is left over than rounding leaves: x and f then go from number
+// to number in step.
+double hidden_by_rounding(const Sampled& sampled, double noise) {
+    constexpr double kUsual = 0.29, kMuchLess = 0.25;  // sqrt(1 / 12)
+    const bool in_step = noise < kMuchLess * kUsual * sampled.rounding;
+    return in_step ? sampled.rounding : sampled.coarse;
+}
 
 // At no regular distances: a function that moves in jumps of its own would meet regular ones always
 // at the same point of a jump. Where x is a number of a narrow format, the steps lead to others.
-std::optional<Sampled> sampled(Line& line, const Values& w, double h) {
+std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon) {
     constexpr double kGolden = 0.6180339887498949;
     Values at;
     for (int j = 0; j < kPairs; ++j) {
@@ -30,13 +59,16 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h) {
     at.erase(std::unique(at.begin(), at.end()), at.end());
     if (at.size() < kFewest) return {};
     Sampled found;
+    std::vector<const Sample*> samples;
     const Sample& base = line.at(0);
     for (const double t : at) {
         const Sample& there = line.at(t);
         if (there.branch != base.branch || !finite(w, there)) return {};
+        samples.push_back(&there);
         found.at.push_back(t / h);
         found.values.push_back(weighted_difference(w, there.values, base.values));
     }
+    note_rounding(samples, w, epsilon, found);
     return found;
 }
 
@@ -106,6 +138,7 @@ Attempt fitted(const Sampled& sampled, double h) {
         best.noise = by_noise / h;
         best.error = error;
         best.rounding = noise;
+        best.hidden = hidden_by_rounding(sampled, noise) / h;
     }
     best.slopes = {best.value, best.value, best.value};
     return best;
@@ -113,12 +146,13 @@ Attempt fitted(const Sampled& sampled, double h) {
 
 }  // namespace
 
-std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights) {
+std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
+                                    double epsilon) {
     std::optional<Attempt> best;
     for (const int power : {-1, -3, -5, -8}) {
         const double h = std::ldexp(line.scale(), power);
         if (h > line.reach()) continue;
-        const auto found = sampled(line, weights, h);
+        const auto found = sampled(line, weights, h, epsilon);
         if (!found) continue;
         const Attempt attempt = fitted(*found, h);
         if (!best || attempt.error < best->error) best = attempt;

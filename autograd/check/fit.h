@@ -15,7 +15,9 @@
 namespace tapestry::checker {
 
 /// c1 with its error, from steps of the size that makes the error smallest; nothing where f takes
-/// other branches or is no number. Some 500 values.
-std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights);
+/// other branches or is no number. Some 500 values. `epsilon`: that of the format which outputs are
+/// rounded to; 0 for f64.
+std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
+                                    double epsilon = 0);
 
 }  // namespace tapestry::checker

@@ -49,9 +49,9 @@ public:
     }
 
     // Of numbers that a narrow format rounds: quotients of two values say nothing.
-    Judgement run_in_format() {
+    Judgement run_in_format(Format format) {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
-        const auto fit = fitted_slope(line_, quotients_.weights());
+        const auto fit = fitted_slope(line_, quotients_.weights(), epsilon(format));
         return fit ? evidence_.by_fit(*fit) : Evidence::no_number();
     }
 
@@ -162,7 +162,7 @@ Judgement check_slope(Line& line, const std::vector<double>& weights, const Neig
                       const HiddenNoise& hidden) {
     constexpr double kFine = 1e-5;
     SlopeEstimator estimator(line, weights, around, claim, limits, one_number, claim.noise);
-    if (limits.format != Format::f64) return estimator.run_in_format();
+    if (limits.format != Format::f64) return estimator.run_in_format(limits.format);
     const Judgement first = estimator.run();
     const bool passed = first.verdict == Verdict::pass;
     if (passed && (first.resolution <= kFine || limits.lost_may_pass)) return first;
