@@ -375,7 +375,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             count(report, std::move(slope), claim.evened);
             if (report.verdict != Verdict::fail) continue;
             constexpr double kFar = 10;  // times what random signs may add up to
-            if (search.found_factor() || apart > kFar * examination.limits.approximation) return;
+            if (report.one_factor || apart > kFar * examination.limits.approximation) return;
             const auto misses =
                 some_misses(subject, which, around, claim, report.worst, examination, hidden);
             leave_open_if_near(report, misses, examination);

@@ -21,9 +21,10 @@ struct Sampled {
 
 void note_rounding(const std::vector<const Sample*>& samples, const Values& w, double epsilon,
                    Sampled& found) {
+    if (epsilon == 0) return;
     constexpr std::size_t kFewValues = 8;
     Values all(w.size(), 0.0), few(w.size(), 0.0);
-    for (std::size_t i = 0; i < w.size() && epsilon > 0; ++i) {
+    for (std::size_t i = 0; i < w.size(); ++i) {
         Values seen;
         for (const Sample* sample : samples) {
             const double y = sample->values[i];

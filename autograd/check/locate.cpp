@@ -208,8 +208,7 @@ private:
     std::optional<InputReport> wrong_where_known(std::size_t k, const Neighbourhood& around,
                                                  const ClaimedGradient& claim) {
         InputReport report = known_[k];
-        const bool one_entry = report.worst.where.starts_with("at ");  // not along a direction
-        if (report.wrong == 0 || !one_entry || numel(report.shape) <= kSmall) return {};
+        if (report.wrong == 0 || report.one_factor || numel(report.shape) <= kSmall) return {};
         report.worst = examine_entry(*subject_, k, report.first_wrong, around, claim, examination_);
         if (report.worst.judgement.verdict != Verdict::fail) return {};
         report.shape = op_.inputs()[which_[k]].shape;

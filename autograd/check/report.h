@@ -52,6 +52,7 @@ struct InputReport {
     double resolution = 0;        ///< the worst of those that passed (Judgement::resolution)
     int wrong = 0;                ///< entries that were seen to be wrong; there may be more
     std::size_t first_wrong = 0;  ///< the first of them, in memory order
+    bool one_factor = false;      ///< they are off by one factor, seen along directions alone
     SlopeReport worst = {};       ///< the one that decided the verdict
     std::vector<Opinion> opinions = {};
 };

@@ -46,6 +46,7 @@ Json json_of(const InputReport& input) {
               {"inconclusive", input.inconclusive},
               {"wrong", input.wrong},
               {"first_wrong", input.first_wrong},
+              {"one_factor", input.one_factor},
               {"unseen", Json::array()},
               {"steps", {number(input.least_step), number(input.most_step)}},
               {"noise", number(input.noise)},

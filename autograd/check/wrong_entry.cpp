@@ -178,18 +178,18 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     constexpr std::size_t kMany = 4096;  // of fewer, one entry that is wrong tells more
     if (claim.gradient.size() <= kMany) return {};
     if (!(std::abs(seen.off) > kLeast && seen.error <= kSharp * std::abs(seen.off))) return {};
-    const auto is_like_seen = [&](Line& line, const std::vector<double>& u) {
+    const auto is_like_seen = [&](Line& line, const Claim& along) {
         Quotients quotients(line, claim.weights, around_);
         quotients.set_least_noise(hidden(false));
         const Attempt attempt = quotients.central(std::ldexp(line.scale(), -7));
         if (attempt.obstacle != Reason::none || !attempt.settled) return false;
-        const Part part = part_of(claim_along(claim, u), attempt);
+        const Part part = part_of(along, attempt);
         return part.error <= kSharp * std::abs(part.off) &&
                std::abs(part.off - seen.off) <= kAlike * std::abs(seen.off) + part.error;
     };
     const std::vector<double> u = subject_.direction(which_, kSeed);
     Line line = subject_.along(which_, u, 1);
-    if (!is_like_seen(line, u)) return {};
+    if (!is_like_seen(line, claim_along(claim, u))) return {};
     // Uphill, as is claimed: no two terms cancel, and the whole stands out from what rounds.
     std::vector<double> uphill = u, steepness(u.size());
     for (std::size_t i = 0; i < u.size(); ++i) {
@@ -197,8 +197,8 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
         steepness[i] = std::abs(claim.gradient[i] * u[i]);
     }
     Line up = subject_.along(which_, uphill, 1);
-    if (!is_like_seen(up, uphill)) return {};
     const Claim all = claim_along(claim, uphill);
+    if (!is_like_seen(up, all)) return {};
     SlopeReport slope{.where = "uphill along all entries", .claimed = all.slope};
     // Jumps that hide nearby would not have left the same factor three times.
     const HiddenNoise usual_noise = [&](bool) { return hidden(false); };
@@ -210,7 +210,7 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     const auto first = std::find_if(steepness.begin(), steepness.end(), is_steep);
     report_.wrong = static_cast<int>(std::count_if(first, steepness.end(), is_steep));
     report_.first_wrong = static_cast<std::size_t>(first - steepness.begin());
-    found_factor_ = true;
+    report_.one_factor = true;
     return slope;
 }
 

@@ -39,9 +39,6 @@ public:
     /// |claimed - numeric| along the line at which look() found something wrong, as a part of what
     /// the whole gradient comes to along it.
     double apart() const { return apart_; }
-    /// Was the claim off by one factor along several directions? That is no near miss, whatever its
-    /// size.
-    bool found_factor() const { return found_factor_; }
 
 private:
     // By which part of itself a claim is off along a line, and how well that is known.
@@ -61,7 +58,6 @@ private:
     bool looked_ = false;
     const ClaimedGradient* sought_ = nullptr;  // in vain, or not at all
     double apart_ = 0;
-    bool found_factor_ = false;
 };
 
 /// The first entry of leaf `which` at which claim.gradient is off; nothing if the claim is not off

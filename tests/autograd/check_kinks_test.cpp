@@ -1,5 +1,6 @@
 // At a kink there is no gradient, only slopes to either side: whatever lies between them is right,
 // and differences across it say nothing. How near one may come to a kink, and what is not one.
+#include <tapestry/autograd/check/plain.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/decisions.h>
@@ -116,6 +117,27 @@ TEST_CASE("kinks: beside one, the slope is that of one's own side, however near 
     for (const double apart : {1e-7, -1e-7}) {
         check_on_kink([](const Tensors& t) { return max(t[0]); }, tensor<double>({1 + apart, 1}),
                       "");
+    }
+}
+
+// With the kink at 4/9 of the largest of three steps, D(h), D(h/2) and D(h/4) shrink by 4 as those
+// of a smooth function do, and lead past the slope. Smaller steps are lost in noise.
+TEST_CASE("kinks: beside one, where three quotients look smooth by chance") {
+    const double x = 0.8;
+    for (const int power : {-31, -37, -43}) {
+        for (const double side : {1.0, -1.0}) {
+            const double kink = x + side * 4.0 / 9 * std::ldexp(x, power);
+            const GradcheckReport report = check_gradient(
+                [kink](const std::vector<double>& at) {
+                    return 2 * std::abs(at[0] - kink) + std::sin(at[0]);
+                },
+                [side](const std::vector<double>& at) {
+                    return std::vector<double>{-2 * side + std::cos(at[0])};
+                },
+                {x});
+            INFO(power << " " << side << "\n" << to_string(report));
+            CHECK_NE(report.verdict, Verdict::fail);
+        }
     }
 }
 
