@@ -21,7 +21,7 @@ namespace {
 
 /// Queries per block, and keys per step of dk and dv: whole tiles. Fewer skip more of what a causal
 /// mask hides, more use what they read of the keys longer.
-constexpr std::int64_t kRows = 4 * tile_rows(kTileVectors);
+constexpr std::int64_t kRows = 4 * tile_rows<Order::rows>(kTileVectors<Order::rows>);
 
 template <class T>
 constexpr std::int64_t padded(std::int64_t n) {
@@ -49,14 +49,19 @@ struct Product {
     bool accumulate = false;
 };
 
-template <class T>
-void multiply(const Product<T>& p) {
-    constexpr std::int64_t kWidth = kTileVectors * kLanes<T>;
+template <Order order, class T>
+void multiply_in_order(const Product<T>& p) {
+    constexpr std::int64_t kWidth = kTileVectors<order> * kLanes<T>;
+    const std::int64_t widest = divide_up(smaller(p.n, kWidth), kLanes<T>);
+    const Tiles tiles{p.m, tile_rows<order>(static_cast<int>(widest))};
     Tile<T> tile;
     tile.k = p.k;
-    tile.a = p.a;
+    tile.a = scratch_for_a().template take<T>(tiles.count() * copy_of_a<T, order>(tiles, p.k));
+    tile.a_run = run_of_copy<T, order>(tiles.height);
+    tile.a_from = p.a;
     tile.a_row = p.a_row;
     tile.a_col = p.a_col;
+    tile.a_readable = p.m;
     tile.b_row = p.b.row;
     tile.c_row = p.c.row;
     tile.accumulate = p.accumulate;
@@ -66,8 +71,16 @@ void multiply(const Product<T>& p) {
         tile.b = p.b.data + first;
         tile.c = p.c.data + first;
         tile.last_lanes = width - (vectors - 1) * kLanes<T>;
-        multiply_panel(vectors, Tiles{p.m, tile_rows(static_cast<int>(vectors))}, tile, Ahead<T>{});
+        multiply_panel_of<T, order>(vectors, tiles, tile);
+        tile.a_from = nullptr;
     }
+}
+
+template <class T>
+void multiply(const Product<T>& p) {
+    if (p.n <= 0) return;
+    if (p.a_col == 1) return multiply_in_order<Order::rows>(p);
+    multiply_in_order<Order::columns>(p);
 }
 
 template <class T>

@@ -3,34 +3,36 @@
 // A core can start two vector FMAs per cycle but gets only some bytes per cycle from memory, so
 // everything here serves one aim: each number fetched from a cache is used often before it leaves.
 //
-//     for each block of <= 2048 columns of B, for each block of <= 512 rows of it (kBlockK):
-//         pack that block of B: [panel][k][lane], a panel being one tile wide       all threads
-//         for each chunk of C, <= 192 rows (768 bytes) by <= 512 columns:           all threads
-//             for each panel of the chunk, for each tile of C in it:
+//     for each chunk of C, <= 192 rows (768 bytes):                                 all threads
+//         for each block of <= 512 steps of k (kBlockK):
+//             for each panel of B in it, a tile wide, for each tile of C in that:
 //                 multiply_tile: sums over the block's k in registers, then C += sums
 //
-//   registers  the tile of C, 6 x 4 vectors on AVX-512: see gemm_tile.h.
-//   L1         the 6 rows of A of a tile, 12 KiB, and what comes next of the panel of B.
-//   L2         the panel, <= 128 KiB, read again for each tile of the chunk at 21 bytes a cycle of
-//              the 64 L2 delivers; and the chunk's rows of A, 384 KiB, read again for each panel.
-//              Half of the 1 MiB that AVX-512 cores have; where L2 is smaller, tiles are narrower
-//              (the panel is 32 KiB on AVX2) and L3 delivers A in time.
-//   L3         the block of B, <= 4 MiB of floats, read once per row of chunks.
+//   registers  the tile of C, 6 x 4 or 14 x 2 vectors on AVX-512: see gemm_tile.h.
+//   L1         the tile's rows of A, 12 or 28 KiB, and what comes next of the panel of B.
+//   L2         the panel, <= 128 KiB, read again for each tile of the chunk; and a copy of the
+//              chunk's rows of A, 384 KiB, read again for each panel. Half of the 1 MiB that
+//              AVX-512 cores have; where L2 is smaller, tiles are narrower (the panel is 32 KiB on
+//              AVX2) and L3 delivers A in time.
+//   beyond     B, once for each chunk, and C, once in and out for each block of k.
 //
-// A long k is what pays for the traffic of C (once in and out per block of k); a wide chunk for
-// that of A, a high one for that of B. Measured at 2048^3, one thread of Zen 5, against a peak
-// of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives 238; with 192 x 512 chunks
-// instead of 96 x 256, 246.
+// A long k is what pays for the traffic of C; a high chunk for that of B. Measured at 2048^3, one
+// thread of Zen 5, against a peak of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives
+// 238.
 //
-// A row or a few go another way: gemm_few_rows.h. Otherwise B is packed, which settles
-// transposition and ragged edges (padded with zeros) and lets the tile read it in one stream,
-// unless B is as the tile likes it already: whole vectors in rows near each other
-// (reads_b_in_place).
+// A row or a few go another way: gemm_few_rows.h. Otherwise the operands are copied in the order of
+// the loop, each part by the first tile that reads it, while it computes: where a chunk has few
+// tiles, packing them first took an eighth of the time. Two kinds of B are packed before, by all
+// threads: one whose columns are runs of memory, for it must be transposed (C = A B^T), and the B
+// of very many rows of A, which would be copied for each chunk.
 //
-// A is read in place, one number at a time, so its strides hardly matter (but see copies_a). What
-// does matter is that nobody has read it yet: in a training step A comes from the L3 cache, and a
-// tile would wait for it row by row. So each tile of the first panel asks for the rows of the next
-// (gemm_ahead.h): 512 x 128 x 768 (C = A^T B) went from 80% to 93% of a Zen 4 core.
+// What nobody has read yet comes from L3, or from memory, and a loop that waits for it line by
+// line gets a tenth of what that can deliver. So while a panel is worked on, the next is on its way
+// to L2, and in the course of a block of k the next block of A (gemm_ahead.h).
+//
+// Chunks are as many as there are threads, or a multiple, and as near squares as can be: then the
+// least of A and B is read twice. A thread that is set aside keeps one chunk from being finished,
+// whether it is large or small; the others take the rest.
 //
 // What an element's bits depend on: the sums over each block of k run in the order of k, whatever
 // tile or chunk the element falls in, and blocks are added in order. The number of threads, and
@@ -39,7 +41,6 @@
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/thread_exit.h>
-#include <tapestry/ops/kernels/gemm_ahead.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
@@ -48,8 +49,10 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
 inline constexpr std::int64_t kBlockK = 512;
+/// Of a B that is packed before.
 inline constexpr std::int64_t kBlockColumns = 2048;
-inline constexpr std::int64_t kChunkColumns = 512;
+/// Rows of A from which B is packed before: some six chunks would copy it.
+inline constexpr std::int64_t kVeryManyRows = 1024;
 template <class T>
 inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 
@@ -58,149 +61,247 @@ inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 inline constexpr std::int64_t kParallelWork = 250'000;
 /// Elements of B below which packing is not worth waking the threads for.
 inline constexpr std::int64_t kParallelPack = 32'768;
-/// Chunks for each thread, where rows and columns are enough: one that is late then costs an
-/// eighth. Fewer are larger, and B comes from the L3 cache once for each.
-inline constexpr std::int64_t kChunksPerThread = 4;
 
-/// One pass of the outer loops: a block of B, and how C is cut meanwhile.
+/// One pass of the outer loops: blocks of k, columns of C, and how C is cut meanwhile.
 template <class T>
 struct Pass {
     const GemmArguments<T>& g;
-    std::int64_t k = 0, depth = 0;       // rows of B: k .. k + depth
-    std::int64_t column = 0, width = 0;  // columns of B and C: column .. column + width
-    const T* packed = nullptr;           // null: B is read in place
-    Cut panels{};                        // the vectors the width takes, into panels
+    Cut depths{};                                  // k, into blocks
+    std::int64_t first_block = 0, last_block = 0;  // of this pass: first .. last - 1
+    std::int64_t column = 0, width = 0;            // columns of B and C: column .. column + width
+    const T* packed = nullptr;                     // the block of B; null: it is read in place
+    Cut panels{};                                  // the vectors the width takes, into panels
     std::int64_t tile_height = 1;
     Cut chunk_tiles{};   // the rows of C, counted in tiles, into chunks
     Cut chunk_panels{};  // the panels, into chunks
+
+    /// Where the panel's part of a block of B begins.
+    const T* b_at(std::int64_t block, std::int64_t panel) const {
+        return g.b + depths.begin(block) * g.b_row +
+               (column + panels.begin(panel) * kLanes<T>)*g.b_col;
+    }
+    std::int64_t longest_depth() const { return divide_up(depths.total, depths.parts); }
 };
 
-inline Scratch& scratch_for_a() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
+// ---- packing B before ---------------------------------------------------------------------------
 
 inline Scratch& scratch_for_b() {
     static thread_local Scratch* scratch = nullptr;
     return of_this_thread(scratch);
 }
 
-/// Can the tile read B where it is? Its rows must be whole vectors and near each other. For very
-/// many rows of A packing pays all the same, unless half of L2 holds a block of B.
+/// The end of each row of a panel, behind what it has of B.
 template <class T>
-bool reads_b_in_place(const GemmArguments<T>& g) {
-    constexpr std::int64_t kNearBytes = 2048, kBlockBytes = 512 * 1024, kVeryMany = 1024;
-    const std::int64_t row_bytes = g.b_row * static_cast<std::int64_t>(sizeof(T));
-    return g.b_col == 1 && g.n % kLanes<T> == 0 && row_bytes <= kNearBytes &&
-           (g.m < kVeryMany || row_bytes * smaller(g.k, kBlockK) <= kBlockBytes);
+void fill_with_zeros(T* panel, std::int64_t row, std::int64_t depth, std::int64_t width) {
+    if (width == row) return;
+    for (std::int64_t i = 0; i < depth; ++i) {
+        for (std::int64_t j = width; j < row; ++j) panel[i * row + j] = T(0);
+    }
 }
 
 template <class T>
 void pack_panel(const Pass<T>& pass, T* packed, std::int64_t panel) {
     const GemmArguments<T>& g = pass.g;
+    const std::int64_t depth = pass.depths.size(pass.first_block);
     const std::int64_t first = pass.panels.begin(panel) * kLanes<T>;
     const std::int64_t padded = pass.panels.size(panel) * kLanes<T>;
     const std::int64_t width = smaller(padded, pass.width - first);
-    T* const to = packed + first * pass.depth;
-    copy_block(g.b + pass.k * g.b_row + (pass.column + first) * g.b_col, g.b_row, g.b_col, to,
-               padded, pass.depth, width);
-    if (width == padded) return;
-    for (std::int64_t i = 0; i < pass.depth; ++i) {
-        for (std::int64_t j = width; j < padded; ++j) to[i * padded + j] = T(0);
-    }
+    T* const to = packed + first * depth;
+    copy_block(pass.b_at(pass.first_block, panel), g.b_row, g.b_col, to, padded, depth, width);
+    fill_with_zeros(to, padded, depth, width);
 }
 
-/// Is each step of k in A on another page, as in W' = Y^T X, and read again for many panels? Then
-/// all fall into a few sets of the cache: AVX2 makes 175 of 265 GFLOP/s at 1024^3, and 240 with the
-/// block copied together.
-template <class T>
-bool copies_a(const GemmArguments<T>& g, std::int64_t panels) {
-    constexpr std::int64_t kFarBytes = 2048, kManyPanels = 16;
-    return g.a_col * static_cast<std::int64_t>(sizeof(T)) >= kFarBytes && panels >= kManyPanels;
-}
-
-/// Points the tile at the rows of A from `row` on.
-template <class T>
-void read_a(const Pass<T>& pass, std::int64_t row, const Tiles& tiles, Tile<T>& tile) {
-    const GemmArguments<T>& g = pass.g;
-    tile.a = g.a + row * g.a_row + pass.k * g.a_col;
-    tile.a_row = g.a_row;
-    tile.a_col = g.a_col;
-    if (!copies_a(g, pass.chunk_panels.size(0))) return;
-    T* const to = scratch_for_a().template take<T>(tiles.rows * pass.depth);
-    copy_block(tile.a, g.a_col, g.a_row, to, tiles.rows, pass.depth, tiles.rows);
-    tile.a = to;
-    tile.a_row = 1;
-    tile.a_col = tiles.rows;
-}
-
-/// Points the tile at the panel of B that begins `first` columns into the pass.
-template <class T>
-void read_b(const Pass<T>& pass, std::int64_t first, std::int64_t vectors, Tile<T>& tile) {
-    if (pass.packed == nullptr) {
-        tile.b = pass.g.b + pass.k * pass.g.b_row + pass.column + first;
-        tile.b_row = pass.g.b_row;
+template <class T, class Loop>
+void pack_b(Pass<T>& pass, const Loop& loop) {
+    const std::int64_t elements =
+        pass.panels.total * kLanes<T> * pass.depths.size(pass.first_block);
+    T* const to = scratch_for_b().template take<T>(elements);
+    const auto pack = [&pass, to](std::int64_t panel) { pack_panel(pass, to, panel); };
+    if (elements >= kParallelPack) {
+        loop(pass.panels.parts, pack);
     } else {
-        tile.b = pass.packed + first * pass.depth;
-        tile.b_row = vectors * kLanes<T>;
+        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
+    }
+    pass.packed = to;
+}
+
+// ---- a chunk ------------------------------------------------------------------------------------
+
+inline Scratch& scratch_for_a() {
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
+}
+
+inline Scratch& scratch_for_panel() {
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
+}
+
+/// Rows of C in tiles, the last of which may be lower.
+struct Tiles {
+    std::int64_t rows = 0, height = 1;
+    std::int64_t count() const { return divide_up(rows, height); }
+    std::int64_t size(std::int64_t tile) const { return smaller(height, rows - tile * height); }
+};
+
+/// Elements that a copy of a tile's A takes, over `depth` steps of k.
+template <class T, Order order>
+std::int64_t copy_of_a(const Tiles& tiles, std::int64_t depth) {
+    return divide_up(depth, kRun) * run_of_copy<T, order>(tiles.height);
+}
+
+/// The tiles of a panel, from `tile` on downwards.
+template <class T, Order order, int Vectors>
+void multiply_panel(const Tiles& tiles, Tile<T> tile) {
+    const std::int64_t count = tiles.count(), copy = copy_of_a<T, order>(tiles, tile.k);
+    for (std::int64_t i = 0; i < count; ++i, tile.a += copy, tile.c += tiles.height * tile.c_row) {
+        tile.rows = tiles.size(i);
+        if (tile.a_from == nullptr && tile.b_to == nullptr) {
+            multiply_tile_of<T, order, Vectors>(tile);
+            continue;
+        }
+        multiply_first_tile<T, order, Vectors>(tile);
+        if (tile.a_from != nullptr) {
+            tile.a_from += tiles.height * tile.a_row;
+            tile.a_readable -= tiles.height;
+        }
+        if (tile.b_to != nullptr) {
+            tile.b = tile.b_to;
+            tile.b_row = Vectors * kLanes<T>;
+            tile.b_to = nullptr;
+        }
     }
 }
 
-template <class T, int Vectors = kTileVectors>
-void multiply_panel(std::int64_t vectors, const Tiles& tiles, Tile<T> tile, const Ahead<T>& ahead) {
+/// multiply_panel for the `vectors` there are, 1 .. kTileVectors.
+template <class T, Order order, int Vectors = kTileVectors<order>>
+void multiply_panel_of(std::int64_t vectors, const Tiles& tiles, const Tile<T>& tile) {
     if constexpr (Vectors > 1) {
-        if (vectors < Vectors) return multiply_panel<T, Vectors - 1>(vectors, tiles, tile, ahead);
+        if (vectors < Vectors) {
+            return multiply_panel_of<T, order, Vectors - 1>(vectors, tiles, tile);
+        }
     }
-    for (std::int64_t i = 0; i < tiles.count(); ++i) {
-        tile.fetch = ahead.during(i, tiles.height, tile.k);
-        multiply_tile_of<T, Vectors>(tiles.size(i), tile);
-        tile.a += tiles.height * tile.a_row;
-        tile.c += tiles.height * tile.c_row;
-    }
+    multiply_panel<T, order, Vectors>(tiles, tile);
 }
 
-template <class T>
-void multiply_chunk(const Pass<T>& pass, std::int64_t chunk) {
-    const GemmArguments<T>& g = pass.g;
-    const std::int64_t down = chunk / pass.chunk_panels.parts;
-    const std::int64_t across = chunk % pass.chunk_panels.parts;
-    const std::int64_t row = pass.chunk_tiles.begin(down) * pass.tile_height;
-    const std::int64_t end = smaller(g.m, pass.chunk_tiles.begin(down + 1) * pass.tile_height);
-    const Tiles tiles{end - row, pass.tile_height};
-    Tile<T> tile;
-    tile.k = pass.depth;
-    tile.c_row = g.c_row;
-    tile.accumulate = g.accumulate || pass.k > 0;
-    read_a(pass, row, tiles, tile);
-    const bool copied = copies_a(g, pass.chunk_panels.size(0));
-    Ahead<T> ahead = copied ? Ahead<T>() : Ahead<T>(tile);  // a copy is in the cache
-    const std::int64_t last_panel = pass.chunk_panels.begin(across + 1);
-    for (std::int64_t panel = pass.chunk_panels.begin(across); panel < last_panel; ++panel) {
-        const std::int64_t vectors = pass.panels.size(panel);
-        const std::int64_t first = pass.panels.begin(panel) * kLanes<T>;
-        const std::int64_t last = first + (vectors - 1) * kLanes<T>;
-        read_b(pass, first, vectors, tile);
-        tile.c = g.c + row * g.c_row + pass.column + first;
-        if (g.bias != nullptr && pass.k == 0) tile.bias = g.bias + pass.column + first;
-        tile.last_lanes = smaller(pass.width - last, kLanes<T>);
-        multiply_panel(vectors, tiles, tile, ahead);
-        ahead = {};
+/// One chunk of C.
+template <class T, Order order>
+class Chunk {
+public:
+    Chunk(const Pass<T>& pass, std::int64_t down, std::int64_t across)
+        : pass_(pass),
+          g_(pass.g),
+          row_(pass.chunk_tiles.begin(down) * pass.tile_height),
+          tiles_{smaller(g_.m, pass.chunk_tiles.begin(down + 1) * pass.tile_height) - row_,
+                 pass.tile_height},
+          first_panel_(pass.chunk_panels.begin(across)),
+          last_panel_(pass.chunk_panels.begin(across + 1)) {
+        const std::int64_t depth = pass.longest_depth();
+        copy_of_a_ =
+            scratch_for_a().template take<T>(tiles_.count() * copy_of_a<T, order>(tiles_, depth));
+        copy_of_panel_ =
+            scratch_for_panel().template take<T>(depth * kTileVectors<order> * kLanes<T>);
     }
-}
 
-/// Chunks as large as the caches like them, halved while the threads could do with more: along m,
-/// for no column of B need then be fetched twice by a core, down to two tiles; then along n.
-template <class T>
-void cut_into_chunks(std::int64_t wanted, Pass<T>& pass) {
-    const std::int64_t panels = pass.panels.parts;
-    pass.tile_height = tile_rows(static_cast<int>(divide_up(pass.panels.total, panels)));
+    void multiply() const {
+        for (std::int64_t block = pass_.first_block; block < pass_.last_block; ++block) {
+            multiply_block(block);
+        }
+    }
+
+private:
+    const T* a_at(std::int64_t block) const {
+        return g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
+    }
+
+    void multiply_block(std::int64_t block) const {
+        Tile<T> tile;
+        tile.k = pass_.depths.size(block);
+        tile.a = copy_of_a_;
+        tile.a_run = run_of_copy<T, order>(tiles_.height);
+        tile.a_from = a_at(block);
+        tile.a_row = g_.a_row;
+        tile.a_col = g_.a_col;
+        tile.a_readable = g_.m - row_;
+        tile.c_row = g_.c_row;
+        tile.accumulate = g_.accumulate || block > 0;
+        for (std::int64_t panel = first_panel_; panel < last_panel_; ++panel) {
+            const std::int64_t vectors = pass_.panels.size(panel);
+            const std::int64_t first = pass_.panels.begin(panel) * kLanes<T>;
+            tile.c = g_.c + row_ * g_.c_row + pass_.column + first;
+            if (g_.bias != nullptr && block == 0) tile.bias = g_.bias + pass_.column + first;
+            tile.last_lanes = smaller(pass_.width - first - (vectors - 1) * kLanes<T>, kLanes<T>);
+            read_b(block, panel, tile);
+            multiply_panel_of<T, order>(vectors, tiles_, tile);
+            tile.a_from = nullptr;
+        }
+    }
+
+    /// Points the tile at a panel of B, or at a copy: one that its loop makes on the way, if others
+    /// will read it; at once, where its rows are no whole vectors.
+    void read_b(std::int64_t block, std::int64_t panel, Tile<T>& tile) const {
+        const std::int64_t vectors = pass_.panels.size(panel), row = vectors * kLanes<T>;
+        tile.b_to = nullptr;
+        if (pass_.packed != nullptr) {
+            tile.b = pass_.packed + pass_.panels.begin(panel) * kLanes<T> * tile.k;
+            tile.b_row = row;
+            return;
+        }
+        tile.b = pass_.b_at(block, panel);
+        tile.b_row = g_.b_row;
+        if (g_.b_col != 1) {
+            const std::int64_t width = row - kLanes<T> + tile.last_lanes;
+            copy_block(tile.b, g_.b_row, g_.b_col, copy_of_panel_, row, tile.k, width);
+            fill_with_zeros(copy_of_panel_, row, tile.k, width);
+            tile.b = copy_of_panel_;
+            tile.b_row = row;
+            return;
+        }
+        const bool whole = tile.last_lanes == kLanes<T>, reused = tiles_.count() > 1;
+        if (whole && !reused) return;
+        if (whole && copies_b_in_loop<order>(tiles_.height, vectors)) {
+            tile.b_to = copy_of_panel_;
+            return;
+        }
+        copy_padded_rows(tile.b, g_.b_row, copy_of_panel_, row, tile.k,
+                         row - kLanes<T> + tile.last_lanes);
+        tile.b = copy_of_panel_;
+        tile.b_row = row;
+    }
+
+    const Pass<T>& pass_;
+    const GemmArguments<T>& g_;
+    std::int64_t row_;
+    Tiles tiles_;
+    std::int64_t first_panel_, last_panel_;
+    T* copy_of_a_ = nullptr;
+    T* copy_of_panel_ = nullptr;
+};
+
+// ---- the whole ----------------------------------------------------------------------------------
+
+/// How many chunks, down and across: so that the thread with most to do has the least. Copying a
+/// row of A or a column of B costs about as much as multiplying by kCopyRow columns, kCopyColumn
+/// rows.
+template <class T, Order order>
+void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
+    constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8;
+    const std::int64_t panels = pass.panels.parts, widest = divide_up(pass.panels.total, panels);
+    pass.tile_height = tile_rows<order>(static_cast<int>(widest));
     const std::int64_t tiles = divide_up(pass.g.m, pass.tile_height);
-    std::int64_t down = divide_up(pass.g.m, kChunkRows<T>);
-    std::int64_t across = smaller(divide_up(pass.width, kChunkColumns), panels);
-    while (down * across < wanted && tiles >= 4 * down) down *= 2;
-    while (down * across < wanted && panels >= 2 * across) across *= 2;
-    pass.chunk_tiles = {tiles, down};
-    pass.chunk_panels = {panels, across};
+    const std::int64_t least_down = divide_up(pass.g.m, kChunkRows<T>);
+    std::int64_t least_cost = -1;
+    for (std::int64_t down = least_down; down < least_down + threads && down <= tiles; ++down) {
+        const std::int64_t across = smaller(divide_up(threads, down), panels);
+        const std::int64_t rows = divide_up(tiles, down) * pass.tile_height;
+        const std::int64_t columns = divide_up(panels, across) * widest * kLanes<T>;
+        const std::int64_t cost = divide_up(down * across, threads) *
+                                  (rows * columns + kCopyRow * rows + kCopyColumn * columns);
+        if (least_cost >= 0 && cost >= least_cost) continue;
+        least_cost = cost;
+        pass.chunk_tiles = {tiles, down};
+        pass.chunk_panels = {panels, across};
+    }
 }
 
 /// Nothing to add up: C = (accumulate ? C : 0) + bias.
@@ -215,40 +316,36 @@ void gemm_of_empty_sums(const GemmArguments<T>& g) {
     }
 }
 
-template <class T, class Loop>
-void pack_b(Pass<T>& pass, const Loop& loop) {
-    const std::int64_t elements = pass.panels.total * kLanes<T> * pass.depth;
-    T* const to = scratch_for_b().template take<T>(elements);
-    const auto pack = [&pass, to](std::int64_t panel) { pack_panel(pass, to, panel); };
-    if (elements >= kParallelPack) {
-        loop(pass.panels.parts, pack);
-    } else {
-        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
-    }
-    pass.packed = to;
-}
-
-/// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
-template <class T, class Loop>
-void gemm_in_blocks(const GemmArguments<T>& g, std::int64_t wanted_chunks, const Loop& loop) {
-    if (g.m <= 0 || g.n <= 0) return;
-    if (g.k <= 0) return gemm_of_empty_sums(g);
-    const Cut depths{g.k, divide_up(g.k, kBlockK)};
-    const Cut widths{divide_up(g.n, kLanes<T>), divide_up(g.n, kBlockColumns)};
+/// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any of the threads.
+template <class T, Order order, class Loop>
+void gemm_in_order(const GemmArguments<T>& g, std::int64_t threads, const Loop& loop) {
+    const bool packs = g.m >= kVeryManyRows;
+    const Cut widths{divide_up(g.n, kLanes<T>), packs ? divide_up(g.n, kBlockColumns) : 1};
     Pass<T> pass{g};
+    pass.depths = {g.k, divide_up(g.k, kBlockK)};
     for (std::int64_t j = 0; j < widths.parts; ++j) {
         pass.column = widths.begin(j) * kLanes<T>;
         pass.width = smaller(widths.size(j) * kLanes<T>, g.n - pass.column);
-        pass.panels = {widths.size(j), divide_up(widths.size(j), kTileVectors)};
-        cut_into_chunks(wanted_chunks, pass);
-        for (std::int64_t i = 0; i < depths.parts; ++i) {
-            pass.k = depths.begin(i);
-            pass.depth = depths.size(i);
-            if (!reads_b_in_place(g)) pack_b(pass, loop);
-            loop(pass.chunk_tiles.parts * pass.chunk_panels.parts,
-                 [&pass](std::int64_t chunk) { multiply_chunk(pass, chunk); });
+        pass.panels = {widths.size(j), divide_up(widths.size(j), kTileVectors<order>)};
+        cut_into_chunks<T, order>(threads, pass);
+        for (std::int64_t i = 0; i < pass.depths.parts; i = pass.last_block) {
+            pass.first_block = i;
+            pass.last_block = packs ? i + 1 : pass.depths.parts;
+            if (packs) pack_b(pass, loop);
+            loop(pass.chunk_tiles.parts * pass.chunk_panels.parts, [&pass](std::int64_t chunk) {
+                const std::int64_t across = pass.chunk_panels.parts;
+                Chunk<T, order>(pass, chunk / across, chunk % across).multiply();
+            });
         }
     }
+}
+
+template <class T, class Loop>
+void gemm_in_chunks(const GemmArguments<T>& g, std::int64_t threads, const Loop& loop) {
+    if (g.m <= 0 || g.n <= 0) return;
+    if (g.k <= 0) return gemm_of_empty_sums(g);
+    if (g.a_col == 1) return gemm_in_order<T, Order::rows>(g, threads, loop);
+    gemm_in_order<T, Order::columns>(g, threads, loop);
 }
 
 /// The product on the calling thread alone, for callers already inside a parallel loop.
@@ -258,7 +355,7 @@ void gemm_serial(const GemmArguments<T>& g) {
         for (std::int64_t i = 0; i < count; ++i) f(i);
     };
     if (has_few_rows(g)) return gemm_of_few_rows(g, loop);
-    gemm_in_blocks(g, 1, loop);
+    gemm_in_chunks(g, 1, loop);
 }
 
 /// The product on all threads, if it is large enough to be worth it. Same bits as gemm_serial.
@@ -269,7 +366,7 @@ void gemm(const GemmArguments<T>& g) {
     if (!worth_it) return gemm_serial(g);
     const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
     if (few) return gemm_of_few_rows(g, loop);
-    gemm_in_blocks(g, kChunksPerThread * num_threads(), loop);
+    gemm_in_chunks(g, num_threads(), loop);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME
