@@ -187,7 +187,7 @@ TEST_CASE("format: right rules never fail below f64, and faults that it can show
 // An output of a few values, or one that goes from number to number in step with x, shows the
 // rounding of its format as a slope.
 TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothing hides nothing") {
-    for (const std::uint64_t number : {538, 919, 1437, 239, 419, 549, 1139}) {
+    for (const std::uint64_t number : {538U, 919U, 1437U, 239U, 419U, 549U, 1139U}) {
         const GradcheckReport report = drawn_rule(number).check(Format::bf16);
         INFO(number << "\n" << to_string(report));
         CHECK_NE(report.verdict, Verdict::fail);
@@ -195,7 +195,7 @@ TEST_CASE("format: what rounding may hide refutes nothing, and what rounds nothi
     const GradcheckReport halves = drawn_rule(8829).check(Format::f16);
     INFO(to_string(halves));
     CHECK_NE(halves.verdict, Verdict::fail);
-    for (const std::uint64_t number : {26, 146, 186}) {  // 3 x - 1
+    for (const std::uint64_t number : {26U, 146U, 186U}) {  // 3 x - 1
         const GradcheckReport dropped = drawn_rule(number).check(Format::f32, -1);
         INFO(number << "\n" << to_string(dropped));
         CHECK_EQ(dropped.verdict, Verdict::fail);

@@ -27,20 +27,20 @@ TEST_CASE("experiments run: a page with its pictures beside it") {
     const Scratch scratch;
     const auto page = scratch / "page.md";
     const std::string told =
-        told_of({.name = "sqrt_dk", .setting = {.quick = true}, .markdown = page});
-    CHECK(has(told, find_experiment("sqrt_dk").question));
-    CHECK(has(told, "\npicture: " + (scratch / "page" / "sqrt_dk-").native()));
+        told_of({.name = "by_hand", .setting = {.quick = true}, .markdown = page});
+    CHECK(has(told, find_experiment("by_hand").question));
+    CHECK(has(told, "\npicture: " + (scratch / "page" / "by_hand-").native()));
     CHECK(told.ends_with(" s\n\n"));
     const std::string markdown = slurp(page);
     CHECK(markdown.starts_with("# Experiments\n\n"));
-    CHECK(has(markdown, "    tapestry experiment sqrt_dk --quick --seed 1 --markdown " +
+    CHECK(has(markdown, "    tapestry experiment by_hand --quick --seed 1 --markdown " +
                             page.native() + "\n"));
-    CHECK(has(markdown, "](page/sqrt_dk-"));
+    CHECK(has(markdown, "](page/by_hand-"));
 }
 
 TEST_CASE("experiments run: pictures where they are wanted, and no page") {
     const Scratch scratch;
-    told_of({.name = "sqrt_dk", .setting = {.quick = true}, .out = scratch / "pictures"});
+    told_of({.name = "by_hand", .setting = {.quick = true}, .out = scratch / "pictures"});
     CHECK_EQ(scratch.names(), std::vector<std::string>{"pictures"});
 }
 

@@ -72,19 +72,72 @@ joins_processes() { grep -q '#include <tapestry/nn/distributed/mpi.h>' "$1"; }
 
 # compile PROGRAM: beside it its .exe, or what the compiler says.
 compile() {
-    local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt)
+    local name=${1%.cpp} libraries=("$build/libtapestry.a" -lfmt) first=()
     ! joins_processes "$1" || libraries=("$build/libtapestry_mpi.a" "${libraries[@]}" "${mpi_libraries[@]}")
-    "$compiler" -std=c++20 -fopenmp -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
+    # What is precompiled is found only if nothing is read before it.
+    ! includes_all "$1" || first=(-include "$work/include/tapestry/tapestry.h")
+    "$compiler" -std=c++20 -fopenmp "${first[@]}" -I "$work/include" -I "$build/include" "${flags[@]}" "$1" \
         -o "$name.exe" "${libraries[@]}" >"$name.said" 2>&1 || true
+}
+
+includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
+
+# Is a program nothing but a main that sees the whole library? Then it means the same under another
+# name, beside others, and needs no compiler of its own: what the header alone costs is three times as
+# much as such a main.
+is_plain() {
+    includes_all "$1" && grep -qx 'using namespace tapestry;' "$1" &&
+        ! grep -qvxE '#include <tapestry/tapestry.h>|using namespace tapestry;|int main\(\) \{|\}|//.*| .*|' "$1"
+}
+
+# compile_together NAME PROGRAM...: one program that is each of these, by its number; in their places
+# scripts that run it so. What does not compile together is compiled alone, and says why.
+compile_together() {
+    local name=$work/together.$1 program i=0
+    shift
+    {
+        printf '#include <tapestry/tapestry.h>\n\n#include <cstdlib>\n\nusing namespace tapestry;\n'
+        for program; do
+            sed "/^#include/d; /^using namespace/d; s/^int main() {/int program_$i() {/; s/^}/    return 0;\n}/" \
+                "$program"
+            i=$((i + 1))
+        done
+        echo 'int main(int, char** arguments) {'
+        echo '    switch (std::atoi(arguments[1])) {'
+        for ((i = 0; i < $#; ++i)); do echo "        case $i: return program_$i();"; done
+        printf '        default: return 1;\n    }\n}\n'
+    } >"$name.cpp"
+    compile "$name.cpp"
+    i=0
+    for program; do
+        if [[ -x $name.exe ]]; then
+            printf '#!/bin/sh\nexec %s %s\n' "$name.exe" $i >"${program%.cpp}.exe"
+            chmod +x "${program%.cpp}.exe"
+            : >"${program%.cpp}.said"
+        else
+            compile "$program"
+        fi
+        i=$((i + 1))
+    done
 }
 
 mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
 for document in "${documents[@]}"; do split "$document"; done
-# As many compilers at once as there are cores; the programs themselves run one after the other.
+plain=() others=()
 for program in "$work"/*.cpp; do
-    (($(jobs -pr | wc -l) < $(nproc))) || wait -n
-    compile "$program" &
+    if is_plain "$program"; then plain+=("$program"); else others+=("$program"); fi
 done
+
+# As many compilers at once as there are cores; the programs themselves run one after the other.
+in_turn() {
+    (($(jobs -pr | wc -l) < $(nproc))) || wait -n
+    "$@" &
+}
+at_once=16
+for ((i = 0; i < ${#plain[@]}; i += at_once)); do
+    in_turn compile_together $i "${plain[@]:i:at_once}"
+done
+for program in "${others[@]}"; do in_turn compile "$program"; done
 wait
 
 for document in "${documents[@]}"; do

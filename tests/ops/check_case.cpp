@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace tapestry::test {
 namespace {
@@ -102,7 +103,7 @@ bool close(double a, double b, double allowed) {
 
 class Checker {
 public:
-    explicit Checker(const OpCase& row) : row_(row) {}
+    Checker(const OpCase& row, Effort effort) : row_(row), effort_(std::move(effort)) {}
 
     std::vector<std::string> run() {
         const SettingsGuard restored_at_the_end;
@@ -380,7 +381,7 @@ private:
     }
 
     const OpCase& row_;
-    const Effort effort_ = effort_for(std::getenv("TAPESTRY_ROWS"));
+    const Effort effort_;
     std::string where_;
     std::vector<std::string> failures_;
 };
@@ -406,6 +407,10 @@ Effort effort_for(const char* tapestry_rows) {
     return effort;
 }
 
-std::vector<std::string> check_case(const OpCase& row) { return Checker(row).run(); }
+Effort usual_effort() { return effort_for(std::getenv("TAPESTRY_ROWS")); }
+
+std::vector<std::string> check_case(const OpCase& row, const Effort& effort) {
+    return Checker(row, effort).run();
+}
 
 }  // namespace tapestry::test

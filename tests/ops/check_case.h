@@ -29,7 +29,11 @@ struct Effort {
 ///                 sample
 Effort effort_for(const char* tapestry_rows);
 
+/// What the environment asks for.
+Effort usual_effort();
+
 /// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
-std::vector<std::string> check_case(const catalog::OpCase& row);
+std::vector<std::string> check_case(const catalog::OpCase& row,
+                                    const Effort& effort = usual_effort());
 
 }  // namespace tapestry::test
