@@ -3,10 +3,12 @@
 // numbers end. (The catalogue compares within rounding of the largest value, which says nothing of
 // log1p(1e-10).)
 #include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/ops/rounding.h>
 #include <tapestry/ops/transcendental.h>
 #include <tapestry/tests/settings.h>
@@ -160,6 +162,31 @@ TEST_CASE("atan2: every corner, axis and infinity as C has them") {
             }
         }
     });
+}
+
+TEST_CASE("tanh: each derivative of a recorded gradient is one entry, whatever the order") {
+    const Tensor x = tensor<double>({-0.7, 0, 1.3, 20}).set_requires_grad();
+    Tape tape;
+    const GradientOptions again{.create_graph = true};
+    const Tensor y = tanh(x);
+    const std::size_t before = tape.entries().size();
+    const Tensor first = tape.gradient(sum(y), {x}, again)[0];
+    std::vector<std::string> names;
+    for (std::size_t i = before; i < tape.entries().size(); ++i) {
+        const std::string& name = tape.entries()[i]->name();
+        if (name != "sum" && name != "expand") names.push_back(name);
+    }
+    CHECK_EQ(names, std::vector<std::string>{"tanh_grad"});
+    const Tensor second = tape.gradient(sum(first), {x}, again)[0];
+    const Tensor third = tape.gradient(sum(second), {x}, again)[0];
+    const Tensor fourth = tape.gradient(sum(third), {x})[0];
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+        const double t = std::tanh(x.at({i})), slope = 1 - t * t;
+        CHECK(std::abs(first.at({i}) - slope) < 1e-14);
+        CHECK(std::abs(second.at({i}) + 2 * t * slope) < 1e-14);
+        CHECK(std::abs(third.at({i}) - slope * (6 * t * t - 2)) < 1e-14);
+        CHECK(std::abs(fourth.at({i}) - slope * t * (16 - 24 * t * t)) < 1e-13);
+    }
 }
 
 }  // namespace tapestry
