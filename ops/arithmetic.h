@@ -33,8 +33,8 @@ Tensor div(const Tensor& a, double b);
 
 /// a^b. Gradient: g b a^(b-1), g a^b ln a (0 where a = 0 and b >= 0, as PyTorch has it). A negative
 /// a with a b that is no whole number gives NaN. Computed as e^(b ln a): the relative error grows
-/// with |b ln a| roundings, and a result in the last half power of two may be inf, as exp's. For
-/// i64 by products, exact; throws ValueError for an exponent below zero.
+/// with |b ln a| roundings. For i64 by products, exact; throws ValueError for an exponent below
+/// zero.
 Tensor pow(const Tensor& a, const Tensor& b);
 /// a^b for a constant b; by products, quotient or root for b = 1, 2, 3, -1, 1/2, -1/2. Gradient:
 /// g b a^(b-1), which is 0 for b = 0.

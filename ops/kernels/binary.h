@@ -53,7 +53,12 @@ struct Pow {
         const B extreme = select(grows, infinity, zero);
         // Not -y: xsimd 8.1 negates on AVX-512 as 0 - x, which makes 0 of 0, not -0.
         const B sign = select(negative & is_odd(b) & (abs(b) < evens), -one, one);
-        B y = select((vanishes | (size == infinity)) & (b == b), extreme, abs(pow(a, b))) * sign;
+        B power = abs(pow(a, b));
+        if (any(power == infinity)) {  // half a power of two too early, as exp
+            const B root = pow(size, b * constant<B>(0.5));
+            power = select(power == infinity, root * root, power);
+        }
+        B y = select((vanishes | (size == infinity)) & (b == b), extreme, power) * sign;
         y = select(b == b, y, b);
         const auto always_one = (b == zero) | (a == one) | ((size == one) & (abs(b) == infinity));
         return select(always_one, one, y);

@@ -7,6 +7,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/rounding.h>
@@ -129,6 +130,36 @@ TEST_CASE("transcendental: exact to four units in the last place") {
             check_function<float>(function);
             check_function<double>(function);
         }
+    });
+}
+
+// Where the largest numbers are: half a power of two of results that exp by itself does not reach.
+template <class T>
+void check_last_numbers() {
+    const Exact end = std::log(static_cast<Exact>(std::numeric_limits<T>::max()));
+    for (const Exact before : {1.0L, 0.7L, 0.35L, 0.34L, 0.2L, 0.01L, 1e-3L}) {
+        const T x = static_cast<T>(end - before);
+        const Exact wanted = std::exp(static_cast<Exact>(x));
+        const Tensor at = tensor<T>({x});
+        CAPTURE(x);
+        CHECK(units_off(exp(at).data<T>()[0], wanted) <= kAllowed);
+        CHECK(units_off(expm1(at).data<T>()[0], wanted) <= kAllowed);
+        const auto exponent = static_cast<T>(std::log2(wanted));
+        const Exact power = std::exp2(static_cast<Exact>(exponent));
+        const Exact got = pow(tensor<T>({2}), tensor<T>({exponent})).template data<T>()[0];
+        CHECK(std::abs(got / power - 1) < 1000 * std::numeric_limits<T>::epsilon());
+    }
+    const Tensor beyond = tensor<T>({static_cast<T>(end + 0.01L)});
+    CHECK(std::isinf(exp(beyond).item()));
+    CHECK(std::isinf(expm1(beyond).item()));
+    CHECK(std::isinf(
+        pow(tensor<T>({2}), tensor<T>({std::numeric_limits<T>::max_exponent + 1})).item()));
+}
+
+TEST_CASE("exp, expm1, pow: up to the largest numbers") {
+    on_every_isa([] {
+        check_last_numbers<float>();
+        check_last_numbers<double>();
     });
 }
 
