@@ -12,11 +12,11 @@ Tensor relu(const Tensor& x);
 /// Source: Maas et al. 2013, "Rectifier Nonlinearities Improve Neural Network Acoustic Models".
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);
 
-/// min(max(x, 0), 6). Gradient: g where 0 <= x <= 6.
+/// min(max(x, 0), 6). Gradient: g where 0 <= x <= 6 (at 0 and 6 PyTorch's is 0).
 Tensor relu6(const Tensor& x);
 
-/// min(max(x, low), high), which is clamp under another name. Gradient: g where low <= x <= high.
-/// Throws ValueError if low > high or either is NaN.
+/// min(max(x, low), high), which is clamp under another name. Gradient: g where low <= x <= high
+/// (at the bounds PyTorch's is 0). Throws ValueError if low > high or either is NaN.
 Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
 
 /// x where x > 0, else alpha (e^x - 1), exact to rounding near 0. Gradient: g, else g alpha e^x.

@@ -180,6 +180,11 @@ Tensor pow(const Tensor& a, double b) {
     return pow(a, number_like("pow", a, b));
 }
 
+Tensor pow(double a, const Tensor& b) {
+    check_defined("pow", b);
+    return pow(number_like("pow", b, a), b);
+}
+
 // ---- maximum and minimum ------------------------------------------------------------------------
 
 namespace {
@@ -260,6 +265,16 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     Tensor y(broadcast_shapes("where", condition.shape(), values), a.dtype());
     visit_dtype(a.dtype(), [&](auto zero) { choose<decltype(zero)>(condition, a, b, y); });
     return record<WhereOp>({condition, a, b}, y, condition);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, double b) {
+    check_defined("where", a);
+    return where(condition, a, element_like("where", a, b));
+}
+
+Tensor where(const Tensor& condition, double a, const Tensor& b) {
+    check_defined("where", b);
+    return where(condition, element_like("where", b, a), b);
 }
 
 // ---- clamp --------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ Tensor pow(const Tensor& a, const Tensor& b);
 /// a^b for a constant b; by products, quotient or root for b = 1, 2, 3, -1, 1/2, -1/2. Gradient:
 /// g b a^(b-1), which is 0 for b = 0.
 Tensor pow(const Tensor& a, double b);
+/// a^b for a constant a. Gradient: g a^b ln a.
+Tensor pow(double a, const Tensor& b);
 
 /// The larger; NaN if either is. Gradient: g to the larger, half to each where they are equal.
 Tensor maximum(const Tensor& a, const Tensor& b);
@@ -48,6 +50,10 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 /// condition ? a : b, all three broadcast together; condition is bool, a and b of any one dtype.
 /// Gradient: g where it chose.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+/// The same with one number for all elements of one side. Throws ValueError for one that no element
+/// can be: a fraction in i64, other than 0 and 1 in bool.
+Tensor where(const Tensor& condition, const Tensor& a, double b);
+Tensor where(const Tensor& condition, double a, const Tensor& b);
 
 /// min(max(x, low), high). Gradient: g where low <= x <= high, else 0. Throws ValueError if
 /// low > high or either is NaN, or for i64 neither whole nor infinite.

@@ -4,10 +4,29 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/map_plain.h>
 
+#include <cmath>
 #include <functional>
 
 namespace tapestry {
 namespace {
+
+// -1, 0 or 1 as a lies below, at or above b, NaN if b is; exactly, though not every i64 is a
+// double.
+double place_of(std::int64_t a, double b) {
+    const bool fits = b >= -0x1p63 && b < 0x1p63;
+    if (!fits) return b > 0 ? -1 : (b < 0 ? 1 : b);
+    const double floor = std::floor(b);
+    const auto whole = static_cast<std::int64_t>(floor);
+    if (a != whole) return a < whole ? -1 : 1;
+    return floor < b ? -1 : 0;
+}
+
+// Is b one of the values that elements of this type take?
+bool is_among(DType dtype, double b) {
+    if (is_floating(dtype)) return true;  // rounded to one, as in PyTorch
+    if (dtype == DType::boolean) return b == 0 || b == 1;
+    return b == std::floor(b) && std::abs(b) < 0x1p63;
+}
 
 template <class Relation>
 Tensor compare(std::string_view op, const Tensor& a, const Tensor& b, Relation holds) {
@@ -29,7 +48,15 @@ Tensor combine(std::string_view op, const Tensor& a, const Tensor& b, Relation h
 template <class Relation>
 Tensor compare(std::string_view op, const Tensor& a, double b, Relation holds) {
     check_defined(op, a);
-    return compare(op, a, scalar(b, a.dtype()), holds);
+    if (is_among(a.dtype(), b)) return compare(op, a, scalar(b, a.dtype()), holds);
+    Tensor y(a.shape(), DType::boolean);
+    visit_dtype(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T>) {
+            map_plain_into<T>(y, a, [=](T x) { return holds(place_of(x, b), 0.0); });
+        }
+    });
+    return y;
 }
 
 }  // namespace

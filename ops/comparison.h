@@ -15,7 +15,8 @@ Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
 
-/// The same against one number, converted to a's dtype.
+/// The same against one number: converted to a's dtype if that is floating, as in PyTorch; beside
+/// whole numbers and truth values (0 and 1) it is what it is: lt(x, 0.5) of i64 holds for 0.
 Tensor eq(const Tensor& a, double b);
 Tensor ne(const Tensor& a, double b);
 Tensor lt(const Tensor& a, double b);

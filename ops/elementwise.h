@@ -19,7 +19,7 @@ Tensor sqrt(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 /// 1 / x; inf at 0, of its sign. Gradient: -g y^2.
 Tensor reciprocal(const Tensor& x);
-/// e^x. Gradient: g y.
+/// e^x; 0 below -88.37 (f32) or -708.39 (f64), where results would be subnormal. Gradient: g y.
 Tensor exp(const Tensor& x);
 /// The natural logarithm; -inf at 0, NaN below. Gradient: g / x.
 Tensor log(const Tensor& x);

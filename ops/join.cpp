@@ -7,6 +7,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/view.h>
+#include <tapestry/ops/whole.h>
 
 #include <fmt/format.h>
 
@@ -209,6 +210,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& padding, double value) {
                               __builtin_add_overflow(size, p.after, &size);
         require<ShapeError>(!overflow, "pad: axis {} grows beyond 64 bits", axis);
     }
+    element_like("pad", x, value);  // throws
     Tensor y = full(shape, value, x.dtype());
     Tensor place = y.detach();
     for (int axis = 0; axis < x.rank(); ++axis) {

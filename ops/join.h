@@ -46,7 +46,7 @@ struct Padding {
 
 /// x framed by `value`: padding[i].before and .after elements along axis i. Gradient: the part of g
 /// where x lies. Throws ShapeError unless there is one entry per axis, ValueError for a negative
-/// one.
+/// one, and for a value that no element can be: a fraction in i64, other than 0 and 1 in bool.
 Tensor pad(const Tensor& x, const std::vector<Padding>& padding, double value = 0);
 
 }  // namespace tapestry

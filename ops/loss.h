@@ -21,10 +21,11 @@ struct CrossEntropyOptions {
 
 /// -sum_j q_j log softmax(logits)_j over the last axis, where q is 1 at the target class, or under
 /// smoothing s: 1 - s + s / V there and s / V elsewhere. logits [..., V] f32 or f64, targets [...]
-/// i64. The result is a scalar, or [...] with Reduction::none. The mean over no rows at all (or
-/// over ignored ones alone) is NaN, as in PyTorch. Gradient: (softmax(logits) - q) g, over N under
-/// mean. Saves the logits and one number per row. Throws ShapeError, DTypeError, IndexError for a
-/// target outside 0 .. V - 1 (with its position), ValueError unless 0 <= label_smoothing <= 1.
+/// i64: classes are last, where PyTorch has them on axis 1. The result is a scalar, or [...] with
+/// Reduction::none. The mean over no rows at all (or over ignored ones alone) is NaN, as in
+/// PyTorch. Gradient: (softmax(logits) - q) g, over N under mean. Saves the logits and one number
+/// per row. Throws ShapeError, DTypeError, IndexError for a target outside 0 .. V - 1 (with its
+/// position), ValueError unless 0 <= label_smoothing <= 1.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 

@@ -7,18 +7,19 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/whole.h>
 
 #include <algorithm>
 
 namespace tapestry {
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
-    check_floating("masked_fill", x);
+    check_defined("masked_fill", x);
     check_dtype("masked_fill", mask, DType::boolean);
     require<ShapeError>(broadcast_shapes("masked_fill", mask.shape(), x.shape()) == x.shape(),
                         "masked_fill: the mask {} does not broadcast to {}", mask.shape(),
                         x.shape());
-    return where(mask, scalar(value, x.dtype()), x);
+    return where(mask, element_like("masked_fill", x, value), x);
 }
 
 // ---- tril and triu ------------------------------------------------------------------------------

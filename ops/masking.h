@@ -6,7 +6,8 @@
 namespace tapestry {
 
 /// x with `value` wherever mask (bool) is true; the mask broadcasts to the shape of x (ShapeError).
-/// f32 or f64 (DTypeError). Gradient: g where the mask is false, else 0.
+/// Any dtype; throws ValueError for a value that no element can be: a fraction in i64, other than 0
+/// and 1 in bool. Gradient: g where the mask is false, else 0.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 
 /// The lower triangle of each matrix [..., M, N]: x[i, j] where j - i <= diagonal, else 0. Any

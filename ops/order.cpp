@@ -4,9 +4,11 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/finite.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/order_rows.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
 #include <cmath>
@@ -61,6 +63,16 @@ Tensor neighbours(const AxisLines& lines, const std::vector<double>& q) {
     });
 }
 
+// (1 - share) low + share high. Of equals exactly what they are, where their distance is a number;
+// of -inf and anything not the NaN of an infinite distance.
+Tensor between(const Tensor& low, const Tensor& high, double share) {
+    const Tensor distance = sub(high, low);
+    const Tensor y = add(low, mul(distance, share));
+    const Tensor finite = isfinite(distance.detach());
+    if (all(finite).item<bool>()) return y;
+    return where(finite, y, add(mul(low, 1 - share), mul(high, share)));
+}
+
 }  // namespace
 
 Tensor quantile(const Tensor& x, const std::vector<double>& q, int axis, bool keepdim) {
@@ -79,7 +91,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int axis, bool ke
         const auto at = static_cast<std::int64_t>(2 * i);
         Tensor y = slice(near, lines.axis, at, at + 1);
         // Not for nothing: what is infinite beyond would make NaN of 0 times it.
-        if (beyond > 0) y = add(y, mul(sub(slice(near, lines.axis, at + 1, at + 2), y), beyond));
+        if (beyond > 0) y = between(y, slice(near, lines.axis, at + 1, at + 2), beyond);
         results.push_back(keepdim ? y : squeeze(y, lines.axis));
     }
     return stack(results, 0);

@@ -52,7 +52,8 @@ Tensor all(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 Tensor logsumexp(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
 /// The index along `axis` of the largest element, as i64; the first of equals; NaN counts as the
-/// largest. Any element type. No gradient. Throws ShapeError when the axis is empty.
+/// largest. Any element type. No gradient. Without an axis PyTorch's is of all elements, which is
+/// argmax(flatten(x)) here. Throws ShapeError when the axis is empty.
 Tensor argmax(const Tensor& x, int axis = -1, bool keepdim = false);
 
 /// The index of the smallest, the first of equals; a NaN wins here, too. Otherwise as argmax.

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/ops/map.h>
+#include <tapestry/ops/whole.h>
 
 namespace tapestry {
 namespace {
@@ -24,6 +25,7 @@ private:
 
 template <class F>
 Tensor step(const char* name, const Tensor& x, Function self) {
+    if (x.defined() && x.dtype() == DType::i64) return self == sign ? whole::sign(x) : x.clone();
     Tensor y = map_unary<F>(name, x);
     return record<StepOp>({x}, y, name, self);
 }

@@ -7,6 +7,7 @@
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/element_ids.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/whole.h>
 
 #include <fmt/format.h>
 
@@ -61,7 +62,7 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& ids, const Tensor& sourc
 Tensor scatter(const Tensor& x, int axis, const Tensor& ids, double value) {
     check_defined("scatter", x);
     check_dtype("scatter", ids, DType::i64);
-    return scatter(x, axis, ids, full(ids.shape(), value, x.dtype()));
+    return scatter(x, axis, ids, views::expand(element_like("scatter", x, value), ids.shape()));
 }
 
 Tensor index_put(const Tensor& x, const std::vector<Index>& where, const Tensor& values,

@@ -11,7 +11,8 @@ namespace tapestry {
 /// (ShapeError); numbers lie in [0, size) (IndexError). Any dtype, both the same. Gradient: to x g,
 /// but 0 where it was replaced; to source g from where it stayed, else 0.
 Tensor scatter(const Tensor& x, int axis, const Tensor& ids, const Tensor& source);
-/// The same with one value for all of them.
+/// The same with one value for all of them. Throws ValueError for one that no element can be: a
+/// fraction in i64, other than 0 and 1 in bool.
 Tensor scatter(const Tensor& x, int axis, const Tensor& ids, double value);
 
 /// What x[{...}] = values would do, as a tensor of its own: a copy of x in which index(x, where) is

@@ -92,14 +92,19 @@ Tensor square(const Tensor& x) {
     return map("square", x, [](Whole value) { return signed_of(bits(value) * bits(value)); });
 }
 
+Tensor sign(const Tensor& x) {
+    return map("sign", x, [](Whole value) { return Whole{value > 0} - Whole{value < 0}; });
+}
+
 Tensor pow(const Tensor& a, const Tensor& b) {
     check_both("pow", a, b);
     const auto negative = [](Whole exponent) { return exponent < 0; };
     if (const auto place = first_place(b, negative)) {
         fail<ValueError>(
-            "pow: the exponent at {} of {} is negative, and i64 has no fractions; convert "
-            "with to()",
-            *place, b.shape());
+            "pow: the exponent {} is negative, and i64 has no fractions; convert with "
+            "to()",
+            b.rank() == 0 ? fmt::format("{}", b.item<Whole>())
+                          : fmt::format("at {} of {}", *place, b.shape()));
     }
     return map("pow", a, b, power);
 }

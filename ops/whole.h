@@ -20,6 +20,7 @@ Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 Tensor square(const Tensor& x);
+Tensor sign(const Tensor& x);
 
 /// a^b, b >= 0 (ValueError that names the place)
 Tensor pow(const Tensor& a, const Tensor& b);
@@ -44,6 +45,15 @@ std::optional<Shape> first_place(const Tensor& x, bool (*wrong)(std::int64_t));
 inline Tensor number_like(std::string_view op, const Tensor& x, double value) {
     if (is_floating(x.dtype())) return scalar(value, x.dtype());
     return whole::number(op, x, value);
+}
+
+/// A number in the place of elements of x: of its dtype, beside whole numbers a whole one, beside
+/// truth values 0 or 1 (ValueError).
+inline Tensor element_like(std::string_view op, const Tensor& x, double value) {
+    if (x.dtype() != DType::boolean) return number_like(op, x, value);
+    require(value == 0 || value == 1, "{}: {} is no truth value, and the tensor is bool", op,
+            value);
+    return scalar(value, DType::boolean);
 }
 
 }  // namespace tapestry

@@ -2,11 +2,10 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/ops/order.h>
+#include <tapestry/ops/selection.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace tapestry {
 namespace {
@@ -21,34 +20,77 @@ void check(const SampleOptions& options, const std::vector<std::int64_t>& prompt
             options.top_p);
 }
 
+// Tokens by their logits, the likeliest first, put in order as far as they are asked for: a
+// vocabulary has fifty thousand, and most draws end among its first.
+class Ranking {
+public:
+    // The first `size` of logits [1, V].
+    Ranking(const Tensor& logits, std::int64_t size) : logits_(logits), size_(size) {}
+
+    std::int64_t size() const { return size_; }
+    std::int64_t id(std::int64_t i) {
+        reach(i);
+        return ids_[static_cast<std::size_t>(i)];
+    }
+    double logit(std::int64_t i) {
+        reach(i);
+        return values_[static_cast<std::size_t>(i)];
+    }
+
+private:
+    void reach(std::int64_t i) {
+        const auto known = static_cast<std::int64_t>(ids_.size());
+        if (i < known) return;
+        std::int64_t wanted = std::max<std::int64_t>(64, 16 * known);
+        if (wanted > size_ / 16) wanted = size_;  // then topk orders all of them
+        const Selection likeliest = topk(logits_, wanted);
+        ids_ = likeliest.indices.to_vector<std::int64_t>();
+        values_ = likeliest.values.to_vector<double>();
+    }
+
+    Tensor logits_;
+    std::int64_t size_;
+    std::vector<std::int64_t> ids_;
+    std::vector<double> values_;
+};
+
 // One id drawn from softmax(logits / temperature), logits [1, V], restricted to the likeliest.
 std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator& generator) {
-    for (const double logit : logits.to_vector<double>()) {
+    const std::vector<double> of_all = logits.to_vector<double>();
+    for (const double logit : of_all) {
         require(std::isfinite(logit), "sample: the model's logits hold {}: it has diverged", logit);
     }
     const std::int64_t vocab = logits.size(1);
     const std::int64_t asked = options.temperature == 0 ? 1 : options.top_k;
     const bool few = asked > 0 && asked < vocab;
-    const Selection likeliest = few ? topk(logits, asked) : sort(logits, -1, true);
-    const auto ids = likeliest.indices.to_vector<std::int64_t>();
-    const auto values = likeliest.values.to_vector<double>();
-    if (options.temperature == 0) return ids[0];
+    Ranking ranking(logits, few ? asked : vocab);
+    const double largest = ranking.logit(0);
+    if (options.temperature == 0) return ranking.id(0);
 
-    std::vector<double> weights;
-    for (const double value : values) {
-        weights.push_back(std::exp((value - values[0]) / options.temperature));
+    const auto weight = [&](double logit) {
+        return std::exp((logit - largest) / options.temperature);
+    };
+    double all = 0;
+    if (few) {
+        for (std::int64_t i = 0; i < ranking.size(); ++i) all += weight(ranking.logit(i));
+    } else {
+        for (const double logit : of_all) all += weight(logit);
     }
-    const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
-    double kept = 0;
-    std::size_t count = 0;
-    while (count < weights.size() && kept < options.top_p * all) kept += weights[count++];
+    double kept = options.top_p < 1 ? 0 : all;
+    std::int64_t count = options.top_p < 1 ? 0 : ranking.size();
+    while (count < ranking.size() && kept < options.top_p * all) {
+        kept += weight(ranking.logit(count++));
+    }
 
     double rest = generator.uniform() * kept;
-    for (std::size_t i = 0; i < count; ++i) {
-        rest -= weights[i];
-        if (rest < 0) return ids[i];
+    std::int64_t last = 0;  // takes what rounding leaves over
+    for (std::int64_t i = 0; i < count; ++i) {
+        const double share = weight(ranking.logit(i));
+        rest -= share;
+        if (rest < 0) return ranking.id(i);
+        if (share > 0) last = i;
     }
-    return ids[count - 1];  // what rounding left over
+    return ranking.id(last);
 }
 
 // The logits after the last of `ids`, of which the model sees as many as its context holds.

@@ -111,6 +111,37 @@ void add_powers(std::vector<OpCase>& rows) {
     rows.push_back(number_row(
         "pow", "zeroth", -2, 2, [](T x) { return pow(x, 0); },
         [](auto x) { return decltype(x)(1.0); }));
+    rows.push_back(number_row(
+        "pow", "of a number", -2, 2, [](T x) { return pow(1.75, x); },
+        [](auto x) { return pow(decltype(x)(1.75), x); }));
+}
+
+OpCase where_number_row() {
+    OpCase row = op_case(
+        "where", "number",
+        [](const Tensors& x) {
+            return Tensors{where(x[0], x[1], 0.5), where(x[0], 0, x[1]), where(x[0], x[2], -100)};
+        },
+        [](const auto& x) {
+            using N = std::decay_t<decltype(x[0][0])>;
+            const auto chosen = [&](auto f) { return reference::map(x[0], x[1], f); };
+            return std::vector{
+                chosen([](N c, N a) { return c != N(0) ? a : N(0.5); }),
+                chosen([](N c, N a) { return c != N(0) ? N(0) : a; }),
+                reference::map(x[0], x[2], [](N c, N a) { return c != N(0) ? a : N(-100); })};
+        },
+        {{mask({3, 5}), {{3, 5}}, whole_numbers({3, 5}, 0, 9)},
+         {mask({5}), {{2, 5}}, whole_numbers({}, 0, 9)},
+         {mask({1}), {{1}}, whole_numbers({1}, 0, 9)},
+         {mask({0}), {{2, 1}}, whole_numbers({0}, 0, 9)}});
+    row.errors = {
+        {[] { where(ones({2}, DType::boolean), arange(2), 0.5); },
+         "where: 0.5 is no whole number of 64 bits, and the tensor is i64"},
+        {[] { where(ones({2}, DType::boolean), 2, ones({2}, DType::boolean)); },
+         "where: 2 is no truth value, and the tensor is bool"},
+        {[] { where(ones({2}), 1, ones({2})); }, "where: needs bool, got f32"},
+        {[] { where(ones({2}, DType::boolean), Tensor(), 1); }, "where: got an undefined tensor"}};
+    return row;
 }
 
 OpCase where_row() {
@@ -162,6 +193,7 @@ std::vector<OpCase> arithmetic_cases() {
     add_numbers(rows);
     add_powers(rows);
     rows.push_back(where_row());
+    rows.push_back(where_number_row());
     rows.push_back(clamp_row());
     return rows;
 }

@@ -45,6 +45,27 @@ OpCase against_number(const char* name, CompareNumber op, const Generic<Relation
     return row;
 }
 
+// A number that no element is, in the middle of those that they are.
+OpCase against_fraction(const char* name, CompareNumber op, const Generic<Relation>& holds) {
+    OpCase row = op_case(
+        name, "fraction",
+        [op](const Tensors& x) {
+            return Tensors{op(x[0], 0.5), op(x[0], -1.5), op(x[1], 0.5)};
+        },
+        [holds](const auto& x) {
+            using T = std::decay_t<decltype(x[0][0])>;
+            const auto against = [&](const auto& a, double b) {
+                return reference::map(a, [&](T v) { return holds(v, T(b)) ? T(1) : T(0); });
+            };
+            return std::vector{against(x[0], 0.5), against(x[0], -1.5), against(x[1], 0.5)};
+        },
+        {{whole_numbers({3, 5}, -3, 4), mask({7})},
+         {whole_numbers({1}, 0, 1), mask({1})},
+         {whole_numbers({0}, 0, 1), mask({})}});
+    row.differentiable = false;
+    return row;
+}
+
 OpCase logic(const char* name, Compare op, bool (*f)(bool, bool)) {
     OpCase row = op_case(
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
@@ -68,6 +89,7 @@ std::vector<OpCase> comparison_cases() {
                               const Generic<Relation>& holds) {
         rows.push_back(comparison(name, op, holds));
         rows.push_back(against_number(name, number, holds));
+        rows.push_back(against_fraction(name, number, holds));
     };
     both("eq", eq, eq, [](auto a, auto b) { return a == b; });
     both("ne", ne, ne, [](auto a, auto b) { return a != b; });

@@ -160,7 +160,9 @@ OpCase scatter_row(int axis) {
         {wrong(ones({2}), ones({2}), ones({2})), "scatter: needs i64, got f32"},
         {wrong(ones({2}), ids_of({0}), Tensor()), "scatter: got an undefined tensor"},
         {[] { scatter(ones({2}), 1, ids_of({0}), 1); },
-         "scatter: axis 1 is outside a tensor of rank 1"}};
+         "scatter: axis 1 is outside a tensor of rank 1"},
+        {[] { scatter(arange(2), 0, ids_of({0}), 0.5); },
+         "scatter: 0.5 is no whole number of 64 bits, and the tensor is i64"}};
     return row;
 }
 

@@ -214,6 +214,10 @@ OpCase pad_row() {
                        pad(ones({2}), {{std::numeric_limits<std::int64_t>::max(), 0}});
                    },
                    "pad: axis 0 grows beyond 64 bits"},
+                  {[] {
+                       pad(arange(2), {{1, 0}}, 0.5);
+                   },
+                   "pad: 0.5 is no whole number of 64 bits, and the tensor is i64"},
                   {[] { pad(Tensor(), {}); }, "pad: got an undefined tensor"}};
     return row;
 }

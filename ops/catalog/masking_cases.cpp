@@ -29,10 +29,30 @@ OpCase masked_fill_row() {
         {[] { masked_fill(ones({2}), ones({3}, DType::boolean), 0); },
          "masked_fill: shapes do not broadcast: [3] and [2]"},
         {[] { masked_fill(ones({2}), ones({2}), 0); }, "masked_fill: needs bool, got f32"},
-        {[] { masked_fill(arange(2), ones({2}, DType::boolean), 0); },
-         "masked_fill: needs f32 or f64, got i64"},
+        {[] { masked_fill(arange(2), ones({2}, DType::boolean), 0.5); },
+         "masked_fill: 0.5 is no whole number of 64 bits, and the tensor is i64"},
+        {[] { masked_fill(ones({2}, DType::boolean), ones({2}, DType::boolean), 2); },
+         "masked_fill: 2 is no truth value, and the tensor is bool"},
         {[] { masked_fill(Tensor(), ones({2}, DType::boolean), 0); },
          "masked_fill: got an undefined tensor"}};
+    return row;
+}
+
+// Targets that are not to count (-100), and a mask made smaller.
+OpCase masked_fill_others_row() {
+    OpCase row = op_case(
+        "masked_fill", "i64 and bool",
+        [](const Tensors& x) {
+            return Tensors{masked_fill(x[0], x[2], -100), masked_fill(x[1], x[2], 0)};
+        },
+        [](const auto& x) {
+            return std::vector{reference::masked_fill(x[0], x[2], -100),
+                               reference::masked_fill(x[1], x[2], 0)};
+        },
+        {{whole_numbers({3, 5}, -9, 10), mask({3, 5}), mask({5})},
+         {whole_numbers({1}, 0, 9), mask({1}), mask({1})},
+         {whole_numbers({0, 2}, 0, 9), mask({0, 2}), mask({2})}});
+    row.differentiable = false;
     return row;
 }
 
@@ -90,6 +110,7 @@ OpCase dropout_row() {
 std::vector<OpCase> masking_cases() {
     constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
     return {masked_fill_row(),
+            masked_fill_others_row(),
             triangle_row(true, 0),
             triangle_row(true, -1),
             triangle_row(true, 2),

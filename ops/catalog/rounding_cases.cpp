@@ -49,7 +49,8 @@ std::vector<OpCase> rounding_cases() {
     const auto step = [&rows](const char* name, Tensor (*op)(T), double (*f)(double)) {
         OpCase row = unary_case(
             name, "", op, [f](auto x) { return decltype(x)(f(static_cast<double>(x))); }, -4, 4);
-        row.errors = {{[op] { op(arange(3)); }, fmt::format("{}: needs f32 or f64, got i64", name)},
+        row.errors = {{[op] { op(ones({3}, DType::boolean)); },
+                       fmt::format("{}: needs f32 or f64, got bool", name)},
                       {[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
         rows.push_back(row);
     };

@@ -3,6 +3,9 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/rounding.h>
+
+#include <cmath>
 
 namespace tapestry::catalog {
 namespace {
@@ -84,6 +87,16 @@ void add_singles(std::vector<OpCase>& rows) {
         "abs", "i64", [](T x) { return abs(x); }, [](auto x) { return abs(x); }));
     rows.push_back(single_row(
         "square", "i64", [](T x) { return square(x); }, [](auto x) { return x * x; }));
+    rows.push_back(single_row("sign", "i64", sign, [](auto x) {
+        return decltype(x)(x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0);
+    }));
+    const auto stays = [&rows](const char* name, Tensor (*op)(T)) {
+        rows.push_back(single_row(name, "i64", op, [](auto x) { return x; }));
+    };
+    stays("floor", floor);
+    stays("ceil", ceil);
+    stays("round", round);
+    stays("trunc", trunc);
     rows.push_back(single_row(
         "add", "i64, number", [](T x) { return 2 + (x + 3); }, [](auto x) { return x + 5.0; }));
     rows.back().errors = {{[] { arange(3) + 1.5; }, std::string("add") + kFraction}};
@@ -97,10 +110,12 @@ void add_singles(std::vector<OpCase>& rows) {
         "div", "i64, number", [](T x) { return x / 2.5 + 3 / (square(x) + 1); },
         [](auto x) { return x / 2.5 + 3.0 / (x * x + 1.0); }));
     rows.push_back(single_row(
-        "pow", "i64, number", [](T x) { return tapestry::pow(x, 3); },
-        [](auto x) { return x * x * x; }));
+        "pow", "i64, number", [](T x) { return tapestry::pow(x, 3) + tapestry::pow(2, abs(x)); },
+        [](auto x) {
+            return x * x * x + decltype(x)(std::exp2(std::abs(static_cast<double>(x))));
+        }));
     rows.back().errors = {{[] { tapestry::pow(arange(3), -1); },
-                           "pow: the exponent at [] of [] is negative, and i64 has no fractions"}};
+                           "pow: the exponent -1 is negative, and i64 has no fractions"}};
     rows.push_back(single_row(
         "clamp", "i64", [](T x) { return clamp(x, -3, 5); },
         [](auto x) { return x < -3.0  ? decltype(x)(-3.0)

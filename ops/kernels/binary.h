@@ -37,7 +37,8 @@ struct Div {
 
 /// xsimd's pow is exp(b log |a|) with a sign, and 0 for a = 0. What C's pow (C11, F.10.4.4) gives
 /// where a is zero or infinite, or where the result is 1 whatever the other operand, is put right:
-/// x^0 and x^-1 at x = 0 stand in the derivatives of powers.
+/// x^0 and x^-1 at x = 0 stand in the derivatives of powers. So is the sign for exponents beyond
+/// which every number is even: is_odd(b) looks at b - 1, which there is b.
 struct Pow {
     template <class B>
     static B apply(const B& a, const B& b) {
@@ -48,10 +49,16 @@ struct Pow {
         const auto vanishes = size == zero;
         const auto grows = (vanishes & (b < zero)) | ((size == infinity) & (b > zero));
         const auto negative = (a < zero) | (one / a < zero);  // 1 / -0 is -inf
+        const B evens = constant<B>(sizeof(typename B::value_type) == 4 ? 0x1p24 : 0x1p53);
         const B extreme = select(grows, infinity, zero);
-        // Not -extreme: xsimd 8.1 negates on AVX-512 as 0 - x, which makes 0 of 0, not -0.
-        const B with_sign = extreme * select(negative & is_odd(b), -one, one);
-        B y = select((vanishes | (size == infinity)) & (b == b), with_sign, pow(a, b));
+        // Not -y: xsimd 8.1 negates on AVX-512 as 0 - x, which makes 0 of 0, not -0.
+        const B sign = select(negative & is_odd(b) & (abs(b) < evens), -one, one);
+        B power = abs(pow(a, b));
+        if (any(power == infinity)) {  // half a power of two too early, as exp
+            const B root = pow(size, b * constant<B>(0.5));
+            power = select(power == infinity, root * root, power);
+        }
+        B y = select((vanishes | (size == infinity)) & (b == b), extreme, power) * sign;
         y = select(b == b, y, b);
         const auto always_one = (b == zero) | (a == one) | ((size == one) & (abs(b) == infinity));
         return select(always_one, one, y);

@@ -48,6 +48,15 @@ struct BceGrad {
     }
 };
 
-using TernaryFunctions = List<LeakyReluGrad, EluGrad, HuberGrad, BceWithLogitsGrad, BceGrad>;
+/// -2 h g y, the derivative of g (1 - y^2) by y times h
+struct TanhGradGrad {
+    template <class B>
+    static B apply(const B& h, const B& g, const B& y) {
+        return constant<B>(-2) * h * g * y;
+    }
+};
+
+using TernaryFunctions =
+    List<LeakyReluGrad, EluGrad, HuberGrad, BceWithLogitsGrad, BceGrad, TanhGradGrad>;
 
 }  // namespace tapestry::kernels

@@ -14,10 +14,24 @@ struct Log1p {
     }
 };
 
+/// xsimd's exp is inf from half a power of two before the largest number on. From here on it is the
+/// square of e^(x/2), which is exact to twice the rounding.
+template <class B>
+auto is_near_the_end(const B& x) {
+    return x > constant<B>(sizeof(typename B::value_type) == 4 ? 88 : 709);
+}
+template <class B>
+B square_of_exp(const B& x) {
+    const B root = exp(x * constant<B>(0.5));
+    return root * root;
+}
+
 struct Expm1 {
     template <class B>
     static B apply(const B& x) {
-        return select(x == constant<B>(0), x, expm1(x));
+        const B y = select(x == constant<B>(0), x, expm1(x));
+        const auto large = is_near_the_end(x);
+        return any(large) ? select(large, square_of_exp(x), y) : y;
     }
 };
 

@@ -49,7 +49,9 @@ struct Rsqrt {
 struct Exp {
     template <class B>
     static B apply(const B& x) {
-        return exp(x);
+        const B y = exp(x);
+        const auto large = is_near_the_end(x);
+        return any(large) ? select(large, square_of_exp(x), y) : y;
     }
 };
 

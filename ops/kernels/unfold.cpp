@@ -1,37 +1,78 @@
 // Compiled once per ISA. Images of small tasks have rows of a vector or less: so a row is copied by
-// whole vectors that reach beyond it, and the next row overwrites what they left there.
+// whole vectors that reach beyond it, and the next row overwrites what they left there. A vector
+// that is far too long for it would lie across two cache lines nearly each time: rows of up to 4
+// and of up to 8 have vectors of their own.
 #include <tapestry/ops/kernels/unfold.h>
 #include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-/// Calls f(at, pixel) for each row of windows of each row (c, i, j) of the matrix, image by image:
-/// with where it stands in the matrix, and the first pixel it reads.
+/// Calls f(at, pixel, down, size) for each (c, i, j), a row of the matrix: with where it begins in
+/// the matrix, the first pixel that it reads, and how far it is from there to the next row of
+/// windows and to the next image.
 template <class F>
-inline void for_each_row(const WindowGrid& g, const WindowRows& w, const F& f) {
+inline void for_each_offset(const WindowGrid& g, const WindowRows& w, const F& f) {
     const std::int64_t down = g.row_stride * g.width, size = g.channels * g.height * g.width;
     std::int64_t at = 0;
     for (std::int64_t c = 0; c < g.channels; ++c) {
         for (std::int64_t i = 0; i < g.kernel_rows; ++i) {
             for (std::int64_t j = 0; j < g.kernel_columns; ++j) {
-                std::int64_t image = (c * g.height + i * g.row_dilation) * g.width +
-                                     j * g.column_dilation + w.first * down;
-                for (std::int64_t t = 0; t < w.images; ++t, image += size) {
-                    std::int64_t pixel = image;
-                    for (std::int64_t r = 0; r < w.rows; ++r, at += g.columns, pixel += down) {
-                        f(at, pixel);
-                    }
-                }
+                const std::int64_t image = (c * g.height + i * g.row_dilation) * g.width +
+                                           j * g.column_dilation + w.first * down;
+                f(at, image, down, size);
+                at += w.images * w.rows * g.columns;
             }
         }
     }
 }
 
+/// Calls f(at, pixel) for each row of windows of each row of the matrix, image by image.
+template <class F>
+inline void for_each_row(const WindowGrid& g, const WindowRows& w, const F& f) {
+    for_each_offset(
+        g, w, [&](std::int64_t at, std::int64_t image, std::int64_t down, std::int64_t size) {
+            for (std::int64_t t = 0; t < w.images; ++t, image += size) {
+                std::int64_t pixel = image;
+                for (std::int64_t r = 0; r < w.rows; ++r, at += g.columns, pixel += down) {
+                    f(at, pixel);
+                }
+            }
+        });
+}
+
+template <std::int64_t N, class T>
+inline void copy(T* to, const T* from) {
+    __builtin_memcpy(to, from, N * sizeof(T));
+}
+
+/// Few rows in each image: what the loops need fits the registers, in a function of its own.
+template <std::int64_t N, class T>
+[[gnu::noinline]] void copy_windows(T* to, const T* from, std::int64_t columns, std::int64_t down,
+                                    std::int64_t size, std::int64_t rows, std::int64_t images) {
+    for (std::int64_t t = 0; t < images; ++t, from += size) {
+        const T* pixel = from;
+        for (std::int64_t r = 0; r < rows; ++r, to += columns, pixel += down) copy<N>(to, pixel);
+    }
+}
+
+template <std::int64_t N, class T>
+void unfold_narrow(T* matrix, const T* images, const WindowGrid& g, const WindowRows& rows) {
+    for_each_offset(g, rows,
+                    [&](std::int64_t at, std::int64_t first, std::int64_t down, std::int64_t size) {
+                        copy_windows<N>(matrix + at, images + first, g.columns, down, size,
+                                        rows.rows, rows.images);
+                    });
+}
+
 template <class T>
 void unfold(T* matrix, const T* image, const WindowGrid& g, const WindowRows& rows) {
-    static_assert(kLanes<T> <= kUnfoldSlack);
-    if (g.column_stride == 1) {
+    static_assert(kLanes<T> <= kUnfoldSlack && 8 <= kUnfoldSlack);
+    if (g.column_stride == 1 && g.columns <= 4) {
+        unfold_narrow<4>(matrix, image, g, rows);
+    } else if (g.column_stride == 1 && g.columns <= 8) {
+        unfold_narrow<8>(matrix, image, g, rows);
+    } else if (g.column_stride == 1) {
         for_each_row(g, rows, [=, n = g.columns](std::int64_t at, std::int64_t pixel) {
             for (std::int64_t q = 0; q < n; q += kLanes<T>) {
                 store(matrix + at + q, load(image + pixel + q));
@@ -120,9 +161,18 @@ void fold(T* image, const T* matrix, const WindowGrid& g, const WindowRows& rows
     }
 }
 
+template <std::int64_t N, class T>
+void copy_rows_of(T* to, std::int64_t to_row, const T* from, std::int64_t from_row,
+                  std::int64_t rows) {
+    for (std::int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) copy<N>(to, from);
+}
+
 template <class T>
 void copy_rows(T* to, std::int64_t to_row, const T* from, std::int64_t from_row, std::int64_t rows,
                std::int64_t n) {
+    if (n == 4) return copy_rows_of<4>(to, to_row, from, from_row, rows);
+    if (n == 8) return copy_rows_of<8>(to, to_row, from, from_row, rows);
+    if (n == 16) return copy_rows_of<16>(to, to_row, from, from_row, rows);
     for (std::int64_t r = 0; r < rows; ++r, to += to_row, from += from_row) {
         for_each_vector<T>(
             n, [&](std::int64_t i, const auto& part) { part.put(to + i, part.get(from + i)); });

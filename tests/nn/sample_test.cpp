@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 using namespace tapestry;
 using test::check_throws;
@@ -57,6 +58,52 @@ TEST_CASE("sample: frequencies follow the probabilities") {
     // The likeliest that together reach p: 0.4 < 0.6 <= 0.4 + 0.3.
     CHECK(close(fixed.shares({.temperature = 1, .top_p = 0.6}), {0, 0.571, 0.429, 0}));
     CHECK(close(fixed.shares({.temperature = 1, .top_p = 0.85}), {0, 0.444, 0.333, 0.222}));
+}
+
+// A vocabulary of which draws see a part is put in order in portions, and drawn from as if it were
+// in order altogether: whether the nucleus is a few tokens or most of them, ties included.
+TEST_CASE("sample: of many tokens, what the whole order of them says") {
+    constexpr std::int64_t kVocab = 3000;
+    Generator generator(1);
+    GPT model(
+        {.vocab = kVocab, .context = 3, .layers = 1, .heads = 1, .dim = 2, .tied_head = false},
+        generator);
+    model.eval();
+    model.final_norm.weight.fill_(0);
+    model.final_norm.bias.copy_(tensor<float>({1, 0}));
+    std::vector<double> logits;
+    for (std::int64_t i = 0; i < kVocab; ++i) {
+        logits.push_back(static_cast<float>(std::floor(generator.uniform() * 900) / 100));
+        model.head.weight.mutable_data<float>()[2 * i] = static_cast<float>(logits.back());
+    }
+    Ids order(kVocab);
+    std::iota(order.begin(), order.end(), 0);
+    const auto logit_of = [&](std::int64_t id) { return logits[static_cast<std::size_t>(id)]; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return logit_of(a) > logit_of(b); });
+    for (const SampleOptions& options :
+         std::vector<SampleOptions>{{.tokens = 200, .temperature = 1},
+                                    {.tokens = 200, .temperature = 0.2},
+                                    {.tokens = 200, .temperature = 100},
+                                    {.tokens = 200, .temperature = 0.2, .top_p = 0.9},
+                                    {.tokens = 200, .temperature = 3, .top_p = 0.7},
+                                    {.tokens = 200, .temperature = 1, .top_k = 1500},
+                                    {.tokens = 200, .temperature = 1, .top_k = 70, .top_p = 0.5}}) {
+        const auto size = static_cast<std::size_t>(options.top_k > 0 ? options.top_k : kVocab);
+        std::vector<double> sums(size);  // of the likeliest
+        for (std::size_t i = 0; i < size; ++i) {
+            const double weight =
+                std::exp((logit_of(order[i]) - logit_of(order[0])) / options.temperature);
+            sums[i] = weight + (i > 0 ? sums[i - 1] : 0);
+        }
+        const auto end = std::lower_bound(sums.begin(), sums.end(), options.top_p * sums.back());
+        const double kept = end == sums.end() ? sums.back() : *end;
+        Generator drawing(7), same(7);
+        for (const std::int64_t id : sample(model, {0}, options, drawing)) {
+            const auto drawn = std::upper_bound(sums.begin(), sums.end(), same.uniform() * kept);
+            REQUIRE_EQ(id, order.at(static_cast<std::size_t>(drawn - sums.begin())));
+        }
+    }
 }
 
 TEST_CASE("sample: the likeliest token, in all the ways to ask for it") {

@@ -6,6 +6,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/order.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/unique.h>
@@ -127,6 +128,10 @@ TEST_CASE("quantile: NaN and infinities") {
     CHECK(values(quantile(x, 0, 1)) == std::vector<double>{1e9, 1, -kInf});
     CHECK(values(quantile(x, 0.5, -1)) == std::vector<double>{1e9, 2, 4});
     CHECK(values(quantile(x, 0.75, 1)) == std::vector<double>{1e9, kInf, 4.5});
+    CHECK(values(quantile(x, 0.25, 1)) == std::vector<double>{1e9, 1.5, -kInf});
+    const Tensor largest = full({2}, std::numeric_limits<double>::max(), DType::f64);
+    CHECK(quantile(mul(largest, tensor<double>({-1, 1})), 0.5).item() == 0);
+    CHECK(quantile(full({4}, 0.1), 0.3).item<float>() == 0.1F);
 }
 
 TEST_CASE("order: the gradient goes to the element that was taken, of equals to the first") {

@@ -105,6 +105,7 @@ TEST_CASE("phrases: shape and indexing") {
     masked_fill(x, mask, -1);  // x.masked_fill(mask, -1)
     // where
     where(mask, x, y);  // torch.where(mask, x, y)
+    where(mask, x, 0);  // torch.where(mask, x, 0)
     // tril, triu
     tril(x);      // torch.tril(x)
     triu(x, 1);   // torch.triu(x, 1)
@@ -177,6 +178,7 @@ TEST_CASE("phrases: numbers") {
     // pow
     pow(x, 2);  // x ** 2
     pow(x, y);  // x ** y
+    pow(2, x);  // 2 ** x
     square(x);  // torch.square(x)
     // exp
     exp(x);  // torch.exp(x)
@@ -286,8 +288,8 @@ TEST_CASE("phrases: reductions and order") {
     any(mask, {1});  // torch.any(mask, 1)
     all(mask);       // torch.all(mask)
     // sort, argsort
-    sort(x, 1);     // torch.sort(x, 1, stable=True)
-    argsort(x, 1);  // torch.argsort(x, 1, stable=True)
+    sort(x, 1);     // torch.sort(x, dim=1, stable=True)
+    argsort(x, 1);  // torch.argsort(x, dim=1, stable=True)
     // topk
     topk(x, 2, 1);      // torch.topk(x, 2, 1)
     kthvalue(x, 2, 1);  // torch.kthvalue(x, 2, 1)
@@ -360,7 +362,7 @@ TEST_CASE("phrases: layers and losses") {
     one_hot(ids, 5);         // F.one_hot(ids, 5).float()
     // layer_norm
     layer_norm(x);  // F.layer_norm(x, x.shape[-1:])
-    rms_norm(x);    // F.rms_norm(x, x.shape[-1:])
+    rms_norm(x);    // F.rms_norm(x, x.shape[-1:], eps=1e-6)
     // scaled_dot_product_attention
     scaled_dot_product_attention(q, k, v);  // F.scaled_dot_product_attention(q, k, v)
     // leaky_relu, elu

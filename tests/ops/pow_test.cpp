@@ -5,6 +5,7 @@
 #include <tapestry/tests/core/support.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace tapestry;
 
@@ -25,9 +26,14 @@ template <class T>
 void compare_with_c() {
     const T inf = INFINITY, nan = NAN;
     const std::vector<T> bases{0, -T(0), 1, -1, 2, -2, T(0.5), inf, -inf, nan};
-    const std::vector<T> exponents{0, T(-0.5), -1, -2, -3, T(0.5), T(1), 2, 3, inf, -inf, nan};
+    // The last ones are odd, even, and so large that there are no odd ones.
+    const T even = std::ldexp(T(1), std::numeric_limits<T>::digits);
+    const std::vector<T> exponents{0,        T(-0.5), -1,       -2,    -3,      T(0.5),
+                                   T(1),     2,       3,        inf,   -inf,    nan,
+                                   even - 1, even,    4 * even, -even, T(1e30), 1 - even};
+    const auto count = static_cast<std::int64_t>(exponents.size());
     for (const T a : bases) {
-        const Tensor y = pow(tensor<T>({a}), tensor(exponents, {12}));
+        const Tensor y = pow(tensor<T>({a}), tensor(exponents, {count}));
         for (std::size_t i = 0; i < exponents.size(); ++i) {
             CAPTURE(a);
             CAPTURE(exponents[i]);

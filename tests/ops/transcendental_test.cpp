@@ -3,10 +3,13 @@
 // numbers end. (The catalogue compares within rounding of the largest value, which says nothing of
 // log1p(1e-10).)
 #include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/ops/rounding.h>
 #include <tapestry/ops/transcendental.h>
 #include <tapestry/tests/settings.h>
@@ -130,6 +133,36 @@ TEST_CASE("transcendental: exact to four units in the last place") {
     });
 }
 
+// Where the largest numbers are: half a power of two of results that exp by itself does not reach.
+template <class T>
+void check_last_numbers() {
+    const Exact end = std::log(static_cast<Exact>(std::numeric_limits<T>::max()));
+    for (const Exact before : {1.0L, 0.7L, 0.35L, 0.34L, 0.2L, 0.01L, 1e-3L}) {
+        const T x = static_cast<T>(end - before);
+        const Exact wanted = std::exp(static_cast<Exact>(x));
+        const Tensor at = tensor<T>({x});
+        CAPTURE(x);
+        CHECK(units_off(exp(at).data<T>()[0], wanted) <= kAllowed);
+        CHECK(units_off(expm1(at).data<T>()[0], wanted) <= kAllowed);
+        const auto exponent = static_cast<T>(std::log2(wanted));
+        const Exact power = std::exp2(static_cast<Exact>(exponent));
+        const Exact got = pow(tensor<T>({2}), tensor<T>({exponent})).template data<T>()[0];
+        CHECK(std::abs(got / power - 1) < 1000 * std::numeric_limits<T>::epsilon());
+    }
+    const Tensor beyond = tensor<T>({static_cast<T>(end + 0.01L)});
+    CHECK(std::isinf(exp(beyond).item()));
+    CHECK(std::isinf(expm1(beyond).item()));
+    CHECK(std::isinf(
+        pow(tensor<T>({2}), tensor<T>({std::numeric_limits<T>::max_exponent + 1})).item()));
+}
+
+TEST_CASE("exp, expm1, pow: up to the largest numbers") {
+    on_every_isa([] {
+        check_last_numbers<float>();
+        check_last_numbers<double>();
+    });
+}
+
 TEST_CASE("rounding: exact, halves to even, the sign of zero kept") {
     const Function functions[] = {{"sign", sign, sign_of, -10, 10, 0},
                                   {"floor", floor, std::floor, -10, 10, 0},
@@ -160,6 +193,31 @@ TEST_CASE("atan2: every corner, axis and infinity as C has them") {
             }
         }
     });
+}
+
+TEST_CASE("tanh: each derivative of a recorded gradient is one entry, whatever the order") {
+    const Tensor x = tensor<double>({-0.7, 0, 1.3, 20}).set_requires_grad();
+    Tape tape;
+    const GradientOptions again{.create_graph = true};
+    const Tensor y = tanh(x);
+    const std::size_t before = tape.entries().size();
+    const Tensor first = tape.gradient(sum(y), {x}, again)[0];
+    std::vector<std::string> names;
+    for (std::size_t i = before; i < tape.entries().size(); ++i) {
+        const std::string& name = tape.entries()[i]->name();
+        if (name != "sum" && name != "expand") names.push_back(name);
+    }
+    CHECK_EQ(names, std::vector<std::string>{"tanh_grad"});
+    const Tensor second = tape.gradient(sum(first), {x}, again)[0];
+    const Tensor third = tape.gradient(sum(second), {x}, again)[0];
+    const Tensor fourth = tape.gradient(sum(third), {x})[0];
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+        const double t = std::tanh(x.at({i})), slope = 1 - t * t;
+        CHECK(std::abs(first.at({i}) - slope) < 1e-14);
+        CHECK(std::abs(second.at({i}) + 2 * t * slope) < 1e-14);
+        CHECK(std::abs(third.at({i}) - slope * (6 * t * t - 2)) < 1e-14);
+        CHECK(std::abs(fourth.at({i}) - slope * t * (16 - 24 * t * t)) < 1e-13);
+    }
 }
 
 }  // namespace tapestry

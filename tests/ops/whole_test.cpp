@@ -1,6 +1,7 @@
 // Arithmetic of i64 where doubles, which the catalogue's definitions compute in, do not reach:
 // large numbers, and where 64 bits end. And divisions whose rounding is delicate.
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/compound_assignment.h>
 #include <tapestry/ops/division.h>
 #include <tapestry/ops/elementwise.h>
@@ -76,6 +77,27 @@ TEST_CASE("whole numbers: one past 64 bits as an operand is refused") {
         [] { whole(1) * std::nan(""); },
         "mul: nan is no whole number of 64 bits, and the tensor is i64; convert it "
         "with to()");
+}
+
+TEST_CASE("whole numbers: compared with numbers that are none") {
+    const auto is = [](const Tensor& result) { return result.item<bool>(); };
+    for (const double beyond : {0x1p63, 1e300, std::numeric_limits<double>::infinity()}) {
+        CHECK(is(lt(whole(kMost), beyond)));
+        CHECK(is(ne(whole(kMost), beyond)));
+        CHECK_FALSE(is(ge(whole(kMost), beyond)));
+        CHECK(is(gt(whole(kLeast + 1), -beyond)));
+    }
+    CHECK(is(eq(whole(kLeast), -0x1p63)));
+    CHECK(is(gt(whole(kLeast), -1e300)));
+    CHECK(is(gt(whole(kPastDouble), 0x1p53)));  // which it would be rounded to
+    CHECK(is(ne(whole(0), std::nan(""))));
+    CHECK_FALSE(is(eq(whole(0), std::nan(""))));
+    CHECK_FALSE(is(le(whole(0), std::nan(""))));
+    const Tensor yes = ones({}, DType::boolean);
+    CHECK_FALSE(is(eq(yes, 2)));
+    CHECK(is(lt(yes, 1.5)));
+    CHECK(is(gt(yes, -1)));
+    CHECK(is(eq(yes, 1)));
 }
 
 TEST_CASE("division: quotients that round to a whole number too large") {

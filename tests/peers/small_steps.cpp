@@ -1,6 +1,7 @@
 // Training steps whose tensors are small, so that what an op costs beside its arithmetic is most of
-// them; and convolutions of the digits' shapes. One thread; prints the median CPU time of a step in
-// microseconds. small_steps.py does the same in PyTorch, small_steps.sh runs both in turn.
+// them; convolutions of the digits' shapes; recurrent networks. One thread; prints the median CPU
+// time of a step in microseconds. small_steps.py does the same in PyTorch, small_steps.sh runs both
+// in turn.
 //
 //     small_steps NAME STEPS
 #include <tapestry/tapestry.h>
@@ -104,6 +105,20 @@ Step convolution(std::int64_t batch, std::int64_t in, std::int64_t out, std::int
     };
 }
 
+// 50 steps of 32 sequences, forward and backward.
+Step recurrent(RecurrentCell cell) {
+    Generator generator(1);
+    const std::shared_ptr<Recurrent> layer =
+        make_recurrent(cell, {.input = 64, .hidden = 128}, generator);
+    const Tensor x = randn({32, 50, 64}, generator);
+    return [=] {
+        Tape tape;
+        const Tensor loss = mean(square((*layer)(x).output));
+        layer->zero_grad();
+        tape.backward(loss);
+    };
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -126,7 +141,9 @@ int main(int count, char** arguments) {
          }},
         {"digits", [] { return digits(64); }},
         {"conv16", [] { return convolution(64, 16, 32, 8); }},
-        {"conv32", [] { return convolution(64, 32, 64, 4); }}};
+        {"conv32", [] { return convolution(64, 32, 64, 4); }},
+        {"lstm", [] { return recurrent(RecurrentCell::lstm); }},
+        {"gru", [] { return recurrent(RecurrentCell::gru); }}};
     const auto work = works.find(count == 3 ? arguments[1] : "");
     if (work == works.end()) {
         std::fprintf(stderr, "usage: small_steps NAME STEPS\n");

@@ -72,6 +72,18 @@ def convolution(batch, inputs, outputs, side):
     return step
 
 
+def recurrent(kind):
+    layer = kind(64, 128, batch_first=True)
+    x = torch.randn(32, 50, 64)
+
+    def step():
+        loss = layer(x)[0].square().mean()
+        layer.zero_grad()
+        loss.backward()
+
+    return step
+
+
 WORKS = {
     "pinn32": lambda: pinn([1, 32, 32, 1], 256),
     "pinn128": lambda: pinn([1, 128, 128, 128, 1], 64),
@@ -80,6 +92,8 @@ WORKS = {
     "digits": lambda: digits(64),
     "conv16": lambda: convolution(64, 16, 32, 8),
     "conv32": lambda: convolution(64, 32, 64, 4),
+    "lstm": lambda: recurrent(nn.LSTM),
+    "gru": lambda: recurrent(nn.GRU),
 }
 
 parser = argparse.ArgumentParser()
