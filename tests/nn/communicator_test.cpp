@@ -108,8 +108,8 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
 
 TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
     run_in_threads(3, [](Communicator& c) {
-        c.set_timeout(1);
-        for (int i = 0; i < 20; ++i) {
+        c.set_timeout(2);
+        for (int i = 0; i < 40; ++i) {
             if (c.rank() == 2) sleep(100);
             hand(c, 2, 1, "a part");
         }
