@@ -22,13 +22,13 @@
 //
 // A row or a few go another way: gemm_few_rows.h. Otherwise the operands are copied in the order of
 // the loop, each part by the first tile that reads it, while it computes: where a chunk has few
-// tiles, packing them first took an eighth of the time. Two kinds of B are packed before, by all
-// threads: one whose columns are runs of memory, for it must be transposed (C = A B^T), and the B
-// of very many rows of A, which would be copied for each chunk.
+// tiles, packing them before took an eighth of the time. Only a B whose columns are runs of memory
+// (C = A B^T) is transposed a panel at a time before its first tile, and the B of very many rows of
+// A, which each chunk would copy, is packed once, by all threads.
 //
-// What nobody has read yet comes from L3, or from memory, and a loop that waits for it line by
-// line gets a tenth of what that can deliver. So while a panel is worked on, the next is on its way
-// to L2, and in the course of a block of k the next block of A (gemm_ahead.h).
+// Asking for what comes next long before (whole panels of B and blocks of A, on their way to L2) was
+// tried and gained nothing on an Intel server: what the first tile no longer waited for, the others
+// did, for requests hold the buffers through which they read L2.
 //
 // Chunks are as many as there are threads, or a multiple, and as near squares as can be: then the
 // least of A and B is read twice. A thread that is set aside keeps one chunk from being finished,
