@@ -5,10 +5,9 @@
 // adjacent; the others copied together, for in a model their rows lie a page apart, all heads side
 // by side.
 //
-//     forward, a block of kRows queries at a time
-//         S = Q K'          [kRows, seen]: under a causal mask no more keys than the last one sees
-//         P = softmax(S)    rows in L1
-//         y = P V
+//     forward, a block of kQueries queries at a time
+//         S = Q K'          [kQueries, seen]: under a causal mask no more keys than the last one
+//         sees P = softmax(S)    rows in L1 y = P V
 //     backward, as many queries at a time as P and dP leave half of L2
 //         P again; dP = g V'; dS = P (dP - rowsum(dP P)), block by block; dq = dS K
 //         dk += dS' Q, dv += P' g, a few keys at a time, over the queries that see any of them
@@ -20,8 +19,9 @@ namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
 /// Queries per block, and keys per step of dk and dv: whole tiles. Fewer skip more of what a causal
-/// mask hides, more use what they read of the keys longer.
-constexpr std::int64_t kRows = 4 * tile_rows<Order::rows>(kTileVectors<Order::rows>);
+/// mask hides, more use what they read of the others longer.
+constexpr std::int64_t kQueries = 4 * tile_rows<Order::rows>(kTileVectors<Order::rows>);
+constexpr std::int64_t kKeys = 2 * tile_rows<Order::columns>(kTileVectors<Order::columns>);
 
 template <class T>
 constexpr std::int64_t padded(std::int64_t n) {
@@ -56,12 +56,16 @@ void multiply_in_order(const Product<T>& p) {
     const Tiles tiles{p.m, tile_rows<order>(static_cast<int>(widest))};
     Tile<T> tile;
     tile.k = p.k;
-    tile.a = scratch_for_a().template take<T>(tiles.count() * copy_of_a<T, order>(tiles, p.k));
-    tile.a_run = run_of_copy<T, order>(tiles.height);
-    tile.a_from = p.a;
-    tile.a_row = p.a_row;
-    tile.a_col = p.a_col;
-    tile.a_readable = p.m;
+    if constexpr (order == Order::rows) {
+        const std::int64_t room = tiles.count() * copy_of_a<T, order>(tiles, p.k);
+        copy_a_to<T, order>(scratch_for_a().template take<T>(room), tiles, tile);
+        tile.a_from = p.a;
+        tile.a_row = p.a_row;
+    } else {  // in the cache, and for few panels
+        tile.a = p.a;
+        tile.a_step = p.a_col;
+        tile.a_tile = tiles.height;
+    }
     tile.b_row = p.b.row;
     tile.c_row = p.c.row;
     tile.accumulate = p.accumulate;
@@ -228,12 +232,12 @@ void forward(const AttentionHead<T>& h, std::int64_t first, std::int64_t last, R
     if (last - first <= kFewRows) return forward_of_few(h, first, last - first, y, weights);
     const std::int64_t stride = score_stride<T>(h.s), keys = h.seen(last - 1);
     T* room = scratch_for_heads().template take<T>(room_transposed<T>(keys, h.d) +
-                                                   room_together<T>(keys, h.e) + kRows * stride);
+                                                   room_together<T>(keys, h.e) + kQueries * stride);
     const Rows<const T> k = transposed(h.k, keys, h.d, room);
     const Rows<const T> v = together(h.v, keys, h.e, room);
     const Rows<T> p{room, stride};
-    for (std::int64_t i = first; i < last; i += kRows) {
-        const std::int64_t rows = smaller(kRows, last - i), columns = h.seen(i + rows - 1);
+    for (std::int64_t i = first; i < last; i += kQueries) {
+        const std::int64_t rows = smaller(kQueries, last - i), columns = h.seen(i + rows - 1);
         compute_weights(h, k, i, rows, columns, p);
         show_weights(constant(p), rows, columns, h.s, weights.from(i));
         apply_dropout(h, i, rows, columns, p);
@@ -256,13 +260,13 @@ struct Backward {
     bool wants_slopes() const { return to.q.data != nullptr || to.k.data != nullptr; }
 };
 
-/// P, dS and dq of the block of queries from `i` on. Where the block sees some of kRows keys, what
+/// P, dS and dq of the block of queries from `i` on. Where the block sees some of kKeys keys, what
 /// it does not see of them is 0: add_to_keys reads it.
 template <class T>
 void go_back_through_rows(const Backward<T>& b, std::int64_t i, std::int64_t rows) {
     const AttentionHead<T>& h = b.h;
     const std::int64_t columns = h.seen(i + rows - 1);
-    const std::int64_t end = smaller(h.s, divide_up(columns, kRows) * kRows);
+    const std::int64_t end = smaller(h.s, divide_up(columns, kKeys) * kKeys);
     const Rows<T> p = b.p.from(i - b.first), ds = b.ds.from(i - b.first);
     compute_weights(h, b.keys_across, i, rows, columns, p);
     if (b.wants_slopes()) {
@@ -282,8 +286,8 @@ void go_back_through_rows(const Backward<T>& b, std::int64_t i, std::int64_t row
 template <class T>
 void add_to_keys(const Backward<T>& b, std::int64_t j, std::int64_t keys, bool accumulate) {
     std::int64_t blind = 0;  // queries, in whole blocks, that see none
-    while (blind < b.count && b.h.seen(b.first + smaller(blind + kRows, b.count) - 1) <= j) {
-        blind += kRows;
+    while (blind < b.count && b.h.seen(b.first + smaller(blind + kQueries, b.count) - 1) <= j) {
+        blind += kQueries;
     }
     const std::int64_t count = b.count - smaller(blind, b.count), first = b.first + blind;
     if (count == 0 && accumulate) return;
@@ -301,8 +305,8 @@ void add_to_keys(const Backward<T>& b, std::int64_t j, std::int64_t keys, bool a
 template <class T>
 std::int64_t queries_at_a_time(const AttentionHead<T>& h) {
     constexpr std::int64_t kHalfOfL2 = 512 * 1024 / static_cast<std::int64_t>(sizeof(T));
-    const std::int64_t blocks = kHalfOfL2 / (2 * score_stride<T>(h.s) * kRows);
-    return smaller(h.t, (blocks < 1 ? 1 : blocks) * kRows);
+    const std::int64_t blocks = kHalfOfL2 / (2 * score_stride<T>(h.s) * kQueries);
+    return smaller(h.t, (blocks < 1 ? 1 : blocks) * kQueries);
 }
 
 template <class T>
@@ -324,11 +328,11 @@ void backward(const AttentionHead<T>& h, Rows<const T> g, const AttentionHeadGra
     do {
         b.first = end > at_a_time ? end - at_a_time : 0;
         b.count = end - b.first;
-        for (std::int64_t i = b.first; i < end; i += kRows) {
-            go_back_through_rows(b, i, smaller(kRows, end - i));
+        for (std::int64_t i = b.first; i < end; i += kQueries) {
+            go_back_through_rows(b, i, smaller(kQueries, end - i));
         }
-        for (std::int64_t j = 0; j < h.s; j += kRows) {
-            add_to_keys(b, j, smaller(kRows, h.s - j), to.add_to_keys || end < h.t);
+        for (std::int64_t j = 0; j < h.s; j += kKeys) {
+            add_to_keys(b, j, smaller(kKeys, h.s - j), to.add_to_keys || end < h.t);
         }
         end = b.first;
     } while (end > 0);

@@ -97,11 +97,61 @@ void finish_row_without_largest(T* x, std::int64_t n) {
 }
 
 template <class T>
-void softmax_row(T* x, const T* added, T scale, std::int64_t n) {
+void softmax_long_row(T* x, const T* added, T scale, std::int64_t n) {
     const T largest = scale_row(x, added, scale, n);
     if (!(largest > kMinusInfinity<T>)) return finish_row_without_largest(x, n);
     const T sum = exponentiate_row(x, largest, n);
     multiply_row(x, T(1) / sum, n);
+}
+
+// The same bits for a row of `Vectors` vectors, the last perhaps in part, which stays in registers.
+// A row so short is mostly a wait for its own results; without detours through memory the core has
+// the next ones begun meanwhile.
+template <class T, int Vectors>
+void softmax_short_row(T* x, const T* added, T scale, std::int64_t n) {
+    constexpr std::int64_t kLast = (Vectors - 1) * kLanes<T>;
+    const std::int64_t rest = n - kLast;
+    const Batch<T> factor(scale);
+    Batch<T> y[Vectors], largest(kMinusInfinity<T>);
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+        const auto read = [&](const T* from) {
+            return v + 1 < Vectors || rest == kLanes<T> ? load(from + v * kLanes<T>)
+                                                        : load_partial(from + kLast, rest);
+        };
+        y[v] = added != nullptr ? fma(read(x), factor, read(added)) : read(x) * factor;
+        if (v + 1 == Vectors) y[v] = first_lanes(y[v], rest, kMinusInfinity<T>);
+        largest = xsimd::max(largest, y[v]);
+    }
+    const T most = reduce_max(largest);
+    if (!(most > kMinusInfinity<T>)) return softmax_long_row(x, added, scale, n);
+    const Batch<T> shift(most);
+    Batch<T> sum(T(0));
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) {
+        y[v] = xsimd::exp(y[v] - shift);  // exp(-inf) = 0
+        sum += y[v];
+    }
+    const Batch<T> share(T(1) / reduce_add(sum));
+#pragma GCC unroll 4
+    for (int v = 0; v + 1 < Vectors; ++v) store(x + v * kLanes<T>, y[v] * share);
+    if (rest == kLanes<T>) {
+        store(x + kLast, y[Vectors - 1] * share);
+    } else {
+        store_partial(x + kLast, y[Vectors - 1] * share, rest);
+    }
+}
+
+template <class T>
+void softmax_row(T* x, const T* added, T scale, std::int64_t n) {
+    if (n == 0) return;
+    switch ((n - 1) / kLanes<T>) {
+        case 0: return softmax_short_row<T, 1>(x, added, scale, n);
+        case 1: return softmax_short_row<T, 2>(x, added, scale, n);
+        case 2: return softmax_short_row<T, 3>(x, added, scale, n);
+        case 3: return softmax_short_row<T, 4>(x, added, scale, n);
+        default: return softmax_long_row(x, added, scale, n);
+    }
 }
 
 /// p = softmax(scale scores + added) over what a row sees; a row that sees nothing is all 0.

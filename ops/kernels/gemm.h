@@ -26,9 +26,9 @@
 // (C = A B^T) is transposed a panel at a time before its first tile, and the B of very many rows of
 // A, which each chunk would copy, is packed once, by all threads.
 //
-// Asking for what comes next long before (whole panels of B and blocks of A, on their way to L2) was
-// tried and gained nothing on an Intel server: what the first tile no longer waited for, the others
-// did, for requests hold the buffers through which they read L2.
+// Asking for what comes next long before (whole panels of B and blocks of A, on their way to L2)
+// was tried and gained nothing on an Intel server: what the first tile no longer waited for, the
+// others did, for requests hold the buffers through which they read L2.
 //
 // Chunks are as many as there are threads, or a multiple, and as near squares as can be: then the
 // least of A and B is read twice. A thread that is set aside keeps one chunk from being finished,
@@ -150,18 +150,30 @@ std::int64_t copy_of_a(const Tiles& tiles, std::int64_t depth) {
     return divide_up(depth, kRun) * run_of_copy<T, order>(tiles.height);
 }
 
+/// Has the tiles copy A to `room`, which is for copy_of_a elements of each.
+template <class T, Order order>
+void copy_a_to(T* room, const Tiles& tiles, Tile<T>& tile) {
+    tile.a = tile.a_to = room;
+    tile.a_run = run_of_copy<T, order>(tiles.height);
+    tile.a_step = kColumn<T>;
+    tile.a_tile = copy_of_a<T, order>(tiles, tile.k);
+}
+
 /// The tiles of a panel, from `tile` on downwards.
 template <class T, Order order, int Vectors>
 void multiply_panel(const Tiles& tiles, Tile<T> tile) {
-    const std::int64_t count = tiles.count(), copy = copy_of_a<T, order>(tiles, tile.k);
-    for (std::int64_t i = 0; i < count; ++i, tile.a += copy, tile.c += tiles.height * tile.c_row) {
+    const std::int64_t count = tiles.count();
+    for (std::int64_t i = 0; i < count; ++i) {
         tile.rows = tiles.size(i);
         if (tile.a_from == nullptr && tile.b_to == nullptr) {
             multiply_tile_of<T, order, Vectors>(tile);
-            continue;
+        } else {
+            multiply_first_tile<T, order, Vectors>(tile);
         }
-        multiply_first_tile<T, order, Vectors>(tile);
+        tile.a += tile.a_tile;
+        tile.c += tiles.height * tile.c_row;
         if (tile.a_from != nullptr) {
+            tile.a_to += tile.a_tile;
             tile.a_from += tiles.height * tile.a_row;
             tile.a_readable -= tiles.height;
         }
@@ -217,8 +229,7 @@ private:
     void multiply_block(std::int64_t block) const {
         Tile<T> tile;
         tile.k = pass_.depths.size(block);
-        tile.a = copy_of_a_;
-        tile.a_run = run_of_copy<T, order>(tiles_.height);
+        copy_a_to<T, order>(copy_of_a_, tiles_, tile);
         tile.a_from = a_at(block);
         tile.a_row = g_.a_row;
         tile.a_col = g_.a_col;

@@ -86,8 +86,11 @@ struct Tile {
     std::int64_t k = 0;
     std::int64_t rows = 0;        // those that are there; the code may be for one more
     std::int64_t last_lanes = 0;  // how much of the last vector lies inside C
-    T* a = nullptr;               // the copy
-    std::int64_t a_run = 0;       // elements from one run to the next there
+    const T* a = nullptr;         // the copy; columns may be read in place
+    std::int64_t a_run = 0;       // elements from one run of rows to the next there
+    std::int64_t a_step = 0;      // from one step of columns to the next
+    std::int64_t a_tile = 0;      // to the A of the tile below
+    T* a_to = nullptr;            // the same, while it is to be made
     const T* a_from = nullptr;    // null: it was made. Else where A is
     std::int64_t a_row = 0, a_col = 0;
     std::int64_t a_readable = 0;  // elements that may be read of each column
@@ -138,7 +141,7 @@ inline void copy_rows_of_run(const Tile<T>& t, std::int64_t rows, std::int64_t k
 /// The tile's A, where the tile's own loop does not copy it.
 template <class T, Order order>
 void copy_a(const Tile<T>& t) {
-    T* to = t.a;
+    T* to = t.a_to;
     if constexpr (order == Order::rows) {
         for (std::int64_t k = 0; k < t.k; k += kRun, to += t.a_run) {
             copy_rows_of_run(t, t.rows, k, t.k - k < kRun ? t.k - k : kRun, to);
@@ -168,9 +171,10 @@ struct Walk {
     static constexpr bool kCopiesB = copies == Copies::b || copies == Copies::both;
     static constexpr std::int64_t kSoon = 16;  // steps of k from a request to its use
 
-    T* a;             // the copy
-    const T* a_from;  // columns that are copied on the way
-    std::int64_t a_col;
+    const T* a;
+    T* a_to;
+    const T* a_from;
+    std::int64_t a_col, a_step;
     const T* b;
     std::int64_t b_row;
     T* b_to;
@@ -189,10 +193,12 @@ struct Walk {
         if constexpr (kCopiesA && kColumns) {
             column = a_from;
 #pragma GCC unroll 4
-            for (std::int64_t i = 0; i < kColumn<T>; i += kLanes<T>) store(a + i, load(a_from + i));
+            for (std::int64_t i = 0; i < kColumn<T>; i += kLanes<T>)
+                store(a_to + i, load(a_from + i));
             __builtin_prefetch(a_from + kSoon * a_col);
             __builtin_prefetch(a_from + kSoon * a_col + Rows - 1);
             a_from += a_col;
+            a_to += kColumn<T>;
         }
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i) {
@@ -200,7 +206,7 @@ struct Walk {
 #pragma GCC unroll 4
             for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(x, row[v], sum[i][v]);
         }
-        a += kColumns ? kColumn<T> : 1;
+        a += kColumns ? a_step : 1;
         b += b_row;
         if constexpr (kCopiesB) b_to += Vectors * kLanes<T>;
     }
@@ -215,7 +221,8 @@ void multiply_tile(const Tile<T>& t) {
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[i][v] = Batch<T>(T(0));
     }
-    Walk<T, order, Vectors, Rows, copies> walk{t.a, t.a_from, t.a_col, t.b, t.b_row, t.b_to};
+    Walk<T, order, Vectors, Rows, copies> walk{t.a,      t.a_to, t.a_from, t.a_col,
+                                               t.a_step, t.b,    t.b_row,  t.b_to};
     // The rows of C lie far apart, each its own miss: asked for long before they are needed, and of
     // many only some at a time.
     const std::int64_t runs = (t.k + kRun - 1) / kRun;
@@ -227,9 +234,9 @@ void multiply_tile(const Tile<T>& t) {
                 __builtin_prefetch(t.c + asked * t.c_row + v * kLanes<T>, 1);
             }
         }
-        T* const run = walk.a;
+        const T* const run = walk.a;
         const std::int64_t n = t.k - k < kRun ? t.k - k : kRun;
-        if constexpr (kRows && walk.kCopiesA) copy_rows_of_run(t, Rows, k, n, run);
+        if constexpr (kRows && walk.kCopiesA) copy_rows_of_run(t, Rows, k, n, t.a_to + (run - t.a));
         std::int64_t j = 0;
         for (; j + 4 <= n; j += 4) {
             walk.step(sum);
@@ -238,7 +245,7 @@ void multiply_tile(const Tile<T>& t) {
             walk.step(sum);
         }
         for (; j < n; ++j) walk.step(sum);
-        walk.a = run + t.a_run;
+        if constexpr (kRows) walk.a = run + t.a_run;
     }
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {

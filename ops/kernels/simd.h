@@ -111,6 +111,26 @@ inline void store_partial(T* p, const Batch<T>& x, std::int64_t n) {
 #endif
 }
 
+/// x, and `fill` in all lanes but the first `n` (0 < n <= kLanes).
+template <class T>
+inline Batch<T> first_lanes(const Batch<T>& x, std::int64_t n, T fill) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 4) {
+        const auto mask = static_cast<__mmask16>((1U << n) - 1U);
+        return Batch<T>(_mm512_mask_mov_ps(_mm512_set1_ps(fill), mask, x));
+    } else {
+        const auto mask = static_cast<__mmask8>((1U << n) - 1U);
+        return Batch<T>(_mm512_mask_mov_pd(_mm512_set1_pd(fill), mask, x));
+    }
+#else
+    if (n == kLanes<T>) return x;
+    alignas(64) T lanes[kLanes<T>];
+    x.store_aligned(lanes);
+    for (std::int64_t i = n; i < kLanes<T>; ++i) lanes[i] = fill;
+    return Batch<T>::load_aligned(lanes);
+#endif
+}
+
 /// Fills the function pointers of a family of kernels (table.h) with this ISA's code. Each NAME.cpp
 /// specialises it for its family.
 template <class Family>
