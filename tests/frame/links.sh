@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Every link from one document to a file of the tree leads to a file that is there: who renames a
+# chapter is told who speaks of it. Links to the web and to places within a document are not looked at.
+# Usage: links.sh SOURCE_DIR
+set -euo pipefail
+
+# broken FOLDER: "FILE:LINE: TARGET" for each; status 1 if there are any.
+# shellcheck disable=SC2016  # the text of awk's program is awk's
+broken() {
+    local found=0 place target
+    while IFS=$'\t' read -r place target; do
+        [[ -e $(dirname "${place%:*}")/$target ]] && continue
+        echo "${place#"$1/"}: $target"
+        found=1
+    done < <(find "$1" -maxdepth 1 -name '*.md' -print0 | cat - <(find "$1/docs" -name '*.md' -print0) |
+        xargs -0 awk -v OFS='\t' '
+            FNR == 1 { fenced = 0 }
+            /^```/ { fenced = !fenced }
+            fenced { next }
+            {
+                while (match($0, /\]\([^) ]+\)/)) {
+                    target = substr($0, RSTART + 2, RLENGTH - 3)
+                    $0 = substr($0, RSTART + RLENGTH)
+                    sub(/#.*/, "", target)
+                    if (target != "" && target !~ /^[a-z]+:/) print FILENAME ":" FNR, target
+                }
+            }')
+    ((found == 0))
+}
+
+# First that the check finds what it looks for.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+mkdir "$planted/docs"
+printf '%s\n' '[here](docs/a.md#x), [there](docs/gone.md)' '```' '[no](link.md)' '```' >"$planted/README.md"
+printf '%s\n' '[up](../README.md), [web](https://example.org), [b](#b), ![p](p.svg)' >"$planted/docs/a.md"
+said=$(broken "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
+[[ $said == $'README.md:1: docs/gone.md\ndocs/a.md:1: p.svg' ]] || { echo "FAILED: found:" "$said"; exit 1; }
+
+broken "$1" || exit 1
+echo "all links lead somewhere"
