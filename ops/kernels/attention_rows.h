@@ -112,17 +112,24 @@ void softmax_short_row(T* x, const T* added, T scale, std::int64_t n) {
     constexpr std::int64_t kLast = (Vectors - 1) * kLanes<T>;
     const std::int64_t rest = n - kLast;
     const Batch<T> factor(scale);
+    const auto scaled = [&](const Batch<T>& v, const Batch<T>& plus) {
+        return added != nullptr ? fma(v, factor, plus) : v * factor;
+    };
     Batch<T> y[Vectors], largest(kMinusInfinity<T>);
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-        const auto read = [&](const T* from) {
-            return v + 1 < Vectors || rest == kLanes<T> ? load(from + v * kLanes<T>)
-                                                        : load_partial(from + kLast, rest);
-        };
-        y[v] = added != nullptr ? fma(read(x), factor, read(added)) : read(x) * factor;
-        if (v + 1 == Vectors) y[v] = first_lanes(y[v], rest, kMinusInfinity<T>);
+    for (int v = 0; v + 1 < Vectors; ++v) {
+        const std::int64_t i = v * kLanes<T>;
+        y[v] = scaled(load(x + i), added != nullptr ? load(added + i) : factor);
         largest = xsimd::max(largest, y[v]);
     }
+    Batch<T>& last = y[Vectors - 1];
+    if (rest == kLanes<T>) {
+        last = scaled(load(x + kLast), added != nullptr ? load(added + kLast) : factor);
+    } else {  // lanes beyond the end must lose every comparison
+        const Batch<T> plus = added != nullptr ? load_partial(added + kLast, rest) : factor;
+        last = first_lanes(scaled(load_partial(x + kLast, rest), plus), rest, kMinusInfinity<T>);
+    }
+    largest = xsimd::max(largest, last);
     const T most = reduce_max(largest);
     if (!(most > kMinusInfinity<T>)) return softmax_long_row(x, added, scale, n);
     const Batch<T> shift(most);
@@ -136,9 +143,9 @@ void softmax_short_row(T* x, const T* added, T scale, std::int64_t n) {
 #pragma GCC unroll 4
     for (int v = 0; v + 1 < Vectors; ++v) store(x + v * kLanes<T>, y[v] * share);
     if (rest == kLanes<T>) {
-        store(x + kLast, y[Vectors - 1] * share);
+        store(x + kLast, last * share);
     } else {
-        store_partial(x + kLast, y[Vectors - 1] * share, rest);
+        store_partial(x + kLast, last * share, rest);
     }
 }
 

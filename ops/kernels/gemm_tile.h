@@ -164,7 +164,7 @@ void copy_a(const Tile<T>& t) {
 enum class Copies { nothing, a, b, both };
 
 /// Where the loop of a tile stands, and how it goes on.
-template <class T, Order order, int Vectors, int Rows, Copies copies>
+template <class T, int Vectors, int Rows, Order order, Copies copies>
 struct Walk {
     static constexpr bool kColumns = order == Order::columns;
     static constexpr bool kCopiesA = copies == Copies::a || copies == Copies::both;
@@ -212,7 +212,7 @@ struct Walk {
     }
 };
 
-template <class T, Order order, int Vectors, int Rows, Copies copies = Copies::nothing>
+template <class T, int Vectors, int Rows, Order order, Copies copies = Copies::nothing>
 void multiply_tile(const Tile<T>& t) {
     constexpr bool kRows = order == Order::rows;
     Batch<T> sum[Rows][Vectors];
@@ -221,7 +221,7 @@ void multiply_tile(const Tile<T>& t) {
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[i][v] = Batch<T>(T(0));
     }
-    Walk<T, order, Vectors, Rows, copies> walk{t.a,      t.a_to, t.a_from, t.a_col,
+    Walk<T, Vectors, Rows, order, copies> walk{t.a,      t.a_to, t.a_from, t.a_col,
                                                t.a_step, t.b,    t.b_row,  t.b_to};
     // The rows of C lie far apart, each its own miss: asked for long before they are needed, and of
     // many only some at a time.
@@ -237,14 +237,8 @@ void multiply_tile(const Tile<T>& t) {
         const T* const run = walk.a;
         const std::int64_t n = t.k - k < kRun ? t.k - k : kRun;
         if constexpr (kRows && walk.kCopiesA) copy_rows_of_run(t, Rows, k, n, t.a_to + (run - t.a));
-        std::int64_t j = 0;
-        for (; j + 4 <= n; j += 4) {
-            walk.step(sum);
-            walk.step(sum);
-            walk.step(sum);
-            walk.step(sum);
-        }
-        for (; j < n; ++j) walk.step(sum);
+#pragma GCC unroll 4
+        for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
         if constexpr (kRows) walk.a = run + t.a_run;
     }
 #pragma GCC unroll 16
@@ -260,7 +254,7 @@ void multiply_tile_of(const Tile<T>& t) {
         constexpr int kFewer = Rows > 2 ? (Rows - 1) / 2 * 2 : 1;
         if (t.rows <= kFewer) return multiply_tile_of<T, order, Vectors, kFewer>(t);
     }
-    multiply_tile<T, order, Vectors, Rows>(t);
+    multiply_tile<T, Vectors, Rows, order>(t);
 }
 
 /// Does the loop of such a tile copy B?
@@ -280,10 +274,10 @@ void multiply_first_tile(const Tile<T>& t) {
                              (order == Order::rows || (t.a_row == 1 && t.a_readable >= kColumn<T>));
         if (copies_a && !in_loop) copy_a<T, order>(t);
         if (t.b_to != nullptr) {
-            if (in_loop) return multiply_tile<T, order, Vectors, kRows, Copies::both>(t);
-            return multiply_tile<T, order, Vectors, kRows, Copies::b>(t);
+            if (in_loop) return multiply_tile<T, Vectors, kRows, order, Copies::both>(t);
+            return multiply_tile<T, Vectors, kRows, order, Copies::b>(t);
         }
-        if (in_loop) return multiply_tile<T, order, Vectors, kRows, Copies::a>(t);
+        if (in_loop) return multiply_tile<T, Vectors, kRows, order, Copies::a>(t);
     } else if (copies_a) {
         copy_a<T, order>(t);
     }
