@@ -180,7 +180,8 @@ class NarrowTensors(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "no PyTorch here (Debian: python3-torch)")
 class SecondOrder(unittest.TestCase):
-    x = torch.tensor(X)
+    def setUp(self):
+        self.x = torch.tensor(X)
 
     def test_right_ones_pass(self):
         for f in (torch.tanh, lambda x: torch.softmax(x, 1), lambda x: x @ x.T, square_by(2)):
