@@ -138,13 +138,17 @@ inline void copy_rows_of_run(const Tile<T>& t, std::int64_t rows, std::int64_t k
     }
 }
 
-/// The tile's A, where the tile's own loop does not copy it.
+/// The tile's A, where the tile's own loop does not copy it. Behind an odd number of rows stands
+/// one of zeros, for code that is for one more: what memory happens to hold could be subnormal, and
+/// arithmetic with that is slow.
 template <class T, Order order>
 void copy_a(const Tile<T>& t) {
     T* to = t.a_to;
+    const bool odd = t.rows % 2 == 1 && t.rows * kRun < t.a_run;
     if constexpr (order == Order::rows) {
         for (std::int64_t k = 0; k < t.k; k += kRun, to += t.a_run) {
             copy_rows_of_run(t, t.rows, k, t.k - k < kRun ? t.k - k : kRun, to);
+            for (std::int64_t j = 0; odd && j < kRun; ++j) to[t.rows * kRun + j] = T(0);
         }
         return;
     }
@@ -152,6 +156,7 @@ void copy_a(const Tile<T>& t) {
     for (std::int64_t k = 0; k < t.k; ++k, from += t.a_col, to += kColumn<T>) {
         if (t.a_row != 1) {
             for (std::int64_t i = 0; i < t.rows; ++i) to[i] = from[i * t.a_row];
+            for (std::int64_t i = t.rows; i < kColumn<T>; ++i) to[i] = T(0);
             continue;
         }
         for (std::int64_t i = 0; i < t.rows; i += kLanes<T>) {
