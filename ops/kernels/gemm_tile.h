@@ -242,8 +242,14 @@ void multiply_tile(const Tile<T>& t) {
         const T* const run = walk.a;
         const std::int64_t n = t.k - k < kRun ? t.k - k : kRun;
         if constexpr (kRows && walk.kCopiesA) copy_rows_of_run(t, Rows, k, n, t.a_to + (run - t.a));
+        // Of a tile that copies, several steps at once would want more registers than there are.
+        if constexpr (copies == Copies::nothing) {
 #pragma GCC unroll 4
-        for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
+            for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
+        } else {
+#pragma GCC unroll 1
+            for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
+        }
         if constexpr (kRows) walk.a = run + t.a_run;
     }
 #pragma GCC unroll 16
