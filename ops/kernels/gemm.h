@@ -222,18 +222,28 @@ public:
     }
 
 private:
-    const T* a_at(std::int64_t block) const {
-        return g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
+    /// Points the tile at A: where a copy is made, or where it lies, if that is columns which one
+    /// panel reads. (Code that is for one row more than there are could read beyond the last one.)
+    void read_a(std::int64_t block, Tile<T>& tile) const {
+        const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
+        if (order == Order::columns && last_panel_ - first_panel_ == 1 && g_.a_row == 1 &&
+            tiles_.rows % 2 == 0) {
+            tile.a = from;
+            tile.a_step = g_.a_col;
+            tile.a_tile = tiles_.height;
+            return;
+        }
+        copy_a_to<T, order>(copy_of_a_, tiles_, tile);
+        tile.a_from = from;
+        tile.a_row = g_.a_row;
+        tile.a_col = g_.a_col;
+        tile.a_readable = g_.m - row_;
     }
 
     void multiply_block(std::int64_t block) const {
         Tile<T> tile;
         tile.k = pass_.depths.size(block);
-        copy_a_to<T, order>(copy_of_a_, tiles_, tile);
-        tile.a_from = a_at(block);
-        tile.a_row = g_.a_row;
-        tile.a_col = g_.a_col;
-        tile.a_readable = g_.m - row_;
+        read_a(block, tile);
         tile.c_row = g_.c_row;
         tile.accumulate = g_.accumulate || block > 0;
         for (std::int64_t panel = first_panel_; panel < last_panel_; ++panel) {
@@ -293,10 +303,10 @@ private:
 
 /// How many chunks, down and across: so that the thread with most to do has the least. Copying a
 /// row of A or a column of B costs about as much as multiplying by kCopyRow columns, kCopyColumn
-/// rows.
+/// rows; where chunks meet in a row of C, two threads write to neighbouring lines: kSeam columns.
 template <class T, Order order>
 void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
-    constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8;
+    constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8, kSeam = 8;
     const std::int64_t panels = pass.panels.parts, widest = divide_up(pass.panels.total, panels);
     pass.tile_height = tile_rows<order>(static_cast<int>(widest));
     const std::int64_t tiles = divide_up(pass.g.m, pass.tile_height);
@@ -306,8 +316,9 @@ void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
         const std::int64_t across = smaller(divide_up(threads, down), panels);
         const std::int64_t rows = divide_up(tiles, down) * pass.tile_height;
         const std::int64_t columns = divide_up(panels, across) * widest * kLanes<T>;
+        const std::int64_t around = kCopyRow + (across > 1 ? kSeam : 0);
         const std::int64_t cost = divide_up(down * across, threads) *
-                                  (rows * columns + kCopyRow * rows + kCopyColumn * columns);
+                                  (rows * columns + around * rows + kCopyColumn * columns);
         if (least_cost >= 0 && cost >= least_cost) continue;
         least_cost = cost;
         pass.chunk_tiles = {tiles, down};
