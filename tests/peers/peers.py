@@ -118,6 +118,7 @@ def step(given):
     finally:
         if spinner:
             spinner.kill()
+            spinner.wait()
     return {**result, "parameters": sum(p.numel() for p in parameters)}
 
 
