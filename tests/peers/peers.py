@@ -81,7 +81,8 @@ class GPT(nn.Module):
                 nn.init.zeros_(parameter)
             elif parameter.dim() == 2:
                 residual = name.endswith(("output.weight", "down.weight"))
-                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * given.layers if residual else 1))
+                smaller = math.sqrt(2 * given.layers) if residual else 1
+                nn.init.normal_(parameter, std=0.02 / smaller)
 
     def loss(self, ids, targets):  # [B, T]; the head's weights are the tokens'
         x = self.tokens(ids) + self.positions.weight[:ids.shape[1]]
