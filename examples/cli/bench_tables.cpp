@@ -16,7 +16,6 @@ namespace {
 template <class Measured>
 struct Table {
     Measured measured;
-    bool of_layers = false;  ///< gemm's
     int threads = num_threads();
     bool json = false;
 };
@@ -59,10 +58,9 @@ int print_table(const Table<Measured>& s, const std::string& title, const Measur
 }
 
 int run_gemm(const Table<bench::GemmOptions>& s) {
-    const auto products = s.of_layers ? bench::gpt_products() : bench::square_products();
     return print_table(
         s, "C [M, N] = op(A) [M, K] op(B) [K, N], by M x N x K\n",
-        [&](const bench::Told& told) { return bench::measure_gemm(products, s.measured, told); },
+        [&](const bench::Told& told) { return bench::measure_gemm(s.measured, told); },
         [&](const auto& rows, const MachinePeak& peak) {
             return bench::to_json(rows, s.measured.dtype, peak);
         });
@@ -90,7 +88,8 @@ int run_ops(const Table<bench::OpsOptions>& s) {
 void add_bench_tables(Options& parent) {
     auto gemm = std::make_shared<Table<bench::GemmOptions>>();
     Options& g = parent.subcommand("gemm", "Matrix products, all transpositions");
-    g.flag("--model", gemm->of_layers,
+    g.counts("--sizes", gemm->measured.sizes, "M = N = K of the square ones");
+    g.flag("--model", gemm->measured.of_layers,
            "Those of the linear layers of a GPT, dim 128 and 384, 768 and 4096 rows, instead "
            "of square ones");
     add_table_options(g, *gemm);

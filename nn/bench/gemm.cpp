@@ -41,9 +41,9 @@ Measurement measured(const Product& p, const GemmOptions& options) {
 
 }  // namespace
 
-std::vector<Product> square_products() {
+std::vector<Product> square_products(const std::vector<std::int64_t>& sizes) {
     std::vector<Product> products;
-    for (const std::int64_t n : {64, 128, 256, 512, 1024, 2048}) {
+    for (const std::int64_t n : sizes) {
         for (const char* form : {"NN", "NT", "TN", "TT"}) products.push_back({n, n, n, form});
     }
     return products;
@@ -60,6 +60,11 @@ std::vector<Product> gpt_products() {
         }
     }
     return products;
+}
+
+std::vector<GemmRow> measure_gemm(const GemmOptions& options, const Told& told) {
+    return measure_gemm(options.of_layers ? gpt_products() : square_products(options.sizes),
+                        options, told);
 }
 
 std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const GemmOptions& options,

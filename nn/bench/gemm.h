@@ -17,15 +17,17 @@ struct Product {
     std::string name = {};  ///< "up dx", of a layer's
 };
 
-/// n x n, n = 64 to 2048, in all four forms.
-std::vector<Product> square_products();
+/// n x n for each of these, in all four forms.
+std::vector<Product> square_products(const std::vector<std::int64_t>& sizes);
 
 /// Those of the linear layers of a GPT, forward and backward: dim 128 and 384, 768 and 4096 rows.
 std::vector<Product> gpt_products();
 
 struct GemmOptions {
     DType dtype = DType::f32;
-    double seconds = 0.2;  ///< for each product
+    double seconds = 0.2;                                            ///< for each product
+    std::vector<std::int64_t> sizes{64, 128, 256, 512, 1024, 2048};  ///< of the square ones
+    bool of_layers = false;  ///< a GPT's instead of square ones
 };
 
 struct GemmRow {
@@ -33,6 +35,8 @@ struct GemmRow {
     Measurement measurement;
 };
 
+/// What the options ask for.
+std::vector<GemmRow> measure_gemm(const GemmOptions& options, const Told& told = {});
 std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const GemmOptions& options,
                                   const Told& told = {});
 

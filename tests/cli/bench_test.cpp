@@ -109,6 +109,11 @@ TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
     CHECK_EQ(total(second, "gflops"), doctest::Approx(2.0 * 64 * 64 * 64));
     CHECK_EQ(total(second, "gb_per_s"), doctest::Approx(8.0 * 3 * 64 * 64));
 
+    const Json chosen = benched({"gemm", "--seconds", "0", "--sizes", "31", "9"});
+    REQUIRE_EQ(chosen.at("products").size(), 8);
+    CHECK_EQ(chosen.at("products")[2].at("what"), "TN 31 x 31 x 31");
+    CHECK_EQ(chosen.at("gflops")[1].at("n"), 9);
+
     const Json model = benched({"gemm", "--seconds", "0", "--model"});
     check_peak(model);
     REQUIRE_EQ(model.at("products").size(), 48);
@@ -218,6 +223,7 @@ TEST_CASE("cli bench: what makes no sense is refused") {
         CHECK_EQ(outcome.out, "");
     };
     refused({"gemm", "--dtype", "f16"}, "--dtype: f16 not in {f32,f64}");
+    refused({"gemm", "--sizes", "64", "0"}, "--sizes: Value 0 not in range 1 to 1000000000");
     refused({"gemm", "--seconds", "nan"}, "--seconds: nan is not a number from 0 to 60");
     refused({"attention", "--heads", "0"}, "--heads: Value 0 not in range 1 to 1000000000");
     refused({"ops", "--rows", "x"}, "--rows");

@@ -82,7 +82,8 @@ TEST_CASE("bench: a share is the floor over the median") {
 }
 
 TEST_CASE("bench gemm: products, their work, and rows as they are measured") {
-    CHECK_EQ(bench::square_products().size(), 24);
+    CHECK_EQ(bench::square_products({255, 3}).size(), 8);
+    CHECK_EQ(bench::square_products({255, 3})[4].m, 3);
     CHECK_EQ(bench::gpt_products().size(), 48);
     std::vector<std::string> told;
     const auto rows = bench::measure_gemm({{3, 5, 7, "NT"}, {4, 4, 4, "TT", "up dW"}},

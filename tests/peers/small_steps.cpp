@@ -1,7 +1,7 @@
 // Training steps whose tensors are small, so that what an op costs beside its arithmetic is most of
-// them; convolutions of the digits' shapes; recurrent networks. One thread; prints the median CPU
-// time of a step in microseconds. small_steps.py does the same in PyTorch, small_steps.sh runs both
-// in turn.
+// them; larger ones of the same kinds; convolutions of the digits' shapes; recurrent networks. One
+// thread; prints a line of JSON, the median and the fastest CPU time of a step in seconds. peers.py
+// does the same in PyTorch, `run` has both in turn.
 //
 //     small_steps NAME STEPS
 #include <tapestry/tapestry.h>
@@ -131,6 +131,10 @@ int main(int count, char** arguments) {
          [] {
              return pinn({1, 128, 128, 128, 1}, 64);
          }},
+        {"pinn4096",
+         [] {
+             return pinn({1, 128, 128, 128, 1}, 4096);
+         }},
         {"mlp64",
          [] {
              return perceptron({64, 128, 64, 10}, 32);
@@ -138,6 +142,10 @@ int main(int count, char** arguments) {
         {"mlp784",
          [] {
              return perceptron({784, 512, 512, 10}, 32);
+         }},
+        {"mlp256",
+         [] {
+             return perceptron({784, 512, 512, 10}, 256);
          }},
         {"digits", [] { return digits(64); }},
         {"conv16", [] { return convolution(64, 16, 32, 8); }},
@@ -159,5 +167,5 @@ int main(int count, char** arguments) {
         if (i >= 10) times.push_back(cpu_seconds() - begin);
     }
     std::sort(times.begin(), times.end());
-    std::printf("%.1f\n", 1e6 * times[times.size() / 2]);
+    std::printf("{\"median\": %.9f, \"fastest\": %.9f}\n", times[times.size() / 2], times.front());
 }
