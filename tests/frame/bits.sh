@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # A ctest: after a training the parameters are what they were when fixtures/bits.json was written, to
 # the last bit, on every instruction set that this processor has: after 100 steps on the best of them,
-# after 25 on the others, which are slow; dropout and summed gradients, which are at work in every step,
-# after 25 on each. A refactoring must not move them; a change that is meant to is a commit of its own,
-# with a line in CHANGELOG.md.
+# after 25 on the others, which are slow. A refactoring must not move them; a change that is meant to
+# is a commit of its own, with a line in CHANGELOG.md.
 #
 #     bits.sh [--all | --update] EXAMPLES_DIR FIXTURES_DIR COMPILER
 #
@@ -66,11 +65,11 @@ for isa in baseline avx2 avx512; do
 done
 differ=0 lines=()
 for isa in "${available[@]}"; do
+    lengths=(25 100)
+    if [[ $form == short ]]; then
+        [[ $isa == "${available[-1]}" ]] && lengths=(100) || lengths=(25)
+    fi
     for name in demo recipe dropout accumulate; do
-        lengths=(25 100)
-        if [[ $form == short ]]; then
-            [[ $isa == "${available[-1]}" && $name =~ demo|recipe ]] && lengths=(100) || lengths=(25)
-        fi
         for steps in "${lengths[@]}"; do
             found=$(line "$isa" $name "$steps")
             lines+=("$found")

@@ -42,15 +42,12 @@ std::set<std::string> taped(const OpCase& row) {
 
 }  // namespace
 
-// On one instruction set: they have no kernels but those of ops whose own rows go through all.
 TEST_CASE("fusion: the plain forms pass what the table asks") {
     const FusionGuard off(false);
-    Effort effort = usual_effort();
-    effort.isas = {effort.isas.back()};
     for (const OpCase& row : all_cases()) {
         if (!is_fused(row)) continue;
         SUBCASE(row.title().c_str()) {
-            for (const std::string& failure : check_case(row, effort)) FAIL_CHECK(failure);
+            for (const std::string& failure : check_case(row)) FAIL_CHECK(failure);
         }
     }
 }
