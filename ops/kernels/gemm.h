@@ -144,21 +144,6 @@ struct Tiles {
     std::int64_t size(std::int64_t tile) const { return smaller(height, rows - tile * height); }
 };
 
-/// Elements that a copy of a tile's A takes, over `depth` steps of k.
-template <class T, Order order>
-std::int64_t copy_of_a(const Tiles& tiles, std::int64_t depth) {
-    return divide_up(depth, kRun) * run_of_copy<T, order>(tiles.height);
-}
-
-/// Has the tiles copy A to `room`, which is for copy_of_a elements of each.
-template <class T, Order order>
-void copy_a_to(T* room, const Tiles& tiles, Tile<T>& tile) {
-    tile.a = tile.a_to = room;
-    tile.a_run = run_of_copy<T, order>(tiles.height);
-    tile.a_step = kColumn<T>;
-    tile.a_tile = copy_of_a<T, order>(tiles, tile.k);
-}
-
 /// The tiles of a panel, from `tile` on downwards.
 template <class T, Order order, int Vectors>
 void multiply_panel(const Tiles& tiles, Tile<T> tile) {
@@ -209,8 +194,10 @@ public:
           first_panel_(pass.chunk_panels.begin(across)),
           last_panel_(pass.chunk_panels.begin(across + 1)) {
         const std::int64_t depth = pass.longest_depth();
-        copy_of_a_ =
-            scratch_for_a().template take<T>(tiles_.count() * copy_of_a<T, order>(tiles_, depth));
+        if constexpr (order == Order::columns) {
+            const std::int64_t room = tiles_.count() * depth * kColumn<T>;
+            copy_of_a_ = scratch_for_a().template take<T>(room);
+        }
         copy_of_panel_ =
             scratch_for_panel().template take<T>(depth * kTileVectors<order> * kLanes<T>);
     }
@@ -222,18 +209,20 @@ public:
     }
 
 private:
-    /// Points the tile at A: where a copy is made, or where it lies, if that is columns which one
-    /// panel reads. (Code that is for one row more than there are could read beyond the last one.)
+    /// Points the tile at A: where it lies, if that is rows, or columns which one panel reads; or
+    /// at a copy. (Code for one row more than there are could read columns beyond the last one.)
     void read_a(std::int64_t block, Tile<T>& tile) const {
         const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
-        if (order == Order::columns && last_panel_ - first_panel_ == 1 && g_.a_row == 1 &&
-            tiles_.rows % 2 == 0) {
+        const bool once = last_panel_ - first_panel_ == 1;
+        if (order == Order::rows || (once && g_.a_row == 1 && tiles_.rows % 2 == 0)) {
             tile.a = from;
-            tile.a_step = g_.a_col;
-            tile.a_tile = tiles_.height;
+            tile.a_step = order == Order::rows ? g_.a_row : g_.a_col;
+            tile.a_tile = tiles_.height * g_.a_row;
             return;
         }
-        copy_a_to<T, order>(copy_of_a_, tiles_, tile);
+        tile.a = tile.a_to = copy_of_a_;
+        tile.a_step = kColumn<T>;
+        tile.a_tile = tile.k * kColumn<T>;
         tile.a_from = from;
         tile.a_row = g_.a_row;
         tile.a_col = g_.a_col;
