@@ -238,10 +238,12 @@ struct Walk {
 template <class T, int Vectors>
 [[gnu::always_inline]] inline void ask_for_c(const Tile<T>& t, std::int64_t first,
                                              std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-        for (int v = 0; v < Vectors; ++v) {
-            __builtin_prefetch(t.c + i * t.c_row + v * kLanes<T>, 1);
-        }
+    const std::int64_t c_row = t.c_row;
+    const T* c = t.c + first * c_row;
+#pragma GCC unroll 16
+    for (std::int64_t i = first; i < last; ++i, c += c_row) {
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) __builtin_prefetch(c + v * kLanes<T>, 1);
     }
 }
 
@@ -266,17 +268,17 @@ void multiply_tile(const Tile<T>& t) {
                                                t.b_row,
                                                t.b_to};
     // The rows of C lie far apart, each its own miss: asked for long before they are needed, and by
-    // a tile that is busy copying only some at a time.
+    // a tile of columns, which has many and may be busy copying, only some at a time.
     if constexpr (order == Order::rows) {
-        ask_for_c<T, Vectors>(t, 0, t.rows);
+        ask_for_c<T, Vectors>(t, 0, Rows);
         walk.steps(t.k, sum);
     } else {
         constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
-        const std::int64_t runs = t.k <= kRun ? 1 : (t.k + kRun - 1) / kRun;
-        const std::int64_t asks = runs == 1 ? t.rows : (t.rows + runs - 1) / runs;
-        for (std::int64_t k = 0, row = 0; k < t.k; k += kRun, row += asks) {
-            ask_for_c<T, Vectors>(t, row, row + asks < t.rows ? row + asks : t.rows);
-            walk.steps(t.k - k < kRun ? t.k - k : kRun, sum);
+        const std::int64_t run = t.k >= 4 * kRun ? kRun : (t.k + 15) / 16 * 4;
+        const std::int64_t runs = (t.k + run - 1) / run, asks = (Rows + runs - 1) / runs;
+        for (std::int64_t k = 0, row = 0; k < t.k; k += run, row += asks) {
+            ask_for_c<T, Vectors>(t, row, row + asks < Rows ? row + asks : Rows);
+            walk.steps(t.k - k < run ? t.k - k : run, sum);
         }
     }
     // What the tile says is read again, not kept meanwhile: the loop wants the registers.
