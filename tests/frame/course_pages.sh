@@ -36,7 +36,7 @@ planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/pictures"
 touch "$planted/pictures/a.svg" "$planted/pictures/b.svg"
-{ yes word | head -n 1990; echo '![a](pictures/a.svg)'; } >"$planted/1-one.md"
+{ seq 1990; echo '![a](pictures/a.svg)'; } >"$planted/1-one.md"
 printf '%s\n' '字' '![a](pictures/a.svg)' >"$planted/1-one.zh.md"
 found=$(check "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
 wanted='1-one.md: 1991 words
