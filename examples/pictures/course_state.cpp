@@ -127,7 +127,7 @@ Drawing order(Language language) {
          295);
     back(6, 5, 170, {"worse: undo it", "变差了：退回去"}, 586);
     back(5, 1, 206,
-         {"new ones fail: too few examples, or other ones than you think",
+         {"new ones fail: too few examples, or not what you think they are",
           "新的不会：样本太少，或者不是你以为的那样"},
          330);
     d.text({140, 76}, {"know what you have", "弄清手里有什么"}, {.bold = true});

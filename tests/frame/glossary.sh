@@ -24,6 +24,7 @@ paragraphs() {
             if (text == "") { place = FILENAME ":" FNR; text = " " }
             line = $0
             gsub(/[`*]/, "", line)
+            gsub(/\\[a-zA-Z]+/, " ", line)  # "P^\top P" is no "top-p"
             gsub(/\t/, " ", line)
             text = text line " "
         }
