@@ -79,8 +79,8 @@ Drawing linear_attention(Language language) {
     sized(d, {526, 222}, f, n, "Y", kInk);
     d.text({610, 222}, {"work n f d", "活：n f d"});
     d.text({340, 284},
-           {"between Q Kᵀ and V stands the softmax, which must see whole rows; φ needs no row",
-            "Q Kᵀ 和 V 之间隔着 softmax，它要看整行；φ 不用看"},
+           {"the softmax between Q Kᵀ and V sees whole rows of scores; φ sees one vector at a time",
+            "Q Kᵀ 和 V 之间隔着 softmax，它要看得分的整行；φ 一次只看一个向量"},
            {.size = 11});
     return d;
 }

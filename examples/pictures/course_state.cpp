@@ -110,12 +110,13 @@ Drawing order(Language language) {
                            {"everything,\nsmall", "全部数据，\n小模型"},
                            {"one thing\nat a time", "一次\n只改一样"}};
     std::vector<Rect> places;
-    for (int i = 0; i < 7; ++i) {
-        places.push_back(d.box({16 + 95.0 * i, 100, 78, 48}, steps[i],
+    for (std::size_t i = 0; i < 7; ++i) {
+        places.push_back(d.box({16 + 95.0 * static_cast<double>(i), 100, 78, 48}, steps[i],
                                i < 3 ? kBlue : (i < 5 ? kOrange : kGreen)));
         if (i > 0) d.arrow({places[i - 1].right(), places[i].left()});
     }
-    const auto back = [&](int from, int to, double depth, const Words& why, double at) {
+    const auto back = [&](std::size_t from, std::size_t to, double depth, const Words& why,
+                          double at) {
         d.arrow({places[from].bottom(0.35),
                  {places[from].bottom(0.35).x, depth},
                  {places[to].bottom(0.65).x, depth},
