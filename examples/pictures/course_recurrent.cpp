@@ -85,6 +85,12 @@ void sequences(Drawing& d, double y, bool attention) {
         from = cell.x + 36;
         written.push_back(cell);
     }
+    for (std::size_t t = 0; t < 3; ++t) {  // what it is given: what it wrote last
+        const double from_x = t == 0 ? 376 : written[t - 1].centre().x + 9;
+        const Point in = written[t].bottom(0.2);
+        d.arrow({{from_x, y + 58}, {in.x, y + 58}, in}, {.dashed = true});
+    }
+    d.text({372, y + 58}, {"begin", "开始"}, {.anchor = "end"});
     d.arrow({read[2].right(), written[0].left()}, {.colour = attention ? kInk : kOrange});
     if (!attention) return;
     for (const Rect& h : read) {
