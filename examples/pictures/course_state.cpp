@@ -8,7 +8,7 @@ namespace tapestry::pictures {
 namespace {
 
 Drawing state(Language language) {
-    Drawing d({640, 226}, {"The state of a training", "一次训练的状态"}, language);
+    Drawing d({640, 226}, {"The state of a training run", "一次训练的状态"}, language);
     const Rect step = d.box({250, 84, 140, 50}, {"one step", "一步"}, kInk, {.bold = true});
     const Rect parts[] = {d.box({20, 50, 160, 32}, {"parameters: N", "参数：N"}, kBlue),
                           d.box({20, 92, 160, 32}, {"moments: 2 N", "矩：2 N"}, kGreen),
