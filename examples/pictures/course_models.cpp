@@ -2,6 +2,7 @@
 // course.h first.
 #include <tapestry/examples/pictures/course.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

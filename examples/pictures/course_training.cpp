@@ -1,6 +1,9 @@
 // Chapters 1 to 4: a tape, a neuron, a hidden layer, the loop. Read course.h first.
 #include <tapestry/examples/pictures/course.h>
 
+#include <cmath>
+#include <functional>
+
 namespace tapestry::pictures {
 namespace {
 
@@ -114,6 +117,73 @@ Drawing hidden_layer(Language language) {
     return d;
 }
 
+// Chapter 3: the usual five, and how steep they are.
+Drawing activations(Language language) {
+    Drawing d({680, 190},
+              {"Activation functions (solid) and their slopes (dashed)",
+               "激活函数（实线）和它们的斜率（虚线）"},
+              language);
+    using Function = std::function<double(double)>;
+    const Function sigmoid = [](double z) { return 1 / (1 + std::exp(-z)); };
+    const std::pair<const char*, Function> functions[] = {
+        {"sigmoid", sigmoid},
+        {"tanh", [](double z) { return std::tanh(z); }},
+        {"ReLU", [](double z) { return z > 0 ? z : 0; }},
+        {"GELU", [](double z) { return z * 0.5 * (1 + std::erf(z / std::sqrt(2.0))); }},
+        {"SiLU", [&](double z) { return z * sigmoid(z); }}};
+    constexpr double kUnit = 20, kReach = 3;
+    Point centre{74, 112};
+    for (const auto& [name, f] : functions) {
+        d.line({centre + Point{-kReach * kUnit, 0}, centre + Point{kReach * kUnit, 0}});
+        d.line({centre + Point{0, kUnit + 6}, centre + Point{0, -kReach * kUnit}});
+        std::vector<Point> value, slope;
+        for (double z = -kReach; z <= kReach + 1e-9; z += 0.05) {
+            value.push_back(centre + Point{z * kUnit, -f(z) * kUnit});
+            slope.push_back(centre + Point{z * kUnit, -(f(z + 1e-4) - f(z - 1e-4)) / 2e-4 * kUnit});
+        }
+        d.line(slope, {.colour = kOrange, .dashed = true});
+        d.line(value, {.colour = kBlue});
+        d.text(centre + Point{0, 48}, name);
+        centre.x += 133;
+    }
+    return d;
+}
+
+// Chapter 4: a walk down a valley that is 12 times as steep across as along, with and without
+// momentum.
+Drawing valley(Language language) {
+    Drawing d({680, 236},
+              {"A narrow valley: SGD, and the same with momentum", "窄谷：SGD，和带动量的 SGD"},
+              language);
+    const auto walk = [&](Point centre, double momentum, const Words& name, int colour) {
+        const auto place = [&](double along, double across) {
+            return centre + Point{140 * along, 200 * across};
+        };
+        for (const double height :
+             {0.1, 0.35, 0.7, 1.1}) {  // lines of equal loss, along^2 + 12 across^2
+            std::vector<Point> line;
+            for (int i = 0; i <= 60; ++i) {
+                const double angle = i * 6.2831853 / 60;
+                line.push_back(
+                    place(height * std::cos(angle), height * std::sin(angle) / std::sqrt(12.0)));
+            }
+            d.line(line, {.width = 0.7});
+        }
+        double along = -1, across = 0.25, u = 0, v = 0;
+        std::vector<Point> way{place(along, across)};
+        for (int step = 0; step < 14; ++step) {
+            u = momentum * u + along, v = momentum * v + 12 * across;
+            along -= 0.14 * u, across -= 0.14 * v;
+            way.push_back(place(along, across));
+        }
+        d.arrow(way, {.colour = colour});
+        d.text(centre + Point{0, 92}, name);
+    };
+    walk({175, 122}, 0, {"14 steps without", "没有动量，14 步"}, kOrange);
+    walk({505, 122}, 0.4, {"14 steps with momentum 0.4", "动量 0.4，14 步"}, kBlue);
+    return d;
+}
+
 // Chapter 4: every training is this circle.
 Drawing loop(Language language) {
     Drawing d({640, 250}, {"The training loop", "训练循环"}, language);
@@ -145,7 +215,12 @@ Drawing loop(Language language) {
 }  // namespace
 
 std::vector<Picture> training_pictures() {
-    return {{"tape", tape}, {"neuron", neuron}, {"hidden-layer", hidden_layer}, {"loop", loop}};
+    return {{"tape", tape},
+            {"neuron", neuron},
+            {"hidden-layer", hidden_layer},
+            {"activations", activations},
+            {"loop", loop},
+            {"valley", valley}};
 }
 
 }  // namespace tapestry::pictures

@@ -93,8 +93,8 @@ std::string path(const std::vector<Point>& way, const LineStyle& style) {
     for (const Point& p : way) {
         d += fmt::format("{}{:.1f} {:.1f}", d.empty() ? "M" : "L", p.x, p.y);
     }
-    return fmt::format("<path d=\"{}\" class=\"c{}\" style=\"stroke-width:1.5\"{}/>\n", d,
-                       style.colour, style.dashed ? " stroke-dasharray=\"5 4\"" : "");
+    return fmt::format("<path d=\"{}\" class=\"c{}\" style=\"stroke-width:{}\"{}/>\n", d,
+                       style.colour, style.width, style.dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
 }  // namespace

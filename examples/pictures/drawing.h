@@ -59,6 +59,7 @@ struct TextStyle {
 struct LineStyle {
     int colour = kInk;
     bool dashed = false;
+    double width = 1.5;
 };
 
 class Drawing {
