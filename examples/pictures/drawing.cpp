@@ -1,6 +1,7 @@
 // Boxes, arrows and words, and what may be wrong with them. Read drawing.h first.
-#include <tapestry/core/error.h>
 #include <tapestry/examples/pictures/drawing.h>
+
+#include <tapestry/core/error.h>
 
 #include <algorithm>
 #include <cmath>
