@@ -58,7 +58,7 @@ void multiply_in_order(const Product<T>& p) {
     tile.k = p.k;
     tile.a = p.a;
     tile.a_step = order == Order::rows ? p.a_row : p.a_col;
-    tile.a_tile = tiles.height * p.a_row;
+    tile.a_below = p.a_row;
     tile.b_row = p.b.row;
     tile.c_row = p.c.row;
     tile.accumulate = p.accumulate;

@@ -141,11 +141,20 @@ inline Scratch& scratch_for_panel() {
     return of_this_thread(scratch);
 }
 
-/// Rows of C in tiles, the last of which may be lower.
+/// Rows of C in tiles, the last of which may be lower. Where it would be less than half as high, it
+/// shares with the one before: the few accumulators of a low tile wait for one another. The first
+/// of several is as high as any, for its loop may copy B.
 struct Tiles {
     std::int64_t rows = 0, height = 1;
     std::int64_t count() const { return divide_up(rows, height); }
-    std::int64_t size(std::int64_t tile) const { return smaller(height, rows - tile * height); }
+    std::int64_t size(std::int64_t tile) const {
+        const std::int64_t last = count() - 1, rest = rows - last * height;
+        if (last >= 2 && tile >= last - 1 && 2 * rest < height) {
+            const std::int64_t both = height + rest, upper = (both + 2) / 4 * 2;
+            return tile < last ? upper : both - upper;
+        }
+        return tile < last ? height : rest;
+    }
 };
 
 /// The tiles of a panel, from `tile` on downwards.
@@ -159,12 +168,12 @@ void multiply_panel(const Tiles& tiles, Tile<T> tile) {
         } else {
             multiply_first_tile<T, order, Vectors>(tile);
         }
-        tile.a += tile.a_tile;
-        tile.c += tiles.height * tile.c_row;
+        tile.a += tile.a_tile + tile.rows * tile.a_below;
+        tile.c += tile.rows * tile.c_row;
         if (tile.a_from != nullptr) {
             tile.a_to += tile.a_tile;
-            tile.a_from += tiles.height * tile.a_row;
-            tile.a_readable -= tiles.height;
+            tile.a_from += tile.rows * tile.a_row;
+            tile.a_readable -= tile.rows;
         }
         if (tile.b_to != nullptr) {
             tile.b = tile.b_to;
@@ -222,7 +231,7 @@ private:
         if (order == Order::rows || (near && g_.a_row == 1 && tiles_.rows % 2 == 0)) {
             tile.a = from;
             tile.a_step = order == Order::rows ? g_.a_row : g_.a_col;
-            tile.a_tile = tiles_.height * g_.a_row;
+            tile.a_below = g_.a_row;
             return;
         }
         tile.a = tile.a_to = copy_of_a_;

@@ -77,7 +77,8 @@ struct Tile {
     std::int64_t last_lanes = 0;  // how much of the last vector lies inside C
     const T* a = nullptr;         // A, or the copy of its columns
     std::int64_t a_step = 0;      // elements from one row to the next, or from one column
-    std::int64_t a_tile = 0;      // to the A of the tile below
+    std::int64_t a_tile = 0;      // from one tile's copy to the next
+    std::int64_t a_below = 0;     // where A is read in place, from one row to the next
     T* a_to = nullptr;            // the copy, while it is to be made
     const T* a_from = nullptr;    // null: it was made. Else where A is
     std::int64_t a_row = 0, a_col = 0;
