@@ -25,10 +25,11 @@ void TapeObserver::walking(const Op&) {}
 void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
 
 // By index: an observer that runs ops of its own may make further observers.
-void TapeObserver::tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
-    for (std::size_t i = 0; i < observers().size(); ++i) {
-        observers()[i]->recorded(op, inputs, outputs);
-    }
+void TapeObserver::tell_recorded(const Op& op, const TensorRefs& inputs,
+                                 const TensorRefs& outputs) {
+    if (observers().empty()) return;
+    const Tensors in = inputs.copied(), out = outputs.copied();
+    for (std::size_t i = 0; i < observers().size(); ++i) observers()[i]->recorded(op, in, out);
 }
 
 void TapeObserver::tell_walking(const Op& op) {

@@ -28,7 +28,7 @@ public:
 private:
     friend class Op;
     friend class Tape;
-    static void tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
+    static void tell_recorded(const Op& op, const TensorRefs& inputs, const TensorRefs& outputs);
     static void tell_walking(const Op& op);
     static void tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing);
 };

@@ -50,10 +50,13 @@ bool Tape::follows(const Tensor& x) const {
     return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);
 }
 
-Tape* Tape::following(const Tensors& inputs) {
+Tape* Tape::following(const TensorRefs& inputs) {
     Tape* tape = current();
-    const auto followed = [tape](const Tensor& x) { return tape->follows(x); };
-    return tape && std::any_of(inputs.begin(), inputs.end(), followed) ? tape : nullptr;
+    if (tape == nullptr) return nullptr;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (tape->follows(inputs[i])) return tape;
+    }
+    return nullptr;
 }
 
 void Tape::place_output(Tensor& y) {
@@ -87,10 +90,12 @@ int Tape::slot_of(const Tensor& x) {
     return slot;
 }
 
-void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs) {
+void Tape::append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs) {
     op->number_ = static_cast<int>(entries_.size());
     op->module_path_ = module_path();
-    for (const Tensor& x : inputs) {
+    op->inputs_.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& x = inputs[i];
         const int slot = slot_of(x);
         if (slot >= 0) {
             Slot& place = slots_[static_cast<std::size_t>(slot)];
@@ -105,7 +110,9 @@ void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& 
         }
         op->inputs_.push_back({slot, x.shape(), x.dtype()});
     }
-    for (const Tensor& y : outputs) {
+    op->outputs_.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const Tensor& y = outputs[i];
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
     note_recomputed(op, inputs, outputs);
@@ -187,6 +194,7 @@ bool Tape::step_back(Op& op, Walk& walk) {
     });
     if (!any || expand(op, walk)) return any;
     Tensors incoming;
+    incoming.reserve(op.outputs_.size());
     for (const auto& y : op.outputs_) {
         const auto slot = static_cast<std::size_t>(y.slot);
         Tensor& grad = walk.grads[slot];

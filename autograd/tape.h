@@ -57,12 +57,12 @@ public:
     static Tape* current();
 
     /// For record(): the current tape if an input is part of what it follows, else null.
-    static Tape* following(const Tensors& inputs);
+    static Tape* following(const TensorRefs& inputs);
     void place_output(Tensor& y);
     /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
     /// there, for the error of whoever asks for it later.
-    static void note_loss(const Tensors& inputs, Tensor& y);
-    void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
+    static void note_loss(const TensorRefs& inputs, Tensor& y);
+    void append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
 private:
@@ -102,8 +102,8 @@ private:
     // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
     void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
                   const Tensors& outputs);
-    void note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
-                         const Tensors& outputs);
+    void note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inputs,
+                         const TensorRefs& outputs);
     bool expand(Op& op, Walk& walk);
     std::vector<int> run_again(const RecomputeOp& op, const Mark& mark);
     bool made_since(const Mark& mark, int slot) const;
@@ -167,7 +167,7 @@ std::shared_ptr<Op> make_op(const Args&... args) {
 ///     return record<ExpOp>({x}, y, y);
 /// The arguments after `y` go to O's constructor, which runs when y has its slot.
 template <class O, class... Args>
-Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
+Tensor record(const TensorRefs& inputs, Tensor& y, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, {y});
@@ -179,7 +179,7 @@ Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
 
 /// The same for an op with several outputs.
 template <class O, class... Args>
-Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
+Tensors record(const TensorRefs& inputs, Tensors& ys, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         for (Tensor& y : ys) tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, ys);

@@ -131,4 +131,11 @@ void Tensor::clear_grad() {
     if (leaf_ != nullptr) leaf_->grad = Tensor();
 }
 
+Tensors TensorRefs::copied() const {
+    Tensors copies;
+    copies.reserve(size_);
+    for (std::size_t i = 0; i < size_; ++i) copies.push_back((*this)[i]);
+    return copies;
+}
+
 }  // namespace tapestry

@@ -56,7 +56,7 @@ void for_each_window(const Plan& plan, const F& f) {
 }
 
 struct PoolOp : Op {
-    PoolOp(const char* name, const Tensors& saved, const Plan& p) : Op(name, saved), plan(p) {}
+    PoolOp(const char* name, const TensorRefs& saved, const Plan& p) : Op(name, saved), plan(p) {}
     std::string attributes() const override {
         const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
         return fmt::format("kernel={} x {}, stride={}, padding={}{}", rows.kernel, columns.kernel,
