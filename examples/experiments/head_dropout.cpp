@@ -191,13 +191,16 @@ Report report(const Setting&, const Outcomes& o) {
 std::vector<Claim> claims() {
     const std::string over = "variance over 1 / N_eff, 16 heads, p = 0.5";
     return {
-        {"n_eff", "Head dropout leaves an ensemble of N_eff = H (1 - p) independent heads.", over,
+        {"n_eff",
+         "Of independent heads of mean 0 head dropout leaves an ensemble of N_eff = H (1 - p).",
+         over, between(0.95, 1.05)},
+        {"n_eff_with_a_mean", "It leaves N_eff heads if they have a mean as well.", over,
          between(0.95, 1.05)},
-        {"n_eff_with_a_mean", "So it does if the heads have a mean.", over, between(0.95, 1.05)},
-        {"n_eff_correlated", "So it does if the heads are correlated.", over, between(0.95, 1.05)},
-        {"formula_in_full", "Mean and correlation explain the rest.",
+        {"n_eff_correlated", "It leaves N_eff heads if they are correlated as well.", over,
+         between(0.95, 1.05)},
+        {"formula_in_full", "The formula with mean and correlation says what is left.",
          "variance over the formula in full, correlated heads", between(0.95, 1.05)},
-        {"trained_are_independent", "The heads of a trained model are as independent as that.",
+        {"trained_are_independent", "The heads of a trained model are independent of one another.",
          "independent heads that 8 trained ones are worth", between(7, 9)},
         {"less_dominance", "Trained with head dropout, no head dominates.",
          "cost of the dearest head, with over without", below(0.8)},

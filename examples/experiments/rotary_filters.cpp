@@ -217,7 +217,9 @@ Report report(const Setting& setting, const Outcomes& o) {
 std::vector<Claim> claims() {
     return {{"half_width", "A head of one pair is as wide as its frequency says.",
              "largest relative error of the half-width", below(0.05)},
-            {"comb", "It keeps I_n(s) / I_0(s) of a wave of n times its frequency, and no other.",
+            {"comb",
+             "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and of "
+             "no other wave.",
              "largest error of the share kept", below(0.02)},
             {"near_is_learned", "A rotary head learns to look at the token before.", "weight on it",
              above(0.8)},
