@@ -70,7 +70,7 @@ Table exponents_table(const Setting& setting, const Outcomes& o) {
 
 Table costs_table(const Setting& setting, const Outcomes& o) {
     Table table{"One attention, 2 heads of 32, forward and backward",
-                {"form", "n", "GFLOP forward", "ms", "MB", "MB of the process"},
+                {"form and n", "GFLOP forward", "ms", "MB", "MB of the process"},
                 {}};
     const std::int64_t most = longest(setting);
     for (const Form& form : attention_forms()) {
@@ -79,7 +79,7 @@ Table costs_table(const Setting& setting, const Outcomes& o) {
                 return o.of(form.name, fmt::format("{} {}", what, n));
             };
             const Cell process = 4 * n < most ? Cell("-") : timed(fixed(of("process MB"), 1));
-            table.rows.push_back({form.name, n, fixed(of("GFLOP").mean, 3),
+            table.rows.push_back({fmt::format("{}, {}", form.name, n), fixed(of("GFLOP").mean, 3),
                                   timed(fixed(of("ms"), 2)), fixed(of("MB").mean, 1), process});
         }
     }
