@@ -187,7 +187,7 @@ Results results_from_json(std::string_view text) {
 }
 
 Table table_of_claims(const std::vector<Found>& found) {
-    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "seeds"}, {}};
+    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "values"}, {}};
     for (const Found& f : found) {
         for (const Claim& claim : find_experiment(f.name).claims) {
             const Interval& decided = f.report.decided.at(claim.name);
