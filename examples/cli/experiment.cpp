@@ -7,13 +7,15 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <optional>
 
 namespace tapestry::cli {
 namespace {
 
 struct ExperimentSettings {
-    std::string name, out, markdown;
+    std::string name, out, markdown, json;
     experiments::Setting setting;
+    std::optional<std::int64_t> seeds;
     int threads = num_threads();
 };
 
@@ -25,8 +27,10 @@ int run_experiment(const ExperimentSettings& s) {
         return kSuccess;
     }
     set_num_threads(s.threads);
+    experiments::Setting setting = s.setting;
+    setting.seeds = s.seeds.value_or(setting.pick(10, 3));
     experiments::run_experiments(
-        {.name = s.name, .setting = s.setting, .out = s.out, .markdown = s.markdown},
+        {.name = s.name, .setting = setting, .out = s.out, .markdown = s.markdown, .json = s.json},
         [](const std::string& text) {
             fmt::print("{}", text);
             std::fflush(stdout);
@@ -44,8 +48,13 @@ void add_experiment(Options& app) {
     o.text("--out", s->out,
            "Directory for the pictures; default: experiments, or beside --markdown");
     o.text("--markdown", s->markdown, "Write what was found to this file as well");
+    o.text("--json", s->json, "Write all numbers to this file");
     o.flag("--quick", s->setting.quick, "A shorter, rougher form of each");
-    o.seed(s->setting.seed, "Of everything random");
+    o.seed(s->setting.seed, "The first seed");
+    o.count("--seeds", s->seeds, "How many seeds, one after the other; default: 10, with --quick 3",
+            {.low = 1, .high = 1000});
+    o.text("--model", s->setting.model,
+           "Ask the GPT in this directory (for layers_roles, redundant_heads)");
     o.threads(s->threads);
     o.run([s] { return run_experiment(*s); });
 }

@@ -189,7 +189,9 @@ Experiment balanced_key() {
         "the non-linear layer is what was missing, the trained models tell.\n\n"
         "Linear readings of the weights of one head are monotone along the line k1, k3, k2; "
         "two heads may subtract one from the other, which makes a hump.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

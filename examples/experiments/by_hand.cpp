@@ -188,7 +188,8 @@ Report run(const Setting&) {
 
 Experiment by_hand() {
     return {
-        "by_hand", "What is one attention step, by hand? \"The robot hit the ball\"",
+        "by_hand",
+        "What is one attention step, by hand? \"The robot hit the ball\"",
         "Each word asks (q), answers (k) and tells (v); a word's output is the mean of what all "
         "tell, weighted by how well their answers fit its question:\n\n"
         "    Q = X W_Q, K = X W_K, V = X W_V\n"
@@ -198,7 +199,9 @@ Experiment by_hand() {
         "action asks for things, the more so for what is alive. The two \"the\" get the same "
         "weight: without positions they are one and the same.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", equation 1.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

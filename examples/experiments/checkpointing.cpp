@@ -119,14 +119,17 @@ Report run(const Setting& setting) {
 
 Experiment checkpointing() {
     return {
-        "checkpointing", "What does checkpointing buy?",
+        "checkpointing",
+        "What does checkpointing buy?",
         "A tape keeps of every layer what its backward rules need: several vectors for each "
         "token. A checkpointed layer keeps its input alone, [B, T, C], and is computed again on "
         "the way back. So memory grows by one input per layer, and one layer's inside is alive "
         "at a time. Backward costs about two forward passes; one more makes (1 + 2 + 1) / "
         "(1 + 2) = 4/3 of the time.\n\n"
         "Source: Chen et al. 2016, \"Training Deep Nets with Sublinear Memory Cost\".",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

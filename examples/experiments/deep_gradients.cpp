@@ -119,7 +119,7 @@ Measured measure(Wiring wiring, const std::vector<double>& depths, const Setting
     return m;
 }
 
-Verdict judge(const std::vector<Measured>& m, double deepest) {
+Report::Old judge(const std::vector<Measured>& m, double deepest) {
     const auto first_over_last = [&](std::size_t i) {
         return m[i].norms.back().front() / m[i].norms.back().back();
     };
@@ -182,7 +182,8 @@ Report run(const Setting& setting) {
 
 Experiment deep_gradients() {
     return {
-        "deep_gradients", "Where do gradients go in a deep stack?",
+        "deep_gradients",
+        "Where do gradients go in a deep stack?",
         "On its way back a gradient is multiplied by every layer's Jacobian. Without residuals "
         "these are products of matrices that shrink (relu alone halves the square of the norm), "
         "and what arrives falls with a power of the depth. x + f(x) has the Jacobian 1 + f', so "
@@ -192,7 +193,9 @@ Experiment deep_gradients() {
         "that it falls as 1 / sqrt(depth).\n\n"
         "Sources: He et al. 2015, \"Deep Residual Learning\"; Xiong et al. 2020, \"On Layer "
         "Normalization in the Transformer Architecture\", theorem 1.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -133,7 +133,8 @@ Report run(const Setting& setting) {
 
 Experiment head_dropout() {
     return {
-        "head_dropout", "Is head dropout an ensemble?",
+        "head_dropout",
+        "Is head dropout an ensemble?",
         "Each head is dropped with probability p, those that stay are scaled by 1 / (1 - p), as "
         "MultiHeadAttention does. For heads of variance 1, mean mu and correlation rho\n\n"
         "    Var(mean of H heads) = (1 + p mu^2) / (H (1 - p)) + rho (H - 1) / H\n\n"
@@ -142,7 +143,9 @@ Experiment head_dropout() {
         "mean and without correlation.\n\n"
         "Sources: head dropout: Zhou et al. 2020, \"Scheduled DropHead\"; the variance follows "
         "from E b = 1 - p and b^2 = b.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

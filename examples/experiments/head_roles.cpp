@@ -182,7 +182,8 @@ Report run(const Setting& setting) {
 
 Experiment head_roles() {
     return {
-        "head_roles", "Do heads take roles?",
+        "head_roles",
+        "Do heads take roles?",
         "A head compares tokens in the subspace that its W_Q and W_K span. If a token is the sum "
         "of parts in orthogonal subspaces and a head's matrices read one of them, its weights do "
         "not depend on the others: leakage 0. That training finds such a division is an "
@@ -194,7 +195,9 @@ Experiment head_roles() {
         "Sources: Vaswani et al. 2017, section 3.2.2; roles of trained heads: Clark et al. 2019, "
         "\"What Does BERT Look At?\"; Voita et al. 2019, \"Analyzing Multi-Head "
         "Self-Attention\".",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -46,7 +46,7 @@ double loss_with(std::int64_t heads, const StoryText& text, const Setting& setti
     return held_out_loss(model, text);
 }
 
-Verdict judge(const std::vector<std::int64_t>& counts, const std::vector<Cost>& costs) {
+Report::Old judge(const std::vector<std::int64_t>& counts, const std::vector<Cost>& costs) {
     const Cost &one = costs.front(), &most = costs.back();
     std::size_t best = 0;
     bool parameters = true;
@@ -104,7 +104,8 @@ Report run(const Setting& setting) {
 
 Experiment heads_cost() {
     return {
-        "heads_cost", "Are h heads of d/h as cheap as one of d?",
+        "heads_cost",
+        "Are h heads of d/h as cheap as one of d?",
         "The four matrices are d x d however many heads share them. The products of queries and "
         "keys take h n^2 d/h = n^2 d multiplications, whatever h is. So \"due to the reduced "
         "dimension of each head, the total computational cost is similar to that of single-head "
@@ -112,7 +113,9 @@ Experiment heads_cost() {
         "softmax.\n\n"
         "Source: Vaswani et al. 2017, section 3.2.2; more heads are better up to a point: its "
         "table 3, rows (A).",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

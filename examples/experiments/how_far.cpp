@@ -218,7 +218,7 @@ Fading measure_fading(std::uint64_t seed) {
     return fading;
 }
 
-Verdict judge(const std::vector<Row>& rows, std::int64_t longest, const Table& fading) {
+Report::Old judge(const std::vector<Row>& rows, std::int64_t longest, const Table& fading) {
     const auto furthest = [&](std::size_t i) { return rows[i].furthest; };
     const std::int64_t recurrent = std::max(furthest(0), furthest(1));
     const double rnn = fading.number("RNN", "per step"), lstm = fading.number("LSTM", "per step");
@@ -258,7 +258,8 @@ Report run(const Setting& setting) {
 
 Experiment how_far() {
     return {
-        "how_far", "How far does information travel?",
+        "how_far",
+        "How far does information travel?",
         "Between a symbol and its copy, d positions later, a recurrent network takes d steps, and "
         "each multiplies the gradient by the step's derivative. An RNN's is W_hh times tanh' <= 1; "
         "with entries uniform in +-1/sqrt(H) the largest eigenvalue of W_hh is near 1/sqrt(3) = "
@@ -268,7 +269,9 @@ Experiment how_far() {
         "Sources: Bengio et al. 1994, \"Learning Long-Term Dependencies with Gradient Descent Is "
         "Difficult\"; Hochreiter and Schmidhuber 1997; Bahdanau et al. 2014; Vaswani et al. 2017, "
         "table 1; the task: Arjovsky et al. 2015.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

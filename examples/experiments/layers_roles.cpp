@@ -154,7 +154,7 @@ HeatMap distance_map(const Layers& layers) {
     return map;
 }
 
-Verdict judge(const Layers& layers) {
+Report::Old judge(const Layers& layers) {
     std::vector<double> distances, favours;
     for (const auto& heads : layers) {
         distances.push_back(mean_of(heads, &HeadFigures::distance));
@@ -201,7 +201,8 @@ Report run(const Setting& setting) {
 
 Experiment layers_roles() {
     return {
-        "layers_roles", "Local, global, syntactic: which layer?",
+        "layers_roles",
+        "Local, global, syntactic: which layer?",
         "It is often said that early layers attend to neighbours, middle layers to what grammar "
         "connects, late layers to the whole text. Measured are, for every head, the mean distance "
         "it looks back and the entropy of its weights; and, for grammar, the weight from a pronoun "
@@ -212,7 +213,9 @@ Experiment layers_roles() {
         "et "
         "al. 2019, \"What Does BERT Look At?\"; Jawahar et al. 2019, \"What Does BERT Learn about "
         "the Structure of Language?\".",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

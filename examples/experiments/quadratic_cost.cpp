@@ -121,7 +121,7 @@ std::int64_t faster_from(const Measured& form, const Measured& softmax) {
     return 0;
 }
 
-Verdict judge(const std::vector<Form>& all, const std::vector<Measured>& measured) {
+Report::Old judge(const std::vector<Form>& all, const std::vector<Measured>& measured) {
     const Measured &kept = measured[0], &softmax = measured[1];
     bool counts = true, times = true, memory = true;
     double most = 0;  // the largest exponent of time of a linear form
@@ -183,7 +183,8 @@ Report run(const Setting& setting) {
 
 Experiment quadratic_cost() {
     return {
-        "quadratic_cost", "What does n^2 cost?",
+        "quadratic_cost",
+        "What does n^2 cost?",
         "Every one of n queries meets every one of n keys: n^2 products, and, it is said, n^2 "
         "weights to keep for the way back. A window w, k summaries or f features make that n w, "
         "n k or n f, which is linear in n. Costs follow c n^a with a = 2 or 1, once n is so "
@@ -192,7 +193,9 @@ Experiment quadratic_cost() {
         "Sources: Vaswani et al. 2017, table 1; Beltagy et al. 2020 (window); Wang et al. 2020 "
         "(Linformer); Katharopoulos et al. 2020 (linear); Choromanski et al. 2020 (Performer); "
         "for memory Rabe and Staats 2021, \"Self-attention Does Not Need O(n^2) Memory\".",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -245,7 +245,8 @@ Report run(const Setting& setting) {
 
 Experiment redundant_heads() {
     return {
-        "redundant_heads", "Are heads redundant?",
+        "redundant_heads",
+        "Are heads redundant?",
         "H heads of width D that find different things fill H D dimensions; copies add none, so "
         "that the numerical rank of all outputs side by side (singular values above 1e-4 of the "
         "largest) counts what is not copied. Trained heads are said to be redundant in another "
@@ -253,7 +254,9 @@ Experiment redundant_heads() {
         "with the effective rank besides, e^entropy of the singular values' shares.\n\n"
         "Sources: Michel, Levy and Neubig 2019, \"Are Sixteen Heads Really Better than One?\"; "
         "effective rank: Roy and Vetterli 2007.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -162,7 +162,8 @@ Report run(const Setting& setting) {
 
 Experiment rotary_filters() {
     return {
-        "rotary_filters", "Are rotary heads frequency filters?",
+        "rotary_filters",
+        "Are rotary heads frequency filters?",
         "If all queries and keys are the same vector, the rotary score of two positions depends "
         "on their distance d alone: each pair i of numbers adds a cosine of its own frequency, "
         "theta_i = 10000^(-2 i / D). A head that uses one pair has the weights\n\n"
@@ -173,7 +174,9 @@ Experiment rotary_filters() {
         "high ones narrow windows that come again with every wavelength. Here s = 4 and D = 32.\n\n"
         "Sources: Su et al. 2021, \"RoFormer\", section 3.4; the series: Jacobi and Anger, "
         "Abramowitz and Stegun 9.6.34.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -1,5 +1,6 @@
 #include <tapestry/examples/experiments/run.h>
 
+#include <tapestry/core/cpu.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/version.h>
@@ -7,7 +8,6 @@
 #include <tapestry/examples/experiments/render.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace tapestry::experiments {
 namespace {
@@ -26,51 +26,69 @@ std::string link_to(const fs::path& folder, const fs::path& markdown) {
     return fs::absolute(folder).lexically_normal().lexically_proximate(from.lexically_normal());
 }
 
-std::string head_of(const RunOptions& options) {
-    return fmt::format(
-        "# Experiments\n\n"
-        "What is said of attention and of training, put to the test: the question, what theory "
-        "says,\n"
-        "what was measured, and whether it bears the theory out. This page is the output of\n\n"
-        "    tapestry experiment {}{} --seed {} --markdown {}\n\n"
-        "(version {}). The same seed on the same instruction set gives the same numbers; measured "
-        "times\n"
-        "differ.\n\n",
-        options.name, options.setting.quick ? " --quick" : "", options.setting.seed,
-        options.markdown.native(), version());
+// As it would be typed, but for the threads, on which nothing depends.
+std::string command_of(const RunOptions& o) {
+    std::string command = fmt::format(
+        "TAPESTRY_ISA={} tapestry experiment {}{} --seed {} --seeds {}", name_of(current_isa()),
+        o.name, o.setting.quick ? " --quick" : "", o.setting.seed, o.setting.seeds);
+    if (!o.setting.model.empty()) command += " --model " + o.setting.model;
+    if (!o.json.empty()) command += " --json " + o.json.native();
+    if (!o.markdown.empty()) command += " --markdown " + o.markdown.native();
+    return command;
 }
 
 // Asked before the work begins, which may take minutes.
-void check_place(const fs::path& markdown) {
-    if (markdown.empty()) return;
-    const auto folder = fs::absolute(markdown).parent_path();
-    require<IoError>(fs::is_directory(folder), "{}: there is no directory {}", markdown.native(),
+void check_place(const fs::path& file) {
+    if (file.empty()) return;
+    const auto folder = fs::absolute(file).parent_path();
+    require<IoError>(fs::is_directory(folder), "{}: there is no directory {}", file.native(),
                      folder.native());
+}
+
+std::vector<Experiment> chosen_by(const RunOptions& options) {
+    std::vector<Experiment> chosen = all_experiments();
+    if (options.name != "all") chosen = {find_experiment(options.name)};
+    if (options.setting.model.empty()) return chosen;
+    for (const Experiment& e : chosen) {
+        require<ValueError>(e.takes_model, "--model: experiment {} asks no model in a directory",
+                            e.name);
+    }
+    return chosen;
+}
+
+std::string told_of(const Experiment& experiment, const Found& found, const fs::path& folder) {
+    std::string text = to_text(experiment, found.report) + "\n";
+    for (const fs::path& path : write_figures(experiment, found.report, folder)) {
+        text += fmt::format("picture: {}\n", path.native());
+    }
+    return text + fmt::format("{:.1f} s\n\n", found.seconds);
 }
 
 }  // namespace
 
 void run_experiments(const RunOptions& options,
                      const std::function<void(const std::string&)>& told) {
-    std::vector<Experiment> chosen = all_experiments();
-    if (options.name != "all") chosen = {find_experiment(options.name)};
+    const std::vector<Experiment> chosen = chosen_by(options);
     check_place(options.markdown);
+    check_place(options.json);
     const fs::path folder = figures_folder(options);
-    std::string page = head_of(options);
+    Results results{.command = command_of(options),
+                    .version = std::string(version()),
+                    .isa = std::string(name_of(current_isa())),
+                    .seed = options.setting.seed,
+                    .seeds = options.setting.seeds,
+                    .quick = options.setting.quick,
+                    .found = {}};
     for (const Experiment& experiment : chosen) {
-        const auto start = std::chrono::steady_clock::now();
-        const Report report = experiment.run(options.setting);
-        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-        std::string text = to_text(experiment, report) + "\n";
-        for (const fs::path& path : write_figures(experiment, report, folder)) {
-            text += fmt::format("picture: {}\n", path.native());
-        }
-        told(text + fmt::format("{:.1f} s\n\n", seconds.count()));
-        if (!options.markdown.empty()) {
-            page += to_markdown(experiment, report, link_to(folder, options.markdown)) + "\n";
-        }
+        results.found.push_back(run(experiment, options.setting));
+        told(told_of(experiment, results.found.back(), folder));
     }
-    if (!options.markdown.empty()) write_file_atomically(options.markdown, page);
+    if (chosen.size() > 1) told(to_text(table_of_claims(results.found)));
+    if (!options.json.empty()) write_file_atomically(options.json, to_json(results));
+    if (!options.markdown.empty()) {
+        write_file_atomically(options.markdown,
+                              to_page(results, link_to(folder, options.markdown)));
+    }
 }
 
 std::string list_of_experiments() {

@@ -17,11 +17,13 @@ struct RunOptions {
     /// For the pictures; empty: DIR/NAME for the page DIR/NAME.md, or else "experiments".
     std::filesystem::path out = {};
     std::filesystem::path markdown = {};  ///< the page; empty: none
+    std::filesystem::path json = {};      ///< all numbers; empty: none
 };
 
 /// `told` hears of each experiment, when it has run, what it found, where its pictures are and how
-/// long it took. Throws ValueError for a name that is none, IoError for a page in no directory,
-/// before anything runs, and as write_figures does.
+/// long it took; at last, where there was more than one, the table of all claims. Throws ValueError
+/// for a name that is none and a model that an experiment cannot ask, IoError for a page or JSON in
+/// no directory, before anything runs, and as write_figures does.
 void run_experiments(const RunOptions& options,
                      const std::function<void(const std::string&)>& told);
 

@@ -195,14 +195,17 @@ Report run(const Setting& setting) {
 
 Experiment sqrt_dk() {
     return {
-        "sqrt_dk", "Why divide by sqrt(d_k)?",
+        "sqrt_dk",
+        "Why divide by sqrt(d_k)?",
         "If the numbers in q and k are independent with mean 0 and variance 1, q . k is a sum of "
         "d_k products of variance 1: its variance is d_k. Scores that large make softmax nearly "
         "one-hot, and its Jacobian diag(p) - p p^T vanishes there: little gradient comes "
         "through. Divided by sqrt(d_k) the scores have variance 1 whatever d_k is.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", section 3.2.1 with "
         "footnote 4.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -68,6 +68,40 @@ Cell fixed(double number, int decimals) {
     return cell;
 }
 
+namespace {
+
+// A single seed has a mean, and no width that could be said.
+Cell with_width(const Interval& interval, const std::string& mean, const std::string& half,
+                const std::string& unit) {
+    const bool known = interval.count > 0 && std::isfinite(interval.half_width());
+    Cell cell(known ? fmt::format("{} ± {}{}", mean, half, unit) : mean + unit);
+    cell.value = interval.mean;
+    cell.interval = interval;
+    return cell;
+}
+
+}  // namespace
+
+Cell percent(const Interval& share, int decimals) {
+    return with_width(share, fmt::format("{:.{}f}", 100 * share.mean, decimals),
+                      fmt::format("{:.{}f}", 100 * share.half_width(), decimals), " %");
+}
+
+Cell fixed(const Interval& number, int decimals) {
+    return with_width(number, fmt::format("{:.{}f}", number.mean, decimals),
+                      fmt::format("{:.{}f}", number.half_width(), decimals), "");
+}
+
+Cell significant(const Interval& number, int digits) {
+    return with_width(number, fmt::format("{:.{}g}", number.mean, digits),
+                      fmt::format("{:.{}g}", number.half_width(), 2), "");
+}
+
+Cell timed(Cell cell) {
+    cell.timed = true;
+    return cell;
+}
+
 double Table::number(std::string_view row, std::string_view column) const {
     const auto where = std::find(columns.begin(), columns.end(), column);
     const auto found = std::find_if(rows.begin(), rows.end(), [row](const auto& cells) {

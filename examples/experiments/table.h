@@ -2,9 +2,12 @@
 // a test asks for exactly what a reader sees.
 #pragma once
 
+#include <tapestry/examples/experiments/interval.h>
+
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +17,8 @@ namespace tapestry::experiments {
 struct Cell {
     std::string text;
     double value = std::numeric_limits<double>::quiet_NaN();  ///< NaN where the cell is no number
+    std::optional<Interval> interval = {};  ///< where the number is a mean over seeds
+    bool timed = false;                     ///< measured by a clock, and different in every run
 
     Cell(std::string words) : text(std::move(words)) {}
     Cell(const char* words) : text(words) {}
@@ -27,6 +32,14 @@ struct Cell {
 Cell percent(double share, int decimals = 1);
 /// A number with a fixed number of decimals.
 Cell fixed(double number, int decimals);
+
+/// The same of several seeds: "97.5 +- 1.2 %", "0.83 +- 0.02"; the value is the mean.
+Cell percent(const Interval& share, int decimals = 1);
+Cell fixed(const Interval& number, int decimals);
+Cell significant(const Interval& number, int digits = 3);
+
+/// A cell whose number a clock or the system measured.
+Cell timed(Cell cell);
 
 struct Table {
     std::string title;

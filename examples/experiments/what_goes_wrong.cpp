@@ -131,7 +131,7 @@ Plot plot_of(const std::vector<Outcome>& outcomes) {
     return plot;
 }
 
-Verdict judge(const std::vector<Outcome>& o, double knowing_nothing) {
+Report::Old judge(const std::vector<Outcome>& o, double knowing_nothing) {
     const bool high = o[1].trained > o[0].trained + 1;
     const bool cold = o[3].trained > o[2].trained + 0.3;
     const bool cheats = o[4].trained < o[0].trained - 0.3 && o[4].alone > o[0].alone + 0.5;
@@ -173,7 +173,8 @@ Report run(const Setting& setting) {
 
 Experiment what_goes_wrong() {
     return {
-        "what_goes_wrong", "What if training goes wrong?",
+        "what_goes_wrong",
+        "What if training goes wrong?",
         "Four mistakes, and what each does. A learning rate far too high: every step jumps over "
         "the valley, and the loss stays high. No warm-up where the norm comes after the sum: "
         "gradients are large at first and Adam's averages are of few steps; the model is thrown "
@@ -184,7 +185,9 @@ Experiment what_goes_wrong() {
         "Sources: Goodfellow et al. 2016, \"Deep Learning\", section 8.3; Xiong et al. 2020, \"On "
         "Layer Normalization in the Transformer Architecture\"; Vaswani et al. 2017, section "
         "3.2.3.",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

@@ -215,7 +215,7 @@ Outcome measure(const MaskedLanguageModel& model, const std::vector<Riddle>& rid
     return o;
 }
 
-Verdict judge(const Outcome& o) {
+Report::Old judge(const Outcome& o) {
     const HeadFigures& best = o.heads[o.order[0]];
     const bool names = o.accuracy > o.first_noun + 0.2;
     const bool looks = best.antecedent > 3 * o.chance && best.antecedent > 2 * best.rival;
@@ -289,7 +289,8 @@ Report run(const Setting& setting) {
 
 Experiment who_is_it() {
     return {
-        "who_is_it", "Who is \"it\"?",
+        "who_is_it",
+        "Who is \"it\"?",
         "\"The dog didn't cross the street because it was too tired\": it is the dog. \"... too "
         "wide\": it is the street. A model that is to name the noun must carry it from its place "
         "to the pronoun's, and attention is the only way between places. So some head looks from "
@@ -300,7 +301,9 @@ Experiment who_is_it() {
         "Sources: Levesque et al. 2012, \"The Winograd Schema Challenge\"; Vaswani et al. 2017, "
         "figure 4; Clark et al. 2019, \"What Does BERT Look At?\", section 4.3; Michel et al. "
         "2019, \"Are Sixteen Heads Really Better than One?\".",
-        run};
+        {},
+        nullptr,
+        [](const Setting& s, const Outcomes&) { return run(s); }};
 }
 
 }  // namespace tapestry::experiments

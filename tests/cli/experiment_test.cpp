@@ -44,7 +44,7 @@ TEST_CASE("cli experiment: the Markdown file finds its pictures") {
         place.run({"experiment", "word_order", "--quick", "--markdown", "docs/found.md"});
     check_done(outcome);
     const std::string text = read_file(place / "docs" / "found.md");
-    CHECK(has(text, "tapestry experiment word_order --quick --seed 1 --markdown docs/found.md"));
+    CHECK(has(text, "tapestry experiment word_order --quick --seed 1 --seeds 3 --markdown docs/found.md"));
     CHECK(has(text, "## \"dog bites man\" or \"man bites dog\"?"));
     CHECK(has(text, "](found/word_order-words.svg)"));
     CHECK(std::filesystem::exists(place / "docs" / "found" / "word_order-words.svg"));

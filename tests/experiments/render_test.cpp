@@ -16,11 +16,19 @@ Table small_table() {
 }
 
 Experiment small_experiment() {
-    return {"small", "Is it so?", "One paragraph.\n\n    y = x\n\nAnother one.", nullptr};
+    return {"small",
+            "Is it so?",
+            "One paragraph.\n\n    y = x\n\nAnother one.",
+            {{"so", "It is so.", "times", above(1)}, {"few", "It is little.", "times", below(1)}},
+            nullptr,
+            nullptr};
 }
 
 Report small_report() {
-    return {{small_table()}, {{"curve", "a curve", "<svg/>"}}, {true, "It is so, 1.23 times."}};
+    return {.tables = {small_table()},
+            .figures = {{"curve", "a curve", "<svg/>"}},
+            .decided = {{"so", {1.5, 1.25, 1.75, 4}}, {"few", exactly(1.5)}},
+            .remark = "A remark."};
 }
 
 }  // namespace
@@ -57,14 +65,16 @@ TEST_CASE("a table as text and as Markdown") {
 TEST_CASE("a report as text and as Markdown") {
     const std::string text = to_text(small_experiment(), small_report());
     CHECK(text.starts_with("small: Is it so?\n\nOne paragraph.\n\n    y = x\n\nAnother one.\n"));
-    CHECK(text.ends_with("\nHolds. It is so, 1.23 times.\n"));
+    CHECK(
+        text.ends_with("Holds: It is so.\nTimes: 1.5 [1.25, 1.75] (4 values). Rule: above 1.\n\n"
+                       "Does not hold: It is little.\nTimes: 1.5 exact. Rule: below 1.\n\n"
+                       "A remark.\n"));
     const std::string markdown = to_markdown(small_experiment(), small_report(), "pictures");
     CHECK(markdown.starts_with("## Is it so?\n\n`tapestry experiment small`\n"));
     CHECK(markdown.find("![a curve](pictures/small-curve.svg)\n") != std::string::npos);
-    CHECK(markdown.ends_with("**Holds.** It is so, 1.23 times.\n"));
-    Report against = small_report();
-    against.verdict.holds = false;
-    CHECK(to_text(small_experiment(), against).find("Does not hold. It") != std::string::npos);
+    CHECK(markdown.find("| It is so. | times | above 1 | 1.5 | [1.25, 1.75] | 4 | **holds** |\n") !=
+          std::string::npos);
+    CHECK(markdown.ends_with("| 1.5 | exact | - | **does not hold** |\n\nA remark.\n"));
 }
 
 TEST_CASE("long lines are filled") {
@@ -89,7 +99,10 @@ TEST_CASE("the list of experiments") {
     for (const Experiment& e : all_experiments()) {
         CHECK_MESSAGE(names.insert(e.name).second, e.name);
         CHECK(e.question.find('?') != std::string::npos);
-        CHECK(static_cast<bool>(e.run));
+        CHECK(static_cast<bool>(e.report));
+        std::set<std::string> claims;
+        for (const Claim& claim : e.claims)
+            CHECK_MESSAGE(claims.insert(claim.name).second, claim.name);
         CHECK_EQ(&find_experiment(e.name), &e);
     }
     CHECK(names.count("sqrt_dk") == 1);
@@ -99,9 +112,9 @@ TEST_CASE("the list of experiments") {
 
 TEST_CASE("the same seed, the same report") {
     const Experiment& e = find_experiment("word_order");
-    const Setting setting{.quick = true, .seed = 3};
-    const Report first = e.run(setting), second = e.run(setting);
+    const Setting setting{.quick = true, .seed = 3, .seeds = 2};
+    const Report first = run(e, setting).report, second = run(e, setting).report;
     CHECK_EQ(to_text(e, first), to_text(e, second));
     CHECK_EQ(first.figures.at(0).svg, second.figures.at(0).svg);
-    CHECK(to_text(e, e.run({.quick = true, .seed = 4})) != to_text(e, first));
+    CHECK(to_text(e, run(e, {.quick = true, .seed = 4}).report) != to_text(e, first));
 }

@@ -33,7 +33,7 @@ TEST_CASE("experiments run: a page with its pictures beside it") {
     CHECK(told.ends_with(" s\n\n"));
     const std::string markdown = slurp(page);
     CHECK(markdown.starts_with("# Experiments\n\n"));
-    CHECK(has(markdown, "    tapestry experiment by_hand --quick --seed 1 --markdown " +
+    CHECK(has(markdown, " tapestry experiment by_hand --quick --seed 1 --seeds 10 --markdown " +
                             page.native() + "\n"));
     CHECK(has(markdown, "](page/by_hand-"));
 }

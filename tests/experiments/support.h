@@ -6,23 +6,39 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+
 namespace tapestry::experiments {
 
-/// The report of the short form: with tables whose rows are as long as their heads, with pictures,
-/// and with a sentence.
+/// The report of the short form with three seeds: with tables whose rows are as long as their
+/// heads, with pictures, and every claim decided.
 inline Report run_quick(const std::string& name, std::uint64_t seed = 1) {
     const Experiment& experiment = find_experiment(name);
     CHECK_FALSE(experiment.question.empty());
     CHECK_FALSE(experiment.theory.empty());
-    const Report report = experiment.run({.quick = true, .seed = seed});
+    const Report report = run(experiment, {.quick = true, .seed = seed, .seeds = 3}).report;
     CHECK_FALSE(report.tables.empty());
     CHECK_FALSE(report.figures.empty());
-    CHECK_FALSE(report.verdict.text.empty());
     for (const Table& table : report.tables) {
         CHECK_FALSE(table.rows.empty());
         for (const auto& row : table.rows) CHECK_EQ(row.size(), table.columns.size());
     }
     return report;
+}
+
+/// Compares all verdicts, so that a claim that is not named here fails as well.
+inline void check_verdicts(const std::string& name, const Report& report,
+                           const std::map<std::string, Verdict>& expected) {
+    const Experiment& experiment = find_experiment(name);
+    CHECK_EQ(experiment.claims.size(), expected.size());
+    for (const Claim& claim : experiment.claims) {
+        const auto found = expected.find(claim.name);
+        INFO(claim.name);
+        REQUIRE(found != expected.end());
+        const Interval& decided = report.decided.at(claim.name);
+        INFO(decided.mean << ' ' << width_of(decided) << ", rule: " << text_of(claim.rule));
+        CHECK_EQ(text_of(judge(claim.rule, decided)), text_of(found->second));
+    }
 }
 
 }  // namespace tapestry::experiments

@@ -16,5 +16,10 @@ TEST_CASE("experiment word_order") {
     for (const char* k : {"1", "7", "64", "1000"}) {
         CHECK(report.tables.at(1).number(k, "measured") < 1e-11);
     }
-    CHECK(report.verdict.holds);
+    check_verdicts("word_order", report,
+                   {{"order_is_lost", Verdict::holds},
+                    {"learned_tell", Verdict::holds},
+                    {"sinusoids_tell", Verdict::holds},
+                    {"rotations_tell", Verdict::holds},
+                    {"shift_is_rotation", Verdict::holds}});
 }

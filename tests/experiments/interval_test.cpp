@@ -1,0 +1,81 @@
+// Intervals over seeds, and the verdicts that follow from them.
+#include <tapestry/core/error.h>
+#include <tapestry/examples/experiments/claim.h>
+#include <tapestry/examples/experiments/trial.h>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tapestry::experiments;
+
+TEST_CASE("Student's interval") {
+    // t of 4 degrees of freedom is 2.776; the standard deviation of 1 .. 5 is sqrt(2.5)
+    const Interval five = student({1, 2, 3, 4, 5});
+    CHECK_EQ(five.mean, 3);
+    CHECK_EQ(five.count, 5);
+    CHECK(five.half_width() ==
+          doctest::Approx(2.776 * std::sqrt(2.5) / std::sqrt(5)).epsilon(1e-9));
+    // Quantiles beyond the table, as printed tables have them: t of 10, 19 and 100.
+    for (const auto& [n, t] : {std::pair{11, 2.228}, {20, 2.093}, {101, 1.984}}) {
+        std::vector<double> values;
+        for (int i = 0; i < n; ++i) values.push_back(i % 2 == 0 ? 1 : -1);
+        double squares = 0;
+        const double mean = n % 2 == 0 ? 0 : 1.0 / n;
+        for (const double value : values) squares += (value - mean) * (value - mean);
+        const double error = std::sqrt(squares / (n - 1) / n);
+        CHECK(student(values).half_width() / error == doctest::Approx(t).epsilon(5e-4));
+    }
+    CHECK(std::isinf(student({7}).half_width()));
+    CHECK_THROWS_AS(student({}), tapestry::ValueError);
+}
+
+TEST_CASE("Wilson's interval knows that ten of ten is not certainty") {
+    const Interval all = share(10, 10);
+    CHECK_EQ(all.mean, 1);
+    CHECK(all.low == doctest::Approx(0.7225).epsilon(1e-4));
+    CHECK(all.high == doctest::Approx(1).epsilon(1e-12));
+    const Interval half = share(50, 100);
+    CHECK(half.low == doctest::Approx(0.4038).epsilon(1e-3));
+    CHECK(half.high == doctest::Approx(0.5962).epsilon(1e-3));
+    CHECK_THROWS_AS(share(2, 1), tapestry::ValueError);
+    CHECK_THROWS_AS(share(0, 0), tapestry::ValueError);
+}
+
+TEST_CASE("what is paired must be of one length") {
+    CHECK_EQ(differences({3, 4}, {1, 1}), std::vector<double>{2, 3});
+    CHECK_EQ(ratios({3, 4}, {2, 8}), std::vector<double>{1.5, 0.5});
+    CHECK_THROWS_AS(differences({1}, {1, 2}), tapestry::ValueError);
+}
+
+TEST_CASE("a verdict needs the whole interval on one side") {
+    const Interval i{5, 4, 6, 10};
+    CHECK_EQ(judge(above(3), i), Verdict::holds);
+    CHECK_EQ(judge(above(5), i), Verdict::not_shown);
+    CHECK_EQ(judge(above(6), i), Verdict::does_not_hold);
+    CHECK_EQ(judge(below(7), i), Verdict::holds);
+    CHECK_EQ(judge(below(4), i), Verdict::does_not_hold);
+    CHECK_EQ(judge(between(3, 7), i), Verdict::holds);
+    CHECK_EQ(judge(between(5, 7), i), Verdict::not_shown);
+    CHECK_EQ(judge(between(7, 8), i), Verdict::does_not_hold);
+    CHECK_EQ(judge(above(-1e9), student({1})), Verdict::not_shown);  // one seed shows nothing
+    CHECK_EQ(judge(below(1), exactly(0)), Verdict::holds);
+    CHECK_EQ(text_of(between(0.9, 1.1)), "between 0.9 and 1.1");
+}
+
+TEST_CASE("trials: every seed of each, in order, whoever runs first") {
+    const auto square = [](std::uint64_t seed) -> Measured {
+        const auto x = static_cast<double>(seed);
+        return {{{"square", x * x}}, {{"line", {x, 2 * x}}}};
+    };
+    const Outcomes outcomes = run_trials({{"one", square}, {"two", square, true}}, 3, 4);
+    for (const char* name : {"one", "two"}) {
+        CHECK_EQ(outcomes.values(name, "square"), std::vector<double>{9, 16, 25, 36});
+        CHECK_EQ(outcomes.curve(name, "line"), std::vector<double>{4.5, 9});
+    }
+    CHECK_EQ(outcomes.of("one", "square").mean, 21.5);
+    CHECK_THROWS_WITH_AS(outcomes.of("three", "square"),
+                         "no trial is called 'three'; there are one; two", tapestry::ValueError);
+    CHECK_THROWS_WITH_AS(outcomes.of("one", "cube"), "trial 'one' has no number 'cube'",
+                         tapestry::ValueError);
+}
