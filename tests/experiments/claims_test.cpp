@@ -7,6 +7,8 @@
 #include <tapestry/tests/source_dir.h>
 
 #include <algorithm>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
