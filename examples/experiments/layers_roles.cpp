@@ -1,200 +1,228 @@
-// Local, global, syntactic: which layer? A small language model of stories, asked of every head:
-// how far it looks, at how many words, and whether a pronoun finds whom it means.
+// Local, syntactic, global: which layer? Small language models of stories, or a GPT in a directory,
+// asked of every layer: how far it looks, at how many words, and whether words find their subject,
+// verb, modifier and antecedent.
 #include <tapestry/examples/experiments/experiment.h>
+#include <tapestry/examples/experiments/head_figures.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/story_model.h>
+#include <tapestry/nn/io/model_directory.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tapestry::experiments {
 namespace {
 
-constexpr std::int64_t kLayers = 4, kHeads = 4;
-
-/// A held-out beginning of a story, and its pronouns with the words they stand for.
-struct Piece {
-    std::vector<std::int64_t> ids;
-    struct Link {
-        std::int64_t pronoun, antecedent;
-    };
-    std::vector<Link> links;
-};
-
-// Stories of another seed, cut to the model's context. A link goes to the last word of a name.
-std::vector<Piece> find_pieces(const StoryText& text, std::int64_t context, std::size_t bytes) {
-    const examples::Stories stories = examples::write_stories(1001, bytes);
-    std::vector<Piece> pieces;
-    std::size_t begin = 0;
-    auto reference = stories.references.begin();
-    for (const std::string& story : examples::stories_of(stories.text)) {
-        Piece piece{{examples::kStart}, {}};
-        for (const std::string& word : examples::words_of(story)) {
-            piece.ids.push_back(text.table.id(word));
-        }
-        const auto place = [&](std::size_t offset) {  // of the word that ends there
-            const auto before = std::string_view(stories.text).substr(begin, offset - begin);
-            return static_cast<std::int64_t>(examples::words_of(before).size());
-        };
-        for (; reference != stories.references.end() &&
-               reference->pronoun_begin < begin + story.size();
-             ++reference) {
-            const std::int64_t pronoun = place(reference->pronoun_end);
-            if (pronoun < context) {
-                piece.links.push_back({pronoun, place(reference->antecedent_end)});
-            }
-        }
-        begin += story.size() + 2;
-        if (static_cast<std::int64_t>(piece.ids.size()) < context) continue;
-        piece.ids.resize(static_cast<std::size_t>(context));
-        pieces.push_back(piece);
-    }
-    return pieces;
-}
-
-struct HeadFigures {
-    double distance = 0;    // mean, in words
-    double entropy = 0;     // mean, in nats
-    double antecedent = 0;  // mean weight from a pronoun on its antecedent ...
-    double expected = 0;    // ... and what the head gives on average to words at these distances
-    double times() const { return antecedent / expected; }
-};
-
-// What a head gives to the word d before, on average over queries that have one: [T].
-std::vector<double> distance_profile(const Tensor& weights, std::int64_t head) {
-    const std::int64_t batch = weights.size(0), length = weights.size(2);
-    const Tensor sums = sum(index_select(weights, 1, tensor<std::int64_t>({head})), {0, 1});
-    std::vector<double> profile(static_cast<std::size_t>(length), 0);
-    for (std::int64_t d = 0; d < length; ++d) {
-        for (std::int64_t i = d; i < length; ++i) {
-            profile[static_cast<std::size_t>(d)] +=
-                sums.at({i, i - d}) / static_cast<double>(batch * (length - d));
-        }
-    }
-    return profile;
-}
-
-std::vector<std::vector<HeadFigures>> look(const GPT& model, const std::vector<Piece>& pieces) {
-    std::vector<std::int64_t> ids;
-    for (const Piece& piece : pieces) ids.insert(ids.end(), piece.ids.begin(), piece.ids.end());
-    const auto batch = static_cast<std::int64_t>(pieces.size());
-    std::vector<AttentionRecord> records;
-    model(tensor(ids, {batch, model.config().context}), {.records = &records});
-    std::vector<std::vector<HeadFigures>> layers;
-    for (const AttentionRecord& record : records) {
-        const Tensor distance = attention_distance(record.weights);
-        const Tensor entropy = attention_entropy(record.weights);
-        std::vector<HeadFigures> heads;
-        for (std::int64_t h = 0; h < kHeads; ++h) {
-            HeadFigures f{distance.at({h}), entropy.at({h})};
-            const std::vector<double> profile = distance_profile(record.weights, h);
-            double links = 0;
-            for (std::int64_t b = 0; b < batch; ++b) {
-                for (const Piece::Link& link : pieces[static_cast<std::size_t>(b)].links) {
-                    f.antecedent += record.weights.at({b, h, link.pronoun, link.antecedent});
-                    f.expected += profile[static_cast<std::size_t>(link.pronoun - link.antecedent)];
-                    ++links;
-                }
-            }
-            f.antecedent /= links;
-            f.expected /= links;
-            heads.push_back(f);
-        }
-        layers.push_back(heads);
-    }
-    return layers;
-}
+constexpr std::size_t kAsked = 60'000;  // bytes of stories, some hundred
 
 using Layers = std::vector<std::vector<HeadFigures>>;
 
-double mean_of(const std::vector<HeadFigures>& heads, double HeadFigures::*what) {
+double mean_of(const std::vector<HeadFigures>& heads,
+               const std::function<double(const HeadFigures&)>& what) {
     double sum = 0;
-    for (const HeadFigures& head : heads) sum += head.*what / static_cast<double>(heads.size());
+    for (const HeadFigures& head : heads) sum += what(head) / static_cast<double>(heads.size());
     return sum;
 }
 
-double strongest(const std::vector<HeadFigures>& heads) {
-    double most = 0;
-    for (const HeadFigures& head : heads) most = std::max(most, head.times());
-    return most;
+// How many times what is expected a layer's best head gives to linked words. Which head is best is
+// asked of other stories than how good it is, or the best of many would look better than it is.
+double times_of(const std::vector<HeadFigures>& chosen_by, const std::vector<HeadFigures>& heads,
+                Link link) {
+    const auto at = static_cast<std::size_t>(link);
+    std::size_t best = 0;
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+        if (chosen_by[h].links[at].times() > chosen_by[best].links[at].times()) best = h;
+    }
+    return heads[best].links[at].times();
 }
 
-std::vector<Table> tables_of(const Layers& layers) {
-    Table summary{"Layers: means over heads, and the head that favours antecedents most",
-                  {"layer", "distance", "entropy", "antecedent, times expected", "claimed"},
-                  {}};
-    Table all{"Heads",
-              {"head", "distance", "entropy", "weight on the antecedent",
-               "expected at that distance", "times"},
-              {}};
-    const std::vector<std::string> claimed{"local", "-", "syntactic", "global"};
+// Where in the stack, from 0 to 1, a figure of the layers is largest.
+double peak(const std::vector<double>& layers) {
+    const auto at = std::max_element(layers.begin(), layers.end()) - layers.begin();
+    return static_cast<double>(at) / static_cast<double>(layers.size() - 1);
+}
+
+double mean_without(const std::vector<double>& values, std::size_t left_out) {
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) sum += i == left_out ? 0 : values[i];
+    return sum / static_cast<double>(values.size() - 1);
+}
+
+Measured figures_of(const GPT& model, const std::vector<Piece>& pieces) {
+    const auto half = pieces.begin() + static_cast<std::ptrdiff_t>(pieces.size() / 2);
+    const Layers choosing = look(model, {pieces.begin(), half});
+    const Layers layers = look(model, {half, pieces.end()});
+    Measured m;
+    std::vector<double> distance, entropy, syntax, coreference;
     for (std::size_t l = 0; l < layers.size(); ++l) {
-        summary.rows.push_back({fmt::format("layer {}", l + 1),
-                                fixed(mean_of(layers[l], &HeadFigures::distance), 2),
-                                fixed(mean_of(layers[l], &HeadFigures::entropy), 2),
-                                fixed(strongest(layers[l]), 2), claimed[l]});
-        for (std::size_t h = 0; h < layers[l].size(); ++h) {
-            const HeadFigures& f = layers[l][h];
-            all.rows.push_back({fmt::format("layer {} head {}", l + 1, h + 1), fixed(f.distance, 2),
-                                fixed(f.entropy, 2), fixed(f.antecedent, 3), fixed(f.expected, 3),
-                                fixed(f.times(), 2)});
+        const auto put = [&](const char* what, double value) {
+            m.numbers[fmt::format("layer {} {}", l + 1, what)] = value;
+        };
+        distance.push_back(mean_of(layers[l], [](const HeadFigures& h) { return h.distance; }));
+        entropy.push_back(mean_of(layers[l], [](const HeadFigures& h) { return h.entropy; }));
+        put("distance", distance.back());
+        put("entropy", entropy.back());
+        put("previous", mean_of(layers[l], [](const HeadFigures& h) { return h.previous; }));
+        double logs = 0;
+        for (int i = 0; i < kLinks; ++i) {
+            const auto link = static_cast<Link>(i);
+            const double times = times_of(choosing[l], layers[l], link);
+            put(name_of(link), times);
+            if (link == Link::coreference) {
+                coreference.push_back(times);
+            } else {
+                logs += std::log(times) / 3;
+            }
         }
+        syntax.push_back(std::exp(logs));  // geometric mean of the three
+        put("syntax", syntax.back());
     }
-    return {summary, all};
+    const std::size_t last = layers.size() - 1;
+    m.numbers["first nearest"] = distance[0] / mean_without(distance, 0);
+    m.numbers["last furthest"] = distance[last] / mean_without(distance, last);
+    m.numbers["last spread"] = entropy[last] - mean_without(entropy, last);
+    m.numbers["syntax peak"] = peak(syntax);
+    m.numbers["coreference peak"] = peak(coreference);
+    m.numbers["coreference later"] = peak(coreference) - peak(syntax);
+    m.numbers["coreference most"] = *std::max_element(coreference.begin(), coreference.end());
+    m.numbers["layers"] = static_cast<double>(layers.size());
+    return m;
 }
 
-HeatMap distance_map(const Layers& layers) {
-    HeatMap map{
-        .title = "Mean distance of attention, in words", .x_label = "head", .y_label = "layer"};
-    for (std::int64_t h = 1; h <= kHeads; ++h) map.columns.push_back(std::to_string(h));
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-        map.rows.push_back(std::to_string(l + 1));
-        map.values.emplace_back();
-        for (const HeadFigures& f : layers[l]) map.values.back().push_back(f.distance);
-    }
-    return map;
-}
-
-Report::Old judge(const Layers& layers) {
-    std::vector<double> distances, favours;
-    for (const auto& heads : layers) {
-        distances.push_back(mean_of(heads, &HeadFigures::distance));
-        favours.push_back(strongest(heads));
-    }
-    const auto nearest = std::min_element(distances.begin(), distances.end()) - distances.begin();
-    const auto furthest = std::max_element(distances.begin(), distances.end()) - distances.begin();
-    const auto syntactic = std::max_element(favours.begin(), favours.end()) - favours.begin();
-    const bool local_first = nearest == 0, global_last = furthest >= kLayers / 2;
-    const bool middle = syntactic > 0 && syntactic + 1 < kLayers;
-    return {
-        local_first && global_last && middle,
-        fmt::format(
-            "Layer {} looks nearest ({:.1f} words), layer {} furthest ({:.1f}): early layers {} "
-            "the local ones, late ones {} the global ones. The head that favours antecedents "
-            "most, {:.1f} times what their distance would give, is in layer {}: the middle {} "
-            "where grammar is.",
-            nearest + 1, distances[static_cast<std::size_t>(nearest)], furthest + 1,
-            distances[static_cast<std::size_t>(furthest)], local_first ? "are" : "are not",
-            global_last ? "are" : "are not", favours[static_cast<std::size_t>(syntactic)],
-            syntactic + 1, middle ? "is" : "is not")};
-}
-
-Report run(const Setting& setting) {
-    const StoryText text = story_text(setting.pick<std::size_t>(1'000'000, 200'000));
-    Generator generator(setting.seed);
+Measured trained(std::int64_t depth, const StoryText& text, std::int64_t steps,
+                 std::uint64_t seed) {
+    Generator generator(seed);
     GPTConfig config = story_config(text);
     config.context = 48;
-    config.layers = kLayers;
-    config.heads = kHeads;
+    config.layers = depth;
     GPT model(config, generator);
-    learn_stories(model, text, {.steps = setting.pick(700, 80), .seed = setting.seed});
-    const double loss = held_out_loss(model, text);
-    const examples::Answering answering(model);
-    const Layers layers = look(model, find_pieces(text, config.context, 60'000));
-    Report report{tables_of(layers),
-                  {{"distance", "how far each head looks", svg(distance_map(layers))}},
-                  judge(layers)};
-    report.tables[0].title += fmt::format(" (a GPT at {:.2f} nats per word)", loss);
+    learn_stories(model, text, {.steps = steps, .seed = seed});
+    const auto encode = [&](std::string_view story) {
+        std::vector<std::int64_t> ids{examples::kStart};
+        for (const std::string& word : examples::words_of(story))
+            ids.push_back(text.table.id(word));
+        return ids;
+    };
+    Measured m = figures_of(model, story_pieces(1000 + seed, kAsked, encode, config.context));
+    m.numbers["loss"] = held_out_loss(model, text);
+    return m;
+}
+
+// A model that learned elsewhere; what differs between seeds are the stories it is asked about.
+Trial asked(const std::string& directory) {
+    auto loaded = std::make_shared<const LoadedModel>(load_model(directory));
+    const Tokenizer& tokenizer = require_tokenizer(*loaded, directory);
+    return {directory, [loaded, &tokenizer](std::uint64_t seed) {
+                const auto encode = [&](std::string_view story) { return tokenizer.encode(story); };
+                const std::int64_t context = loaded->model->config().context;
+                return figures_of(*loaded->model,
+                                  story_pieces(1000 + seed, kAsked, encode, context));
+            }};
+}
+
+std::string depth_name(std::int64_t depth) { return fmt::format("{} layers", depth); }
+
+std::vector<std::int64_t> depths(const Setting& setting) {
+    return setting.pick<std::vector<std::int64_t>>({4, 6}, {4});
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    if (!setting.model.empty()) return {asked(setting.model)};
+    const auto text =
+        std::make_shared<const StoryText>(story_text(setting.pick<std::size_t>(500'000, 100'000)));
+    const std::int64_t steps = setting.pick(700, 80);
+    std::vector<Trial> all;
+    for (const std::int64_t depth : depths(setting)) {
+        all.push_back({depth_name(depth),
+                       [=](std::uint64_t seed) { return trained(depth, *text, steps, seed); }});
+    }
+    return all;
+}
+
+Table layers_table(const std::string& trial, const Outcomes& o) {
+    Table table{trial +
+                    ": distance, entropy, previous word: means over heads; links: the best head's "
+                    "weight, over what is expected at that distance",
+                {"layer", "distance", "entropy", "previous word", "verb: subject", "object: verb",
+                 "noun: adjective", "pronoun: antecedent"},
+                {}};
+    const double layers = o.of(trial, "layers").mean;
+    for (int l = 1; l <= layers; ++l) {
+        const auto of = [&](const char* what) {
+            return o.of(trial, fmt::format("layer {} {}", l, what));
+        };
+        table.rows.push_back({fmt::format("layer {}", l), fixed(of("distance"), 2),
+                              fixed(of("entropy"), 2), percent(of("previous")),
+                              fixed(of("subject"), 2), fixed(of("object"), 2),
+                              fixed(of("modifier"), 2), fixed(of("coreference"), 2)});
+    }
+    return table;
+}
+
+Plot links_plot(const std::string& trial, const Outcomes& o) {
+    Plot plot{.title = "What layers look at: " + trial,
+              .x = {.label = "layer"},
+              .y = {.label = "weight, over what is expected at that distance", .low = 0}};
+    for (const char* what : {"subject", "object", "modifier", "coreference"}) {
+        Series s{.name = what, .mark = Mark::line_and_points};
+        for (int l = 1; l <= o.of(trial, "layers").mean; ++l) {
+            s.x.push_back(l);
+            s.y.push_back(o.of(trial, fmt::format("layer {} {}", l, what)).mean);
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Report report(const Setting&, const Outcomes& o) {
+    Report report;
+    // A figure of a seed is the mean over the depths.
+    const auto pooled = [&](const char* what) {
+        std::vector<double> mean(o.entries().front().seeds.size(), 0);
+        for (const Outcomes::Entry& trial : o.entries()) {
+            const std::vector<double> values = o.values(trial.name, what);
+            for (std::size_t i = 0; i < mean.size(); ++i) {
+                mean[i] += values[i] / static_cast<double>(o.entries().size());
+            }
+        }
+        return student(mean);
+    };
+    for (const Outcomes::Entry& trial : o.entries()) {
+        report.tables.push_back(layers_table(trial.name, o));
+        if (trial.seeds.front().numbers.count("loss") == 0) continue;
+        const Interval loss = o.of(trial.name, "loss");
+        report.tables.back().title += fmt::format(" ({} nats per word)", fixed(loss, 2).text);
+    }
+    const std::string deepest = o.entries().back().name;
+    report.figures = {{"links", "what each layer looks at", svg(links_plot(deepest, o))}};
+    report.decided = {{"first_is_local", pooled("first nearest")},
+                      {"last_looks_furthest", pooled("last furthest")},
+                      {"last_is_spread", pooled("last spread")},
+                      {"syntax_in_the_middle", pooled("syntax peak")},
+                      {"coreference_found", pooled("coreference most")},
+                      {"coreference_late", pooled("coreference peak")},
+                      {"coreference_after_syntax", pooled("coreference later")}};
     return report;
+}
+
+std::vector<Claim> claims() {
+    return {
+        {"first_is_local", "The first layer looks at neighbours.",
+         "mean distance, the first layer's over the others'", below(0.8)},
+        {"last_looks_furthest", "The last layer looks furthest.",
+         "mean distance, the last layer's over the others'", above(1)},
+        {"last_is_spread", "The last layer's weights are the most spread.",
+         "entropy in nats, the last layer's less the others'", above(0)},
+        {"syntax_in_the_middle",
+         "Subjects, verbs and modifiers are found most in the middle layers.",
+         "where they are, 0 for the first layer and 1 for the last", between(0.2, 0.8)},
+        {"coreference_found", "Some head finds whom a pronoun means.",
+         "weight on the antecedent over that on words as far away, the best head in the best layer",
+         above(1.2)},
+        {"coreference_late", "Antecedents are found most in the late layers.",
+         "where they are, 0 for the first layer and 1 for the last", above(0.6)},
+        {"coreference_after_syntax", "Coreference comes after syntax.",
+         "its place less that of syntax", above(0)}};
 }
 
 }  // namespace
@@ -202,20 +230,27 @@ Report run(const Setting& setting) {
 Experiment layers_roles() {
     return {
         "layers_roles",
-        "Local, global, syntactic: which layer?",
+        "Local, syntactic, global: which layer?",
         "It is often said that early layers attend to neighbours, middle layers to what grammar "
-        "connects, late layers to the whole text. Measured are, for every head, the mean distance "
-        "it looks back and the entropy of its weights; and, for grammar, the weight from a pronoun "
-        "on whom it means, over what the same head gives on average to words at that distance: 1 "
-        "for a head that only sees how far away a word is.\n\n"
+        "connects (a verb to its subject, an object to its verb, a noun to its adjective), late "
+        "layers to the whole text and to what it means, whom a pronoun stands for among it. "
+        "Measured "
+        "are, for every layer, the mean distance it looks back, the entropy of its weights, the "
+        "weight on the word before; and, for the layer's best head, the weight on the word that "
+        "belongs to the present one, "
+        "over what the same head gives to words at that distance that do not: 1 for a head that "
+        "sees only how far away a word is. The story generator says which words belong together. "
+        "With --model DIR a GPT in that directory is asked instead, GPT-2's format included.\n\n"
         "Sources: Vig and Belinkov 2019, \"Analyzing the Structure of Attention in a Transformer "
         "Language Model\" (GPT-2: deeper layers look further, dependencies in the middle); Clark "
-        "et "
-        "al. 2019, \"What Does BERT Look At?\"; Jawahar et al. 2019, \"What Does BERT Learn about "
-        "the Structure of Language?\".",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        "et al. 2019, \"What Does BERT Look At?\"; Jawahar et al. 2019, \"What Does BERT Learn "
+        "about "
+        "the Structure of Language?\"; Tenney et al. 2019, \"BERT Rediscovers the Classical NLP "
+        "Pipeline\".",
+        claims(),
+        trials,
+        report,
+        true};
 }
 
 }  // namespace tapestry::experiments

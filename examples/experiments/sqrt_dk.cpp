@@ -1,8 +1,9 @@
-// Why divide by sqrt(d_k)? The scores of random vectors grow with their length; softmax of large
-// scores is nearly one-hot and passes almost no gradient.
+// Why divide by sqrt(d_k)? The scores of random vectors grow with their length. What becomes of the
+// softmax, of its gradient, and of the gradient that reaches q and W_Q, which is what trains; and
+// what becomes of the training. sqrt_dk_training.cpp has the trainings.
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/experiments/recall.h>
+#include <tapestry/examples/experiments/sqrt_dk_training.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>
@@ -11,7 +12,9 @@ namespace tapestry::experiments {
 namespace {
 
 constexpr std::int64_t kKeys = 64;
-constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 1024};
+constexpr std::int64_t kSizes[] = {4, 16, 64, 256, 512, 1024};
+
+std::string random_name(std::int64_t d) { return fmt::format("random, d_k = {}", d); }
 
 // The variance of q . k over pairs of vectors whose numbers have mean 0 and variance 1.
 double score_variance(std::int64_t d, std::int64_t pairs, Generator& generator) {
@@ -20,175 +23,162 @@ double score_variance(std::int64_t d, std::int64_t pairs, Generator& generator) 
     return var(sum(q * k, {1})).item();
 }
 
-struct Sharpness {
-    double largest = 0;  // mean over queries of the largest weight
-    // Norm of the gradient of a query's scores: its median and root mean square over queries.
-    double median = 0, rms = 0;
-};
-
 double median(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
 }
 
-// Softmax over kKeys scores of random queries and keys, and what it lets through when numbers of
-// mean 0 and variance 1 arrive at the weights.
-Sharpness sharpness(std::int64_t d, double scale, std::int64_t queries, Generator& generator) {
-    const Tensor q = randn({queries, d}, generator);
-    const Tensor k = randn({kKeys, d}, generator);
-    Tensor scores = matmul(q, transpose(k, 0, 1)) * scale;  // [queries, kKeys]
-    scores.set_requires_grad();
-    Tape tape;
-    const Tensor weights = softmax(scores);
-    tape.backward(sum(weights * randn(weights.shape(), generator)));
-    const Tensor squares = sum(square(scores.grad()), {1});
-    return {mean(max(weights.detach(), {1})).item(), median(sqrt(squares).to_vector<double>()),
-            std::sqrt(mean(squares).item())};
+// The norm of each row of a gradient: its median and its root mean square over queries.
+void add_norms(const std::string& name, const Tensor& gradient, Measured& measured) {
+    const Tensor squares = sum(square(gradient), {1});
+    measured.numbers[name + ", median"] = median(sqrt(squares).to_vector<double>());
+    measured.numbers[name + ", rms"] = std::sqrt(mean(squares).item());
 }
 
-struct Softmaxes {
-    Series divided{.name = "divided", .mark = Mark::line_and_points};
-    Series median{.name = "not divided, median", .mark = Mark::line_and_points};
-    Series rms{.name = "not divided, root mean square", .mark = Mark::line_and_points};
-    double worst_variance = 0;  // relative error
-    Table scores{"Random queries against 64 random keys, numbers of mean 0 and variance 1",
-                 {"d_k", "variance of q . k", "theory", "largest weight, divided", "not divided"},
-                 {}};
-    Table gradients{
-        "Norm of the gradient of a query's scores: median and root mean square",
-        {"d_k", "divided: median", "divided: rms", "not divided: median", "not divided: rms"},
-        {}};
-};
+// Queries x W_Q against kKeys random keys, and what comes back when numbers of mean 0 and variance
+// 1 arrive at the weights: at the scores (after the division), at q, and at W_Q.
+void measure_softmax(const std::string& way, std::int64_t d, double scale, std::int64_t queries,
+                     Generator generator, Measured& measured) {
+    const Tensor x = randn({queries, d}, generator);
+    Tensor w_q = randn({d, d}, generator) / std::sqrt(static_cast<double>(d));
+    const Tensor k = randn({kKeys, d}, generator);
+    w_q.set_requires_grad();
+    Tape tape;
+    const Tensor q = matmul(x, w_q);
+    const Tensor scores = matmul(q, transpose(k, 0, 1)) * scale;  // [queries, kKeys]
+    const Tensor weights = softmax(scores);
+    const Tensors gradients =
+        tape.gradient(sum(weights * randn(weights.shape(), generator)), {scores, q, w_q});
+    measured.numbers[way + ", largest weight"] = mean(max(weights.detach(), {1})).item();
+    add_norms(way + ", scores", gradients[0], measured);
+    add_norms(way + ", q", gradients[1], measured);
+    measured.numbers[way + ", W_Q"] = std::sqrt(mean(square(gradients[2])).item());
+}
 
-Softmaxes measure_softmaxes(const Setting& setting) {
-    Generator generator(setting.seed);
-    Softmaxes all;
-    const auto pairs = setting.pick<std::int64_t>(40000, 5000);
-    const auto queries = setting.pick<std::int64_t>(4000, 1000);
-    for (const std::int64_t d : kSizes) {
-        const auto size = static_cast<double>(d);
-        const double variance = score_variance(d, pairs, generator);
-        const Sharpness with = sharpness(d, 1 / std::sqrt(size), queries, generator);
-        const Sharpness without = sharpness(d, 1, queries, generator);
-        all.scores.rows.push_back(
-            {d, variance, d, fixed(with.largest, 3), fixed(without.largest, 3)});
-        all.gradients.rows.push_back(
-            {d, {with.median, 3}, {with.rms, 3}, {without.median, 3}, {without.rms, 3}});
-        all.worst_variance = std::max(all.worst_variance, std::abs(variance / size - 1));
-        for (Series* s : {&all.divided, &all.median, &all.rms}) s->x.push_back(size);
-        all.divided.y.push_back(with.median);
-        all.median.y.push_back(without.median);
-        all.rms.y.push_back(without.rms);
-    }
+Trial random_trial(std::int64_t d, const Setting& setting) {
+    const auto pairs = setting.pick<std::int64_t>(40000, 10000);
+    const auto queries = setting.pick<std::int64_t>(2000, 500);
+    return {random_name(d), [=](std::uint64_t seed) {
+                Generator generator(seed);
+                const auto size = static_cast<double>(d);
+                Measured m{{{"variance", score_variance(d, pairs, generator)}}};
+                m.numbers["deviation"] = std::sqrt(m.numbers["variance"]);
+                // The same queries, keys and cotangents both ways.
+                measure_softmax("divided", d, 1 / std::sqrt(size), queries, generator, m);
+                measure_softmax("undivided", d, 1, queries, generator, m);
+                for (const char* what : {"q, median", "q, rms", "W_Q"}) {
+                    m.numbers[std::string("ratio, ") + what] =
+                        m.numbers[std::string("undivided, ") + what] /
+                        m.numbers[std::string("divided, ") + what];
+                }
+                m.numbers["ratio, q, variance"] = std::pow(m.numbers["ratio, q, rms"], 2);
+                return m;
+            }};
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all = scaling_trainings(setting);
+    for (const std::int64_t d : kSizes) all.push_back(random_trial(d, setting));
     return all;
 }
 
-// Attention whose scores are not divided.
-class UnscaledAttention : public AttentionForm {
-public:
-    UnscaledAttention() : AttentionForm("UnscaledAttention") {}
-    Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
-                      const AttentionOptions& options) const override {
-        AttentionOptions unscaled = options;
-        unscaled.scale = 1;
-        return scaled_dot_product_attention(q, k, v, unscaled);
-    }
-};
-
-// The same model, the same numbers at the start, the same batches; one head of width d.
-struct Learned {
-    double accuracy = 0;
-    std::vector<double> losses;
-};
-
-Learned learned(std::int64_t d, bool divided, std::int64_t steps, std::uint64_t seed) {
-    Generator generator(seed);
-    RecallConfig config{.dim = d};
-    if (!divided) config.form = [] { return std::make_unique<UnscaledAttention>(); };
-    RecallModel model(config, generator);
-    Learned result;
-    result.losses = train_recall(model, steps, 3e-3, generator);
-    result.accuracy = model.accuracy(recall_batch(config, 1000, generator))[0];
-    return result;
-}
-
-double last_tenth(const std::vector<double>& losses) {
-    const std::size_t n = std::max<std::size_t>(1, losses.size() / 10);
-    double total = 0;
-    for (std::size_t i = losses.size() - n; i < losses.size(); ++i) total += losses[i];
-    return total / static_cast<double>(n);
-}
-
-struct Trainings {
-    Table table{"The same model trained both ways (find the record with the same sign)",
-                {"d_k", "steps", "loss, divided", "loss, not divided", "right, divided",
-                 "right, not divided"},
+Table scores_table(const Outcomes& o) {
+    Table table{"Random queries against 64 random keys, numbers of mean 0 and variance 1",
+                {"d_k", "variance of q . k", "theory", "largest weight, divided", "not divided"},
                 {}};
-    Plot plot{.title = "One head of width 256, trained both ways",
-              .x = {.label = "step"},
-              .y = {.label = "loss, nats"}};
-    double loss[2] = {};  // of the widest head, divided and not; mean over the seeds
-    double accuracy[2] = {};
-};
+    for (const std::int64_t d : kSizes) {
+        const std::string name = random_name(d);
+        table.rows.push_back({d, significant(o.of(name, "variance"), 4), d,
+                              fixed(o.of(name, "divided, largest weight"), 3),
+                              fixed(o.of(name, "undivided, largest weight"), 3)});
+    }
+    return table;
+}
 
-void train_both(std::int64_t d, const Setting& setting, Trainings& all) {
-    const auto steps = setting.pick<std::int64_t>(300, 60);
-    const auto seeds = setting.pick<std::uint64_t>(2, 1);
-    for (const int way : {0, 1}) {
-        all.loss[way] = all.accuracy[way] = 0;
-        for (std::uint64_t i = 0; i < seeds; ++i) {
-            const Learned l = learned(d, way == 0, steps, setting.seed + i);
-            all.loss[way] += last_tenth(l.losses) / static_cast<double>(seeds);
-            all.accuracy[way] += l.accuracy / static_cast<double>(seeds);
-            if (d < 256 || i > 0) continue;
-            Series s{.name = way == 0 ? "divided by sqrt(d_k)" : "not divided", .dashed = way == 1};
-            for (std::size_t step = 0; step < l.losses.size(); ++step) {
-                s.x.push_back(static_cast<double>(step + 1));
-                s.y.push_back(l.losses[step]);
+Table gradients_table(const Outcomes& o, const std::string& title, const std::string& what) {
+    Table table{
+        title,
+        {"d_k", "divided: median", "divided: rms", "not divided: median", "not divided: rms"},
+        {}};
+    for (const std::int64_t d : kSizes) {
+        table.rows.push_back({d});
+        for (const char* way : {"divided, ", "undivided, "}) {
+            for (const char* kind : {", median", ", rms"}) {
+                table.rows.back().push_back(
+                    significant(o.of(random_name(d), way + what + kind), 3));
             }
-            all.plot.series.push_back(s);
         }
     }
-    all.table.rows.push_back({d, steps, fixed(all.loss[0], 4), fixed(all.loss[1], 4),
-                              percent(all.accuracy[0]), percent(all.accuracy[1])});
+    return table;
 }
 
-Plot gradient_plot(const Softmaxes& s) {
-    return {.title = "What softmax lets through",
-            .x = {.label = "d_k", .log = true, .ticks = {4, 16, 64, 256, 1024}},
-            .y = {.label = "norm of the gradient of the scores", .log = true},
-            .series = {s.divided, s.median, s.rms}};
-}
-
-Report run(const Setting& setting) {
-    const Softmaxes softmaxes = measure_softmaxes(setting);
-    Trainings trainings;
-    if (!setting.quick) {
-        train_both(16, setting, trainings);
-        train_both(64, setting, trainings);
+Plot gradient_plot(const Outcomes& o) {
+    Plot plot{.title = "What comes back through softmax, not divided over divided",
+              .x = {.label = "d_k", .log = true, .ticks = {4, 16, 64, 256, 1024}},
+              .y = {.label = "norm of the gradient, times the divided one's", .log = true}};
+    for (const auto& [name, what] : {std::pair{"scores, median", "scores, median"},
+                                     {"scores, root mean square", "scores, rms"},
+                                     {"q, median", "q, median"},
+                                     {"q, root mean square", "q, rms"}}) {
+        Series s{.name = name,
+                 .mark = Mark::line_and_points,
+                 .dashed = std::string_view(what).ends_with("rms")};
+        for (const std::int64_t d : kSizes) {
+            s.x.push_back(static_cast<double>(d));
+            s.y.push_back(o.of(random_name(d), std::string("undivided, ") + what).mean /
+                          o.of(random_name(d), std::string("divided, ") + what).mean);
+        }
+        plot.series.push_back(s);
     }
-    train_both(256, setting, trainings);
-    Report report;
-    report.tables = {softmaxes.scores, softmaxes.gradients, trainings.table};
-    report.figures = {
-        {"gradient", "gradient through softmax against d_k", svg(gradient_plot(softmaxes))},
-        {"training", "loss with and without the division", svg(trainings.plot)}};
-    const double kept = softmaxes.divided.y.back() / softmaxes.divided.y.front();
-    const double median = softmaxes.median.y.front() / softmaxes.median.y.back();
-    const double rms = softmaxes.rms.y.front() / softmaxes.rms.y.back();
-    report.verdict = {
-        softmaxes.worst_variance < setting.pick(0.05, 0.15) && std::abs(kept - 1) < 0.2 &&
-            median > 10 && trainings.loss[1] > 10 * trainings.loss[0],
-        fmt::format("The variance of q . k is d_k within {:.1f} %. Divided, the gradient through "
-                    "softmax does not depend on d_k (1024 against 4: {:.2f}). Not divided, a "
-                    "typical query's falls by a factor of {:.0f}, though the root mean square by "
-                    "no more than {:.1f}: a few queries that waver between two keys carry nearly "
-                    "all of it. At d_k = 256 the model that does not divide stays at a loss of "
-                    "{:.3f} where the other one reaches {:.1g}.",
-                    100 * softmaxes.worst_variance, kept, median, rms, trainings.loss[1],
-                    trainings.loss[0])};
+    return plot;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const auto over = [&](const char* what, std::int64_t a, std::int64_t b) {
+        return student(ratios(o.values(random_name(a), what), o.values(random_name(b), what)));
+    };
+    Report report{
+        .tables = {scores_table(o),
+                   gradients_table(o, "Norm of the gradient of a query's scores", "scores"),
+                   gradients_table(o, "Norm of the gradient that reaches the query", "q")},
+        .figures = {{"gradient", "gradient through softmax against d_k", svg(gradient_plot(o))}}};
+    report.decided = {
+        {"variance",
+         student(ratios(o.values(random_name(512), "variance"),
+                        std::vector<double>(static_cast<std::size_t>(setting.seeds), 512)))},
+        {"deviation_8", o.of(random_name(64), "deviation")},
+        {"saturated", o.of(random_name(64), "undivided, largest weight")},
+        {"divided_constant", over("divided, largest weight", 1024, 16)},
+        {"scores_vanish", over("undivided, scores, median", 1024, 4)},
+        {"q_vanishes", o.of(random_name(64), "ratio, q, median")},
+        {"q_explodes", o.of(random_name(512), "ratio, q, variance")},
+        {"w_q_explodes", o.of(random_name(512), "ratio, W_Q")}};
+    add_trainings(setting, o, report);
     return report;
+}
+
+std::vector<Claim> claims() {
+    std::vector<Claim> all{
+        {"variance", "The variance of q . k is d_k.", "variance over d_k, at 512",
+         between(0.95, 1.05)},
+        {"deviation_8", "At d_k = 64 undivided scores have a standard deviation of 8.",
+         "standard deviation", between(7.6, 8.4)},
+        {"saturated", "At d_k = 64 the softmax of undivided scores has hardened.",
+         "largest of 64 weights", above(0.5)},
+        {"divided_constant", "Divided, softmax is as soft at every d_k.",
+         "largest weight at d_k = 1024 over that at 16", between(0.8, 1.25)},
+        {"scores_vanish", "Undivided, the typical gradient of the scores vanishes.",
+         "median norm at d_k = 1024 over that at 4", below(0.1)},
+        {"q_vanishes", "At d_k = 64 the typical gradient that reaches q vanishes undivided.",
+         "median norm, not divided over divided", below(0.5)},
+        {"q_explodes", "At d_k = 512 the variance of q's gradient explodes undivided.",
+         "mean square, not divided over divided", above(100)},
+        {"w_q_explodes", "So does the gradient of W_Q at d_k = 512.",
+         "root mean square, not divided over divided", above(5)}};
+    const std::vector<Claim> trained = training_claims();
+    all.insert(all.end(), trained.begin(), trained.end());
+    return all;
 }
 
 }  // namespace
@@ -200,12 +190,20 @@ Experiment sqrt_dk() {
         "If the numbers in q and k are independent with mean 0 and variance 1, q . k is a sum of "
         "d_k products of variance 1: its variance is d_k. Scores that large make softmax nearly "
         "one-hot, and its Jacobian diag(p) - p p^T vanishes there: little gradient comes "
-        "through. Divided by sqrt(d_k) the scores have variance 1 whatever d_k is.\n\n"
+        "through to the scores. Divided by sqrt(d_k) the scores have variance 1 whatever d_k "
+        "is.\n\n"
+        "But scores train nothing. What trains W_Q is the gradient of q, the sum of the scores' "
+        "gradients times the keys and times the scale, which is 1 without the division: what "
+        "softmax holds back, the missing factor 1/sqrt(d_k) gives again, and a query that wavers "
+        "between two keys gets very much. Nor is the division needed to express anything: W_Q and "
+        "W_K made smaller by d_k^(-1/4) each are the same function without it (so that a "
+        "temperature in softmax cannot be told from the size of W_Q W_K^T). It fixes where a "
+        "training begins. The control trains that start, and smaller rates.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", section 3.2.1 with "
         "footnote 4.",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

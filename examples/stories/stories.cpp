@@ -106,6 +106,8 @@ public:
     /// Forgets who was in the last story.
     void begin_story() {
         cast_.clear();
+        mention_ = verb_ = adjective_ = {};
+        dependencies_before_ = stories_.dependencies.size();
         before_ = stories_.text.size();
         references_before_ = stories_.references.size();
         if (before_ != 0) stories_.text += '\n';
@@ -121,6 +123,7 @@ public:
     void undo_story() {
         stories_.text.resize(before_);
         stories_.references.resize(references_before_);
+        stories_.dependencies.resize(dependencies_before_);
     }
 
     std::string_view story() const { return std::string_view(stories_.text).substr(begin_); }
@@ -137,16 +140,25 @@ private:
         std::string noun;
         std::size_t begin = 0, end = 0;  ///< Where it was last said; end is 0 if it was not.
     };
+    struct Range {
+        std::size_t begin = 0, end = 0;
+    };
 
     void put(char c);
     void slot(std::string_view inside);
     void say(std::string_view part, std::string_view words);
     void refer(const Entity& entity, std::string_view form);
+    void tell_rule(std::string_view rule);
+    void mark_verb(char c);
+    void mentioned(Range noun);
+    void connect(Relation relation, Range later, Range earlier);
 
     Random& random_;
     Stories stories_;
     std::map<std::string_view, Entity> cast_;  ///< The keys lie in the grammar, which is static.
-    std::size_t before_ = 0, references_before_ = 0, begin_ = 0;  ///< Of this story.
+    std::size_t before_ = 0, references_before_ = 0, dependencies_before_ = 0;  ///< This story.
+    std::size_t begin_ = 0;
+    Range mention_ = {}, verb_ = {}, adjective_ = {};  ///< The latest; an end of 0: none waits.
 };
 
 void Teller::tell(std::string_view text) {
@@ -164,12 +176,51 @@ void Teller::tell(std::string_view text) {
         } else if (text[i] == '@') {
             const std::size_t end = text.find_first_not_of(kRuleLetters, from);
             const std::string_view rule = text.substr(from, end - from);
-            tell(random_.pick(choices(rule)));
+            tell_rule(rule);
             i += rule.size();
+        } else if (text[i] == '<' || text[i] == '>') {
+            mark_verb(text[i]);
         } else {
             put(text[i]);
         }
     }
+}
+
+void Teller::tell_rule(std::string_view rule) {
+    std::size_t begin = stories_.text.size();
+    tell(random_.pick(choices(rule)));
+    if (rule != "color" && rule != "kind") return;
+    if (stories_.text[begin] == ' ') ++begin;  // The article before has become "an".
+    adjective_ = {begin, stories_.text.size()};
+}
+
+/// The subject of a verb is what was last mentioned before it.
+void Teller::mark_verb(char c) {
+    if (c == '<') {
+        verb_ = {stories_.text.size(), 0};
+    } else {
+        verb_.end = stories_.text.size();
+        connect(Relation::subject, verb_, mention_);
+    }
+}
+
+/// A noun, name or pronoun was written: the object of the verb right before it, and what the
+/// adjective right before it belongs to.
+void Teller::mentioned(Range noun) {
+    const std::string_view text = stories_.text;
+    const auto between = [&](Range before) {
+        return before.end == 0 ? "." : text.substr(before.end, noun.begin - before.end);
+    };
+    if (between(verb_) == " " || between(verb_) == " the ") {
+        connect(Relation::object, noun, verb_);
+    }
+    if (between(adjective_) == " ") connect(Relation::modifier, noun, adjective_);
+    mention_ = noun;
+    verb_ = adjective_ = {};
+}
+
+void Teller::connect(Relation relation, Range later, Range earlier) {
+    stories_.dependencies.push_back({relation, later.begin, later.end, earlier.begin, earlier.end});
 }
 
 /// Appends one character: joins white space, breaks the line at a slash, mends "a owl".
@@ -213,6 +264,7 @@ void Teller::say(std::string_view part, std::string_view words) {
     if (stories_.text[begin] == ' ') ++begin;  // The article before has become "an".
     const std::size_t end = stories_.text.size();
     cast_[part] = {stories_.text.substr(begin, end - begin), begin, end};
+    mentioned({begin, end});
 }
 
 /// Writes the form of "he", "him", "his" or "boy" that is right for the entity.
@@ -227,6 +279,7 @@ void Teller::refer(const Entity& entity, std::string_view form) {
     const std::size_t begin = stories_.text.size();
     stories_.text += word;
     if (capital) stories_.text[begin] = static_cast<char>(stories_.text[begin] - 'a' + 'A');
+    mentioned({begin, stories_.text.size()});
     if (wanted == "boy") return;  // Not a pronoun.
     if (entity.end == 0) throw mistake("a pronoun before its noun", entity.noun);
     stories_.references.push_back({begin, stories_.text.size(), entity.begin, entity.end});

@@ -21,9 +21,22 @@ struct Reference {
     std::size_t pronoun_begin, pronoun_end, antecedent_begin, antecedent_end;
 };
 
+/// What connects two words, the later one first: a verb with its subject, an object with its verb,
+/// a noun with its adjective.
+enum class Relation { subject, object, modifier };
+
+/// Half-open byte ranges of the later and of the earlier one. Objects stand right behind their verb
+/// but for "the"; marked are the verbs of the sentences with two meanings, and adjectives of colour
+/// and kind.
+struct Dependency {
+    Relation relation;
+    std::size_t begin, end, earlier_begin, earlier_end;
+};
+
 struct Stories {
     std::string text;                   ///< ASCII; a blank line between stories, one newline last.
     std::vector<Reference> references;  ///< One for every pronoun of the third person, in order.
+    std::vector<Dependency> dependencies;  ///< As they were written.
 };
 
 /// Whole stories, no two the same, until the text has at least `bytes` bytes. The same seed gives

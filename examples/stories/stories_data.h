@@ -3,6 +3,7 @@
 //     [one|two|three]  one of these               @name    one of the choices of that rule
 //     {x=dog}          says "dog"; x is now that   {x}      says x's noun (or name) again
 //     {x:he}           the pronoun for x, in the case of he, him or his; {x:He} begins a sentence
+//     <ate>            a verb: its subject and its object are noted (stories.h, Dependency)
 //     {c:boy}          boy or girl                 /        a new line; other space is one blank
 //
 // Pronouns are written in no other way, and so no pronoun lacks its referent. "a" becomes "an" by

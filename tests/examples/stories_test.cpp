@@ -8,13 +8,16 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+using tapestry::examples::Dependency;
 using tapestry::examples::Reference;
+using tapestry::examples::Relation;
 using tapestry::examples::Stories;
 using tapestry::examples::write_stories;
 
@@ -125,7 +128,8 @@ TEST_CASE("stories: ASCII, a blank line between stories, no two the same") {
 }
 
 TEST_CASE("stories: every pronoun has an antecedent that agrees with it") {
-    const auto& [text, references] = megabyte();
+    const std::string& text = megabyte().text;
+    const std::vector<Reference>& references = megabyte().references;
     auto next = references.begin();
     std::size_t story_begin = 0;
     for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
@@ -154,10 +158,54 @@ TEST_CASE("stories: every pronoun has an antecedent that agrees with it") {
     CHECK(next == references.end());
 }
 
+TEST_CASE("stories: verbs know their subject and object, nouns their adjective") {
+    const std::string& text = megabyte().text;
+    std::map<Relation, int> count;
+    for (const Dependency& d : megabyte().dependencies) {
+        REQUIRE(d.earlier_end < d.begin);
+        const std::string later = text.substr(d.begin, d.end - d.begin);
+        const std::string earlier = text.substr(d.earlier_begin, d.earlier_end - d.earlier_begin);
+        const std::string between = text.substr(d.earlier_end, d.begin - d.earlier_end);
+        CAPTURE(earlier + between + later);
+        ++count[d.relation];
+        if (d.relation == Relation::modifier) {
+            CHECK(between == " ");
+            CHECK(listed(
+                "red blue green yellow white brown little kind happy brave quiet good clever "
+                "funny",
+                earlier));
+        } else if (d.relation == Relation::object) {
+            CHECK((between == " " || between == " the "));
+            CHECK(listed(
+                "cross climb reach cover hide light open broke hold pull eat ate catch leave "
+                "left see carried asked beat gave wake told taught thanked helped",
+                earlier));
+        } else {
+            CHECK(gender(earlier) != "");
+            CHECK((between == " " || between == " didn't " || between == " did not " ||
+                   between == " could not "));
+        }
+    }
+    for (const Relation r : {Relation::subject, Relation::object, Relation::modifier}) {
+        CHECK(count[r] > 500);
+    }
+    const std::string sentence = "The animal didn't cross the street because";
+    const std::size_t at = text.find(sentence);
+    REQUIRE(at != std::string::npos);
+    std::vector<std::string> found;
+    for (const Dependency& d : megabyte().dependencies) {
+        if (d.begin < at || d.begin >= at + sentence.size()) continue;
+        found.push_back(text.substr(d.begin, d.end - d.begin) + "-" +
+                        text.substr(d.earlier_begin, d.earlier_end - d.earlier_begin));
+    }
+    CHECK(found == std::vector<std::string>{"cross-animal", "street-cross"});
+}
+
 TEST_CASE("stories: one sentence, two meanings of it") {
-    const auto& [text, references] = megabyte();
+    const std::string& text = megabyte().text;
+    const std::vector<Reference>& references = megabyte().references;
     const std::string sentence = "The animal didn't cross the street because it was too ";
-    const auto meaning = [&text = text, &references = references](const std::string& with_it) {
+    const auto meaning = [&](const std::string& with_it) {
         const std::size_t at = text.find(with_it);
         REQUIRE(at != std::string::npos);
         const std::size_t it = text.find(" it was", at) + 1;

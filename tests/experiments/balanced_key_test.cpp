@@ -5,14 +5,20 @@ using namespace tapestry::experiments;
 
 TEST_CASE("experiment balanced_key") {
     const Report report = run_quick("balanced_key");
-    const Table& scan = report.tables.at(0);
-    CHECK(scan.number("queries tried", "measured") > 10000);
-    CHECK_EQ(scan.number("balanced key has the largest weight", "measured"), 0);
-    const double largest = scan.number("its largest weight", "measured");
-    CHECK(largest > 0.33);
-    CHECK(largest < 1.0 / 3 + 1e-12);
+    const Table& scanned = report.tables.at(0);
+    CHECK_EQ(scanned.number("balanced key has the largest weight", "measured"), 0);
+    CHECK(scanned.number("its largest weight", "measured") > 0.333);
+    // A rule on one projection finds 79 % (a random draw of keys says so); training comes near.
     const Table& trained = report.tables.at(1);
-    CHECK_EQ(trained.number("two heads, feed-forward", "right"), 1);
-    CHECK(trained.number("one head, linear", "right") < 0.9);
-    CHECK(report.verdict.holds);
+    CHECK(trained.number("random keys, one head, linear", "right") > 0.7);
+    CHECK(trained.number("random keys, two heads, linear", "right") < 0.9);
+    check_verdicts("balanced_key", report,
+                   {{"never_largest", Verdict::holds},
+                    {"below_a_third", Verdict::holds},
+                    {"one_head_fails", Verdict::holds},
+                    {"two_heads_needed", Verdict::not_shown},
+                    {"two_heads_find_it", Verdict::holds},
+                    {"two_heads_find_any", Verdict::does_not_hold},
+                    {"second_head_helps", Verdict::not_shown},
+                    {"bend_helps", Verdict::not_shown}});
 }

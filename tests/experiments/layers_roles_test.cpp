@@ -1,33 +1,29 @@
 // Read examples/experiments/layers_roles.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
+#include <cmath>
+
 using namespace tapestry::experiments;
 
 TEST_CASE("experiment layers_roles") {
     const Report report = run_quick("layers_roles");
     const Table& layers = report.tables.at(0);
-    REQUIRE_EQ(layers.rows.size(), 4);
+    CHECK_EQ(layers.rows.size(), 4);
     for (const auto& row : layers.rows) {
-        const std::string& layer = row[0].text;
-        CAPTURE(layer);
-        // A causal head over 48 words that looks at all alike: 11.75 words, and the mean of ln t.
+        const std::string& layer = row.front().text;
         CHECK(layers.number(layer, "distance") > 1);
-        CHECK(layers.number(layer, "distance") < 15);
+        CHECK(layers.number(layer, "distance") < 24);
         CHECK(layers.number(layer, "entropy") > 0.5);
-        CHECK(layers.number(layer, "entropy") < 3);
+        CHECK(layers.number(layer, "entropy") < std::log(48));
+        CHECK(layers.number(layer, "pronoun: antecedent") > 0.2);
     }
-    // The short form trains for 80 steps: its heads still look everywhere, the last layer's at
-    // fewer words than the first one's. That the first layer is the local one comes later.
-    CHECK(layers.number("layer 4", "entropy") < layers.number("layer 1", "entropy"));
-    const Table& heads = report.tables.at(1);
-    REQUIRE_EQ(heads.rows.size(), 16);
-    for (const auto& row : heads.rows) {
-        const std::string& head = row[0].text;
-        const double weight = heads.number(head, "weight on the antecedent");
-        CHECK(weight > 0);
-        CHECK(weight < 1);
-        CHECK(heads.number(head, "times") ==
-              doctest::Approx(weight / heads.number(head, "expected at that distance"))
-                  .epsilon(0.05));
-    }
+    // After eighty steps all layers are still alike.
+    check_verdicts("layers_roles", report,
+                   {{"first_is_local", Verdict::does_not_hold},
+                    {"last_looks_furthest", Verdict::not_shown},
+                    {"last_is_spread", Verdict::not_shown},
+                    {"syntax_in_the_middle", Verdict::holds},
+                    {"coreference_found", Verdict::not_shown},
+                    {"coreference_late", Verdict::not_shown},
+                    {"coreference_after_syntax", Verdict::not_shown}});
 }

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <optional>
 
 namespace tapestry::experiments {
 
@@ -26,18 +27,20 @@ inline Report run_quick(const std::string& name, std::uint64_t seed = 1) {
     return report;
 }
 
-/// Compares all verdicts, so that a claim that is not named here fails as well.
+/// Compares all verdicts, so that a claim that is not named here fails as well. Those that a clock
+/// decides are nullopt: they depend on the machine, and on who else is at work there.
 inline void check_verdicts(const std::string& name, const Report& report,
-                           const std::map<std::string, Verdict>& expected) {
+                           const std::map<std::string, std::optional<Verdict>>& expected) {
     const Experiment& experiment = find_experiment(name);
     CHECK_EQ(experiment.claims.size(), expected.size());
     for (const Claim& claim : experiment.claims) {
         const auto found = expected.find(claim.name);
         INFO(claim.name);
         REQUIRE(found != expected.end());
+        if (!found->second) continue;
         const Interval& decided = report.decided.at(claim.name);
         INFO(decided.mean << ' ' << width_of(decided) << ", rule: " << text_of(claim.rule));
-        CHECK_EQ(text_of(judge(claim.rule, decided)), text_of(found->second));
+        CHECK_EQ(text_of(judge(claim.rule, decided)), text_of(*found->second));
     }
 }
 
