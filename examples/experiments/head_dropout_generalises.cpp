@@ -9,7 +9,7 @@
 namespace tapestry::experiments {
 namespace {
 
-constexpr std::int64_t kLayers = 2, kHeads = 8;
+constexpr std::int64_t kLayers = 2, kHeads = 4;
 
 struct Way {
     const char* name;
@@ -19,13 +19,12 @@ struct Way {
 constexpr Way kWays[] = {{"nothing dropped", 0, 0},
                          {"heads, 0.1", 0.1, 0},
                          {"heads, 0.3", 0.3, 0},
-                         {"heads, 0.5", 0.5, 0},
                          {"numbers, 0.1", 0, 0.1}};
 
 double loss_on(const StoryReader& model, const StoryText& text, Split split) {
     const NoGradGuard no_grad;
     Generator generator(1);
-    return model.loss(text.data.random_batch(split, 200, StoryReader::kContext, generator)).item();
+    return model.loss(text.data.random_batch(split, 64, StoryReader::kContext, generator)).item();
 }
 
 // What the loss rises by without the head that is missed most.
@@ -49,10 +48,9 @@ Measured learn(const StoryText& text, const Way& way, std::int64_t steps, std::u
         Norms::before, generator);
     Generator data(seed + 1);
     examples::fit(
-        model, {.steps = steps, .batch = 16, .rate = 3e-3, .print = false},
+        model, {.steps = steps, .batch = 8, .rate = 5e-3, .print = false},
         [&] {
-            return model.loss(
-                text.data.random_batch(Split::train, 16, StoryReader::kContext, data));
+            return model.loss(text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
         },
         [] { return examples::Score{}; });
     model.eval();
@@ -63,11 +61,10 @@ Measured learn(const StoryText& text, const Way& way, std::int64_t steps, std::u
 }
 
 std::vector<Trial> trials(const Setting& s) {
-    const auto text = std::make_shared<const StoryText>(story_text(60'000));
+    const auto text = std::make_shared<const StoryText>(story_text(15'000));
     std::vector<Trial> all;
     for (const Way& way : kWays) {
-        if (s.quick && (way.heads == 0.1 || way.heads == 0.5)) continue;
-        all.push_back({way.name, [=, steps = s.pick(600, 120)](std::uint64_t seed) {
+        all.push_back({way.name, [=, steps = s.pick(500, 100)](std::uint64_t seed) {
                            return learn(*text, way, steps, seed);
                        }});
     }
@@ -75,7 +72,7 @@ std::vector<Trial> trials(const Setting& s) {
 }
 
 Report report(const Setting& s, const Outcomes& o) {
-    Table table{fmt::format("Loss in nats per word, {} steps on 10,000 words", s.pick(600, 120)),
+    Table table{fmt::format("Loss in nats per word, {} steps on 2,700 words", s.pick(500, 100)),
                 {"dropped", "on what was read", "held out", "more without the dearest head"},
                 {}};
     Plot plot{.title = "Held-out loss", .x = {.label = ""}, .y = {.label = "nats per word"}};
@@ -98,6 +95,9 @@ Report report(const Setting& s, const Outcomes& o) {
             .figures = {{"losses", "with whole heads dropped, and with numbers", svg(plot)}},
             .decided = {
                 {"generalises", gained("heads, 0.3", "held out")},
+                {"mildly_generalises", gained("heads, 0.1", "held out")},
+                {"mildly_generalises", "With heads dropped at 0.1 it is.",
+                 "held-out loss, nothing dropped less heads dropped", above(0.01)},
                 {"numbers_do_as_well", student(differences(o.values("heads, 0.3", "held out"),
                                                            o.values("numbers, 0.1", "held out")))},
                 {"no_head_rules", student(ratios(o.values("heads, 0.3", "dearest head"),

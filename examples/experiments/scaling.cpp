@@ -25,15 +25,15 @@ struct Size {
 std::vector<Dimension> axes(const Setting& s) {
     if (s.quick) {
         return {
-            {"parameters", {8, 16, 32}}, {"data", {1000, 4000, 16000}}, {"compute", {20, 40, 80}}};
+            {"parameters", {8, 16, 32}}, {"data", {1000, 4000, 16000}}, {"compute", {15, 30, 60}}};
     }
     return {{"parameters", {8, 16, 32, 64}},
             {"data", {2000, 8000, 32000, 128000}},
-            {"compute", {50, 100, 200, 400, 800}}};
+            {"compute", {50, 100, 200, 400}}};
 }
 
 Size size_of(const Setting& s, const std::string& axis, std::int64_t value) {
-    Size size{.steps = s.pick(400, 80)};
+    Size size{.steps = s.pick(300, 60)};
     if (axis == "parameters") size.dim = value;
     if (axis == "data") size.words = value;
     if (axis == "compute") size.steps = value;
@@ -161,7 +161,7 @@ Experiment scaling() {
         "the data, and of the compute, as long as the other two do not hold it back: 0.076, 0.095 "
         "and 0.050 are the exponents over six and more orders of magnitude. Here are two orders, "
         "stories from "
-        "a grammar, and 400 steps: a text whose entropy is low, so that the loss comes near a "
+        "a grammar, and 300 steps: a text whose entropy is low, so that the loss comes near a "
         "floor, "
         "where no power law goes on.\n\n"
         "Sources: Kaplan et al. 2020, \"Scaling Laws for Neural Language Models\"; Hoffmann et al. "

@@ -20,7 +20,7 @@ std::vector<std::int64_t> depths(const Setting& s) {
     return s.quick ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>{2, 8};
 }
 std::vector<double> rates(const Setting& s) {
-    return s.quick ? std::vector<double>{4e-3, 3e-2} : std::vector<double>{1e-3, 3e-3, 1e-2, 3e-2};
+    return s.quick ? std::vector<double>{3e-3, 3e-2} : std::vector<double>{3e-3, 1e-2, 3e-2};
 }
 
 std::string name_of(const Way& way, std::int64_t depth, double rate) {
@@ -63,7 +63,7 @@ std::vector<Trial> trials(const Setting& s) {
         for (const std::int64_t depth : depths(s)) {
             for (const double rate : rates(s)) {
                 all.push_back(
-                    {name_of(way, depth, rate), [=, steps = s.pick(200, 60)](std::uint64_t seed) {
+                    {name_of(way, depth, rate), [=, steps = s.pick(150, 60)](std::uint64_t seed) {
                          return learn(*text, way.norms, depth, rate, steps, seed);
                      }});
             }

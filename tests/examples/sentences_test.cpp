@@ -2,6 +2,7 @@
 // what a model without the thing in question cannot do.
 #include <doctest/doctest.h>
 #include <tapestry/examples/tasks/bank.h>
+#include <tapestry/examples/tasks/chinese.h>
 #include <tapestry/examples/tasks/pronouns.h>
 #include <tapestry/examples/tasks/sentiment.h>
 #include <tapestry/examples/tasks/who_bit_whom.h>
@@ -160,4 +161,35 @@ TEST_CASE("sentiment: [CLS] knows after 250 steps; counted words do not tell") {
     const SentimentScores scores = learn_sentiment(in_short(kSentimentOptions, 250));
     CHECK(scores.counting.share() < 0.6);
     CHECK(scores.model.share() > 0.9);
+}
+
+TEST_CASE("chinese: sentences in both languages, and where each character comes from") {
+    Generator generator(1);
+    bool old = false, asked = false;
+    for (int i = 0; i < 300; ++i) {
+        const Translated t = draw_translated(i % 2 == 0, generator);
+        REQUIRE_EQ(t.origins.size(), t.chinese.size());
+        for (std::size_t c = 0; c < t.chinese.size(); ++c) {
+            CHECK(t.origins[c].end <= t.english.size());
+            const Origin& origin = t.origins[c];
+            if (origin.begin == origin.end) continue;
+            const std::string& word = t.english[origin.end - 1];
+            if (t.chinese[c] == "马") CHECK((word == "horse" || word == "horses"));
+            if (t.chinese[c] == "旧" || t.chinese[c] == "老") old = old || word == "old";
+            if (t.chinese[c] == "吗") {
+                asked = true;
+                CHECK_EQ(t.english[0], "did");
+                CHECK_EQ(t.english.back(), "?");
+            }
+        }
+    }
+    CHECK(old);
+    CHECK(asked);
+}
+
+TEST_CASE("chinese: most sentences after 200 steps, and attention at the words they come from") {
+    const ThreadsGuard one(1);  // too small to share
+    const ChineseScores scores = learn_chinese(in_short(kChineseOptions, 200));
+    CHECK(scores.beam.share() > 0.5);
+    CHECK(scores.aligned.share() > 0.5);
 }

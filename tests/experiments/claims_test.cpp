@@ -6,8 +6,8 @@
 #include <tapestry/examples/experiments/results.h>
 #include <tapestry/tests/source_dir.h>
 
-#include <algorithm>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <cstdlib>
 #include <filesystem>
