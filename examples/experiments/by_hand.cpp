@@ -159,12 +159,10 @@ Table output_table(const Steps& s, const Steps& rounded, const Library& library)
     return table;
 }
 
-Report run(const Setting&) {
+Report report(const Setting&, const Outcomes&) {
     const Steps s = step_of_hit();
     const Steps rounded = step_of_hit(4);
     const Library library = through_library();
-    const double difference = std::max(largest_difference(s.weights, library.weights),
-                                       largest_difference(s.output, library.output));
     Report report;
     report.tables = input_tables(s);
     report.tables.push_back(step_table(s, library));
@@ -174,13 +172,11 @@ Report run(const Setting&) {
               .y = {.label = "weight", .low = 0}};
     plot.series.push_back({.x = {0, 1, 2, 3, 4}, .y = s.weights, .mark = Mark::bars});
     report.figures = {{"weights", "the weights of the query \"hit\"", svg(plot)}};
-    report.verdict = {difference < 1e-14,
-                      fmt::format("The step by hand and MultiHeadAttention agree to {:.0e}; with 4 "
-                                  "decimals on paper the output is right to {:.0e}. \"hit\" takes "
-                                  "{:.0f} % of what it learns from \"robot\", {:.0f} % from "
-                                  "\"ball\".",
-                                  difference, largest_difference(s.output, rounded.output),
-                                  100 * s.weights[1], 100 * s.weights[4])};
+    report.decided = {
+        {"library_agrees", exactly(std::max(largest_difference(s.weights, library.weights),
+                                            largest_difference(s.output, library.output)))},
+        {"paper_is_enough", exactly(largest_difference(s.output, rounded.output))},
+        {"looks_at_the_robot", exactly(s.weights[1])}};
     return report;
 }
 
@@ -199,9 +195,14 @@ Experiment by_hand() {
         "action asks for things, the more so for what is alive. The two \"the\" get the same "
         "weight: without positions they are one and the same.\n\n"
         "Source: Vaswani et al. 2017, \"Attention Is All You Need\", equation 1.",
-        {},
+        {{"library_agrees", "A step by hand and MultiHeadAttention are the same.",
+          "largest difference of a weight or an output", below(1e-14)},
+         {"paper_is_enough", "Four decimals on paper give the output to three.",
+          "largest difference of an output", below(5e-4)},
+         {"looks_at_the_robot", "\"hit\" takes most of what it learns from \"robot\".",
+          "weight of \"robot\"", above(0.5)}},
         nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        report};
 }
 
 }  // namespace tapestry::experiments

@@ -84,98 +84,142 @@ std::vector<double> gradient_norms(Wiring wiring, std::int64_t depth, std::uint6
     return norms;
 }
 
-// The geometric mean over several stacks, whose gradients differ by chance.
-std::vector<double> mean_norms(Wiring wiring, std::int64_t depth, const Setting& setting) {
-    const int stacks = setting.pick(10, 4);
+// The geometric mean over four stacks, whose gradients differ by chance.
+std::vector<double> mean_norms(Wiring wiring, std::int64_t depth, std::uint64_t seed) {
+    constexpr int kStacks = 4;
     std::vector<double> mean(static_cast<std::size_t>(depth), 1);
-    for (int i = 0; i < stacks; ++i) {
-        const std::vector<double> norms =
-            gradient_norms(wiring, depth, 1000 * setting.seed + static_cast<std::uint64_t>(i));
-        for (std::size_t l = 0; l < norms.size(); ++l) mean[l] *= std::pow(norms[l], 1.0 / stacks);
+    for (std::uint64_t i = 0; i < kStacks; ++i) {
+        const std::vector<double> norms = gradient_norms(wiring, depth, 1000 * seed + i);
+        for (std::size_t l = 0; l < norms.size(); ++l) mean[l] *= std::pow(norms[l], 1.0 / kStacks);
     }
     return mean;
 }
 
-struct Measured {
-    std::vector<std::vector<double>> norms;  // for each depth
-    double per_layer = 0;  // factor from a layer to the one before it, in the deepest stack
-    double exponent = 0;   // a in depth^a, of the last layer's norm
-};
+std::vector<double> depths(const Setting& setting) {
+    return setting.pick<std::vector<double>>({2, 4, 8, 16, 32}, {2, 4, 8, 16});
+}
 
-Measured measure(Wiring wiring, const std::vector<double>& depths, const Setting& setting) {
+// Logarithms, whose means over the seeds are those of geometric means.
+Measured measure(Wiring wiring, const std::vector<double>& depths, std::uint64_t seed) {
     Measured m;
     std::vector<double> last, back, lows;
     for (const double depth : depths) {
-        m.norms.push_back(mean_norms(wiring, static_cast<std::int64_t>(depth), setting));
-        last.push_back(m.norms.back().back());
+        const auto norms = mean_norms(wiring, static_cast<std::int64_t>(depth), seed);
+        last.push_back(norms.back());
+        m.numbers[fmt::format("first of {}", depth)] = std::log(norms.front());
+        if (depth < depths.back()) continue;
+        for (const double norm : norms) {
+            back.push_back(-static_cast<double>(back.size()));
+            lows.push_back(std::log(std::max(norm, 1e-300)));
+        }
     }
-    const std::vector<double>& deepest = m.norms.back();
-    for (std::size_t i = 0; i < deepest.size(); ++i) {
-        back.push_back(-static_cast<double>(i));
-        lows.push_back(std::max(deepest[i], 1e-300));
-    }
-    m.per_layer = std::exp(fit_line(back, logs(lows)).slope);
-    m.exponent = exponent({depths.end() - 3, depths.end()}, {last.end() - 3, last.end()});
+    m.curves["norms"] = lows;
+    m.numbers["first"] = lows.front();
+    m.numbers["last"] = lows.back();
+    m.numbers["first / last"] = (lows.front() - lows.back()) / std::log(10);
+    m.numbers["per layer"] = fit_line(back, lows).slope;
+    m.numbers["exponent"] =
+        exponent({depths.end() - 3, depths.end()}, {last.end() - 3, last.end()});
     return m;
 }
 
-Report::Old judge(const std::vector<Measured>& m, double deepest) {
-    const auto first_over_last = [&](std::size_t i) {
-        return m[i].norms.back().front() / m[i].norms.back().back();
-    };
-    const bool vanish = first_over_last(0) < 1e-3;
-    const bool post = std::abs(m[2].exponent) < 0.25, pre = std::abs(m[3].exponent + 0.5) < 0.2;
-    const bool arrives = first_over_last(2) > 0.1 && first_over_last(3) > 0.1;
-    return {
-        vanish && arrives && post && pre,
-        fmt::format(
-            "At {} layers without residuals the first layer's gradient is {:.0e} of the last's, "
-            "a factor of {:.2f} for each layer; norms alone already keep {:.2g} of it. With "
-            "residuals it is {:.2g} of the last's where the norm comes after, and {:.2g} where it "
-            "comes before. The last layer's gradient goes as depth^{:.2f} with "
-            "the norm after (theory: 0) and depth^{:.2f} with the norm before (theory: -0.5).",
-            deepest, first_over_last(0), m[0].per_layer, first_over_last(1), first_over_last(2),
-            first_over_last(3), m[2].exponent, m[3].exponent)};
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const Way& way : ways()) {
+        all.push_back({way.name, [=, d = depths(setting)](std::uint64_t seed) {
+                           return measure(way.wiring, d, seed);
+                       }});
+    }
+    return all;
 }
 
-Report run(const Setting& setting) {
-    const auto depths = setting.pick<std::vector<double>>({2, 4, 8, 16, 32}, {2, 4, 8, 16});
-    std::vector<Measured> all;
-    Table table{
-        fmt::format("Gradient norms of {} layers before training, geometric means over stacks",
-                    depths.back()),
-        {"wiring", "first layer", "last layer", "first / last", "factor per layer back",
-         "last layer goes as depth to the", "theory"},
-        {}};
-    Plot plot{.title = fmt::format("Gradients in a stack of {} layers", depths.back()),
+// The geometric mean, and its interval, of a number whose logarithm was measured.
+Interval geometric(const Interval& logs, double base = std::exp(1)) {
+    return {std::pow(base, logs.mean), std::pow(base, logs.low), std::pow(base, logs.high),
+            logs.count};
+}
+
+Cell ranged(const Interval& i, int digits = 3) {
+    Cell cell(fmt::format("{:.{}g} ({:.2g} to {:.2g})", i.mean, digits, i.low, i.high));
+    cell.value = i.mean;
+    cell.interval = i;
+    return cell;
+}
+
+Table deepest_table(const Setting& setting, const Outcomes& o) {
+    Table table{fmt::format("Gradient norms of {} layers before training: geometric means over new "
+                            "stacks, and 95 % intervals",
+                            depths(setting).back()),
+                {"wiring", "first layer", "last layer", "first / last", "factor per layer back",
+                 "last layer goes as depth to the", "theory"},
+                {}};
+    for (const Way& way : ways()) {
+        const auto of = [&](const char* what) { return o.of(way.name, what); };
+        table.rows.push_back(
+            {way.name, ranged(geometric(of("first"))), ranged(geometric(of("last"))),
+             ranged(geometric(of("first / last"), 10)), ranged(geometric(of("per layer"))),
+             fixed(of("exponent"), 2), way.theory});
+    }
+    return table;
+}
+
+Table first_layer_table(const Setting& setting, const Outcomes& o) {
+    Table table{"Gradient norm of the first layer, by depth", {"wiring"}, {}};
+    for (const double depth : depths(setting)) table.columns.push_back(fmt::format("{}", depth));
+    for (const Way& way : ways()) {
+        table.rows.push_back({way.name});
+        for (const double depth : depths(setting)) {
+            table.rows.back().push_back(
+                ranged(geometric(o.of(way.name, fmt::format("first of {}", depth)))));
+        }
+    }
+    return table;
+}
+
+Plot plot_of(const Setting& setting, const Outcomes& o) {
+    Plot plot{.title = fmt::format("Gradients in a stack of {} layers", depths(setting).back()),
               .x = {.label = "layer"},
               .y = {.label = "gradient norm", .log = true}};
-    Table shallow{"Gradient norm of the first layer, by depth", {"wiring"}, {}};
-    for (const double depth : depths) shallow.columns.push_back(fmt::format("{}", depth));
     for (const Way& way : ways()) {
-        all.push_back(measure(way.wiring, depths, setting));
-        const Measured& m = all.back();
-        const std::vector<double>& deepest = m.norms.back();
-        table.rows.push_back({way.name,
-                              {deepest.front(), 3},
-                              {deepest.back(), 3},
-                              {deepest.front() / deepest.back(), 3},
-                              fixed(m.per_layer, 3),
-                              fixed(m.exponent, 2),
-                              way.theory});
         Series s{.name = way.name, .mark = Mark::line_and_points};
-        for (std::size_t i = 0; i < deepest.size(); ++i) {
-            s.x.push_back(static_cast<double>(i + 1));
-            s.y.push_back(std::max(deepest[i], 1e-300));
+        for (const double log : o.curve(way.name, "norms")) {
+            s.y.push_back(std::exp(log));
+            s.x.push_back(static_cast<double>(s.y.size()));
         }
         plot.series.push_back(s);
-        std::vector<Cell> cells{way.name};
-        for (const auto& norms : m.norms) cells.push_back({norms.front(), 3});
-        shallow.rows.push_back(cells);
     }
-    return {{table, shallow},
-            {{"layers", "the gradient's norm in each layer", svg(plot)}},
-            judge(all, depths.back())};
+    return plot;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const auto kept = [&](std::size_t way) { return o.of(ways()[way].name, "first / last"); };
+    return {.tables = {deepest_table(setting, o), first_layer_table(setting, o)},
+            .figures = {{"layers", "the gradient's norm in each layer", svg(plot_of(setting, o))}},
+            .decided = {{"vanishes", kept(0)},
+                        {"norms_alone_do_not_help", kept(1)},
+                        {"residuals_norm_after", kept(2)},
+                        {"residuals_norm_before", kept(3)},
+                        {"last_layer_norm_after", o.of(ways()[2].name, "exponent")},
+                        {"last_layer_norm_before", o.of(ways()[3].name, "exponent")}}};
+}
+
+std::vector<Claim> claims() {
+    const std::string kept = "logarithm to base 10 of the first layer's gradient over the last's";
+    const std::string exponent = "exponent of the depth in the norm of the last layer's gradient";
+    return {{"vanishes", "Without residuals and norms the gradient of a deep stack vanishes.", kept,
+             below(-3)},
+            {"norms_alone_do_not_help",
+             "Norms without residuals do not keep the gradient of a deep stack.", kept, below(-1)},
+            {"residuals_norm_after", "Residuals carry the gradient, with the norm after the sum.",
+             kept, between(-1, 1)},
+            {"residuals_norm_before", "Residuals carry the gradient, with the norm before f.", kept,
+             between(-1, 1)},
+            {"last_layer_norm_after",
+             "With the norm after, the last layer's gradient is the same at every depth.", exponent,
+             between(-0.25, 0.25)},
+            {"last_layer_norm_before",
+             "With the norm before, the last layer's gradient falls as 1 / sqrt(depth).", exponent,
+             between(-0.75, -0.25)}};
 }
 
 }  // namespace
@@ -193,9 +237,9 @@ Experiment deep_gradients() {
         "that it falls as 1 / sqrt(depth).\n\n"
         "Sources: He et al. 2015, \"Deep Residual Learning\"; Xiong et al. 2020, \"On Layer "
         "Normalization in the Transformer Architecture\", theorem 1.",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

@@ -45,10 +45,6 @@ struct Figure {
 struct Report {
     std::vector<Table> tables = {};
     std::vector<Figure> figures = {};
-    struct Old {
-        bool holds = false;
-        std::string text = {};
-    } verdict = {};  // transitional
     /// The number of every claim, by the claim's name.
     std::map<std::string, Interval> decided = {};
     /// What the verdicts do not say: a paragraph with the numbers it rests on. May be empty.

@@ -59,7 +59,6 @@ Table leakage_table(std::uint64_t seed) {
 
 // What one head of a trained model does.
 struct Head {
-    std::string name;
     double weight[2];   // mean weight on the record that each relation asks for
     double without[2];  // right answers for each relation when the head is removed
     // Serves a relation when most of its weight goes there and little to where the other points.
@@ -69,113 +68,139 @@ struct Head {
         if (weight[1] > kMuch && weight[0] < kLittle) return 1;
         return -1;
     }
+    bool is_needed() const { return std::min(without[0], without[1]) < 0.95; }
 };
 
-struct Trained {
-    double accuracy[2];
-    std::vector<Head> heads;
-    // One head for each relation, without which that relation alone is lost.
-    bool divided() const {
-        if (heads.size() != 2 || heads[0].role() < 0 || heads[1].role() < 0) return false;
-        if (heads[0].role() == heads[1].role()) return false;
-        return std::all_of(heads.begin(), heads.end(), [](const Head& h) {
-            const int own = h.role();
-            return h.without[own] < 0.5 && h.without[1 - own] > 0.95;
-        });
-    }
-};
+// One head for each relation, without which that relation alone is lost.
+bool is_divided(const std::vector<Head>& heads) {
+    if (heads.size() != 2 || heads[0].role() < 0 || heads[1].role() < 0) return false;
+    if (heads[0].role() == heads[1].role()) return false;
+    return std::all_of(heads.begin(), heads.end(), [](const Head& h) {
+        const int own = h.role();
+        return h.without[own] < 0.5 && h.without[1 - own] > 0.95;
+    });
+}
 
-Trained trained_on_both(std::int64_t heads, std::uint64_t seed, std::int64_t steps) {
-    Generator generator(seed);
-    RecallModel model({.relations = 2, .heads = heads}, generator);
-    train_recall(model, steps, 3e-3, generator);
-    const RecallBatch test = recall_batch(model.config(), 1000, generator);
-    const std::vector<double> accuracy = model.accuracy(test);
-    Trained result{.accuracy = {accuracy[0], accuracy[1]}, .heads = {}};
+std::vector<Head> look(const RecallModel& model, const RecallBatch& test) {
     AttentionRecord record;
     model(test, &record);  // weights [B, H, 1, S]
-    for (std::int64_t h = 0; h < heads; ++h) {
+    std::vector<Head> all;
+    for (std::int64_t h = 0; h < model.config().heads; ++h) {
         const Tensor w = views::slice(record.weights, 1, h, h + 1);
         const auto on = mean(gather(reshape(w, {-1, model.config().records}), 1, test.where), {0})
                             .to_vector<double>();
         const WithoutHead removed(model.attention, h);
         const std::vector<double> without = model.accuracy(test);
-        result.heads.push_back({fmt::format("{} heads, seed {}, head {}", heads, seed, h),
-                                {on[0], on[1]},
-                                {without[0], without[1]}});
+        all.push_back({{on[0], on[1]}, {without[0], without[1]}});
     }
-    return result;
+    return all;
 }
 
-void add_rows(const Trained& t, Table& table, Series& series) {
-    constexpr const char* kRoles[] = {"colour", "shape"};
-    for (const Head& h : t.heads) {
-        table.rows.push_back({h.name, fixed(h.weight[0], 3), fixed(h.weight[1], 3),
-                              percent(h.without[0]), percent(h.without[1]),
-                              h.role() < 0 ? "neither alone" : kRoles[h.role()]});
-        series.x.push_back(h.weight[0]);
-        series.y.push_back(h.weight[1]);
+Measured trained_on_both(std::int64_t heads, std::uint64_t seed, std::int64_t steps) {
+    Generator generator(seed);
+    RecallModel model({.relations = 2, .heads = heads}, generator);
+    train_recall(model, steps, 3e-3, generator);
+    const RecallBatch test = recall_batch(model.config(), 1000, generator);
+    const std::vector<double> accuracy = model.accuracy(test);
+    const std::vector<Head> all = look(model, test);
+    Measured m{{{"right", std::min(accuracy[0], accuracy[1])},
+                {"divided", is_divided(all) ? 1 : 0},
+                {"with a role", 0},
+                {"needed", 0},
+                {"own", 0}}};
+    for (const Head& h : all) {
+        m.numbers["with a role"] += h.role() >= 0 ? 1 : 0;
+        m.numbers["needed"] += h.is_needed() ? 1 : 0;
+        m.numbers["own"] += std::max(h.weight[0], h.weight[1]) / static_cast<double>(all.size());
+        m.curves["colour"].push_back(h.weight[0]);
+        m.curves["shape"].push_back(h.weight[1]);
     }
+    return m;
 }
 
-struct Counts {
-    std::int64_t runs = 0, divided = 0;                 // of two heads
-    std::int64_t heads = 0, with_role = 0, needed = 0;  // of four
-    double worst_accuracy = 1;
-};
-
-Counts count(const std::vector<Trained>& all) {
-    Counts c;
-    for (const Trained& t : all) {
-        c.worst_accuracy = std::min({c.worst_accuracy, t.accuracy[0], t.accuracy[1]});
-        if (t.heads.size() == 2) {
-            ++c.runs;
-            c.divided += t.divided() ? 1 : 0;
-            continue;
-        }
-        for (const Head& h : t.heads) {
-            ++c.heads;
-            c.with_role += h.role() >= 0 ? 1 : 0;
-            c.needed += std::min(h.without[0], h.without[1]) < 0.95 ? 1 : 0;
-        }
-    }
-    return c;
+std::string name_of(std::int64_t heads) {
+    return fmt::format("{} head{}", heads, heads == 1 ? "" : "s");
 }
 
-Report run(const Setting& setting) {
-    Table roles{"Trained on two relations at once; chance is 1/8 = 0.125 of the weight, 1/16 right",
-                {"model", "weight on colour's", "weight on shape's", "colour right without it",
-                 "shape right without it", "serves"},
-                {}};
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const std::int64_t heads : {1, 2, 4}) {
+        all.push_back({name_of(heads), [=, steps = setting.pick(400, 250)](std::uint64_t seed) {
+                           return trained_on_both(heads, seed, steps);
+                       }});
+    }
+    return all;
+}
+
+Table roles_table(const Outcomes& o) {
+    Table table{
+        "Trained on two relations at once; chance is 1/8 = 0.125 of the weight, 1/16 right",
+        {"model", "right, the worse relation", "weight on the relation a head looks at more",
+         "heads that serve one relation alone", "heads that are needed"},
+        {}};
+    for (const std::int64_t heads : {1, 2, 4}) {
+        const auto of = [&](const char* what) { return o.of(name_of(heads), what); };
+        table.rows.push_back({name_of(heads), percent(of("right")), fixed(of("own"), 3),
+                              fixed(of("with a role"), 1), fixed(of("needed"), 1)});
+    }
+    return table;
+}
+
+// A point for each head of each model.
+Plot roles_plot(const Outcomes& o) {
     Plot plot{.title = "Where the heads of trained models look",
               .x = {.label = "weight on the record of the query's colour", .low = 0, .high = 1.05},
               .y = {.label = "on the record of its shape", .low = 0, .high = 1.05}};
-    std::vector<Trained> all;
-    const auto seeds = setting.pick<std::uint64_t>(5, 1);
-    const auto steps = setting.pick<std::int64_t>(400, 250);
-    for (const std::int64_t heads : {2, 4}) {
-        Series series{.name = fmt::format("{} heads", heads), .mark = Mark::points};
-        for (std::uint64_t i = 0; i < seeds; ++i) {
-            all.push_back(trained_on_both(heads, setting.seed + i, steps));
-            add_rows(all.back(), roles, series);
+    for (const std::int64_t heads : {4, 2}) {  // fewer heads are drawn on top
+        Series s{.name = name_of(heads), .mark = Mark::points};
+        for (const Measured& seed : o.seeds(name_of(heads))) {
+            const auto &x = seed.curves.at("colour"), &y = seed.curves.at("shape");
+            s.x.insert(s.x.end(), x.begin(), x.end());
+            s.y.insert(s.y.end(), y.begin(), y.end());
         }
-        plot.series.insert(plot.series.begin(), series);  // fewer heads are drawn on top
+        plot.series.push_back(s);
     }
-    const Counts c = count(all);
-    Report report;
-    report.tables = {leakage_table(setting.seed), roles};
-    report.figures = {{"roles", "where the heads of trained models look", svg(plot)}};
+    return plot;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const auto total = [&](std::int64_t heads, const char* what) {
+        double sum = 0;
+        for (const double value : o.values(name_of(heads), what)) sum += value;
+        return static_cast<std::int64_t>(sum);
+    };
+    Report report{
+        .tables = {leakage_table(setting.seed), roles_table(o)},
+        .figures = {{"roles", "where the heads of trained models look", svg(roles_plot(o))}}};
     const double leak = report.tables[0].number("orthogonal, in any direction", "measured");
-    report.verdict = {
-        leak < 1e-12 && c.divided == c.runs,
-        fmt::format(
-            "Orthogonal subspaces leak nothing ({:.0e}). In {} of {} models with two heads each "
-            "relation has a head of its own: without it that relation is lost and the other stays "
-            "as it was; nobody told them. Of {} heads in models of four, {} serve one relation "
-            "alone, and only {} cannot be removed without losing answers. All models answer "
-            "{:.1f} % at least.",
-            leak, c.divided, c.runs, c.heads, c.with_role, c.needed, 100 * c.worst_accuracy)};
+    report.decided = {{"orthogonal_heads_leak_nothing", exactly(leak)},
+                      {"one_head_is_not_enough", o.of(name_of(1), "right")},
+                      {"two_heads_are_enough", o.of(name_of(2), "right")},
+                      {"two_heads_divide_the_work", share(total(2, "divided"), setting.seeds)},
+                      {"four_heads_have_roles", share(total(4, "with a role"), 4 * setting.seeds)},
+                      {"four_heads_are_needed", share(total(4, "needed"), 4 * setting.seeds)}};
+    report.remark = fmt::format(
+        "In {} of {} models with two heads each relation has a head of its own: without it that "
+        "relation is lost and the other stays as it was; nobody told them. Of {} heads in models "
+        "of four, {} serve one relation alone, and {} cannot be removed without losing answers.",
+        total(2, "divided"), setting.seeds, 4 * setting.seeds, total(4, "with a role"),
+        total(4, "needed"));
     return report;
+}
+
+std::vector<Claim> claims() {
+    return {{"orthogonal_heads_leak_nothing", "Heads of orthogonal subspaces leak nothing.",
+             "largest change of a weight when what it is not for changes", below(1e-12)},
+            {"one_head_is_not_enough", "One head cannot serve two relations.",
+             "right, the worse relation", below(0.9)},
+            {"two_heads_are_enough", "Two heads serve two relations.", "right, the worse relation",
+             above(0.95)},
+            {"two_heads_divide_the_work", "Two trained heads share out two relations.",
+             "share of the models (Wilson's interval)", above(0.5)},
+            {"four_heads_have_roles", "Of four trained heads most serve one relation alone.",
+             "share of the heads (Wilson's interval)", above(0.5)},
+            {"four_heads_are_needed", "Of four trained heads most are needed.",
+             "share of the heads (Wilson's interval)", above(0.5)}};
 }
 
 }  // namespace
@@ -195,9 +220,9 @@ Experiment head_roles() {
         "Sources: Vaswani et al. 2017, section 3.2.2; roles of trained heads: Clark et al. 2019, "
         "\"What Does BERT Look At?\"; Voita et al. 2019, \"Analyzing Multi-Head "
         "Self-Attention\".",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

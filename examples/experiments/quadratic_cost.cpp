@@ -1,182 +1,178 @@
-// What does n^2 cost? One attention over n positions, forward and backward, in six forms: counted
-// operations, measured time and memory, and the exponents of the power laws they follow.
+// What does n^2 cost? One attention over n positions, forward and backward, in ten forms: counted
+// operations, measured time, memory of tensors and of the process, the exponents of the power laws
+// they follow; and what the cheaper forms can no longer do.
+#include <tapestry/examples/experiments/attention_costs.h>
 #include <tapestry/examples/experiments/experiment.h>
-#include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/tasks/long_copy.h>
+
+#include <tapestry/core/error.h>
+
+#include <algorithm>
 
 namespace tapestry::experiments {
 namespace {
 
-constexpr std::int64_t kHeads = 2, kWidth = 32;
+std::int64_t longest(const Setting& setting) { return setting.pick(4096, 1024); }
 
-/// softmax(q k^T / sqrt(D)) v in plain ops, which keep the weights [T, S] for the way back.
-class KeptWeights : public AttentionForm {
-public:
-    KeptWeights() : AttentionForm("KeptWeights") {}
-    Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
-                      const AttentionOptions& options) const override {
-        return matmul(attention_weights(q, k, options), v);
-    }
-};
+std::string copy_name(const Form& form) { return form.name + ", copying"; }
 
-/// A form, and the exponents that theory gives its time and its memory.
-struct Form {
-    std::string name;
-    std::function<std::unique_ptr<AttentionForm>(std::int64_t length)> make;
-    int time, memory;
-    std::int64_t longest;  // 4096 keys' weights kept take 0.5 GB on the way back
-};
-
-std::vector<Form> forms(std::int64_t longest, std::uint64_t seed) {
-    const examples::LongCopyOptions o{.dim = kHeads * kWidth, .heads = kHeads, .features = 64};
-    std::vector<Form> all{{"softmax, weights kept",
-                           [](std::int64_t) { return std::make_unique<KeptWeights>(); }, 2, 2,
-                           std::min<std::int64_t>(longest, 4096)}};
-    const std::vector<std::string> names = examples::contender_names(o);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto make = [o, i, seed](std::int64_t length) -> std::unique_ptr<AttentionForm> {
-            Generator generator(seed);
-            const AttentionFormFactory form = contenders(o, length, generator)[i].form;
-            return form ? form() : std::make_unique<SoftmaxAttention>();
-        };
-        const int power = names[i] == "softmax" ? 2 : 1;
-        all.push_back({names[i], make, power, power, longest});
+// Copying has no need of a causal mask: each form copies once.
+std::vector<Form> copying_forms(const Setting& setting) {
+    std::vector<Form> all;
+    for (const Form& form : attention_forms()) {
+        const bool plain = !form.causal && form.name != "softmax, weights kept";
+        const bool chosen = form.name == "softmax" || form.name == "window 64";
+        if (plain && (chosen || !setting.quick)) all.push_back(form);
     }
     return all;
 }
 
-struct Cost {
-    double flops = 0;    // of the forward pass
-    double seconds = 0;  // forward and backward, the best of a few
-    double bytes = 0;    // at the highest, besides q, k and v
-};
-
-Cost cost_of(const AttentionForm& form, std::int64_t length, int repetitions) {
-    Generator generator(1);
-    const auto make = [&] {
-        return randn({1, kHeads, length, kWidth}, generator).set_requires_grad();
-    };
-    const Tensor q = make(), k = make(), v = make();
-    Cost cost{.seconds = 1e30};
-    const std::size_t before = memory_statistics().current;
-    reset_peak_memory();
-    for (int i = 0; i < repetitions; ++i) {
-        const auto start = examples::Clock::now();
-        Tape tape;
-        const Tensor loss = sum(form(q, k, v, {}));
-        cost.flops = 0;
-        for (const auto& op : tape.entries()) cost.flops += op->flops();
-        tape.gradient(loss, {q, k, v});
-        cost.seconds = std::min(cost.seconds, examples::seconds_since(start));
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const Form& form : copying_forms(setting)) {
+        all.push_back({copy_name(form), [=, steps = setting.pick(300, 150)](std::uint64_t seed) {
+                           return copies(form, steps, seed);
+                       }});
     }
-    cost.bytes = static_cast<double>(memory_statistics().peak - before);
-    return cost;
+    for (const Form& form : attention_forms()) {
+        all.push_back({form.name,
+                       [=, most = longest(setting), times = setting.pick(3, 1)](std::uint64_t) {
+                           return costs_of(form, most, times);
+                       },
+                       true});
+    }
+    return all;
 }
 
-/// The costs of one form at all lengths, and their exponents over the longer ones, where what does
-/// not grow no longer counts.
-struct Measured {
-    std::vector<double> lengths, flops, seconds, bytes;
-    double flops_exponent = 0, time_exponent = 0, memory_exponent = 0;
-};
-
-Measured measure(const Form& form, const Setting& setting) {
-    Measured m;
-    for (std::int64_t length = 128; length <= form.longest; length *= 2) {
-        const Cost cost = cost_of(*form.make(length), length, setting.pick(5, 3));
-        m.lengths.push_back(static_cast<double>(length));
-        m.flops.push_back(cost.flops);
-        m.seconds.push_back(cost.seconds);
-        m.bytes.push_back(cost.bytes);
+// The first length from which on a form takes less time than softmax.
+Cell faster_from(const std::string& form, std::int64_t most, const Outcomes& o) {
+    for (std::int64_t length = 128; length <= most; length *= 2) {
+        const std::string what = fmt::format("ms {}", length);
+        if (o.of(form, what).mean < o.of("softmax", what).mean) return timed(Cell(length));
     }
-    const auto tail = [](const std::vector<double>& all) {
-        return std::vector<double>(all.end() - 3, all.end());
-    };
-    m.flops_exponent = exponent(tail(m.lengths), tail(m.flops));
-    m.time_exponent = exponent(tail(m.lengths), tail(m.seconds));
-    m.memory_exponent = exponent(tail(m.lengths), tail(m.bytes));
-    return m;
+    return timed("-");
 }
 
-Plot plot_of(const std::string& title, const std::string& unit, const std::vector<Form>& all,
-             const std::vector<Measured>& measured, double scale,
-             std::vector<double> Measured::*what) {
+Table exponents_table(const Setting& setting, const Outcomes& o) {
+    Table table{"Exponents a of n^a, fitted over the three longest sequences",
+                {"form", "operations", "theory", "time", "memory of tensors", "theory of memory",
+                 "memory of the process", "faster than softmax from n"},
+                {}};
+    for (const Form& form : attention_forms()) {
+        table.rows.push_back({form.name, fixed(o.of(form.name, "work").mean, 2), form.work,
+                              timed(fixed(o.of(form.name, "time"), 2)),
+                              fixed(o.of(form.name, "memory").mean, 2), form.memory,
+                              timed(fixed(o.of(form.name, "process"), 2)),
+                              faster_from(form.name, longest(setting), o)});
+    }
+    return table;
+}
+
+Table costs_table(const Setting& setting, const Outcomes& o) {
+    Table table{"One attention, 2 heads of 32, forward and backward",
+                {"form and n", "GFLOP forward", "ms", "MB", "MB of the process"},
+                {}};
+    const std::int64_t most = longest(setting);
+    for (const Form& form : attention_forms()) {
+        for (std::int64_t n = 128; n <= most; n *= 2) {
+            const auto of = [&](const char* what) {
+                return o.of(form.name, fmt::format("{} {}", what, n));
+            };
+            const Cell process = 4 * n < most ? Cell("-") : timed(fixed(of("process MB"), 1));
+            table.rows.push_back({fmt::format("{}, {}", form.name, n), fixed(of("GFLOP").mean, 3),
+                                  timed(fixed(of("ms"), 2)), fixed(of("MB").mean, 1), process});
+        }
+    }
+    return table;
+}
+
+Table copying_table(const Setting& setting, const Outcomes& o) {
+    Table table{
+        "What it costs in accuracy: 8 symbols copied over 128 positions, one layer; "
+        "guessing: 12.5 %",
+        {"form", "right"},
+        {}};
+    for (const Form& form : copying_forms(setting)) {
+        table.rows.push_back({form.name, percent(o.of(copy_name(form), "right"))});
+    }
+    return table;
+}
+
+Plot plot_of(const std::string& title, const std::string& unit, const std::string& what,
+             const Setting& setting, const Outcomes& o) {
     Plot plot{.title = title,
               .x = {.label = "positions n", .log = true},
               .y = {.label = unit, .log = true}};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        Series s{.name = all[i].name, .x = measured[i].lengths, .mark = Mark::line_and_points};
-        for (const double value : measured[i].*what) s.y.push_back(scale * value);
+    for (const Form& form : attention_forms()) {
+        if (form.causal) continue;  // parallel lines
+        Series s{.name = form.name, .mark = Mark::line_and_points};
+        for (std::int64_t n = 128; n <= longest(setting); n *= 2) {
+            s.x.push_back(static_cast<double>(n));
+            s.y.push_back(o.of(form.name, fmt::format("{} {}", what, n)).mean);
+        }
         plot.series.push_back(s);
     }
     return plot;
 }
 
-// The first length from which on a form takes less time than softmax; 0 for none.
-std::int64_t faster_from(const Measured& form, const Measured& softmax) {
-    for (std::size_t i = 0; i < form.lengths.size(); ++i) {
-        if (form.seconds[i] < softmax.seconds[i]) return static_cast<std::int64_t>(form.lengths[i]);
+Report report(const Setting& setting, const Outcomes& o) {
+    Report report{
+        .tables = {exponents_table(setting, o), costs_table(setting, o), copying_table(setting, o)},
+        .figures = {{"time", "time of one attention, forward and backward",
+                     svg(plot_of("Time against length", "milliseconds", "ms", setting, o))},
+                    {"memory", "memory of one attention, forward and backward",
+                     svg(plot_of("Memory against length", "megabytes", "MB", setting, o))}}};
+    const std::string most = std::to_string(longest(setting));
+    std::vector<double> linear(static_cast<std::size_t>(setting.seeds), 0);
+    for (const Form& form : attention_forms()) {
+        if (form.work != 1) continue;
+        const std::vector<double> times = o.values(form.name, "time");
+        for (std::size_t i = 0; i < linear.size(); ++i) linear[i] = std::max(linear[i], times[i]);
     }
-    return 0;
+    report.decided = {{"time_is_quadratic", o.of("softmax", "time")},
+                      {"linear_forms_are_linear", student(linear)},
+                      {"sparse_is_n_log_n", exactly(o.of("strided", "work").mean)},
+                      {"kept_weights_take_n2", o.of("softmax, weights kept", "process")},
+                      {"attention_needs_n2_memory", o.of("softmax", "process")},
+                      {"causal_halves", student(ratios(o.values("softmax, causal", "ms " + most),
+                                                       o.values("softmax", "ms " + most)))},
+                      {"softmax_copies", o.of("softmax, copying", "right")},
+                      {"window_copies", o.of("window 64, copying", "right")}};
+    for (const auto& [claim, form] : {std::pair{"strided_copies", "strided"},
+                                      {"linformer_copies", "linformer 64"},
+                                      {"linear_copies", "linear"},
+                                      {"performer_copies", "performer 64"}}) {
+        // Nothing is shown by a form that the short run leaves out.
+        report.decided[claim] =
+            setting.quick ? student({0.5}) : o.of(std::string(form) + ", copying", "right");
+    }
+    return report;
 }
 
-Report::Old judge(const std::vector<Form>& all, const std::vector<Measured>& measured) {
-    const Measured &kept = measured[0], &softmax = measured[1];
-    bool counts = true, times = true, memory = true;
-    double most = 0;  // the largest exponent of time of a linear form
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const Measured& m = measured[i];
-        counts = counts && std::abs(m.flops_exponent - all[i].time) < 0.15;
-        times = times && std::abs(m.time_exponent - all[i].time) < 0.5;
-        memory = memory && std::abs(m.memory_exponent - all[i].memory) < 0.25;
-        if (all[i].time == 1) most = std::max(most, m.time_exponent);
-    }
-    return {
-        counts && times && memory,
-        fmt::format("Operations {} the exponents of theory. Time {}: softmax n^{:.2f}, the "
-                    "others n^{:.2f} at the most. Memory is n^{:.2f} where softmax's weights "
-                    "are kept, but n^{:.2f} where attention is one operation that computes them "
-                    "again on the way back: {}.",
-                    counts ? "have" : "do not have", times ? "does too" : "does not",
-                    softmax.time_exponent, most, kept.memory_exponent, softmax.memory_exponent,
-                    softmax.memory_exponent > 1.75
-                        ? "quadratic, as the formula suggests"
-                        : "the work is quadratic and the memory is not, against what is often "
-                          "said")};
-}
-
-Report run(const Setting& setting) {
-    const std::vector<Form> all = forms(setting.pick(8192, 1024), setting.seed);
-    std::vector<Measured> measured;
-    for (const Form& form : all) measured.push_back(measure(form, setting));
-    Table exponents{"Exponents a of n^a, fitted over the three longest sequences",
-                    {"form", "operations", "time", "theory", "memory", "theory of memory",
-                     "faster than softmax from n"},
-                    {}};
-    Table costs{fmt::format("One attention, {} heads of {}, forward and backward", kHeads, kWidth),
-                {"form", "n", "GFLOP forward", "ms", "MB"},
-                {}};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const Measured& m = measured[i];
-        const std::int64_t from = faster_from(m, measured[1]);
-        exponents.rows.push_back(
-            {all[i].name, fixed(m.flops_exponent, 2), fixed(m.time_exponent, 2), all[i].time,
-             fixed(m.memory_exponent, 2), all[i].memory, from == 0 ? Cell("-") : Cell(from)});
-        for (std::size_t j = 0; j < m.lengths.size(); ++j) {
-            costs.rows.push_back({all[i].name, static_cast<std::int64_t>(m.lengths[j]),
-                                  fixed(m.flops[j] / 1e9, 3), fixed(1000 * m.seconds[j], 2),
-                                  fixed(m.bytes[j] / 1e6, 1)});
-        }
-    }
-    return {{exponents, costs},
-            {{"time", "time of one attention, forward and backward",
-              svg(plot_of("Time against length", "milliseconds", all, measured, 1000,
-                          &Measured::seconds))},
-             {"memory", "memory of one attention, forward and backward",
-              svg(plot_of("Memory against length", "megabytes", all, measured, 1e-6,
-                          &Measured::bytes))}},
-            judge(all, measured)};
+std::vector<Claim> claims() {
+    const auto copying = [](const char* name, const char* form) {
+        return Claim{name, fmt::format("{} attention can copy over 128 positions.", form),
+                     "symbols right, one layer", above(0.95)};
+    };
+    return {{"time_is_quadratic", "The time of softmax attention grows as n^2.", "exponent of time",
+             between(1.6, 2.4)},
+            {"linear_forms_are_linear",
+             "The time of window, Linformer, linear and Performer attention grows as n.",
+             "the largest of their exponents", below(1.3)},
+            {"sparse_is_n_log_n", "Sparse (strided) attention costs n log n.",
+             "exponent of its operations", below(1.25)},
+            {"kept_weights_take_n2", "Where its weights are kept, attention takes n^2 memory.",
+             "exponent of the process's memory", above(1.7)},
+            {"attention_needs_n2_memory", "Softmax attention needs n^2 memory.",
+             "exponent of the process's memory, computed as one operation", above(1.7)},
+            {"causal_halves", "A causal mask halves the time.",
+             "time over that without it, the longest sequence", between(0.4, 0.7)},
+            copying("softmax_copies", "Softmax"),
+            copying("window_copies", "Window"),
+            copying("strided_copies", "Strided"),
+            copying("linformer_copies", "Linformer"),
+            copying("linear_copies", "Linear"),
+            copying("performer_copies", "Performer")};
 }
 
 }  // namespace
@@ -187,15 +183,19 @@ Experiment quadratic_cost() {
         "What does n^2 cost?",
         "Every one of n queries meets every one of n keys: n^2 products, and, it is said, n^2 "
         "weights to keep for the way back. A window w, k summaries or f features make that n w, "
-        "n k or n f, which is linear in n. Costs follow c n^a with a = 2 or 1, once n is so "
+        "n k or n f, which is linear in n; strided attention with a stride of sqrt(n) makes it n "
+        "sqrt(n), not n log n. Costs follow c n^a, once n is so "
         "large that what does not grow, or grows more slowly, no longer counts; c decides from "
-        "which length on it matters.\n\n"
-        "Sources: Vaswani et al. 2017, table 1; Beltagy et al. 2020 (window); Wang et al. 2020 "
-        "(Linformer); Katharopoulos et al. 2020 (linear); Choromanski et al. 2020 (Performer); "
-        "for memory Rabe and Staats 2021, \"Self-attention Does Not Need O(n^2) Memory\".",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        "which length on it matters. Memory is measured twice: of tensors, which the library "
+        "counts, and of a process that does nothing else, in which all scratch is contained. What "
+        "the cheaper forms leave out has its price: one layer of each learns to copy.\n\n"
+        "Sources: Vaswani et al. 2017, table 1; Child et al. 2019 (strided); Beltagy et al. 2020 "
+        "(window); Wang et al. 2020 (Linformer); Katharopoulos et al. 2020 (linear); Choromanski "
+        "et al. 2020 (Performer); for memory Rabe and Staats 2021, \"Self-attention Does Not Need "
+        "O(n^2) Memory\".",
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

@@ -1,159 +1,92 @@
 // Are heads redundant? How many dimensions the outputs of all heads together use, for heads that
-// differ, heads that are copies, and the heads of a trained model; and what a removed head costs.
+// differ, heads that are copies or nearly so, and the heads of trained models; and what a removed
+// head costs, zeros in its place or its mean.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/experiments/experiment.h>
+#include <tapestry/examples/experiments/head_worth.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/experiments/without_head.h>
 #include <tapestry/examples/stories/stories.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/tapestry.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry::experiments {
 namespace {
 
 constexpr std::int64_t kDim = 64, kHeads = 8, kWidth = kDim / kHeads, kLayers = 2, kContext = 64;
+constexpr const char* kTrained = "trained";
 
-// Heads [B, H, T, D] side by side: [B T, H D].
-Tensor stacked(const Tensor& heads) { return reshape(transpose(heads, 1, 2), {-1, kDim}); }
-
-struct Rank {
-    std::int64_t numerical = 0;    // singular values above 1e-4 of the largest
-    double effective = 0;          // e^entropy of their shares of the sum
-    double similarity = 0;         // mean |cos| of two heads' outputs
-    std::vector<double> spectrum;  // singular values over the largest
-};
-
-double mean_similarity(const Tensor& heads) {
-    const Tensor cosines = abs(head_similarity(heads));  // [B, H, H], 1 on the diagonal
-    return (mean(cosines).item() * kHeads - 1) / (kHeads - 1);
-}
-
-Rank rank_of(const Tensor& heads) {
-    Rank rank;
-    rank.similarity = mean_similarity(heads);
-    rank.spectrum = singular_values(stacked(heads)).to_vector<double>();
-    const double largest = rank.spectrum.front();
-    double total = 0, entropy = 0;
-    for (const double s : rank.spectrum) total += s;
-    for (double& s : rank.spectrum) {
-        if (s > 0) entropy -= s / total * std::log(s / total);
-        s /= largest;
-        rank.numerical += s > 1e-4 ? 1 : 0;
-    }
-    rank.effective = std::exp(entropy);
-    return rank;
-}
-
-// What untrained heads find in 128 random vectors; with `copies` every second head has the weights
-// of the one before.
-Rank untrained(bool copies, Generator& generator) {
+// What new heads find in 128 random vectors. With copies every second head has the weights of the
+// one before, give or take `noise` of their size.
+Measured untrained(bool copies, double noise, std::uint64_t seed) {
+    Generator generator(seed);
     MultiHeadAttention attention({.dim = kDim, .heads = kHeads, .bias = false}, generator);
-    Tensor& weight = attention.qkv->weight;  // [3 C, C]
+    const Tensor weight = attention.qkv->weight.detach();  // [3 C, C]
     for (std::int64_t row = 0; copies && row < 3 * kDim; row += 2 * kWidth) {
-        views::slice(weight, 0, row + kWidth, row + 2 * kWidth)
-            .copy_(views::slice(weight, 0, row, row + kWidth));
+        const Tensor original = views::slice(weight, 0, row, row + kWidth);
+        const Tensor off = randn(original.shape(), generator) * sqrt(mean(square(original)));
+        Tensor copy = views::slice(weight, 0, row + kWidth, row + 2 * kWidth);
+        copy.copy_(original + off * noise);
     }
     AttentionRecord record;
     attention(randn({1, 128, kDim}, generator), {.record = &record});
-    return rank_of(record.heads);
+    const Rank rank = rank_of(record.heads);
+    return {{{"numerical", rank.numerical},
+             {"effective", rank.effective},
+             {"similarity", rank.similarity}},
+            {{"spectrum", rank.spectrum}}};
 }
 
-// A GPT, trained on stories letter by letter.
-struct Trained {
-    CharTokenizer tokenizer;
-    TextData data;
-    GPT model;
-    std::int64_t batches;  // that the loss is measured on
-    double loss = 0;       // when last measured with all heads
-
-    Trained(const std::string& text, std::int64_t batches_, Generator& generator)
-        : tokenizer(CharTokenizer::from_text(text)),
-          data(tokenizer.encode(text)),
-          model({.vocab = tokenizer.vocab_size(),
-                 .context = kContext,
-                 .layers = kLayers,
-                 .heads = kHeads,
-                 .dim = kDim,
-                 .deviation = 0.05},
-                generator),
-          batches(batches_) {}
-
-    double validation_loss() {
-        Generator same(1);
-        return evaluate(model, data, Split::validation, {.batches = batches, .batch = 16}, same);
+void add_removals(const std::string& when, const Removals& r, Measured& m) {
+    m.numbers[when + "loss"] = r.loss;
+    m.numbers[when + "to spare, zeroed"] = share_to_spare(r.zeroed);
+    m.numbers[when + "to spare, averaged"] = share_to_spare(r.averaged);
+    m.numbers[when + "dearest, zeroed"] = *std::max_element(r.zeroed.begin(), r.zeroed.end());
+    m.numbers[when + "dearest, averaged"] = *std::max_element(r.averaged.begin(), r.averaged.end());
+    double overstated = 0;
+    for (std::size_t i = 0; i < r.zeroed.size(); ++i) {
+        overstated += (r.zeroed[i] - r.averaged[i]) / static_cast<double>(r.zeroed.size());
     }
-};
-
-std::vector<Rank> ranks_of_layers(const Trained& t) {
-    Generator same(2);
-    const Batch batch = t.data.random_batch(Split::validation, 8, kContext, same);
-    std::vector<AttentionRecord> records;
-    t.model(batch.inputs, {.records = &records});
-    std::vector<Rank> ranks;
-    for (const AttentionRecord& record : records) ranks.push_back(rank_of(record.heads));
-    return ranks;
+    m.numbers[when + "overstated"] = overstated;
 }
 
-// The loss without one head, over the loss with all, minus 1.
-double cost_of_removing(Trained& t, std::int64_t layer, std::int64_t head) {
-    const WithoutHead removed(t.model.blocks.layers[static_cast<std::size_t>(layer)]->attention,
-                              head);
-    return t.validation_loss() / t.loss - 1;
-}
-
-struct Removals {
-    Table table{"How much the loss of the trained model grows without one head", {"layer"}, {}};
-    HeatMap map{.title = "Loss without one head, in per cent more",
-                .x_label = "head",
-                .y_label = "layer",
-                .columns = {},
-                .rows = {},
-                .values = {},
-                .numbers = true};
-    std::int64_t cheap = 0;  // cost less than 1 %
-    double worst = 0;
-    double loss = 0;  // with all heads
-};
-
-Removals remove_each(Trained& t) {
-    Removals result;
-    result.loss = t.loss = t.validation_loss();
-    for (std::int64_t head = 0; head < kHeads; ++head) {
-        result.table.columns.push_back("head " + std::to_string(head));
-        result.map.columns.push_back(std::to_string(head));
+void add_ranks(const std::vector<Rank>& ranks, Measured& m) {
+    for (const char* what : {"numerical", "effective"}) m.numbers[what] = 1e30;
+    for (const Rank& rank : ranks) {  // the layer with the least
+        m.numbers["numerical"] = std::min(m.numbers["numerical"], rank.numerical);
+        m.numbers["effective"] = std::min(m.numbers["effective"], rank.effective);
+        m.numbers["similarity"] = std::max(m.numbers["similarity"], rank.similarity);
     }
-    for (std::int64_t layer = 0; layer < kLayers; ++layer) {
-        result.table.rows.push_back({std::to_string(layer)});
-        result.map.rows.push_back(std::to_string(layer));
-        result.map.values.emplace_back();
-        for (std::int64_t head = 0; head < kHeads; ++head) {
-            const double cost = cost_of_removing(t, layer, head);
-            result.table.rows.back().push_back(percent(cost, 2));
-            result.map.values.back().push_back(100 * cost);
-            result.cheap += cost < 0.01 ? 1 : 0;
-            result.worst = std::max(result.worst, cost);
-        }
-    }
-    return result;
+    m.curves["spectrum"] = ranks.front().spectrum;
 }
 
-// What each head is worth at some steps of the training.
-struct Moment {
-    std::int64_t step;
-    Removals removals;
-};
+std::string moment(int quarters) { return fmt::format("{}/4 of the steps: ", quarters); }
 
-std::vector<Moment> learn(Trained& t, std::int64_t steps, Generator& generator) {
-    std::vector<Moment> moments;
-    AdamW optimizer(decay_groups(t.model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
+// A GPT that learns stories letter by letter, asked after a quarter, a half and all of its steps.
+Measured trained(const TextData& data, std::int64_t vocab, const Setting& setting,
+                 std::uint64_t seed) {
+    Generator generator(seed);
+    const auto steps = setting.pick<std::int64_t>(600, 120);
+    GPT model({.vocab = vocab,
+               .context = kContext,
+               .layers = kLayers,
+               .heads = kHeads,
+               .dim = kDim,
+               .deviation = 0.05},
+              generator);
+    const AskedModel asked = asked_gpt(model, data, kContext, setting.pick<std::int64_t>(6, 1));
+    Measured m;
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
     const auto loss = [&] {
-        const Batch batch = t.data.random_batch(Split::train, 16, kContext, generator);
-        return t.model.loss(batch.inputs, batch.targets);
+        const Batch batch = data.random_batch(Split::train, 16, kContext, generator);
+        return model.loss(batch.inputs, batch.targets);
     };
-    const auto report = [&](const StepMetrics& m) {
-        if (m.step == steps / 4 || m.step == steps / 2 || m.step == steps) {
-            moments.push_back({m.step, remove_each(t)});
+    const auto report = [&](const StepMetrics& step) {
+        for (const int quarters : {1, 2, 4}) {
+            if (step.step != steps * quarters / 4) continue;
+            add_removals(moment(quarters), remove_each(asked), m);
         }
         return true;
     };
@@ -162,83 +95,147 @@ std::vector<Moment> learn(Trained& t, std::int64_t steps, Generator& generator) 
            .schedule = warmup_cosine_schedule(
                {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
           {.loss = loss, .evaluate = {}, .report = report});
-    return moments;
+    add_ranks(asked.ranks(), m);
+    return m;
 }
 
-Table moments_table(const std::vector<Moment>& moments) {
-    Table table{"While the model learns",
-                {"step", "validation loss", "heads of 16 that cost less than 1 %", "the dearest"},
-                {}};
-    for (const Moment& m : moments) {
-        table.rows.push_back(
-            {m.step, fixed(m.removals.loss, 3), m.removals.cheap, percent(m.removals.worst, 2)});
+// A model that learned elsewhere; what differs between seeds are the stories it is asked about.
+Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
+                         std::uint64_t seed) {
+    const TextData data(tokenizer.encode(examples::write_stories(1000 + seed, 100'000).text));
+    const std::int64_t context = std::min<std::int64_t>(loaded.model->config().context, kContext);
+    const AskedModel asked = asked_gpt(*loaded.model, data, context, 1);
+    Measured m;
+    const Removals removals = remove_each(asked);
+    for (const int quarters : {1, 2, 4}) add_removals(moment(quarters), removals, m);
+    add_ranks(asked.ranks(), m);
+    return m;
+}
+
+Trial trained_trial(const Setting& setting) {
+    if (!setting.model.empty()) {
+        const auto loaded = std::make_shared<const LoadedModel>(load_model(setting.model));
+        const Tokenizer& tokenizer = require_tokenizer(*loaded, setting.model);
+        // Heads are taken away in the one model there is: no two seeds at a time.
+        return {kTrained,
+                [loaded, &tokenizer](std::uint64_t seed) {
+                    return asked_elsewhere(*loaded, tokenizer, seed);
+                },
+                true};
+    }
+    const std::string text =
+        examples::write_stories(1, setting.pick<std::size_t>(400000, 60000)).text;
+    const CharTokenizer tokenizer = CharTokenizer::from_text(text);
+    const auto data = std::make_shared<const TextData>(tokenizer.encode(text));
+    return {kTrained, [=, vocab = tokenizer.vocab_size()](std::uint64_t seed) {
+                return trained(*data, vocab, setting, seed);
+            }};
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    return {trained_trial(setting),
+            {"distinct", [](std::uint64_t seed) { return untrained(false, 0, seed); }},
+            {"every second a copy", [](std::uint64_t seed) { return untrained(true, 0, seed); }},
+            {"copies, 0.1 % off", [](std::uint64_t seed) { return untrained(true, 1e-3, seed); }},
+            {"copies, 10 % off", [](std::uint64_t seed) { return untrained(true, 0.1, seed); }}};
+}
+
+Table rank_table(const Outcomes& o) {
+    Table table{
+        "Rank of the outputs of 8 heads of width 8, side by side; trained: of the layer with "
+        "the least",
+        {"heads", "numerical rank", "effective rank", "mean |cos| of two heads"},
+        {}};
+    for (const Outcomes::Entry& trial : o.entries()) {
+        table.rows.push_back({trial.name, fixed(o.of(trial.name, "numerical"), 1),
+                              fixed(o.of(trial.name, "effective"), 1),
+                              fixed(o.of(trial.name, "similarity"), 3)});
     }
     return table;
 }
 
-struct Named {
-    std::string name;
-    Rank rank;
-    std::string theory;
-};
-
-Table rank_table(const std::vector<Named>& all) {
-    Table table{"Rank of the outputs of 8 heads of width 8, side by side",
-                {"heads", "numerical rank", "theory", "effective rank", "mean |cos| of two heads"},
+Table removal_table(const Outcomes& o) {
+    Table table{"Heads that can be removed, one at a time, for less than 1 % more loss",
+                {"after", "loss", "to spare, zeroed", "to spare, averaged", "the dearest, zeroed",
+                 "the dearest, averaged"},
                 {}};
-    for (const Named& n : all) {
-        table.rows.push_back({n.name, n.rank.numerical, n.theory, fixed(n.rank.effective, 1),
-                              fixed(n.rank.similarity, 3)});
+    for (const auto& [quarters, name] :
+         {std::pair{1, "a quarter of the steps"}, {2, "half of them"}, {4, "all"}}) {
+        const auto of = [&, when = moment(quarters)](const char* what) {
+            return o.of(kTrained, when + what);
+        };
+        table.rows.push_back({name, fixed(of("loss"), 3), percent(of("to spare, zeroed"), 0),
+                              percent(of("to spare, averaged"), 0), percent(of("dearest, zeroed")),
+                              percent(of("dearest, averaged"))});
     }
     return table;
 }
 
-Plot spectrum_plot(const std::vector<Named>& all) {
+Plot spectrum_plot(const Outcomes& o) {
     Plot plot{.title = "Singular values of the heads' outputs",
               .x = {.label = "number of the singular value"},
               .y = {.label = "share of the largest", .log = true, .low = 1e-5}};
-    for (const Named& n : all) {
-        Series s{.name = n.name, .dashed = plot.series.size() == 1};
-        for (std::size_t i = 0; i < n.rank.spectrum.size(); ++i) {
-            s.x.push_back(static_cast<double>(i + 1));
-            s.y.push_back(std::max(n.rank.spectrum[i], 1e-12));
+    for (const Outcomes::Entry& trial : o.entries()) {
+        Series s{.name = trial.name, .dashed = trial.name != kTrained};
+        for (const double value : o.curve(trial.name, "spectrum")) {
+            s.y.push_back(std::max(value, 1e-12));
+            s.x.push_back(static_cast<double>(s.y.size()));
         }
         plot.series.push_back(s);
     }
     return plot;
 }
 
-Report run(const Setting& setting) {
-    Generator generator(setting.seed);
-    std::vector<Named> all{{"distinct", untrained(false, generator), "64"},
-                           {"every second a copy", untrained(true, generator), "32"}};
-    const auto text =
-        examples::write_stories(setting.seed, setting.pick<std::size_t>(400000, 60000)).text;
-    Trained trained(text, setting.pick<std::int64_t>(8, 2), generator);
-    const auto moments = learn(trained, setting.pick<std::int64_t>(600, 120), generator);
-    for (const Rank& rank : ranks_of_layers(trained)) {
-        all.push_back({fmt::format("trained, layer {}", all.size() - 2), rank, "up to 64"});
+Plot removal_plot(const Outcomes& o) {
+    Plot plot{.title = "Heads to spare while a model learns",
+              .x = {.label = "share of the training"},
+              .y = {.label = "share of heads that cost less than 1 %", .low = 0, .high = 1}};
+    for (const char* way : {"zeroed", "averaged"}) {
+        Series s{.name = way, .mark = Mark::line_and_points};
+        for (const int quarters : {1, 2, 4}) {
+            s.x.push_back(0.25 * quarters);
+            s.y.push_back(o.of(kTrained, moment(quarters) + "to spare, " + way).mean);
+        }
+        plot.series.push_back(s);
     }
-    const Removals& removals = moments.back().removals;
-    Report report;
-    report.tables = {rank_table(all), moments_table(moments), removals.table};
-    report.figures = {
-        {"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(all))},
-        {"removed", "what a removed head costs", svg(removals.map)}};
-    constexpr std::int64_t kCount = kLayers * kHeads;
-    const bool to_spare = 2 * removals.cheap > kCount;
-    report.verdict = {
-        all[0].rank.numerical == kDim && all[1].rank.numerical == kDim / 2 && to_spare,
-        fmt::format(
-            "Copies are found by the rank ({} of {}); the trained heads are none ({} and "
-            "{}). Of {} trained heads {} can be removed, each alone, for less than 1 % more "
-            "loss (it is {:.3f} after {} steps); the dearest costs {:.1f} %. {}",
-            all[1].rank.numerical, kDim, all[2].rank.numerical, all[3].rank.numerical, kCount,
-            removals.cheap, removals.loss, moments.back().step, 100 * removals.worst,
-            to_spare ? "Most of them are to spare, as is said of large models."
-                     : "In a model this small few are to spare once it has learned, whatever "
-                       "is said of large ones.")};
-    return report;
+    return plot;
+}
+
+Report report(const Setting&, const Outcomes& o) {
+    const auto over_distinct = [&](const char* trial) {
+        return student(ratios(o.values(trial, "effective"), o.values("distinct", "effective")));
+    };
+    return {
+        .tables = {rank_table(o), removal_table(o)},
+        .figures = {{"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(o))},
+                    {"removed", "heads to spare while a model learns", svg(removal_plot(o))}},
+        .decided = {{"copies_lower_the_rank", o.of("every second a copy", "numerical")},
+                    {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
+                    {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
+                    {"trained_fill_less", over_distinct(kTrained)},
+                    {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
+                    {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
+                    {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}}};
+}
+
+std::vector<Claim> claims() {
+    return {
+        {"copies_lower_the_rank", "Copies of heads lower the numerical rank of all outputs.",
+         "numerical rank, every second of 8 heads a copy", between(31.5, 32.5)},
+        {"rank_sees_near_copies", "The numerical rank sees copies whose weights are 10 % off.",
+         "numerical rank, of 64", below(48)},
+        {"effective_rank_sees_them", "The effective rank sees copies whose weights are 10 % off.",
+         "effective rank over that of distinct heads", below(0.9)},
+        {"trained_fill_less", "Trained heads fill fewer dimensions than new ones.",
+         "effective rank over that of new, distinct heads", below(1)},
+        {"most_to_spare_zeroed",
+         "Most trained heads can be zeroed, one at a time, for less than 1 % more loss.",
+         "share of heads", above(0.5)},
+        {"most_to_spare_averaged",
+         "Most trained heads can be replaced by their mean, one at a time, for less than 1 %.",
+         "share of heads", above(0.5)},
+        {"zeroing_overstates", "Zeroing a head overstates what it is worth.",
+         "growth of the loss, zeroed less averaged, mean over heads", above(0)}};
 }
 
 }  // namespace
@@ -249,14 +246,19 @@ Experiment redundant_heads() {
         "Are heads redundant?",
         "H heads of width D that find different things fill H D dimensions; copies add none, so "
         "that the numerical rank of all outputs side by side (singular values above 1e-4 of the "
-        "largest) counts what is not copied. Trained heads are said to be redundant in another "
-        "sense: most of them can be removed, one at a time, at little cost. Both are measured, "
-        "with the effective rank besides, e^entropy of the singular values' shares.\n\n"
+        "largest) counts what is not copied. It counts near copies as well, however near: the "
+        "effective rank, e^entropy of the singular values' shares, does not. Trained heads are "
+        "said to be redundant in another sense: most of them can be removed, one at a time, at "
+        "little cost. Zeros in the place of a head also take away what it finds on average, which "
+        "a "
+        "bias could give; its mean in its place takes only what it makes of each input. With "
+        "--model DIR a GPT in that directory is asked instead.\n\n"
         "Sources: Michel, Levy and Neubig 2019, \"Are Sixteen Heads Really Better than One?\"; "
         "effective rank: Roy and Vetterli 2007.",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report,
+        true};
 }
 
 }  // namespace tapestry::experiments

@@ -102,7 +102,7 @@ std::string to_text(const Experiment& experiment, const Report& report) {
     result += wrapped(experiment.theory) + "\n";
     for (const Table& table : report.tables) result += to_text(table) + "\n";
     result += claims_as_text(experiment, report);
-    const std::string remark = report.remark + report.verdict.text;
+    const std::string remark = report.remark;
     return result + (remark.empty() ? "" : "\n" + wrapped(remark));
 }
 
@@ -117,7 +117,7 @@ std::string to_markdown(const Experiment& experiment, const Report& report,
             fmt::format("![{}]({}/{})\n\n", figure.caption, folder, file_name(experiment, figure));
     }
     result += claims_as_markdown(experiment, report);
-    const std::string remark = report.remark + report.verdict.text;
+    const std::string remark = report.remark;
     return result + (remark.empty() ? "" : "\n" + wrapped(remark));
 }
 

@@ -1,8 +1,10 @@
 // Are rotary heads frequency filters? A head whose queries and keys live in one pair of numbers
-// attends by the cosine of the distance: near it, and again one wavelength away.
+// attends by the cosine of the distance: near it, and again one wavelength away. And which
+// frequencies do heads use that were trained to look near, or wide?
 #include <tapestry/core/views.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
+#include <tapestry/examples/experiments/rotary_training.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>
@@ -122,15 +124,61 @@ Series band_series(const Band& band, std::int64_t positions) {
     return s;
 }
 
-Report run(const Setting& setting) {
-    const std::int64_t positions = setting.pick<std::int64_t>(65536, 16384);
-    Worst worst;
-    Report report;
-    report.tables = {width_table(positions, worst), gain_table(positions, worst)};
+/// What a head is trained to look at.
+struct Task {
+    const char* name;
+    std::int64_t first, last;
+};
+constexpr Task kTasks[] = {{"the token before", 1, 1}, {"the last 32 tokens", 0, 31}};
+
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const Task& task : kTasks) {
+        all.push_back({task.name, [=, steps = setting.pick(1000, 200)](std::uint64_t seed) {
+                           return train_rotary_head(task.first, task.last, steps, seed);
+                       }});
+    }
+    return all;
+}
+
+Table trained_table(const Outcomes& o) {
+    Table table{
+        "One rotary head of width 32 (pairs 0 to 15, high frequencies first), trained to "
+        "look at",
+        {"", "weight there", "error, over that of knowing nothing", "mean pair it uses"},
+        {}};
+    for (const Task& task : kTasks) {
+        table.rows.push_back({task.name, percent(o.of(task.name, "weight")),
+                              fixed(o.of(task.name, "error"), 3),
+                              fixed(o.of(task.name, "pair"), 2)});
+    }
+    return table;
+}
+
+Plot trained_plot(const Outcomes& o) {
+    Plot plot{.title = "What each pair adds to a trained head's scores",
+              .x = {.label = "pair, high frequencies first"},
+              .y = {.label = "|mean q| |mean k|", .low = 0}};
+    for (const Task& task : kTasks) {
+        Series s{.name = task.name, .mark = Mark::line_and_points};
+        s.y = o.curve(task.name, "pairs");
+        for (std::size_t pair = 0; pair < s.y.size(); ++pair) {
+            s.x.push_back(static_cast<double>(pair));
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Plot band_plot(std::int64_t positions) {
     Plot bands{.title = "Attention against distance",
                .x = {.label = "distance"},
                .y = {.label = "weight, relative to distance 0", .low = 0}};
     for (const Band& band : kBands) bands.series.push_back(band_series(band, positions));
+    return bands;
+}
+
+Plot gain_plot(std::int64_t positions) {
     const std::vector<double> weights = weights_by_position(4, 5, positions);
     Plot gains{.title = "One pair as a filter",
                .x = {.label = "frequency of the wave / frequency of the pair"},
@@ -145,17 +193,41 @@ Report run(const Setting& setting) {
         theory.y.push_back(gain_theory(n));
     }
     gains.series = {measured, theory};
-    report.figures = {{"distance", "attention against distance", svg(bands)},
-                      {"gain", "what one pair keeps of waves", svg(gains)}};
-    report.verdict = {
-        worst.width < 0.05 && worst.gain < 0.02,
-        fmt::format(
-            "Half-widths are those of theory within {:.1f} %, and of a wave the head keeps "
-            "I_n(s) / I_0(s) at n times its frequency and nothing in between, within {:.3f}: "
-            "a comb filter with the teeth at multiples of theta, of which only low "
-            "frequencies look like \"near\" and \"far\".",
-            100 * worst.width, worst.gain)};
+    return gains;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const std::int64_t positions = setting.pick<std::int64_t>(65536, 16384);
+    Worst worst;
+    Report report{
+        .tables = {width_table(positions, worst), gain_table(positions, worst), trained_table(o)},
+        .figures = {{"distance", "attention against distance", svg(band_plot(positions))},
+                    {"gain", "what one pair keeps of waves", svg(gain_plot(positions))},
+                    {"trained", "the pairs that trained heads use", svg(trained_plot(o))}}};
+    report.decided = {
+        {"half_width", exactly(worst.width)},
+        {"comb", exactly(worst.gain)},
+        {"near_is_learned", o.of(kTasks[0].name, "weight")},
+        {"wide_is_learned", o.of(kTasks[1].name, "weight")},
+        {"near_uses_higher_frequencies",
+         student(differences(o.values(kTasks[1].name, "pair"), o.values(kTasks[0].name, "pair")))}};
     return report;
+}
+
+std::vector<Claim> claims() {
+    return {{"half_width", "A head of one pair is as wide as its frequency says.",
+             "largest relative error of the half-width", below(0.05)},
+            {"comb",
+             "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and of "
+             "no other wave.",
+             "largest error of the share kept", below(0.02)},
+            {"near_is_learned", "A rotary head learns to look at the token before.", "weight on it",
+             above(0.8)},
+            {"wide_is_learned", "A rotary head learns to look at the last 32 tokens of 64.",
+             "weight on them", above(0.8)},
+            {"near_uses_higher_frequencies",
+             "A head trained to look near uses higher frequencies than one trained to look wide.",
+             "mean pair used, the wide one's less the near one's", above(0.5)}};
 }
 
 }  // namespace
@@ -171,12 +243,14 @@ Experiment rotary_filters() {
         "and what it does to a wave cos(omega j) of values follows from the Fourier series of "
         "w, e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): of omega = n theta a share of I_n(s) "
         "/ I_0(s) gets through, of all other waves nothing. Low frequencies make wide windows, "
-        "high ones narrow windows that come again with every wavelength. Here s = 4 and D = 32.\n\n"
+        "high ones narrow windows that come again with every wavelength. Here s = 4 and D = 32. "
+        "So a head that is trained to look at the token before should come to use high "
+        "frequencies, and one that is trained to look at many tokens low ones.\n\n"
         "Sources: Su et al. 2021, \"RoFormer\", section 3.4; the series: Jacobi and Anger, "
         "Abramowitz and Stegun 9.6.34.",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

@@ -174,7 +174,7 @@ std::vector<Claim> claims() {
          "median norm, not divided over divided", below(0.5)},
         {"q_explodes", "At d_k = 512 the variance of q's gradient explodes undivided.",
          "mean square, not divided over divided", above(100)},
-        {"w_q_explodes", "So does the gradient of W_Q at d_k = 512.",
+        {"w_q_explodes", "At d_k = 512 the gradient of W_Q explodes undivided.",
          "root mean square, not divided over divided", above(5)}};
     const std::vector<Claim> trained = training_claims();
     all.insert(all.end(), trained.begin(), trained.end());

@@ -1,14 +1,12 @@
-// A language model of stories whose layers may lack what makes them a Transformer's: what
-// experiments build that take something away. The layers are those of the library, joined in
-// another way.
+// A GPT of stories built from its parts, so that its layers may lack what makes it one, or have
+// what a GPT's configuration does not name.
 #pragma once
 
 #include <tapestry/examples/experiments/story_model.h>
 
 namespace tapestry::experiments {
 
-enum class Norms { none, after, before };
-
+/// Token and position vectors, a stack of layers, logits.
 class StoryReader : public Module {
 public:
     static constexpr std::int64_t kContext = 32;
@@ -18,66 +16,22 @@ public:
     Encoder encoder;
     Linear head;
 
-    StoryReader(std::int64_t vocab, TransformerLayerConfig layer, std::int64_t layers, Norms norms,
+    StoryReader(const StoryText& text, const TransformerLayerConfig& layer, std::int64_t layers,
                 Generator& generator)
         : Module("StoryReader"),
-          token(vocab, layer.dim, generator),
+          token(text.table.size(), layer.dim, generator),
           position(Positions::learned, kContext, layer.dim, generator),
-          encoder({.layers = layers, .layer = causal(layer)}, generator),
-          head(layer.dim, vocab, true, generator),
-          norms_(norms) {
+          encoder({.layers = layers, .layer = layer, .final_norm = layer.norm_first}, generator),
+          head(layer.dim, text.table.size(), true, generator) {
         register_module("token", token);
         register_module("position", position);
         register_module("encoder", encoder);
         register_module("head", head);
     }
 
-    /// ids [B, T] -> logits [B, T, V].
-    Tensor operator()(const Tensor& ids) const {
-        Tensor x = position(token(ids));
-        for (const auto& layer : encoder.layers) x = pass(*layer, x);
-        return head(norms_ == Norms::before ? layer_norm(x) : x);
+    Tensor operator()(const Tensor& ids, std::vector<AttentionRecord>* records = nullptr) const {
+        return head(encoder(position(token(ids)), {.records = records}));
     }
-
-    Tensor loss(const Batch& batch) const {
-        return cross_entropy((*this)(batch.inputs), batch.targets);
-    }
-
-private:
-    static TransformerLayerConfig causal(TransformerLayerConfig layer) {
-        layer.causal = true;
-        return layer;
-    }
-
-    // In the order of Vaswani et al. 2017, of GPT-2, or without.
-    Tensor pass(const EncoderLayer& layer, const Tensor& x) const {
-        if (norms_ == Norms::after) {
-            const Tensor h = layer.attention_norm(x + layer.attention(x));
-            return layer.feed_forward_norm(h + layer.feed_forward(h));
-        }
-        const auto norm = [this](const LayerNorm& n, const Tensor& h) {
-            return norms_ == Norms::before ? n(h) : h;
-        };
-        const Tensor h = x + layer.attention(norm(layer.attention_norm, x));
-        return h + layer.feed_forward(norm(layer.feed_forward_norm, h));
-    }
-
-    Norms norms_;
 };
-
-/// Nats per word of the same 320 pieces of what is held out.
-inline double held_out_loss(const StoryReader& model, const StoryText& text) {
-    const NoGradGuard no_grad;
-    Generator generator(1);
-    double sum = 0;
-    for (int i = 0; i < 10; ++i) {
-        sum += model
-                   .loss(text.data.random_batch(Split::validation, 32, StoryReader::kContext,
-                                                generator))
-                   .item() /
-               10;
-    }
-    return sum;
-}
 
 }  // namespace tapestry::experiments

@@ -103,10 +103,10 @@ double accuracy(const MaskedLanguageModel& model, const Questions& q) {
     return (sum(right * asked) / sum(asked)).item();
 }
 
-void teach(MaskedLanguageModel& model, const Questions& q, const Setting& setting) {
-    Generator generator(setting.seed + 1);
+void teach(MaskedLanguageModel& model, const Questions& q, std::int64_t steps, std::uint64_t seed) {
+    Generator generator(seed + 1000);
     examples::fit(
-        model, {.steps = setting.pick(1000, 500), .batch = kBatch, .rate = 3e-3, .print = false},
+        model, {.steps = steps, .batch = kBatch, .rate = 3e-3, .print = false},
         [&] {
             const Tensor rows = randint(0, q.ids.size(0), {kBatch}, generator);
             return model.loss(index_select(q.ids, 0, rows), index_select(q.targets, 0, rows));
@@ -116,10 +116,6 @@ void teach(MaskedLanguageModel& model, const Questions& q, const Setting& settin
 
 // Heads are counted through all layers: head h of layer l is number l kHeads + h.
 using Heads = std::vector<std::size_t>;
-
-std::string name_of(std::size_t head) {
-    return fmt::format("layer {} head {}", head / kHeads + 1, head % kHeads + 1);
-}
 
 double accuracy_without(const MaskedLanguageModel& model, const Questions& q,
                         const Heads& removed) {
@@ -161,112 +157,84 @@ std::vector<HeadFigures> look_at_heads(const MaskedLanguageModel& model,
 }
 
 // What a head sees from "it" in the sentence of the title, which the model has not been trained on.
-HeatMap sentence_map(const MaskedLanguageModel& model, const WordTable& table, std::size_t best) {
-    HeatMap map{.title = "Where \"it\" looks: " + name_of(best),
-                .x_label = "word",
-                .y_label = "too ...",
-                .rows = {"tired", "wide"}};
-    for (const std::string& end : map.rows) {
-        const Words words =
-            words_of("The dog didn't cross the street because it was too " + end + ".");
-        if (map.columns.empty()) map.columns = words;
-        std::vector<AttentionRecord> records;
-        model(pack({{words, 9, 1, 7}}, table).ids, {.records = &records});
-        std::vector<double> row;
-        for (std::size_t i = 0; i < words.size(); ++i) {
-            row.push_back(records[best / kHeads].weights.at(
-                {0, static_cast<std::int64_t>(best % kHeads), 9, static_cast<std::int64_t>(i)}));
-        }
-        map.values.push_back(row);
-    }
-    map.columns[12] = "...";  // the word that decides
-    return map;
+Words shown_words(const std::string& end) {
+    return words_of("The dog didn't cross the street because it was too " + end + ".");
 }
 
-struct Outcome {
-    double accuracy = 0;
-    double first_noun = 0;  // of somebody who always says the first noun
+std::vector<double> shown_weights(const MaskedLanguageModel& model, const WordTable& table,
+                                  const std::string& end, std::size_t head) {
+    const Words words = shown_words(end);
+    std::vector<AttentionRecord> records;
+    model(pack({{words, 9, 1, 7}}, table).ids, {.records = &records});
+    std::vector<double> row;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        row.push_back(records[head / kHeads].weights.at(
+            {0, static_cast<std::int64_t>(head % kHeads), 9, static_cast<std::int64_t>(i)}));
+    }
+    return row;
+}
+
+/// The sentences and their words, the same for all seeds.
+struct Corpus {
+    Riddles riddles = find_riddles(2'000'000);
+    WordTable table = words_in(riddles);
+    Questions train = pack(riddles.train, table), test = pack(riddles.test, table);
+    double first_noun = 0;  // right of somebody who always says the first noun
     double chance = 0;      // the weight of one word if all had the same
-    std::vector<HeadFigures> heads;
-    Heads order;                   // most weight on the antecedent first
-    std::vector<double> together;  // accuracy without the first one, two, ... of these
+
+    Corpus() {
+        const double share = 1 / static_cast<double>(riddles.test.size());
+        for (const Riddle& riddle : riddles.test) {
+            chance += share / static_cast<double>(riddle.words.size());
+            first_noun += riddle.antecedent < riddle.rival ? share : 0;
+        }
+    }
+    static WordTable words_in(const Riddles& riddles) {
+        std::vector<std::string> sentences;
+        for (const Riddle& riddle : riddles.train) {
+            sentences.push_back(fmt::format("{}", fmt::join(riddle.words, " ")));
+        }
+        return WordTable(sentences);
+    }
 };
 
-Outcome measure(const MaskedLanguageModel& model, const std::vector<Riddle>& riddles,
-                const Questions& q) {
-    Outcome o;
-    o.accuracy = accuracy(model, q);
-    o.heads = look_at_heads(model, riddles, q);
-    const double share = 1 / static_cast<double>(riddles.size());
-    for (const Riddle& riddle : riddles) {
-        o.chance += share / static_cast<double>(riddle.words.size());
-        o.first_noun += riddle.antecedent < riddle.rival ? share : 0;
-    }
-    o.order.resize(o.heads.size());
-    std::iota(o.order.begin(), o.order.end(), std::size_t{0});
-    std::sort(o.order.begin(), o.order.end(), [&](std::size_t a, std::size_t b) {
-        return o.heads[a].antecedent > o.heads[b].antecedent;
+std::string ranked(std::size_t rank, const char* what) { return fmt::format("{} {}", rank, what); }
+
+// Heads in the order of their weight on the antecedent; what is left without each, and without all
+// down to it.
+Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
+    const std::vector<HeadFigures> heads = look_at_heads(model, corpus.riddles.test, corpus.test);
+    Heads order(heads.size()), removed;
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return heads[a].antecedent > heads[b].antecedent;
     });
-    Heads removed;
-    for (const std::size_t head : o.order) {
-        removed.push_back(head);
-        o.together.push_back(accuracy_without(model, q, removed));
+    Measured m{{{"right", accuracy(model, corpus.test)}, {"missed", 0}}};
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+        const HeadFigures& head = heads[order[rank]];
+        removed.push_back(order[rank]);
+        const double left = accuracy_without(model, corpus.test, removed);
+        m.numbers[ranked(rank, "antecedent")] = head.antecedent;
+        m.numbers[ranked(rank, "rival")] = head.rival;
+        m.numbers[ranked(rank, "layer")] = static_cast<double>(order[rank] / kHeads + 1);
+        m.numbers[ranked(rank, "without")] = head.accuracy_without;
+        m.numbers[ranked(rank, "without all")] = left;
+        m.numbers["missed"] += left > corpus.first_noun ? 1 : 0;
     }
-    return o;
+    m.numbers["missed"] += 1;  // so many heads must go until guessing is as good
+    m.numbers["times chance"] = heads[order[0]].antecedent / corpus.chance;
+    m.numbers["times the other"] = heads[order[0]].antecedent / heads[order[0]].rival;
+    m.numbers["more than guessing"] = m.numbers["right"] - corpus.first_noun;
+    m.numbers["lost without it"] = m.numbers["right"] - heads[order[0]].accuracy_without;
+    for (const char* end : {"tired", "wide"}) {
+        m.curves[end] = shown_weights(model, corpus.table, end, order[0]);
+    }
+    return m;
 }
 
-Report::Old judge(const Outcome& o) {
-    const HeadFigures& best = o.heads[o.order[0]];
-    const bool names = o.accuracy > o.first_noun + 0.2;
-    const bool looks = best.antecedent > 3 * o.chance && best.antecedent > 2 * best.rival;
-    std::size_t needed = 0;  // so many heads must go until guessing is as good
-    while (needed < o.together.size() && o.together[needed] > o.first_noun) ++needed;
-    const bool lost = needed < o.together.size();
-    return {
-        names && looks && lost,
-        fmt::format(
-            "Of sentences about pairs of nouns it has never seen together the model answers "
-            "{:.1f} % right (always the first noun: {:.1f} %). From the pronoun {} puts {:.2f} of "
-            "its weight on the antecedent, {:.1f} times chance, and {:.2f} on the other noun. "
-            "Without this head {:.1f} % are right: {}. {} to make the model worse than guessing.",
-            100 * o.accuracy, 100 * o.first_noun, name_of(o.order[0]), best.antecedent,
-            best.antecedent / o.chance, best.rival, 100 * best.accuracy_without,
-            o.accuracy - best.accuracy_without > 0.05
-                ? "it is missed"
-                : "others look there too, and it is hardly missed",
-            lost ? fmt::format("It takes the removal of {} of {} heads", needed + 1, o.heads.size())
-                 : "Not even the removal of all heads is enough")};
-}
-
-std::vector<Table> tables_of(const Outcome& o, const Riddles& riddles) {
-    Table sentences{"Sentences", {"", "number", "right"}, {}};
-    sentences.rows = {
-        {"learned from", riddles.train.size(), "-"},
-        {"held out, whole model", riddles.test.size(), percent(o.accuracy)},
-        {"held out, always the first noun", riddles.test.size(), percent(o.first_noun)}};
-    Table heads{fmt::format("Heads at the pronoun, most on the antecedent first; chance is {:.3f}",
-                            o.chance),
-                {"head", "on the antecedent", "times chance", "on the other noun",
-                 "right without it", "right without it and those above"},
-                {}};
-    for (std::size_t i = 0; i < o.order.size(); ++i) {
-        const HeadFigures& head = o.heads[o.order[i]];
-        heads.rows.push_back({name_of(o.order[i]), fixed(head.antecedent, 3),
-                              fixed(head.antecedent / o.chance, 1), fixed(head.rival, 3),
-                              percent(head.accuracy_without), percent(o.together[i])});
-    }
-    return {sentences, heads};
-}
-
-Report run(const Setting& setting) {
-    const Riddles riddles = find_riddles(2'000'000);
-    std::vector<std::string> sentences;
-    for (const Riddle& riddle : riddles.train) {
-        sentences.push_back(fmt::format("{}", fmt::join(riddle.words, " ")));
-    }
-    const WordTable table(sentences);
-    Generator generator(setting.seed);
-    MaskedLanguageModel model({.vocab = table.size(),
+Measured trained(const Corpus& corpus, std::int64_t steps, std::uint64_t seed) {
+    Generator generator(seed);
+    MaskedLanguageModel model({.vocab = corpus.table.size(),
                                .max_length = kLength,
                                .dim = kDim,
                                .heads = kHeads,
@@ -275,14 +243,85 @@ Report run(const Setting& setting) {
                                .padding_id = kPadding,
                                .deviation = 0.08},
                               generator);
-    teach(model, pack(riddles.train, table), setting);
+    teach(model, corpus.train, steps, seed);
     const examples::Answering answering(model);
-    const Outcome o = measure(model, riddles.test, pack(riddles.test, table));
+    return measure(model, corpus);
+}
 
-    return {tables_of(o, riddles),
-            {{"sentence", "the head that looks at the antecedent most, from \"it\"",
-              svg(sentence_map(model, table, o.order[0]))}},
-            judge(o)};
+constexpr const char* kTrial = "encoder";
+
+const Corpus& corpus() {
+    static const Corpus all;
+    return all;
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    return {{kTrial, [&all = corpus(), steps = setting.pick(1000, 400)](std::uint64_t seed) {
+                 return trained(all, steps, seed);
+             }}};
+}
+
+std::vector<Table> tables_of(const Outcomes& o) {
+    Table sentences{"Sentences", {"", "number", "right"}, {}};
+    sentences.rows = {
+        {"learned from", corpus().riddles.train.size(), "-"},
+        {"held out, whole model", corpus().riddles.test.size(), percent(o.of(kTrial, "right"))},
+        {"held out, always the first noun", corpus().riddles.test.size(),
+         percent(corpus().first_noun)}};
+    Table heads{fmt::format("Heads at the pronoun, most on the antecedent first; chance is {:.3f}",
+                            corpus().chance),
+                {"head", "its layer", "on the antecedent", "on the other noun", "right without it",
+                 "right without it and those above"},
+                {}};
+    for (std::size_t rank = 0; rank < kLayers * kHeads; ++rank) {
+        const auto of = [&](const char* what) { return o.of(kTrial, ranked(rank, what)); };
+        heads.rows.push_back({std::to_string(rank + 1), fixed(of("layer"), 1),
+                              fixed(of("antecedent"), 3), fixed(of("rival"), 3),
+                              percent(of("without")), percent(of("without all"))});
+    }
+    return {sentences, heads};
+}
+
+HeatMap sentence_map(const Outcomes& o) {
+    HeatMap map{.title = "Where \"it\" looks: the head that looks at the noun most",
+                .x_label = "word",
+                .y_label = "too ...",
+                .columns = shown_words("..."),
+                .rows = {"tired", "wide"}};
+    for (const std::string& end : map.rows) map.values.push_back(o.curve(kTrial, end));
+    map.columns.resize(map.values[0].size());
+    map.columns[12] = "...";  // the word that decides
+    return map;
+}
+
+Report report(const Setting&, const Outcomes& o) {
+    const auto of = [&](const char* what) { return o.of(kTrial, what); };
+    return {.tables = tables_of(o),
+            .figures = {{"sentence", "the head that looks at the antecedent most, from \"it\"",
+                         svg(sentence_map(o))}},
+            .decided = {{"it_is_named", of("more than guessing")},
+                        {"a_head_looks", of("times chance")},
+                        {"it_is_not_led_astray", of("times the other")},
+                        {"one_head_is_missed", of("lost without it")},
+                        {"heads_until_guessing", of("missed")}}};
+}
+
+std::vector<Claim> claims() {
+    return {{"it_is_named", "A small encoder learns who \"it\" is.",
+             "right for new pairs of nouns, less that of always saying the first noun", above(0.2)},
+            {"a_head_looks", "Some head looks from the pronoun at its antecedent.",
+             "its weight there, times chance", above(3)},
+            {"it_is_not_led_astray",
+             "The head that looks at the antecedent most looks less at the other noun.",
+             "its weight on the antecedent over that on the other noun", above(2)},
+            {"one_head_is_missed",
+             "Without the head that looks at the antecedent most answers are "
+             "lost.",
+             "share of the answers lost", above(0.05)},
+            {"heads_until_guessing",
+             "It takes more than one head's removal to be worse than "
+             "guessing.",
+             "heads that must go", above(1.5)}};
 }
 
 }  // namespace
@@ -301,9 +340,9 @@ Experiment who_is_it() {
         "Sources: Levesque et al. 2012, \"The Winograd Schema Challenge\"; Vaswani et al. 2017, "
         "figure 4; Clark et al. 2019, \"What Does BERT Look At?\", section 4.3; Michel et al. "
         "2019, \"Are Sixteen Heads Really Better than One?\".",
-        {},
-        nullptr,
-        [](const Setting& s, const Outcomes&) { return run(s); }};
+        claims(),
+        trials,
+        report};
 }
 
 }  // namespace tapestry::experiments

@@ -3,6 +3,10 @@
 
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/view.h>
+
+#include <optional>
 
 namespace tapestry::experiments {
 
@@ -18,7 +22,6 @@ public:
     WithoutHead(const WithoutHead&) = delete;
     WithoutHead& operator=(const WithoutHead&) = delete;
 
-private:
     // [dim, dim / heads]: a constant that shares the parameter's memory
     static Tensor columns_of(const MultiHeadAttention& attention, std::int64_t head) {
         const Tensor weight = attention.output.weight.detach();
@@ -26,8 +29,28 @@ private:
         return views::slice(weight, 1, head * width, (head + 1) * width);
     }
 
+private:
     Tensor columns_;
     Tensor kept_;
+};
+
+/// The same, but what the head finds on average stays: its mean output [dim / heads], through W_O,
+/// is added to the bias. What is lost is only what the head makes of each input.
+class WithMeanOfHead {
+public:
+    WithMeanOfHead(const MultiHeadAttention& attention, std::int64_t head, const Tensor& mean)
+        : bias_(attention.output.bias.detach()), kept_(bias_.clone()) {
+        const Tensor columns = WithoutHead::columns_of(attention, head);
+        bias_.copy_(kept_ + squeeze(matmul(columns, unsqueeze(mean, 1)), 1));
+        without_.emplace(attention, head);
+    }
+    ~WithMeanOfHead() { bias_.copy_(kept_); }
+    WithMeanOfHead(const WithMeanOfHead&) = delete;
+    WithMeanOfHead& operator=(const WithMeanOfHead&) = delete;
+
+private:
+    Tensor bias_, kept_;
+    std::optional<WithoutHead> without_;
 };
 
 }  // namespace tapestry::experiments

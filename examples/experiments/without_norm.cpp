@@ -9,6 +9,8 @@
 namespace tapestry::experiments {
 namespace {
 
+enum class Norms { none, after, before };
+
 struct Way {
     const char* name;
     Norms norms;
@@ -27,11 +29,30 @@ std::string name_of(const Way& way, std::int64_t depth, double rate) {
     return fmt::format("{}, {} layers, rate {}", way.name, depth, rate);
 }
 
+// A layer's parts, joined in the order of Vaswani et al. 2017, of GPT-2, or without norms.
+Tensor pass(const EncoderLayer& layer, const Tensor& x, Norms norms) {
+    if (norms == Norms::after) {
+        const Tensor h = layer.attention_norm(x + layer.attention(x));
+        return layer.feed_forward_norm(h + layer.feed_forward(h));
+    }
+    const auto norm = [&](const LayerNorm& n, const Tensor& h) {
+        return norms == Norms::before ? n(h) : h;
+    };
+    const Tensor h = x + layer.attention(norm(layer.attention_norm, x));
+    return h + layer.feed_forward(norm(layer.feed_forward_norm, h));
+}
+
+Tensor loss_of(const StoryReader& model, Norms norms, const Batch& batch) {
+    Tensor x = model.position(model.token(batch.inputs));
+    for (const auto& layer : model.encoder.layers) x = pass(*layer, x, norms);
+    return cross_entropy(model.head(norms == Norms::before ? layer_norm(x) : x), batch.targets);
+}
+
 // The loss of the last tenth of the steps; of a training that is lost, that of guessing, ln(words).
 Measured learn(const StoryText& text, Norms norms, std::int64_t depth, double rate,
                std::int64_t steps, std::uint64_t seed) {
     Generator generator(seed), data(seed + 1);
-    StoryReader model(text.table.size(), {.dim = 32, .heads = 4}, depth, norms, generator);
+    StoryReader model(text, {.dim = 32, .heads = 4, .causal = true}, depth, generator);
     AdamW optimizer(decay_groups(model, 0), {.lr = rate, .beta2 = 0.99});
     TrainStep step(optimizer, {.clip = 0});  // clipping would steady it as well
     const double guessing = std::log(static_cast<double>(text.table.size()));
@@ -39,7 +60,8 @@ Measured learn(const StoryText& text, Norms norms, std::int64_t depth, double ra
     for (std::int64_t i = 0; i < steps; ++i) {
         step.zero_grad();
         const double loss = step.gradients([&] {
-            return model.loss(text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
+            return loss_of(model, norms,
+                           text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
         });
         if (!std::isfinite(loss) || !std::isfinite(step.norm())) {
             losses.resize(static_cast<std::size_t>(steps), guessing);

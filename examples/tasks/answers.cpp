@@ -6,6 +6,7 @@ namespace tapestry::examples {
 namespace {
 
 constexpr std::size_t kFacts = 3;
+constexpr std::int64_t kDim = 64;
 constexpr std::string_view kNames = "mia|tom|anna|ben|lily|max|rosa|sam";
 constexpr std::string_view kColours = "red|blue|green|white";
 constexpr std::string_view kThings = "ball|book|hat|cup|key|doll";
@@ -78,20 +79,35 @@ Rows pack_exercises(const std::vector<Exercise>& exercises, const WordTable& tab
     return rows;
 }
 
-/// Two scores for every word: that the answer begins here, and that it ends here.
+/// Two scores for every word: that the answer begins here, and that it ends here. Positions are
+/// rotary: what belongs together stands at the same distance, wherever in the text it stands.
 class Reader : public Module {
 public:
-    MaskedLanguageModel encoder;
+    Embedding words, types;
+    Encoder encoder;
     Linear ends;  // [2, C]
 
-    Reader(const MaskedLanguageModelConfig& config, Generator& generator)
-        : Module("Reader"), encoder(config, generator), ends(config.dim, 2, true, generator) {
+    Reader(std::int64_t vocab, Generator& generator)
+        : Module("Reader"),
+          words(vocab, kDim, generator),
+          types(2, kDim, generator),
+          encoder({.layers = 3,
+                   .layer = {.dim = kDim,
+                             .heads = 4,
+                             .norm_first = true,
+                             .positions = Positions::rotary},
+                   .final_norm = true},
+                  generator),
+          ends(kDim, 2, true, generator) {
+        register_module("words", words);
+        register_module("types", types);
         register_module("encoder", encoder);
         register_module("ends", ends);
     }
     /// [B, 2, T], -inf outside of the text.
     Tensor operator()(const Rows& rows) const {
-        const Tensor h = encoder.encode(rows.ids, {.types = rows.types});  // [B, T, C]
+        const Tensor x = words(rows.ids) + types(rows.types);  // [B, T, C]
+        const Tensor h = encoder(x, {.mask = padding_mask(rows.ids, kPadding)});
         return transpose(ends(h), 1, 2) + unsqueeze(rows.text, 1);
     }
     Tensor loss(const Rows& rows) const {
@@ -154,10 +170,7 @@ AnswerScores learn_answers(const TaskOptions& options) {
     const std::int64_t length = columns_for(sentences);
     const Rows rows = pack_exercises(learnt, table, length),
                test = pack_exercises(asked, table, length);
-    MaskedLanguageModelConfig config = sentence_model(table, length);
-    config.types = 2;
-    config.layers = 2;
-    Reader model(config, generator);
+    Reader model(table.size(), generator);
     fit(
         model, options,
         [&] {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <sstream>
 
 using namespace tapestry;
 using namespace tapestry::test;
@@ -32,7 +33,7 @@ TEST_CASE("cli experiment: one by name") {
     const Outcome outcome = place.run({"experiment", "by_hand", "--out", "pictures"});
     check_done(outcome);
     CHECK(has(outcome.out, "The robot hit the ball"));
-    CHECK(has(outcome.out, "Holds."));
+    CHECK(has(outcome.out, "Holds: A step by hand"));
     CHECK(has(outcome.out, "picture: pictures/by_hand-weights.svg"));
     CHECK(has(read_file(place / "pictures" / "by_hand-weights.svg"), "</svg>"));
 }
@@ -44,7 +45,9 @@ TEST_CASE("cli experiment: the Markdown file finds its pictures") {
         place.run({"experiment", "word_order", "--quick", "--markdown", "docs/found.md"});
     check_done(outcome);
     const std::string text = read_file(place / "docs" / "found.md");
-    CHECK(has(text, "tapestry experiment word_order --quick --seed 1 --seeds 3 --markdown docs/found.md"));
+    CHECK(
+        has(text,
+            "tapestry experiment word_order --quick --seed 1 --seeds 3 --markdown docs/found.md"));
     CHECK(has(text, "## \"dog bites man\" or \"man bites dog\"?"));
     CHECK(has(text, "](found/word_order-words.svg)"));
     CHECK(std::filesystem::exists(place / "docs" / "found" / "word_order-words.svg"));
@@ -53,8 +56,34 @@ TEST_CASE("cli experiment: the Markdown file finds its pictures") {
     CHECK(has(read_file(place / "docs" / "found.md"), "](../elsewhere/word_order-words.svg)"));
 }
 
+TEST_CASE("cli experiment: seeds, and all numbers as JSON") {
+    const Place place;
+    const Outcome outcome = place.run({"experiment", "word_order", "--quick", "--seed", "7",
+                                       "--seeds", "2", "--json", "found.json"});
+    check_done(outcome);
+    CHECK(has(outcome.out, "(2 values)"));
+    const std::string json = read_file(place / "found.json");
+    CHECK(has(json, "\"seed\": 7"));
+    CHECK(has(json, "\"verdict\": \"holds\""));
+    // The same numbers again, but for the seconds they took.
+    check_done(place.run({"experiment", "word_order", "--quick", "--seed", "7", "--seeds", "2",
+                          "--threads", "1", "--json", "again.json"}));
+    const auto numbers = [](const std::string& text) {
+        std::istringstream lines(text);
+        std::string kept;
+        for (std::string line; std::getline(lines, line);) {
+            if (!has(line, "\"seconds\"") && !has(line, "\"command\"")) kept += line + "\n";
+        }
+        return kept;
+    };
+    CHECK_EQ(numbers(read_file(place / "again.json")), numbers(json));
+}
+
 TEST_CASE("cli experiment: what is refused") {
     const Place place;
+    check_refused(place.run({"experiment", "by_hand", "--seeds", "0"}), "--seeds");
+    check_refused(place.run({"experiment", "by_hand", "--model", "x"}), "asks no model");
+    check_refused(place.run({"experiment", "layers_roles", "--quick", "--model", "none"}), "none");
     check_refused(place.run({"experiment", "sqrt"}), "no experiment is called 'sqrt'");
     check_refused(place.run({"experiment", "by_hand", "--seed", "-1"}), "--seed");
     write_file_atomically(place / "file", "");

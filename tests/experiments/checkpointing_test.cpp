@@ -12,5 +12,9 @@ TEST_CASE("experiment checkpointing") {
     CHECK(slopes.number("checkpointed", "layer inputs [B, T, C]") ==
           doctest::Approx(1).epsilon(0.05));
     CHECK(slopes.number("everything kept", "layer inputs [B, T, C]") > 10);
-    CHECK(report.verdict.text.find("the same bits") != std::string::npos);
+    check_verdicts("checkpointing", report,
+                   {{"keeps_inputs_alone", Verdict::holds},
+                    {"peak_falls", Verdict::holds},
+                    {"same_bits", Verdict::holds},
+                    {"four_thirds_of_the_time", std::nullopt}});
 }

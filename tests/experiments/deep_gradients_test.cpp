@@ -19,4 +19,11 @@ TEST_CASE("experiment deep_gradients") {
     // What arrives without residuals falls with every doubling of the depth.
     const Table& first = report.tables.at(1);
     CHECK(first.number("no residuals", "16") < 0.1 * first.number("no residuals", "8"));
+    check_verdicts("deep_gradients", report,
+                   {{"vanishes", Verdict::holds},
+                    {"norms_alone_do_not_help", Verdict::does_not_hold},
+                    {"residuals_norm_after", Verdict::holds},
+                    {"residuals_norm_before", Verdict::holds},
+                    {"last_layer_norm_after", Verdict::not_shown},
+                    {"last_layer_norm_before", Verdict::holds}});
 }

@@ -9,23 +9,16 @@ TEST_CASE("experiment head_roles") {
     CHECK_EQ(leakage.number("orthogonal, along axes", "measured"), 0);
     CHECK(leakage.number("orthogonal, in any direction", "measured") < 1e-13);
     CHECK(leakage.number("random", "measured") > 0.01);
-    // Whichever head it is: it looks at one relation's record, and that relation needs it.
     const Table& roles = report.tables.at(1);
-    double served[2] = {};
-    for (const char* head : {"2 heads, seed 1, head 0", "2 heads, seed 1, head 1"}) {
-        const double colour = roles.number(head, "weight on colour's");
-        const double shape = roles.number(head, "weight on shape's");
-        const bool is_colour = colour > shape;
-        served[is_colour ? 0 : 1] = std::max(colour, shape);
-        CHECK(std::min(colour, shape) < 0.25);
-        const double own =
-            roles.number(head, is_colour ? "colour right without it" : "shape right without it");
-        const double other =
-            roles.number(head, is_colour ? "shape right without it" : "colour right without it");
-        CHECK(own < 0.5);
-        CHECK(other > 0.95);
-    }
-    CHECK(served[0] > 0.8);
-    CHECK(served[1] > 0.8);
-    CHECK(report.verdict.holds);
+    CHECK_EQ(roles.number("2 heads", "heads that serve one relation alone"), 2);
+    CHECK_EQ(roles.number("2 heads", "heads that are needed"), 2);
+    CHECK(roles.number("2 heads", "weight on the relation a head looks at more") > 0.9);
+    // Three models of three are too few to say more than 44 %.
+    check_verdicts("head_roles", report,
+                   {{"orthogonal_heads_leak_nothing", Verdict::holds},
+                    {"one_head_is_not_enough", Verdict::holds},
+                    {"two_heads_are_enough", Verdict::holds},
+                    {"two_heads_divide_the_work", Verdict::not_shown},
+                    {"four_heads_have_roles", Verdict::holds},
+                    {"four_heads_are_needed", Verdict::not_shown}});
 }

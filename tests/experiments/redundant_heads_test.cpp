@@ -8,24 +8,21 @@ TEST_CASE("experiment redundant_heads") {
     const Table& ranks = report.tables.at(0);
     CHECK_EQ(ranks.number("distinct", "numerical rank"), 64);
     CHECK_EQ(ranks.number("every second a copy", "numerical rank"), 32);
-    for (const char* layer : {"trained, layer 0", "trained, layer 1"}) {
-        CHECK(ranks.number(layer, "numerical rank") >= 60);  // no head copies another
-        CHECK(ranks.number(layer, "effective rank") < 64);
-        CHECK(ranks.number(layer, "effective rank") > 8);
-    }
-    // The more the model has learned, the fewer heads are to spare.
+    CHECK(ranks.number("trained", "effective rank") < 64);
+    CHECK(ranks.number("trained", "effective rank") > 8);
+    // The more the models have learned, the dearer the dearest head.
     const Table& moments = report.tables.at(1);
-    CHECK(moments.number("120", "validation loss") < moments.number("30", "validation loss"));
-    CHECK(moments.number("120", "the dearest") > moments.number("30", "the dearest"));
-    CHECK(moments.number("120", "heads of 16 that cost less than 1 %") <=
-          moments.number("30", "heads of 16 that cost less than 1 %"));
-    // No head was left out by mistake: something changes for each.
-    const Table& removed = report.tables.at(2);
-    double worst = 0;
-    for (int head = 0; head < 8; ++head) {
-        const double cost = removed.number("0", "head " + std::to_string(head));
-        CHECK(cost != 0);
-        worst = std::max(worst, cost);
-    }
-    CHECK(worst > 1e-3);
+    CHECK(moments.number("all", "loss") < moments.number("a quarter of the steps", "loss"));
+    CHECK(moments.number("all", "the dearest, zeroed") >
+          moments.number("a quarter of the steps", "the dearest, zeroed"));
+    CHECK(moments.number("all", "the dearest, zeroed") > 1e-3);
+    // After 120 steps no head does much yet: most are to spare, which six hundred steps change.
+    check_verdicts("redundant_heads", report,
+                   {{"copies_lower_the_rank", Verdict::holds},
+                    {"rank_sees_near_copies", Verdict::does_not_hold},
+                    {"effective_rank_sees_them", Verdict::holds},
+                    {"trained_fill_less", Verdict::not_shown},
+                    {"most_to_spare_zeroed", Verdict::holds},
+                    {"most_to_spare_averaged", Verdict::holds},
+                    {"zeroing_overstates", Verdict::holds}});
 }

@@ -1,0 +1,141 @@
+// docs/experiments.md, docs/experiments.json and what the course quotes are one and the same run:
+// the page is what the JSON says, the figures in the chapters are the JSON's, and a drawn seed of a
+// drawn row comes out again bit for bit.
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/file.h>
+#include <tapestry/examples/experiments/registry.h>
+#include <tapestry/examples/experiments/render.h>
+#include <tapestry/tests/experiments/quoted.h>
+#include <tapestry/tests/skip.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <random>
+
+using namespace tapestry;
+using namespace tapestry::experiments;
+using tapestry::test::skip;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path docs() { return test::source_dir() / "docs"; }
+
+// Nothing where the page is still to be written.
+std::optional<Results> page_results() {
+    if (!fs::exists(docs() / "experiments.json")) return {};
+    return results_from_json(read_file(docs() / "experiments.json"));
+}
+
+constexpr const char* kNone = "docs/experiments.json is still to be written";
+
+class IsaGuard {
+public:
+    explicit IsaGuard(Isa isa) : before_(current_isa()) { set_isa(isa); }
+    ~IsaGuard() { set_isa(before_); }
+    IsaGuard(const IsaGuard&) = delete;
+    IsaGuard& operator=(const IsaGuard&) = delete;
+
+private:
+    Isa before_;
+};
+
+/// One seed of one trial.
+struct Drawn {
+    const Found* found;
+    std::size_t trial, seed;
+};
+
+// Of those that take seconds and measure no time.
+Drawn draw(const Results& results) {
+    std::vector<Drawn> all;
+    for (const Found& found : results.found) {
+        const auto& entries = found.outcomes.entries();
+        for (std::size_t t = 0; t < entries.size(); ++t) {
+            const auto seeds = entries[t].seeds.size();
+            if (entries[t].timed || entries[t].seconds > 3.0 * static_cast<double>(seeds)) continue;
+            for (std::size_t s = 0; s < seeds; ++s) all.push_back({&found, t, s});
+        }
+    }
+    REQUIRE_FALSE(all.empty());
+    std::random_device device;
+    return all[device() % all.size()];
+}
+
+}  // namespace
+
+TEST_CASE("the page of experiments is what its JSON says") {
+    const auto results = page_results();
+    if (!results) return skip(kNone);
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) {
+        write_file_atomically(docs() / "experiments.json", to_json(*results));
+        write_file_atomically(docs() / "experiments.md", to_page(*results, "experiments"));
+    }
+    const std::string json = read_file(docs() / "experiments.json");
+    // Rules, sentences and verdicts of today's claims, and every number as it was read.
+    CHECK(to_json(*results) == json);
+    CHECK(to_page(*results, "experiments") == read_file(docs() / "experiments.md"));
+    CHECK_FALSE(results->quick);
+    CHECK_GE(results->seeds, 10);
+    CHECK_EQ(results->isa, "avx2");
+    std::vector<std::string> names, expected;
+    for (const Found& found : results->found) names.push_back(found.name);
+    for (const Experiment& experiment : all_experiments()) expected.push_back(experiment.name);
+    CHECK(names == expected);
+    for (const Found& found : results->found) {
+        for (const Figure& figure : found.report.figures) {
+            const fs::path file =
+                docs() / "experiments" / file_name(find_experiment(found.name), figure);
+            CHECK_MESSAGE(fs::exists(file), file.native());
+        }
+    }
+}
+
+TEST_CASE("what the course quotes stands on the page of experiments, in both languages") {
+    const std::vector<Quoted> all =
+        read_quoted(read_file(test::source_dir() / "tests" / "experiments" / "quoted.txt"));
+    CHECK(all.size() > 20);
+    for (const Quoted& quoted : all) {
+        INFO(quoted.line);
+        for (const char* language : {".md", ".zh.md"}) {
+            const std::string chapter = read_file(docs() / "course" / (quoted.chapter + language));
+            CHECK_MESSAGE(contains_figure(chapter, quoted.figure), language);
+        }
+        find_experiment(quoted.experiment);
+    }
+    const auto results = page_results();
+    if (!results) return skip(kNone);
+    for (const Quoted& quoted : all) {
+        INFO(quoted.line);
+        const double value = quoted_value(*results, quoted);
+        CHECK_MESSAGE(rounds_to(value, quoted.figure), value);
+    }
+}
+
+TEST_CASE("a drawn row of the page of experiments comes out again, bit for bit") {
+    const auto results = page_results();
+    if (!results) return skip(kNone);
+#if defined(__clang__) || !defined(__OPTIMIZE__)
+    return skip("the page was written by g++'s optimised build");
+#endif
+    const std::vector<Isa> isas = available_isas();
+    if (std::find(isas.begin(), isas.end(), Isa::avx2) == isas.end()) {
+        return skip("this processor has no AVX2, under which the page was written");
+    }
+    const IsaGuard guard(Isa::avx2);
+    const Drawn drawn = draw(*results);
+    const Outcomes::Entry& entry = drawn.found->outcomes.entries()[drawn.trial];
+    const std::uint64_t seed = results->seed + drawn.seed;
+    MESSAGE("drawn: " << drawn.found->name << ", " << entry.name << ", seed " << seed);
+    const Experiment& experiment = find_experiment(drawn.found->name);
+    const auto trials = experiment.trials({.seed = results->seed, .seeds = results->seeds});
+    REQUIRE_EQ(trials.size(), drawn.found->outcomes.entries().size());
+    const Measured again = trials[drawn.trial].run(seed);
+    CHECK(again.numbers == entry.seeds[drawn.seed].numbers);
+}

@@ -1,0 +1,30 @@
+// Figures that the course quotes from docs/experiments.md, listed in quoted.txt: what stands in the
+// chapters, and which cell it comes from.
+#pragma once
+
+#include <tapestry/examples/experiments/results.h>
+
+#include <string>
+#include <vector>
+
+namespace tapestry::experiments {
+
+/// "chapter | experiment | table | row | column | figure". The chapter is a file's name without
+/// language and ending; tables are counted from 1, and "claims" is the measured number of the claim
+/// called `row`. The figure is as the chapters have it: 0.95, 20.1 %, 537.9.
+struct Quoted {
+    std::string line, chapter, experiment, table, row, column, figure;
+};
+
+/// Empty lines and those that begin with # are left out. Throws ValueError for other lines.
+std::vector<Quoted> read_quoted(const std::string& text);
+
+/// Whether it occurs as a number of its own: 0.4 does not in 0.41 or 10.4.
+bool contains_figure(const std::string& text, const std::string& figure);
+
+double quoted_value(const Results& results, const Quoted& quoted);
+
+/// Whether the value, rounded to as many decimals, is the figure; a figure with % is a share.
+bool rounds_to(double value, const std::string& figure);
+
+}  // namespace tapestry::experiments
