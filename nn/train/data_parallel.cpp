@@ -32,8 +32,9 @@ std::unique_ptr<TapeObserver> DataParallel::send_from(GradientSum& sum) {
 
 double DataParallel::reduce(const std::vector<double>& losses) {
     gradient_ = underway_->finish();
-    traffic_.seconds += underway_->seconds();
+    traffic_.gradients += underway_->seconds();
     traffic_.waited += underway_->waited();
+    traffic_.to_go = underway_->to_go();
     underway_.reset();
     const double loss = agree(losses);
     if (!moves_.front().empty()) fold_statistics(communicator_, leaves_, moves_);
@@ -118,7 +119,9 @@ void DataParallel::update(double lr, double grad_scale) {
         sent.push_back({p, bytes_of(mine)});
         received.push_back({p, mutable_bytes_of(others.back())});
     }
+    const double before = communicator_.seconds();
     communicator_.exchange(sent, received, "parameters");
+    traffic_.parameters += communicator_.seconds() - before;
     for (int p = 0; p < communicator_.size(); ++p) {
         if (p != rank) flat_.unpack(others[static_cast<std::size_t>(p)], p, parameters_);
     }

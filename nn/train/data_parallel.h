@@ -31,11 +31,12 @@
 
 namespace tapestry {
 
-/// How long gradients were under way, in all steps, and how much of that was waited for: the rest
-/// lay behind backward passes.
-struct GradientTraffic {
-    double seconds = 0;
-    double waited = 0;
+/// Seconds, in all steps.
+struct StepTraffic {
+    double gradients = 0;  ///< some were under way
+    double waited = 0;     ///< of these: nothing else was done; the rest lay behind backward passes
+    double parameters = 0;           ///< new ones going round, which is waited for
+    std::vector<double> to_go = {};  ///< GradientsUnderway's, of the latest step
 };
 
 class DataParallel {
@@ -75,7 +76,7 @@ public:
     /// Puts the whole state into process 0's optimiser, as one process would have it.
     void collect_state();
 
-    const GradientTraffic& traffic() const { return traffic_; }
+    const StepTraffic& traffic() const { return traffic_; }
 
     /// What the moments take here.
     std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
@@ -93,7 +94,7 @@ private:
     FlatParameters flat_;
     std::vector<LeafMoves> moves_;  // of this process's leaves, until they are made
     std::optional<GradientsUnderway> underway_;
-    GradientTraffic traffic_;
+    StepTraffic traffic_;
     Tensor gradient_;  // [n], of this process's slice
     double norm_ = 0;
     std::optional<OptimizerSlice> slice_;  // from the first update on

@@ -112,7 +112,8 @@ void GradientsUnderway::send(std::size_t bucket) {
         if (!buckets_of_[part.parameter].empty()) continue;
         for (Tensors* of : whole) (*of)[part.parameter] = Tensor();
     }
-    if (in_flight_.empty()) since_ = Clock::now();
+    set_out_.push_back(Clock::now());
+    if (in_flight_.empty()) since_ = set_out_.back();
     in_flight_.push_back(bucket);
     b.messages = communicator_.begin(sent, received);
 }
@@ -148,7 +149,16 @@ Tensor GradientsUnderway::add_up(Tensors subtrees) const {
     });
 }
 
+std::vector<double> GradientsUnderway::to_go() const {
+    std::vector<double> all;
+    for (const Clock::time_point at : set_out_) {
+        all.push_back(std::max(0.0, std::chrono::duration<double>(finished_ - at).count()));
+    }
+    return all;
+}
+
 Tensor GradientsUnderway::finish() {
+    finished_ = Clock::now();
     for (std::size_t i = 0; i < parameters_.size(); ++i) complete(i);
     while (!in_flight_.empty()) {
         const std::size_t first = in_flight_.front();

@@ -36,6 +36,8 @@ public:
     /// Seconds in which anything was under way, and those of finish() that were spent waiting.
     double seconds() const { return seconds_; }
     double waited() const { return waited_; }
+    /// By bucket, in the order in which they set out: seconds from then to finish().
+    std::vector<double> to_go() const;
 
     /// Takes gradients into `sum`, and calls complete() and advance(), as a backward pass goes by.
     std::unique_ptr<TapeObserver> watch();
@@ -64,6 +66,8 @@ private:
     std::vector<std::size_t> in_flight_;                // buckets, in the order they set out
     Tensors slice_;                                     // by bucket
     Clock::time_point since_ = {};                      // something has been under way
+    std::vector<Clock::time_point> set_out_;            // as in_flight_ once was
+    Clock::time_point finished_ = {};                   // the backward pass has
     double seconds_ = 0;
     double waited_ = 0;
 };

@@ -37,9 +37,11 @@ for processes in 2 5; do
     went=$(($(bytes_over_the_cable) - before))
     [[ $(digest_of "$here.alpha/out") == "$expected" ]] ||
         failed "$processes processes on two machines learned something else than one"
-    (($(grep -cE '^process [0-9]+ on (alpha|beta): ' many.log) == processes)) &&
-        grep -q "^process $((processes - 1)) on beta: " many.log ||
-        { cat many.log >&2; failed "not every one of $processes processes told its machine"; }
+    if (($(grep -cE '^process [0-9]+ on (alpha|beta): ' many.log) != processes)) ||
+        ! grep -q "^process $((processes - 1)) on beta: " many.log; then
+        cat many.log >&2
+        failed "not every one of $processes processes told its machine"
+    fi
     # Half of the gradients, and half of the parameters, 26,720 numbers of four bytes.
     ((went > steps * 26720 * 4)) || failed "only $went bytes went over the cable"
     [[ ! -e $here.beta/out ]] || failed "the second machine has written"

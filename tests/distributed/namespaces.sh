@@ -60,12 +60,12 @@ write_agent() {
     chmod +x "$here.agent"
 }
 
-# on_machine NUMBER COMMAND...
+# on_machine NUMBER COMMAND...; $MEASURE, if any, is put before it.
 on_machine() {
     local i=$1
     shift
-    # shellcheck disable=SC2016  # the inner shell's
-    unshare --uts --mount bash -c 'hostname "$1"; mount --bind "$2" "$3"; shift 3; exec "$@"' machine \
+    # shellcheck disable=SC2016,SC2086  # the inner shell's; words
+    ${MEASURE:-} env MEASURE= unshare --uts --mount bash -c 'hostname "$1"; mount --bind "$2" "$3"; shift 3; exec "$@"' machine \
         "${machine_names[i]}" "$here.${machine_names[i]}" "$here" ip netns exec "$space.$i" "$@"
 }
 
