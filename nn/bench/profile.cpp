@@ -46,21 +46,22 @@ private:
     bool several_;  // processes
 };
 
-// Of DataParallel's sums, what was added since the warm-up, for each of the steps.
+// What DataParallel's sums have grown by in a step.
 class MessageCount {
 public:
-    MessageCount(TrainStep& step, const ProfileOptions& options)
-        : step_(step), options_(options), before_(count()) {}
+    MessageCount(TrainStep& step, const ProfileOptions& options, double bytes)
+        : step_(step), options_(options), bytes_(bytes) {}
 
-    /// `seconds` is the median step, `bytes` that of all parameters.
-    Messages per_step(double seconds, double bytes) const {
+    void restart() { before_ = count(); }
+
+    /// Of a step that has taken so many seconds since.
+    Messages of_step(double seconds) const {
         Messages m = count();
-        const auto steps = static_cast<double>(options_.steps);
-        for (double Messages::*number : kNumbers) m.*number = (m.*number - before_.*number) / steps;
+        for (double Messages::*number : kNumbers) m.*number -= before_.*number;
         if (m.processes == 1) return m;
         m.step = {.compute = std::max(0.0, seconds - m.waiting),
                   .to_go = step_.data_parallel()->traffic().to_go,
-                  .bytes = bytes,
+                  .bytes = bytes_,
                   .processes = m.processes};
         return m;
     }
@@ -83,7 +84,8 @@ private:
 
     TrainStep& step_;
     const ProfileOptions& options_;
-    Messages before_;
+    double bytes_;  // of all parameters
+    Messages before_ = {};
 };
 
 }  // namespace
@@ -105,19 +107,18 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
     double fastest = 0;
     for (std::int64_t i = 1; i <= options.warm_up; ++i) step.take(i, lr, drawn_loss);
     reset_peak_memory();
-    const MessageCount messages(step, options);
+    MessageCount messages(step, options, outside.parameter_bytes());
     for (std::int64_t i = 1; i <= options.steps; ++i) {
         profiler.restart();
+        messages.restart();
         const double seconds = seconds_of([&] { step.take(options.warm_up + i, lr, drawn_loss); });
         profile.step_seconds.push_back(seconds);
         if (i > 1 && seconds >= fastest) continue;
         fastest = seconds;
         profile.rows = profiler.rows();
         profile.outside = profiler.outside();
+        profile.messages = messages.of_step(seconds);
     }
-    std::vector<double> sorted = profile.step_seconds;
-    std::sort(sorted.begin(), sorted.end());
-    profile.messages = messages.per_step(sorted[sorted.size() / 2], outside.parameter_bytes());
     profile.peak_bytes = memory_statistics().peak;
     return profile;
 }

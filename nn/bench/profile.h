@@ -23,7 +23,7 @@ struct ProfileOptions {
     Communicator* communicator = nullptr;  ///< null: there is one process
 };
 
-/// What a process tells the others in a step, mean over the steps; seconds.
+/// What a process told the others in the fastest step; seconds.
 struct Messages {
     int processes = 1;
     double bytes = 0;       ///< sent

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# By hand: what the model of a network's cost (nn/bench/network_cost.h) says of two machines, from a run
-# without a limit, beside what the same step takes over a cable of five rates. Needs root, and a quiet
-# machine. One thread a process; SHAPE is layers, heads, dim, context, batch.
+# By hand: what the model of a network's cost (nn/bench/network_cost.h) says of two machines, from steps
+# without a limit, beside what the same steps take over a cable of five rates, one after the other. Needs
+# root, and a quiet machine. One thread a process; SHAPE is layers, heads, dim, context, batch.
 #
 #     cost.sh BUILD_DIR [MPIRUN]
 #
@@ -26,36 +26,36 @@ step() {
         --context "$context" --batch "$batch" --micro-batches 2 --threads 1 --steps "${STEPS:-5}" --json
 }
 
-# slowed RATE: both ends of the cable.
-slowed() {
+# cable [RATE]: both ends, without one as fast as it goes.
+cable() {
     local i
     for i in 0 1; do
-        tc -n "$space.$i" qdisc replace dev cable root tbf rate "$1" burst 128kb latency 250ms
+        tc -n "$space.$i" qdisc del dev cable root 2>/dev/null || true
+        (($# == 0)) || tc -n "$space.$i" qdisc add dev cable root tbf rate "$1" burst 128kb latency 250ms
     done
 }
 
-step >"$here.without"
-for rate in 2.5 1 0.5 0.2 0.1; do
-    slowed "${rate}gbit"
-    step >"$here.$rate"
+for rate in ${RATES:-2.5 1 0.5 0.2 0.1}; do
+    cable
+    step >>"$here.without"
+    cable "${rate}gbit"
+    step >>"$here.slow"
 done
-python3 - "$here" <<'PYTHON'
+# shellcheck disable=SC2086  # numbers
+python3 - "$here" ${RATES:-2.5 1 0.5 0.2 0.1} <<'PYTHON'
 import json, sys
 
-def messages(name):
-    line = json.loads(open(f"{sys.argv[1]}.{name}").read().splitlines()[-1])
-    return line["median_ms"], line["messages"]
+def lines(name):
+    return [json.loads(line) for line in open(f"{sys.argv[1]}.{name}") if line.startswith("{")]
 
-median, free = messages("without")
-print(f"without a limit: {median:.0f} ms a step, {free['waited_ms']:.1f} ms waited for gradients")
-print("| Gbit/s | step, ms | predicted | off by | gradients alone, ms | waited for | predicted | hidden |")
+print("| Gbit/s | step, ms | predicted | off by | gradients alone, ms | waited for | predicted | hidden, of what could be |")
 print("|---|---|---|---|---|---|---|---|")
-for said in free["predicted"]:
-    if said["gbit"] > 2.5:
-        continue
-    took, found = messages(f"{said['gbit']:g}")
+for rate, free, slow in zip(map(float, sys.argv[2:]), lines("without"), lines("slow")):
+    said = next(p for p in free["messages"]["predicted"] if p["gbit"] == rate)
+    took, found = slow["min_ms"], slow["messages"]
     alone = found["parameters_ms"]  # as many bytes, of which nothing is hidden
-    print(f"| {said['gbit']:g} | {took:.0f} | {said['step_ms']:.0f} | {said['step_ms'] / took - 1:+.1%} | "
-          f"{alone:.0f} | {found['waited_ms']:.0f} | {said['exposed_ms']:.0f} | "
-          f"{max(0, 1 - found['waited_ms'] / alone):.0%} |")
+    waited, best = found["waited_ms"], said["exposed_ms"]
+    hidden = (alone - waited) / (alone - best)
+    print(f"| {rate:g} | {took:.0f} | {said['step_ms']:.0f} | {said['step_ms'] / took - 1:+.1%} | "
+          f"{alone:.0f} | {waited:.0f} | {best:.0f} | {hidden:.0%} |")
 PYTHON
