@@ -113,19 +113,6 @@ void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& 
     TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
 }
 
-void Tape::add_hook(const Tensor& x, GradientHook hook) {
-    const int slot = known_slot(x);
-    require<AutogradError>(slot >= 0, "register_hook: this tape has not recorded the tensor {}",
-                           x.shape());
-    hooks_[slot].push_back(std::move(hook));
-}
-
-void register_hook(const Tensor& x, GradientHook hook) {
-    if (x.requires_grad()) return x.leaf()->hooks.push_back(std::move(hook));
-    require<AutogradError>(is_recording(), "register_hook: no tape records");
-    Tape::current()->add_hook(x, std::move(hook));
-}
-
 std::size_t Tape::saved_bytes() const {
     std::size_t bytes = 0;
     for (const auto& op : entries_) bytes += op->saved_bytes();
@@ -152,23 +139,6 @@ void Tape::find_paths(Walk& walk, std::size_t first) const {
             walk.on_path[static_cast<std::size_t>(y.slot)] = true;
         }
     }
-}
-
-Tensor Tape::hooked(int slot, Tensor grad) const {
-    const auto apply = [&grad](const std::vector<GradientHook>& hooks) {
-        for (const GradientHook& hook : hooks) {
-            Tensor replaced = hook(grad);
-            if (!replaced.defined()) continue;
-            require<AutogradError>(
-                replaced.shape() == grad.shape() && replaced.dtype() == grad.dtype(),
-                "register_hook: the hook gave {} {} in place of a gradient {} {}", replaced.dtype(),
-                replaced.shape(), grad.dtype(), grad.shape());
-            grad = std::move(replaced);
-        }
-    };
-    if (const auto& leaf = slots_[static_cast<std::size_t>(slot)].leaf) apply(leaf->hooks);
-    if (const auto found = hooks_.find(slot); found != hooks_.end()) apply(found->second);
-    return grad;
 }
 
 namespace {

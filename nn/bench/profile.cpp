@@ -7,7 +7,6 @@
 #include <tapestry/nn/io/model_with_text.h>
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/train/data_parallel.h>
 #include <tapestry/ops/machine_peak.h>
 
 #include <algorithm>
@@ -49,7 +48,7 @@ private:
 // What DataParallel's sums have grown by in a step.
 class MessageCount {
 public:
-    MessageCount(TrainStep& step, const ProfileOptions& options, double bytes)
+    MessageCount(const TrainStep& step, const ProfileOptions& options, double bytes)
         : step_(step), options_(options), bytes_(bytes) {}
 
     void restart() { before_ = count(); }
@@ -60,7 +59,7 @@ public:
         for (double Messages::*number : kNumbers) m.*number -= before_.*number;
         if (m.processes == 1) return m;
         m.step = {.compute = std::max(0.0, seconds - m.waiting),
-                  .to_go = step_.data_parallel()->traffic().to_go,
+                  .to_go = step_.traffic().to_go,
                   .bytes = bytes_,
                   .processes = m.processes};
         return m;
@@ -71,9 +70,8 @@ private:
                                          &Messages::parameters, &Messages::waiting};
 
     Messages count() const {
-        const DataParallel* parallel = step_.data_parallel();
-        if (parallel == nullptr) return {};
-        const StepTraffic& t = parallel->traffic();
+        if (options_.communicator == nullptr || options_.communicator->size() == 1) return {};
+        const StepTraffic t = step_.traffic();
         return {.processes = options_.communicator->size(),
                 .bytes = static_cast<double>(options_.communicator->bytes_sent()),
                 .gradients = t.gradients,
@@ -82,7 +80,7 @@ private:
                 .waiting = options_.communicator->seconds()};
     }
 
-    TrainStep& step_;
+    const TrainStep& step_;
     const ProfileOptions& options_;
     double bytes_;  // of all parameters
     Messages before_ = {};

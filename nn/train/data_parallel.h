@@ -23,6 +23,7 @@
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/gradients_underway.h>
 #include <tapestry/nn/train/optimizer_slice.h>
+#include <tapestry/nn/train/step_traffic.h>
 
 #include <memory>
 #include <optional>
@@ -30,14 +31,6 @@
 #include <vector>
 
 namespace tapestry {
-
-/// Seconds, in all steps.
-struct StepTraffic {
-    double gradients = 0;  ///< some were under way
-    double waited = 0;     ///< of these: nothing else was done; the rest lay behind backward passes
-    double parameters = 0;           ///< new ones going round, which is waited for
-    std::vector<double> to_go = {};  ///< GradientsUnderway's, of the latest step
-};
 
 class DataParallel {
 public:

@@ -153,7 +153,7 @@ ProcessAccount Session::own_account() {
     own.seconds = std::chrono::duration<double>(taken).count();
     if (communicator_ == nullptr) return own;
     own.waiting = communicator_->seconds() - waited_before_;
-    const StepTraffic& traffic = loop_->step().data_parallel()->traffic();
+    const StepTraffic traffic = loop_->step().traffic();
     own.travel = traffic.gradients;
     own.travel_waited = traffic.waited;
     own.bytes_sent = static_cast<double>(communicator_->bytes_sent());

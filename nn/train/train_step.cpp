@@ -43,6 +43,8 @@ TrainStep::~TrainStep() = default;
 
 Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0, leaves()}; }
 
+StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic() : StepTraffic{}; }
+
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
     StepResult result;
     zero_grad();

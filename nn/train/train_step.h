@@ -15,6 +15,7 @@
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/step_traffic.h>
 
 #include <functional>
 #include <memory>
@@ -86,6 +87,8 @@ public:
     /// Of the step's accumulate * micro_batches losses those that are asked for here, in order: all
     /// of them, or this process's share.
     Range share() const;
+    /// Of all steps so far; of one process, nothing.
+    StepTraffic traffic() const;
     /// Null for one process.
     DataParallel* data_parallel() { return parallel_.get(); }
 
