@@ -23,6 +23,7 @@ TapeObserver::~TapeObserver() {
 void TapeObserver::recorded(const Op&, const Tensors&, const Tensors&) {}
 void TapeObserver::walking(const Op&) {}
 void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
+void TapeObserver::completed(Leaf&) {}
 
 // By index: an observer that runs ops of its own may make further observers.
 void TapeObserver::tell_recorded(const Op& op, const TensorRefs& inputs,
@@ -40,6 +41,10 @@ void TapeObserver::tell_walked(Op& op, const Tensors& incoming, Tensors& outgoin
     for (std::size_t i = 0; i < observers().size(); ++i) {
         observers()[i]->walked(op, incoming, outgoing);
     }
+}
+
+void TapeObserver::tell_completed(Leaf& leaf) {
+    for (std::size_t i = 0; i < observers().size(); ++i) observers()[i]->completed(leaf);
 }
 
 }  // namespace tapestry

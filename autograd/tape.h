@@ -38,7 +38,8 @@ public:
     Tape(const Tape&) = delete;
     Tape& operator=(const Tape&) = delete;
 
-    /// Adds d(loss)/d(leaf) to grad() of every leaf that `loss` depends on.
+    /// Adds d(loss)/d(leaf) to grad() of every leaf that `loss` depends on: to each as soon as its
+    /// gradient is complete, which observers are told. Where a rule throws, those keep theirs.
     void backward(const Tensor& loss, const GradientOptions& options = {});
 
     /// dy/dx for each x (with a cotangent v: v^T dy/dx), touching no grad(). An x may be a leaf or
@@ -77,11 +78,14 @@ private:
         bool forgotten = false;      // its entry is gone
         std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };
-    struct Walk {                   // on the way back, by slot:
-        std::vector<Tensor> grads;  // what has arrived
-        std::vector<bool> wanted;   // is to be kept in the end
-        std::vector<bool> on_path;  // leads to a wanted one
+    struct Walk {                     // on the way back, by slot:
+        std::vector<Tensor> grads;    // what has arrived
+        std::vector<bool> wanted;     // is to be kept in the end
+        std::vector<bool> on_path;    // leads to a wanted one
+        std::vector<int> read_first;  // the entry after which nothing more arrives; -1: none
         bool create_graph;
+        bool into_leaves;                            // complete ones go to grad()
+        std::shared_ptr<const Leaf> untrained = {};  // of those: one that no optimiser has
         void cover(std::size_t slots);
     };
     struct Mark {  // where the tape ended
@@ -91,11 +95,12 @@ private:
 
     int slot_of(const Tensor& x);           // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
-    std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
-                             const GradientOptions& options);
+    Walk walk(const Tensor& y, const std::vector<bool>& wanted, bool into_leaves,
+              const GradientOptions& options);
     void find_paths(Walk& walk, std::size_t first) const;
     void walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep);
     bool step_back(Op& op, Walk& walk);
+    void deliver(int slot, Walk& walk);
     Tensor hooked(int slot, Tensor grad) const;
     void tell_trained(const std::shared_ptr<const Leaf>& untrained);
 
