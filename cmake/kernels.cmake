@@ -2,7 +2,7 @@
 # these objects alone, never for the whole build: one binary runs on every machine and chooses at
 # start (core/cpu.h).
 set(TAPESTRY_KERNELS elementwise gemm unfold attention reduce softmax norm channel_norm cross_entropy
-    rotary optimizer_step peak)
+    rotary optimizer_step half peak)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(known_isas baseline avx2 avx512)
