@@ -126,7 +126,13 @@ void multiply(const kernels::GemmArguments<T>& g, bool serial) {
 
 }  // namespace
 
-void multiply_halves(const kernels::GemmArguments<Bf16>& g, bool serial) { multiply(g, serial); }
+void multiply_halves(const kernels::GemmArguments<Bf16>& g, bool serial) {
+    const auto by_instruction = kernels::table<float>().half_gemm.multiply;
+    // To put B in order takes longer than to multiply it with a few rows.
+    constexpr std::int64_t kFewRows = 8;
+    if (by_instruction != nullptr && g.m > kFewRows) return by_instruction(g, serial);
+    multiply(g, serial);
+}
 void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) { multiply(g, serial); }
 
 }  // namespace tapestry

@@ -1,9 +1,10 @@
-// Matrix products of numbers of 16 bits, by the kernels of f32. Internal to ops.
+// Matrix products of numbers of 16 bits: by an instruction for them where the instruction set has
+// one (kernels/half_gemm.h), else by the kernels of f32. Internal to ops.
 //
-// A block of C at a time: what it needs of A and B is widened, so much at once as the second-level
-// caches hold, multiplied and added up in f32, and C is rounded once. The sum over k is cut where
-// gemm.h cuts it, so that the bits are those of a product in f32, rounded; neither the number of
-// threads nor the blocks show in them.
+// There, a block of C at a time: what it needs of A and B is widened, so much at once as the
+// second-level caches hold, multiplied and added up in f32, and C is rounded once. The sum over k
+// is cut where gemm.h cuts it, so that the bits are those of a product in f32, rounded; neither the
+// number of threads nor the blocks show in them.
 #pragma once
 
 #include <tapestry/core/dtype.h>

@@ -10,6 +10,7 @@
 #include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/half.h>
+#include <tapestry/ops/kernels/half_gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/optimizer_step.h>
@@ -37,7 +38,8 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
-    Half half;  ///< in the table of float alone
+    Half half;           ///< in the table of float alone
+    HalfGemm half_gemm;  ///< null, but of an instruction set that has products of bf16
 };
 
 template <class T, class F>

@@ -13,6 +13,7 @@
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/finite.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/matmul.h>
@@ -131,12 +132,11 @@ TEST_CASE("half: sums, means and counts are f32 until the end") {
         CAPTURE(name_of(dtype));
         // Where 1 is added to 256 (2048) of such numbers, nothing is added.
         const Tensor many = ones({3, 8192}, dtype);
-        CHECK_EQ(sum(many, {1}).item(), 8192);
+        CHECK_EQ(sum(many, {1}).to_vector<float>()[1], 8192);
         CHECK_EQ(sum(many).item(), 24576);
-        CHECK_EQ(sum(views::transpose(many, 0, 1), {0}).item(), 8192);
+        CHECK_EQ(sum(views::transpose(many, 0, 1), {0}).to_vector<float>()[1], 8192);
         CHECK_EQ(sum(ones({8192, 3}, dtype), {0}).to_vector<float>()[2], 8192);
         CHECK_EQ(cumsum(many, 1).to_vector<float>()[8191], 8192);
-        CHECK_EQ(index_select(to(ones({1}), dtype), 0, zeros({8192}, DType::i64)).numel(), 8192);
         Tensor table = zeros({1, 1}, dtype).set_requires_grad();
         Tape tape;
         tape.backward(sum(embedding(table, zeros({4096}, DType::i64))));
@@ -161,6 +161,7 @@ TEST_CASE("half: a loss is f32, and so are the statistics of a norm") {
 
 TEST_CASE("half: products are those of f32, rounded once, whatever the blocks and threads") {
     const SettingsGuard restored;
+    set_isa(parent_of(current_isa()));  // which has no instruction of its own for them
     struct Sizes {
         std::int64_t m, k, n;
     };
