@@ -96,7 +96,8 @@ Tensor& Tensor::copy_(const Tensor& source) {
 
 Tensor& Tensor::set_requires_grad(bool wanted) {
     require<Error>(defined(), "set_requires_grad: the tensor is undefined");
-    require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs f32 or f64, got {}", dtype_);
+    require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs floating numbers, got {}",
+                        dtype_);
     if (wanted && leaf_ == nullptr) leaf_ = std::make_shared<Leaf>();
     if (leaf_ != nullptr) leaf_->requires_grad = wanted;
     if (!wanted) clear_grad();

@@ -9,7 +9,7 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/half_product.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
@@ -57,7 +57,6 @@ kernels::GemmArguments<T> gemm_arguments(const Tensor& a, const Tensor& b, Tenso
 // y[i] = a[i] b[i] for every i of the leading axes of y.
 template <class T>
 void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
-    const kernels::Gemm<T>& kernel = kernels::table<T>().gemm;
     const kernels::GemmArguments<T> first = gemm_arguments<T>(a, b, y);
     const Shape leading = leading_shape(y);
     const std::int64_t count = numel(leading);
@@ -71,12 +70,12 @@ void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
         return g;
     };
     if (count < kManyProducts) {
-        for (std::int64_t i = 0; i < count; ++i) kernel.gemm(product(i));
+        for (std::int64_t i = 0; i < count; ++i) multiply_stored(product(i), false);
         return;
     }
     const std::int64_t work = std::max<std::int64_t>(1, first.m * first.n * first.k);
     parallel_for(count, kSmallProduct / work, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) kernel.gemm_serial(product(i));
+        for (std::int64_t i = begin; i < end; ++i) multiply_stored(product(i), true);
     });
 }
 
@@ -90,8 +89,8 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
     }
     const Tensor left = with_adjacent_elements(a);
     const Tensor right = with_adjacent_elements(b);
-    visit_floating("matmul", y.dtype(),
-                   [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
+    visit_stored("matmul", y.dtype(),
+                 [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
 }
 
 double product_flops(const Op& op) {  // a multiplication and an addition per k
@@ -201,11 +200,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         x.rank() == 2 ? x : views::reshape(x, rows_shape(x.shape())));            // [R, I]
     const Tensor right = with_adjacent_elements(views::transpose(weight, 0, 1));  // [I, O]
     const Tensor added = bias.defined() ? dense(bias) : bias;
-    visit_floating("linear", x.dtype(), [&](auto zero) {
+    visit_stored("linear", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         auto g = gemm_arguments<T>(left, right, y);
         if (added.defined()) g.bias = added.data<T>();
-        kernels::table<T>().gemm.gemm(g);
+        multiply_stored(g, false);
     });
     return record<LinearOp>({x, weight, bias}, y, x, weight);
 }
