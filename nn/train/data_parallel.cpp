@@ -109,6 +109,7 @@ void DataParallel::update(double lr, double grad_scale) {
     const int rank = communicator_.rank();
     if (!slice_) slice_.emplace(optimizer_, flat_, rank);
     slice_->step(gradient_, lr, grad_scale);
+    gradient_ = Tensor();  // or the next step would have it besides its own
     const Tensor mine = flat_.pack(parameters_, rank);
     std::vector<Tensor> others;
     std::vector<Sent> sent;

@@ -38,6 +38,8 @@ for rank in 0 1 2; do counts+=("$(<"count.$rank")"); done
 kill_at() {
     local rank=$1 number=$2 name=killed.$1.$2 others=(2 4 1) status=0 took
     local out=$work/$name
+    local -x TMPDIR=$work/$name.tmp  # or one mpirun's end takes Open MPI's folder from another's beginning
+    mkdir "$TMPDIR"
     under=(env LD_PRELOAD="$library" KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
     small_training 3 "$out" >"$name.log" 2>&1 || status=$?
     took=$(($(date +%s%N) / 1000000))
@@ -58,7 +60,7 @@ kill_at() {
         { cat "$name.log" >&2; failed "rank $rank, message $number: no resuming"; return; }
     [[ $(digest_of "$out") == "$expected" ]] ||
         failed "rank $rank, message $number: other weights, moments or metrics"
-    rm -rf "$out" "$name.log"
+    rm -rf "$out" "$name.log" "$TMPDIR"
 }
 
 points=()

@@ -1,7 +1,13 @@
-// The model of what a network costs: by hand, and against processes that are threads with a network
-// between them.
+// The model of what a network costs: by hand, and what docs/distributed.md says by it.
 #include <tapestry/nn/bench/network_cost.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 using namespace tapestry;
 using namespace tapestry::bench;
@@ -33,4 +39,48 @@ TEST_CASE("network cost: by hand") {
                                    "network cost: a step without buckets");
     test::check_throws<ValueError>([&] { network_cost(step, {.bytes_per_second = 0}); },
                                    "network cost: 0 bytes per second");
+}
+
+namespace {
+
+// A GPT on a machine of two cores: seconds of 64 sequences, and what of its gradient is complete
+// only when the backward pass ends, for the embedding is the head, too.
+struct Workload {
+    const char* name;
+    double parameters;
+    double seconds;
+    double at_the_end;
+};
+
+// 64 micro-batches shared out; backward takes two thirds of the last of a machine's.
+double times_as_fast(const Workload& w, int machines, double gbit) {
+    const auto buckets = static_cast<int>(std::max(16.0, 4 * w.parameters / 4194304));
+    const int last = static_cast<int>(std::lround(w.at_the_end * buckets));
+    SharedStep step{.compute = w.seconds / machines, .bytes = 4 * w.parameters};
+    step.processes = machines;
+    for (int k = 1; k <= buckets; ++k) {
+        const double left = std::max(0.0, 1 - static_cast<double>(k) / (buckets - last));
+        step.to_go.push_back(w.seconds / 64 * 2 / 3 * left);
+    }
+    const Line line{.bytes_per_second = gbit * 125e6, .seconds_per_message = 10e-6};
+    return w.seconds / network_cost(step, line).total;
+}
+
+}  // namespace
+
+TEST_CASE("network cost: the table of docs/distributed.md") {
+    std::ifstream file(test::source_dir() / "docs/distributed.md");
+    const std::string page{std::istreambuf_iterator<char>(file), {}};
+    const Workload gpts[] = {{"0.8M, context 64", 809856, 64 * 0.0164 / 12, 0},
+                             {"10.8M, context 256", 10770816, 64 * 0.872 / 16, 0},
+                             {"124M, context 64", 124439808, 64 * 0.692 / 4, 0.32}};
+    for (const Workload& w : gpts) {
+        for (const double gbit : {1.0, 10.0, 25.0}) {
+            std::string row = fmt::format("| {} | {:g} |", w.name, gbit);
+            for (const int machines : {2, 4, 8, 16, 64}) {
+                row += fmt::format(" {:.1f} |", times_as_fast(w, machines, gbit));
+            }
+            CHECK_MESSAGE(page.find(row + "\n") != page.npos, row);
+        }
+    }
 }

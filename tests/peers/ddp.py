@@ -37,7 +37,8 @@ def steps(given):
     model = Loss(gpt)
     if given.size > 1:
         torch.distributed.init_process_group(
-            "gloo", init_method=f"tcp://{given.address}:{given.port}", rank=given.rank,
+            "gloo", init_method=f"tcp://{given.address}:{given.port}?use_libuv=0",
+            rank=given.rank,
             world_size=given.size)
         model = DistributedDataParallel(model)
     parameters = list(gpt.parameters())
