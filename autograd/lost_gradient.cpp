@@ -34,8 +34,9 @@ std::string why_constant(const Tensor& x) {
 // Nothing can be said here yet: a state carried over, a copy of the weights averaged over steps and
 // an example moved along its gradient are constants that are meant, and are computed in the same
 // way as a weight that was replaced by mistake. Only asking for a gradient tells them apart.
-void Tape::note_loss(const Tensors& inputs, Tensor& y) {
-    for (const Tensor& x : inputs) {
+void Tape::note_loss(const TensorRefs& inputs, Tensor& y) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& x = inputs[i];
         if (!x.requires_grad() && x.tape_ref().tape == 0) continue;
         y.set_tape_ref({is_recording() ? kFromConstant : kUnrecorded, -1});
         return;

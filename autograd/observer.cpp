@@ -23,12 +23,14 @@ TapeObserver::~TapeObserver() {
 void TapeObserver::recorded(const Op&, const Tensors&, const Tensors&) {}
 void TapeObserver::walking(const Op&) {}
 void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
+void TapeObserver::completed(Leaf&) {}
 
 // By index: an observer that runs ops of its own may make further observers.
-void TapeObserver::tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) {
-    for (std::size_t i = 0; i < observers().size(); ++i) {
-        observers()[i]->recorded(op, inputs, outputs);
-    }
+void TapeObserver::tell_recorded(const Op& op, const TensorRefs& inputs,
+                                 const TensorRefs& outputs) {
+    if (observers().empty()) return;
+    const Tensors in = inputs.copied(), out = outputs.copied();
+    for (std::size_t i = 0; i < observers().size(); ++i) observers()[i]->recorded(op, in, out);
 }
 
 void TapeObserver::tell_walking(const Op& op) {
@@ -39,6 +41,10 @@ void TapeObserver::tell_walked(Op& op, const Tensors& incoming, Tensors& outgoin
     for (std::size_t i = 0; i < observers().size(); ++i) {
         observers()[i]->walked(op, incoming, outgoing);
     }
+}
+
+void TapeObserver::tell_completed(Leaf& leaf) {
+    for (std::size_t i = 0; i < observers().size(); ++i) observers()[i]->completed(leaf);
 }
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 // Who watches the tapes of this thread: told of every operation that is recorded, with its values,
-// and of every rule that has run, with its gradients. The gradient checker finds kinks and wrong
-// rules this way; a test plants wrong rules this way; the profiler takes the time this way.
+// of every rule that has run, with its gradients, and of every leaf whose gradient is complete. The
+// gradient checker finds kinks and wrong rules this way; a test plants wrong rules this way; the
+// profiler takes the time this way; gradients leave for other processes this way.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -25,12 +26,17 @@ public:
     /// What is changed in `outgoing` counts.
     virtual void walked(Op& op, const Tensors& incoming, Tensors& outgoing);
 
+    /// backward() has put into grad() of `leaf` all that it will: the entry that read it first,
+    /// also one inside of what is recomputed, has been walked. Others follow, as the walk goes on.
+    virtual void completed(Leaf& leaf);
+
 private:
     friend class Op;
     friend class Tape;
-    static void tell_recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
+    static void tell_recorded(const Op& op, const TensorRefs& inputs, const TensorRefs& outputs);
     static void tell_walking(const Op& op);
     static void tell_walked(Op& op, const Tensors& incoming, Tensors& outgoing);
+    static void tell_completed(Leaf& leaf);
 };
 
 }  // namespace tapestry

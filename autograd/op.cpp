@@ -8,9 +8,10 @@
 
 namespace tapestry {
 
-Op::Op(std::string name, const Tensors& saved) : name_(std::move(name)) {
+Op::Op(std::string name, const TensorRefs& saved) : name_(std::move(name)) {
     saved_.reserve(saved.size());
-    for (const Tensor& tensor : saved) {
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+        const Tensor& tensor = saved[i];
         saved_.push_back({tensor, tensor.defined() ? tensor.storage()->version() : 0});
     }
 }

@@ -73,7 +73,7 @@ public:
 protected:
     /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
     /// its slot, so that gradients of gradients flow through it too.
-    explicit Op(std::string name, const Tensors& saved = {});
+    explicit Op(std::string name, const TensorRefs& saved = {});
 
     /// Saved tensor i. Throws AutogradError when it has been changed in place since, or when
     /// backward has been here and let it go.

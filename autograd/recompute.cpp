@@ -173,6 +173,10 @@ bool Tape::expand(Op& entry, Walk& walk) {
         if (hooks_.count(was) == 0) return;
         for (const GradientHook& hook : hooks_[was]) hooks_[now].push_back(hook);
     });
+    for (const Op::Operand& x : op->inputs_) {  // who inside reads first, where it was this entry
+        int& reader = walk.read_first[static_cast<std::size_t>(x.slot)];
+        if (reader == op->number_) reader = -1;
+    }
     find_paths(walk, mark.entries);
     walk_back(mark.entries, end, walk, walk.create_graph);
     each_output([&](int was, int now) {
@@ -187,6 +191,7 @@ void Tape::Walk::cover(std::size_t slots) {
     grads.resize(slots);
     wanted.resize(slots, false);
     on_path.resize(slots, false);
+    read_first.resize(slots, -1);
 }
 
 Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {

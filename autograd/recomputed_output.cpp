@@ -33,8 +33,8 @@ Tensor RecomputedOutput::compute() const {
 
 // What `op` saved of cheap ops' outputs is not kept but computed again, and so will be its own
 // output if it is cheap.
-void Tape::note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
-                           const Tensors& outputs) {
+void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inputs,
+                           const TensorRefs& outputs) {
     for (Op::Saved& saved : op->saved_) {
         const TapeRef& place = saved.tensor.tape_ref();
         if (!saved.tensor.defined() || place.tape != number_) continue;
@@ -45,7 +45,7 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
         return;
     const TapeRef& place = outputs[0].tape_ref();
     slots_[static_cast<std::size_t>(place.slot)].recomputed =
-        std::make_shared<RecomputedOutput>(op, inputs, place);
+        std::make_shared<RecomputedOutput>(op, inputs.copied(), place);
 }
 
 }  // namespace tapestry

@@ -50,10 +50,13 @@ bool Tape::follows(const Tensor& x) const {
     return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);
 }
 
-Tape* Tape::following(const Tensors& inputs) {
+Tape* Tape::following(const TensorRefs& inputs) {
     Tape* tape = current();
-    const auto followed = [tape](const Tensor& x) { return tape->follows(x); };
-    return tape && std::any_of(inputs.begin(), inputs.end(), followed) ? tape : nullptr;
+    if (tape == nullptr) return nullptr;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (tape->follows(inputs[i])) return tape;
+    }
+    return nullptr;
 }
 
 void Tape::place_output(Tensor& y) {
@@ -87,10 +90,12 @@ int Tape::slot_of(const Tensor& x) {
     return slot;
 }
 
-void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs) {
+void Tape::append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs) {
     op->number_ = static_cast<int>(entries_.size());
     op->module_path_ = module_path();
-    for (const Tensor& x : inputs) {
+    op->inputs_.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Tensor& x = inputs[i];
         const int slot = slot_of(x);
         if (slot >= 0) {
             Slot& place = slots_[static_cast<std::size_t>(slot)];
@@ -105,25 +110,14 @@ void Tape::append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& 
         }
         op->inputs_.push_back({slot, x.shape(), x.dtype()});
     }
-    for (const Tensor& y : outputs) {
+    op->outputs_.reserve(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const Tensor& y = outputs[i];
         op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
     note_recomputed(op, inputs, outputs);
     entries_.push_back(std::move(op));
     TapeObserver::tell_recorded(*entries_.back(), inputs, outputs);
-}
-
-void Tape::add_hook(const Tensor& x, GradientHook hook) {
-    const int slot = known_slot(x);
-    require<AutogradError>(slot >= 0, "register_hook: this tape has not recorded the tensor {}",
-                           x.shape());
-    hooks_[slot].push_back(std::move(hook));
-}
-
-void register_hook(const Tensor& x, GradientHook hook) {
-    if (x.requires_grad()) return x.leaf()->hooks.push_back(std::move(hook));
-    require<AutogradError>(is_recording(), "register_hook: no tape records");
-    Tape::current()->add_hook(x, std::move(hook));
 }
 
 std::size_t Tape::saved_bytes() const {
@@ -135,9 +129,15 @@ std::size_t Tape::saved_bytes() const {
 // ---- walking back -------------------------------------------------------------------------------
 
 // Which slots of entries from `first` on depend on a wanted one: gradients flow through them alone.
+// And who reads a slot first: the walk comes there last.
 void Tape::find_paths(Walk& walk, std::size_t first) const {
     for (std::size_t i = first; i < entries_.size(); ++i) {
         const auto& inputs = entries_[i]->inputs_;
+        for (const Op::Operand& x : inputs) {
+            if (x.slot < 0) continue;
+            int& reader = walk.read_first[static_cast<std::size_t>(x.slot)];
+            if (reader < 0) reader = static_cast<int>(i);
+        }
         const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Op::Operand& x) {
             return x.slot >= 0 && walk.on_path[static_cast<std::size_t>(x.slot)];
         });
@@ -146,23 +146,6 @@ void Tape::find_paths(Walk& walk, std::size_t first) const {
             walk.on_path[static_cast<std::size_t>(y.slot)] = true;
         }
     }
-}
-
-Tensor Tape::hooked(int slot, Tensor grad) const {
-    const auto apply = [&grad](const std::vector<GradientHook>& hooks) {
-        for (const GradientHook& hook : hooks) {
-            Tensor replaced = hook(grad);
-            if (!replaced.defined()) continue;
-            require<AutogradError>(
-                replaced.shape() == grad.shape() && replaced.dtype() == grad.dtype(),
-                "register_hook: the hook gave {} {} in place of a gradient {} {}", replaced.dtype(),
-                replaced.shape(), grad.dtype(), grad.shape());
-            grad = std::move(replaced);
-        }
-    };
-    if (const auto& leaf = slots_[static_cast<std::size_t>(slot)].leaf) apply(leaf->hooks);
-    if (const auto found = hooks_.find(slot); found != hooks_.end()) apply(found->second);
-    return grad;
 }
 
 namespace {
@@ -187,6 +170,7 @@ bool Tape::step_back(Op& op, Walk& walk) {
     });
     if (!any || expand(op, walk)) return any;
     Tensors incoming;
+    incoming.reserve(op.outputs_.size());
     for (const auto& y : op.outputs_) {
         const auto slot = static_cast<std::size_t>(y.slot);
         Tensor& grad = walk.grads[slot];
@@ -212,8 +196,25 @@ bool Tape::step_back(Op& op, Walk& walk) {
     return true;
 }
 
-std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
-                               const GradientOptions& options) {
+// A leaf's gradient, complete, goes into grad(); once, whoever asks for it again.
+void Tape::deliver(int slot, Walk& walk) {
+    const std::shared_ptr<Leaf> leaf = slots_[static_cast<std::size_t>(slot)].leaf;
+    Tensor& arrived = walk.grads[static_cast<std::size_t>(slot)];
+    if (!walk.into_leaves || leaf == nullptr || !arrived.defined()) return;
+    Tensor grad = hooked(slot, std::exchange(arrived, Tensor()));
+    // grad() is free to be changed in place (clipping): it may not share its memory.
+    const bool shared = !grad.owns_alone() || !grad.is_contiguous();
+    if (shared && !leaf->grad.defined()) {  // where gradients are recorded, the copy is too
+        grad = walk.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
+    }
+    add_to(leaf->grad, std::move(grad));
+    if (leaf->place && leaf->optimizers == 0) walk.untrained = leaf;
+    leaf->untrained.reset();
+    TapeObserver::tell_completed(*leaf);
+}
+
+Tape::Walk Tape::walk(const Tensor& y, const std::vector<bool>& wanted, bool into_leaves,
+                      const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
     if (start < 0) fail<AutogradError>("backward: the tensor {} {}", y.shape(), why_constant(y));
@@ -230,22 +231,29 @@ std::vector<Tensor> Tape::walk(const Tensor& y, const std::vector<bool>& wanted,
                         seed.shape(), y.dtype(), y.shape());
 
     const Recording recording(options.create_graph ? this : nullptr);
-    Walk walk{{}, wanted, wanted, options.create_graph};
+    Walk walk{{}, wanted, wanted, {}, options.create_graph, into_leaves};
     walk.cover(slots_.size());
     find_paths(walk, 0);
     walk.grads[static_cast<std::size_t>(start)] = std::move(seed);
     walk_back(0, entries_.size(), walk, options.retain || options.create_graph);
-    return std::move(walk.grads);
+    deliver(start, walk);  // nothing may have read it
+    return walk;
 }
 
 void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep) {
     for (std::size_t i = last; i-- > first;) {
-        const bool touched = step_back(*entries_[i], walk);
-        if (!touched || keep) continue;
-        for (const auto& y : entries_[i]->outputs_) {
-            slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
+        const std::shared_ptr<Op> op = entries_[i];  // what is recorded meanwhile moves them
+        if (step_back(*op, walk) && !keep) {
+            for (const auto& y : op->outputs_) {
+                slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
+            }
+            op->release();
         }
-        entries_[i]->release();
+        for (auto x = op->inputs_.rbegin(); x != op->inputs_.rend(); ++x) {
+            if (x->slot < 0) continue;
+            const int reader = walk.read_first[static_cast<std::size_t>(x->slot)];
+            if (reader == static_cast<int>(i)) deliver(x->slot, walk);
+        }
     }
 }
 
@@ -254,24 +262,8 @@ void Tape::backward(const Tensor& loss, const GradientOptions& options) {
     for (const auto& [leaf, slot] : leaf_slots_) {
         wanted[static_cast<std::size_t>(slot)] = leaf->requires_grad;
     }
-    std::vector<Tensor> grads = walk(loss, wanted, options);
-    std::shared_ptr<const Leaf> untrained;
-    const Recording recording(options.create_graph ? this : nullptr);
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-        const auto leaf = slots_[i].leaf;
-        if (leaf == nullptr || !grads[i].defined()) continue;
-        Tensor grad = hooked(static_cast<int>(i), std::exchange(grads[i], Tensor()));
-        // grad() is free to be changed in place (clipping): it may not share its memory.
-        const bool shared = !grad.owns_alone() || !grad.is_contiguous();
-        if (shared && !leaf->grad.defined()) {  // where gradients are recorded, the copy is too
-            grad =
-                options.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
-        }
-        add_to(leaf->grad, std::move(grad));
-        if (leaf->place && leaf->optimizers == 0 && !untrained) untrained = leaf;
-        leaf->untrained.reset();
-    }
-    if (untrained) tell_trained(untrained);
+    const Walk way = walk(loss, wanted, true, options);
+    if (way.untrained) tell_trained(way.untrained);
 }
 
 Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions& options) {
@@ -282,7 +274,7 @@ Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions
     }
     std::vector<bool> wanted(slots_.size(), false);
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;
-    std::vector<Tensor> grads = walk(y, wanted, options);
+    std::vector<Tensor> grads = std::move(walk(y, wanted, false, options).grads);
     const Recording recording(options.create_graph ? this : nullptr);
     for (std::size_t i = 0; i < grads.size(); ++i) {  // the walk met the hooks of all others
         if (slots_[i].leaf == nullptr || !grads[i].defined()) continue;

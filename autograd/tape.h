@@ -38,7 +38,8 @@ public:
     Tape(const Tape&) = delete;
     Tape& operator=(const Tape&) = delete;
 
-    /// Adds d(loss)/d(leaf) to grad() of every leaf that `loss` depends on.
+    /// Adds d(loss)/d(leaf) to grad() of every leaf that `loss` depends on: to each as soon as its
+    /// gradient is complete, which observers are told. Where a rule throws, those keep theirs.
     void backward(const Tensor& loss, const GradientOptions& options = {});
 
     /// dy/dx for each x (with a cotangent v: v^T dy/dx), touching no grad(). An x may be a leaf or
@@ -57,12 +58,12 @@ public:
     static Tape* current();
 
     /// For record(): the current tape if an input is part of what it follows, else null.
-    static Tape* following(const Tensors& inputs);
+    static Tape* following(const TensorRefs& inputs);
     void place_output(Tensor& y);
     /// For record(), where no tape follows an input: leaves a word in y if a gradient was lost
     /// there, for the error of whoever asks for it later.
-    static void note_loss(const Tensors& inputs, Tensor& y);
-    void append(std::shared_ptr<Op> op, const Tensors& inputs, const Tensors& outputs);
+    static void note_loss(const TensorRefs& inputs, Tensor& y);
+    void append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs);
     void add_hook(const Tensor& x, GradientHook hook);
 
 private:
@@ -77,11 +78,14 @@ private:
         bool forgotten = false;      // its entry is gone
         std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };
-    struct Walk {                   // on the way back, by slot:
-        std::vector<Tensor> grads;  // what has arrived
-        std::vector<bool> wanted;   // is to be kept in the end
-        std::vector<bool> on_path;  // leads to a wanted one
+    struct Walk {                     // on the way back, by slot:
+        std::vector<Tensor> grads;    // what has arrived
+        std::vector<bool> wanted;     // is to be kept in the end
+        std::vector<bool> on_path;    // leads to a wanted one
+        std::vector<int> read_first;  // the entry after which nothing more arrives; -1: none
         bool create_graph;
+        bool into_leaves;                            // complete ones go to grad()
+        std::shared_ptr<const Leaf> untrained = {};  // of those: one that no optimiser has
         void cover(std::size_t slots);
     };
     struct Mark {  // where the tape ended
@@ -91,19 +95,20 @@ private:
 
     int slot_of(const Tensor& x);           // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
-    std::vector<Tensor> walk(const Tensor& y, const std::vector<bool>& wanted,
-                             const GradientOptions& options);
+    Walk walk(const Tensor& y, const std::vector<bool>& wanted, bool into_leaves,
+              const GradientOptions& options);
     void find_paths(Walk& walk, std::size_t first) const;
     void walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep);
     bool step_back(Op& op, Walk& walk);
+    void deliver(int slot, Walk& walk);
     Tensor hooked(int slot, Tensor grad) const;
     void tell_trained(const std::shared_ptr<const Leaf>& untrained);
 
     // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
     void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,
                   const Tensors& outputs);
-    void note_recomputed(const std::shared_ptr<Op>& op, const Tensors& inputs,
-                         const Tensors& outputs);
+    void note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inputs,
+                         const TensorRefs& outputs);
     bool expand(Op& op, Walk& walk);
     std::vector<int> run_again(const RecomputeOp& op, const Mark& mark);
     bool made_since(const Mark& mark, int slot) const;
@@ -167,7 +172,7 @@ std::shared_ptr<Op> make_op(const Args&... args) {
 ///     return record<ExpOp>({x}, y, y);
 /// The arguments after `y` go to O's constructor, which runs when y has its slot.
 template <class O, class... Args>
-Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
+Tensor record(const TensorRefs& inputs, Tensor& y, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, {y});
@@ -179,7 +184,7 @@ Tensor record(const Tensors& inputs, Tensor& y, const Args&... args) {
 
 /// The same for an op with several outputs.
 template <class O, class... Args>
-Tensors record(const Tensors& inputs, Tensors& ys, const Args&... args) {
+Tensors record(const TensorRefs& inputs, Tensors& ys, const Args&... args) {
     if (Tape* tape = Tape::following(inputs)) {
         for (Tensor& y : ys) tape->place_output(y);
         tape->append(detail::make_op<O>(args...), inputs, ys);

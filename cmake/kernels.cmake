@@ -2,10 +2,12 @@
 # these objects alone, never for the whole build: one binary runs on every machine and chooses at
 # start (core/cpu.h).
 set(TAPESTRY_KERNELS elementwise gemm unfold attention reduce softmax norm channel_norm cross_entropy
-    rotary optimizer_step peak)
+    rotary optimizer_step half peak)
+# An instruction set that begins with another's kernels has those alone that differ (table.cpp).
+set(TAPESTRY_KERNELS_avx512_amx amx_gemm)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  set(known_isas baseline avx2 avx512)
+  set(known_isas baseline avx2 avx512 avx512_amx)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
   set(known_isas neon)
 else()
@@ -25,12 +27,17 @@ set(TAPESTRY_FLAGS_neon "")
 set(TAPESTRY_FLAGS_avx2 -mavx2 -mfma)
 set(TAPESTRY_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma
                           -mprefer-vector-width=512)
+set(TAPESTRY_FLAGS_avx512_amx ${TAPESTRY_FLAGS_avx512} -mamx-tile -mamx-bf16)
 
 # The targets tapestry_kernels_ISA; an archive takes those it is to have (library.cmake).
 function(tapestry_add_kernels)
   foreach(isa IN LISTS TAPESTRY_ISAS)
     set(objects tapestry_kernels_${isa})
-    list(TRANSFORM TAPESTRY_KERNELS PREPEND ops/kernels/ OUTPUT_VARIABLE sources)
+    set(kernels ${TAPESTRY_KERNELS})
+    if(TAPESTRY_KERNELS_${isa})
+      set(kernels ${TAPESTRY_KERNELS_${isa}})
+    endif()
+    list(TRANSFORM kernels PREPEND ops/kernels/ OUTPUT_VARIABLE sources)
     list(TRANSFORM sources APPEND .cpp)
     add_library(${objects} OBJECT ${sources})
     # xsimd is renamed per ISA: of an inline function compiled for AVX-512 and for the baseline the
@@ -46,7 +53,7 @@ function(tapestry_add_kernels)
     endif()
     tapestry_position_independent(${objects})
     target_link_libraries(${objects} PRIVATE tapestry_build_flags tapestry_xsimd)
-    if(isa STREQUAL avx512 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(isa MATCHES "^avx512" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # GCC 12's own headers warn: _mm512_undefined_ps is written as `__m512 y = y` (GCC bug 105593).
       target_compile_options(${objects} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
     endif()
@@ -72,6 +79,9 @@ function(tapestry_machine_isa variable)
   foreach(isa IN ITEMS avx512 avx2)
     list(REMOVE_ITEM needed_${isa} ${flags})
     if(flags AND isa IN_LIST TAPESTRY_ISAS AND NOT needed_${isa})
+      if(isa STREQUAL avx512 AND avx512_amx IN_LIST TAPESTRY_ISAS AND amx_bf16 IN_LIST flags)
+        list(APPEND isa avx512_amx)
+      endif()
       set(${variable} ${isa} PARENT_SCOPE)
       return()
     endif()

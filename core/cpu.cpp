@@ -2,6 +2,12 @@
 
 #include <tapestry/core/error.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,9 +18,10 @@
 namespace tapestry {
 namespace {
 
-constexpr std::array<std::pair<Isa, std::string_view>, 4> kNames{{{Isa::baseline, "baseline"},
+constexpr std::array<std::pair<Isa, std::string_view>, 5> kNames{{{Isa::baseline, "baseline"},
                                                                   {Isa::avx2, "avx2"},
                                                                   {Isa::avx512, "avx512"},
+                                                                  {Isa::avx512_amx, "avx512_amx"},
                                                                   {Isa::neon, "neon"}}};
 
 // Those that this library has kernels for (cmake/kernels.cmake).
@@ -28,12 +35,28 @@ constexpr std::array kBuilt{
 #ifdef TAPESTRY_WITH_AVX512
     Isa::avx512,
 #endif
+#ifdef TAPESTRY_WITH_AVX512_AMX
+    Isa::avx512_amx,
+#endif
 #ifdef TAPESTRY_WITH_NEON
     Isa::neon,
 #endif
 };
 
 bool is_built(Isa isa) { return std::find(kBuilt.begin(), kBuilt.end(), isa) != kBuilt.end(); }
+
+#if defined(__x86_64__)
+// Tiles take 8 KiB of every thread that uses them, for which Linux wants to be asked first, once
+// for the process.
+bool may_use_tiles() {
+    constexpr unsigned kBf16 = 1U << 22U, kTile = 1U << 24U;  // CPUID 7: EDX
+    constexpr long kAskForFeature = 0x1023, kTileData = 18;   // asm/prctl.h, which may be older
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+    if ((d & kBf16) == 0 || (d & kTile) == 0) return false;
+    return ::syscall(SYS_arch_prctl, kAskForFeature, kTileData) == 0;
+}
+#endif
 
 // __builtin_cpu_supports asks CPUID and XGETBV: true only if the system saves the registers too.
 bool has(Isa isa) {
@@ -46,6 +69,10 @@ bool has(Isa isa) {
             return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd") &&
                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+        case Isa::avx512_amx: {
+            static const bool may = has(Isa::avx512) && may_use_tiles();
+            return may;
+        }
         case Isa::neon: return false;
     }
     return false;
@@ -76,8 +103,8 @@ Isa initial_isa() {
         return isa;
     }
     fail(
-        "TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512 and neon are known, and "
-        "this machine has {}",
+        "TAPESTRY_ISA={}: no such instruction set; baseline, avx2, avx512, avx512_amx and neon are "
+        "known, and this machine has {}",
         wanted, joined_names());
 }
 

@@ -9,9 +9,19 @@
 
 namespace tapestry {
 
-enum class Isa { baseline, avx2, avx512, neon };
+/// avx512_amx is avx512 with products of bf16 by tiles (AMX): all else of it is avx512's, bit for
+/// bit.
+enum class Isa { baseline, avx2, avx512, avx512_amx, neon };
 
 std::string_view name_of(Isa isa);
+
+/// The instruction set whose kernels of f32 and f64 this one has: itself, but for avx512_amx.
+constexpr Isa parent_of(Isa isa) { return isa == Isa::avx512_amx ? Isa::avx512 : isa; }
+
+/// The same of a name, which may be any text.
+constexpr std::string_view parent_of(std::string_view isa) {
+    return isa == "avx512_amx" ? "avx512" : isa;
+}
 
 /// What this build and this machine both have, the plainest first.
 std::vector<Isa> available_isas();

@@ -89,7 +89,7 @@ Tensor real_range(double start, double stop, double step, DType dtype) {
 }  // namespace detail
 
 Tensor linspace(double start, double stop, std::int64_t n, DType dtype) {
-    require<DTypeError>(is_floating(dtype), "linspace: needs f32 or f64, got {}", dtype);
+    require<DTypeError>(is_floating(dtype), "linspace: needs floating numbers, got {}", dtype);
     require(n >= 0, "linspace: {} is negative", n);
     require(std::isfinite(stop - start), "linspace: from {} to {}: no finite distance", start,
             stop);

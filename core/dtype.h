@@ -1,8 +1,15 @@
-// The four element types: f32 and f64 for every differentiable op, i64 for indices and whole
-// numbers, bool for masks.
+// The element types: f32 and f64 for every differentiable op, i64 for indices and whole numbers,
+// bool for masks; bf16 and f16 where floating numbers are to take half the memory.
+//
+// The two of 16 bits are ways to store numbers. An op reads them as f32, computes in f32 - sums and
+// statistics as well - and rounds each result once, to nearest even (core/half.h). Types are never
+// promoted: where NumPy and PyTorch would make f32 of bf16 and f32, or of bf16 and f16, an op
+// throws DTypeError, and to() says what is meant. A plain number takes the type of the tensor
+// beside it.
 #pragma once
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/half.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +19,7 @@
 
 namespace tapestry {
 
-enum class DType : std::uint8_t { f32, f64, i64, boolean };
+enum class DType : std::uint8_t { f32, f64, i64, boolean, bf16, f16 };
 
 constexpr std::size_t size_of(DType dtype) {
     switch (dtype) {
@@ -20,6 +27,8 @@ constexpr std::size_t size_of(DType dtype) {
         case DType::f64:
         case DType::i64: return 8;
         case DType::boolean: return 1;
+        case DType::bf16:
+        case DType::f16: return 2;
     }
     return 0;
 }
@@ -30,21 +39,35 @@ constexpr std::string_view name_of(DType dtype) {
         case DType::f64: return "f64";
         case DType::i64: return "i64";
         case DType::boolean: return "bool";
+        case DType::bf16: return "bf16";
+        case DType::f16: return "f16";
     }
     return "?";
 }
 
-constexpr bool is_floating(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+/// Of 16 bits?
+constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+
+constexpr bool is_floating(DType dtype) {
+    return dtype == DType::f32 || dtype == DType::f64 || is_half(dtype);
+}
+
+/// What numbers of this type are computed in: f32 for those of 16 bits, else the type itself.
+constexpr DType compute_dtype(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
 
 template <class T>
-inline constexpr bool kIsElement = std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                                   std::is_same_v<T, std::int64_t> || std::is_same_v<T, bool>;
+using Compute = std::conditional_t<kIsHalf<T>, float, T>;
+
+template <class T>
+inline constexpr bool kIsElement =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t> ||
+    std::is_same_v<T, bool> || kIsHalf<T>;
 
 template <class T>
 constexpr DType dtype_of() {
     // Not int: a list like {1, 2, 3} is as often meant as floating numbers as it is as indices.
     static_assert(kIsElement<T>,
-                  "elements are float, double, std::int64_t or bool: say which, as in "
+                  "elements are float, double, std::int64_t, bool, Bf16 or F16: say which, as in "
                   "tensor<float>({1, 2, 3})");
     if constexpr (std::is_same_v<T, float>) {
         return DType::f32;
@@ -52,8 +75,10 @@ constexpr DType dtype_of() {
         return DType::f64;
     } else if constexpr (std::is_same_v<T, std::int64_t>) {
         return DType::i64;
-    } else {
+    } else if constexpr (std::is_same_v<T, bool>) {
         return DType::boolean;
+    } else {
+        return std::is_same_v<T, Bf16> ? DType::bf16 : DType::f16;
     }
 }
 
@@ -61,15 +86,21 @@ constexpr DType dtype_of() {
 /// floating number that no i64 holds undefined, the nearest i64, or 0 for NaN.
 template <class To, class From>
 constexpr To convert_element(From x) {
-    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
-                  !std::is_same_v<To, bool>) {
-        // 2^63 is a floating number; the largest i64, 2^63 - 1, is none.
-        constexpr From kBound = -static_cast<From>(std::numeric_limits<To>::min());
-        if (x != x) return 0;
-        if (x >= kBound) return std::numeric_limits<To>::max();
-        if (x < -kBound) return std::numeric_limits<To>::min();
+    if constexpr (std::is_same_v<From, To>) {
+        return x;
+    } else if constexpr (kIsHalf<From>) {
+        return convert_element<To>(static_cast<float>(x));
+    } else {
+        if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                      !std::is_same_v<To, bool>) {
+            // 2^63 is a floating number; the largest i64, 2^63 - 1, is none.
+            constexpr From kBound = -static_cast<From>(std::numeric_limits<To>::min());
+            if (x != x) return 0;
+            if (x >= kBound) return std::numeric_limits<To>::max();
+            if (x < -kBound) return std::numeric_limits<To>::min();
+        }
+        return static_cast<To>(x);
     }
-    return static_cast<To>(x);
 }
 
 /// Calls f(T{}) with the C++ type of `dtype`: the one place where a run-time type becomes a
@@ -80,17 +111,28 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
         case DType::f32: return f(float{});
         case DType::f64: return f(double{});
         case DType::i64: return f(std::int64_t{});
+        case DType::bf16: return f(Bf16{});
+        case DType::f16: return f(F16{});
         case DType::boolean: break;
     }
     return f(bool{});
 }
 
-/// The same for floating types; any other throws DTypeError in the name of `op`.
+/// The same for the floating types that are computed with; any other throws DTypeError in the name
+/// of `op`.
 template <class F>
 decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
     if (dtype == DType::f32) return f(float{});
     require<DTypeError>(dtype == DType::f64, "{}: needs f32 or f64, got {}", op, name_of(dtype));
     return f(double{});
+}
+
+/// The same for all floating types.
+template <class F>
+decltype(auto) visit_stored(std::string_view op, DType dtype, F&& f) {
+    if (dtype == DType::bf16) return f(Bf16{});
+    if (dtype == DType::f16) return f(F16{});
+    return visit_floating(op, dtype, f);
 }
 
 }  // namespace tapestry

@@ -1,5 +1,6 @@
-// Numbers of 16 bits, as bits: IEEE's half precision (binary16, "f16") and bfloat16 ("bf16", the
-// upper half of an f32). What is here rounds; arithmetic happens in f32 or f64.
+// Numbers of 16 bits: IEEE's half precision (binary16, "f16") and bfloat16 ("bf16", the upper half
+// of an f32), as bits and as elements of tensors. They are how numbers are stored, never how they
+// are computed with: what is here rounds, and arithmetic happens in f32 or f64.
 //
 //              sign  exponent  fraction    largest    smallest normal   smallest
 //     f16       1       5         10        65504        6.1e-5          6.0e-8
@@ -15,6 +16,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace tapestry {
 
@@ -84,6 +86,15 @@ constexpr double widened(std::uint16_t bits) {
 constexpr std::uint16_t f16_bits(double x) { return half_detail::narrowed<5, 10>(x); }
 constexpr std::uint16_t bf16_bits(double x) { return half_detail::narrowed<8, 7>(x); }
 
+/// The same of an f32, whose upper half a bf16 is: half a step, less a little where the last bit
+/// that stays is 0, carries into it from whatever lies beyond the middle.
+constexpr std::uint16_t bf16_bits_of(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t rounded = bits + 0x7fffU + (bits >> 16U & 1U);
+    const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+    return static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
+}
+
 /// What such bits are worth. Exact, also as an f32.
 constexpr double f64_from_f16(std::uint16_t bits) { return half_detail::widened<5, 10>(bits); }
 constexpr double f64_from_bf16(std::uint16_t bits) { return half_detail::widened<8, 7>(bits); }
@@ -95,5 +106,53 @@ constexpr float f32_from_bf16(std::uint16_t bits) {
 /// x as it comes back from there.
 constexpr double rounded_to_f16(double x) { return f64_from_f16(f16_bits(x)); }
 constexpr double rounded_to_bf16(double x) { return f64_from_bf16(bf16_bits(x)); }
+
+// ---- as elements --------------------------------------------------------------------------------
+
+namespace half_detail {
+
+/// An integer as an f64 that rounds to 16 bits as the integer would: where 64 bits do not fit into
+/// 53, whatever is lost leaves a one in the last place, so that no number becomes a tie.
+constexpr double as_f64(std::int64_t x) {
+    constexpr std::int64_t kExact = std::int64_t{1} << 53, kLost = (1 << 11) - 1;
+    if (x >= -kExact && x <= kExact) return static_cast<double>(x);
+    return static_cast<double>((x & ~kLost) | ((x & kLost) != 0 ? kLost + 1 : 0));
+}
+
+}  // namespace half_detail
+
+/// An element of a tensor of bf16: rounded when it is made, an f32 when it is read.
+struct Bf16 {
+    std::uint16_t bits;
+
+    Bf16() = default;
+    template <class T>
+    requires std::is_arithmetic_v<T>
+    explicit constexpr Bf16(T x) : bits(0) {
+        if constexpr (std::is_same_v<T, float>) {
+            bits = bf16_bits_of(x);
+        } else if constexpr (std::is_integral_v<T>) {
+            bits = bf16_bits(half_detail::as_f64(static_cast<std::int64_t>(x)));
+        } else {
+            bits = bf16_bits(x);
+        }
+    }
+    constexpr operator float() const { return f32_from_bf16(bits); }
+};
+
+/// The same of f16.
+struct F16 {
+    std::uint16_t bits;
+
+    F16() = default;
+    template <class T>
+    requires std::is_arithmetic_v<T>
+    explicit constexpr F16(T x)
+        : bits(f16_bits(static_cast<double>(x))) {}  // what f64 rounds lies beyond the largest f16
+    constexpr operator float() const { return f32_from_f16(bits); }
+};
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
 
 }  // namespace tapestry

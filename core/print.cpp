@@ -40,6 +40,20 @@ Decimal parse_scientific(std::string_view text) {
 
 // The fewest digits that read back as the same T.
 template <class T>
+requires kIsHalf<T> Decimal shortest(T x) {
+    const float size = std::abs(x);
+    char text[64];
+    for (int precision = 0;; ++precision) {
+        const auto end =
+            std::to_chars(text, text + sizeof(text), size, std::chars_format::scientific, precision)
+                .ptr;
+        double back = 0;
+        std::from_chars(text, end, back);
+        if (T(back) == size) return parse_scientific({text, static_cast<std::size_t>(end - text)});
+    }
+}
+
+template <class T>
 Decimal shortest(T x) {
     char text[64];
     const auto end =
@@ -118,15 +132,16 @@ using Words = std::vector<std::string>;
 // Powers of ten, as soon as the numbers span more than positions show well.
 template <class T>
 bool needs_exponent(const std::vector<T>& values) {
-    T largest = 0;
-    T smallest = std::numeric_limits<T>::infinity();
-    for (const T x : values) {
+    using Real = Compute<T>;
+    Real largest = 0;
+    Real smallest = std::numeric_limits<Real>::infinity();
+    for (const Real x : values) {
         if (!std::isfinite(x) || x == 0) continue;
         largest = std::max(largest, std::abs(x));
         smallest = std::min(smallest, std::abs(x));
     }
-    return largest > 0 && (largest >= T(1e8) || static_cast<double>(smallest) < 0.0001 ||
-                           largest / smallest > T(1000));
+    return largest > 0 && (largest >= Real(1e8) || static_cast<double>(smallest) < 0.0001 ||
+                           largest / smallest > Real(1000));
 }
 
 // What the finite numbers of a column need on either side of the point, and for the exponent.

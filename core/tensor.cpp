@@ -96,7 +96,8 @@ Tensor& Tensor::copy_(const Tensor& source) {
 
 Tensor& Tensor::set_requires_grad(bool wanted) {
     require<Error>(defined(), "set_requires_grad: the tensor is undefined");
-    require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs f32 or f64, got {}", dtype_);
+    require<DTypeError>(is_floating(dtype_), "set_requires_grad: needs floating numbers, got {}",
+                        dtype_);
     if (wanted && leaf_ == nullptr) leaf_ = std::make_shared<Leaf>();
     if (leaf_ != nullptr) leaf_->requires_grad = wanted;
     if (!wanted) clear_grad();
@@ -129,6 +130,13 @@ void Tensor::set_grad(Tensor grad) {
 
 void Tensor::clear_grad() {
     if (leaf_ != nullptr) leaf_->grad = Tensor();
+}
+
+Tensors TensorRefs::copied() const {
+    Tensors copies;
+    copies.reserve(size_);
+    for (std::size_t i = 0; i < size_; ++i) copies.push_back((*this)[i]);
+    return copies;
 }
 
 }  // namespace tapestry

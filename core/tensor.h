@@ -11,6 +11,7 @@
 #include <tapestry/core/storage.h>
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -156,6 +157,29 @@ private:
 };
 
 using Tensors = std::vector<Tensor>;
+
+/// Several tensors where they are. A parameter's type: what a caller writes as {x, weight} is not
+/// copied for the call, and not kept beyond it.
+class TensorRefs {
+public:
+    struct Ref {
+        Ref(const Tensor& x) : tensor(&x) {}  // implicit, for braces
+        const Tensor* tensor;
+    };
+    TensorRefs(std::initializer_list<Ref> tensors) : refs_(tensors), size_(tensors.size()) {}
+    TensorRefs(const Tensors& tensors) : tensors_(tensors.data()), size_(tensors.size()) {}
+
+    std::size_t size() const { return size_; }
+    const Tensor& operator[](std::size_t i) const {
+        return tensors_ != nullptr ? tensors_[i] : *refs_.begin()[i].tensor;
+    }
+    Tensors copied() const;
+
+private:
+    std::initializer_list<Ref> refs_;
+    const Tensor* tensors_ = nullptr;
+    std::size_t size_;
+};
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// May replace a gradient: what it returns is used instead, unless undefined.

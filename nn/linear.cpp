@@ -1,5 +1,6 @@
 #include <tapestry/nn/linear.h>
 
+#include <tapestry/nn/beside.h>
 #include <tapestry/ops/matmul.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(linear(x, weight, bias), x);
+    return hooked(linear(x, beside(x, weight), beside(x, bias)), x);
 }
 
 std::string Linear::settings() const {

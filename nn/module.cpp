@@ -114,7 +114,7 @@ void Module::zero_grad() {
 }
 
 void Module::to(DType dtype) {
-    require<DTypeError>(is_floating(dtype), "Module::to: needs f32 or f64, got {}", dtype);
+    require<DTypeError>(is_floating(dtype), "Module::to: needs floating numbers, got {}", dtype);
     // What is replaced is kept until the end: its address, which tells ties, must not be used
     // again.
     std::map<const void*, std::pair<Tensor, Tensor>> converted;  // old and new

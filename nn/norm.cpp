@@ -1,6 +1,7 @@
 #include <tapestry/nn/norm.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/nn/beside.h>
 #include <tapestry/ops/norm.h>
 
 namespace tapestry {
@@ -16,7 +17,7 @@ LayerNorm::LayerNorm(std::int64_t dim, double eps, bool with_bias)
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(layer_norm(x, weight, bias, eps_), x);
+    return hooked(layer_norm(x, beside(x, weight), beside(x, bias), eps_), x);
 }
 
 std::string LayerNorm::settings() const { return fmt::format("{}", weight.size(0)); }
@@ -29,7 +30,7 @@ RMSNorm::RMSNorm(std::int64_t dim, double eps) : Module("RMSNorm"), eps_(eps) {
 
 Tensor RMSNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
-    return hooked(rms_norm(x, weight, eps_), x);
+    return hooked(rms_norm(x, beside(x, weight), eps_), x);
 }
 
 std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0)); }

@@ -57,7 +57,7 @@ Tensor rotary(const Tensor& x, std::int64_t first, double base) {
                         "rotary: needs [..., T, D] with an even D, got {}", x.shape());
     check_first(first);
     check_base(base);
-    const Tensors table = cos_and_sin(first, x.size(-2), x.size(-1), base, x.dtype());
+    const Tensors table = cos_and_sin(first, x.size(-2), x.size(-1), base, compute_dtype(x.dtype()));
     return rotary(x, table[0], table[1]);
 }
 
@@ -73,7 +73,7 @@ Tensor RotaryPositions::operator()(const Tensor& x, std::int64_t first) const {
                         "rotary: needs [..., T, D] with D >= {}, got {}", turned_, x.shape());
     check_first(first);
     const std::int64_t end = first + x.size(-2);
-    const Tensors tables = tables_.at_least(end, x.dtype());
+    const Tensors tables = tables_.at_least(end, compute_dtype(x.dtype()));
     return rotary(x, views::slice(tables[0], 0, first, end), views::slice(tables[1], 0, first, end),
                   pairs_);
 }

@@ -38,7 +38,8 @@ Match::Match(const NamedTensors& stored, const Module& module, bool strict, cons
             continue;
         }
         const Tensor& from = found->second;
-        if (from.shape() == to.shape() && from.dtype() == to.dtype()) {
+        const bool widens = is_half(from.dtype()) && to.dtype() == DType::f32;
+        if (from.shape() == to.shape() && (from.dtype() == to.dtype() || widens)) {
             pairs.emplace_back(from, to);
         } else {
             others.push_back(fmt::format("{} ({} {} in the {}, {} {} in the module)", name,

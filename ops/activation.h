@@ -1,4 +1,4 @@
-// Activation functions: f32 or f64 in (DTypeError otherwise), the same shape and type out.
+// Activation functions: floating numbers in (DTypeError otherwise), the same shape and type out.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

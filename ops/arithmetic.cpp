@@ -49,9 +49,7 @@ Tensor operator+(double a, const Tensor& b) { return add(number_like("add", b, a
 Tensor accumulate_gradients(const Tensor& a, const Tensor& b) { return add(a, b); }
 
 void accumulate_gradients_in_place(Tensor& a, const Tensor& b) {
-    visit_floating("add", a.dtype(), [&](auto zero) {
-        detail::map_binary_into<decltype(zero), kernels::Add>(a, a.detach(), b);
-    });
+    map_binary_into<kernels::Add>("add", a, a.detach(), b);
 }
 
 // ---- sub ----------------------------------------------------------------------------------------

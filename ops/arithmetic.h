@@ -1,9 +1,9 @@
 // a + b and its kin, element by element, broadcast as NumPy does.
 //
-// All take f32, f64 or i64, both operands of one type (DTypeError otherwise), and shapes that
-// broadcast (ShapeError otherwise). A gradient with respect to a broadcast operand is summed over
-// the axes along which that operand was repeated. A double stands for a constant of the tensor's
-// type; beside i64 it must be a whole number (ValueError).
+// All take floating numbers or i64, both operands of one type (DTypeError otherwise), and shapes
+// that broadcast (ShapeError otherwise). A gradient with respect to a broadcast operand is summed
+// over the axes along which that operand was repeated. A double stands for a constant of the
+// tensor's type; beside i64 it must be a whole number (ValueError).
 //
 // i64 stays i64, but for `/`, which gives f32, as PyTorch's does; whole quotients and remainders
 // are in division.h. What does not fit 64 bits wraps around, modulo 2^64. Truth values are no

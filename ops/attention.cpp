@@ -113,7 +113,7 @@ Tensors laid_out_like(const Tensors& pieces) {
 
 struct AttentionOp final : Op {
     // saved: q, k, v, mask, kept
-    AttentionOp(const Attend& a, const Tensors& saved) : Op("attention", saved), a_(a) {}
+    AttentionOp(const Attend& a, const TensorRefs& saved) : Op("attention", saved), a_(a) {}
 
     std::string attributes() const override {
         std::string text = fmt::format("{}scale={:.4g}", a_.causal ? "causal, " : "", a_.scale);

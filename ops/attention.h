@@ -51,9 +51,9 @@ struct AttentionOptions {
 /// dS = P (g v^T - rowsum(P g v^T)), scale dS k to q, scale dS^T q to k, dS to an added mask. q, k
 /// and v are kept for it (and which weights were dropped); P is computed again.
 ///
-/// f32 or f64, q, k and v of one type (DTypeError); ShapeError where shapes do not fit; ValueError
-/// for a scale that is not finite or dropout outside [0, 1].
-/// Source: Vaswani et al. 2017, "Attention Is All You Need", equation 1.
+/// floating numbers, q, k and v of one type (DTypeError); ShapeError where shapes do not fit;
+/// ValueError for a scale that is not finite or dropout outside [0, 1]. Source: Vaswani et al.
+/// 2017, "Attention Is All You Need", equation 1.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
 

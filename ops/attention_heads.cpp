@@ -8,6 +8,7 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/keep.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/wide_head.h>
 
 #include <algorithm>
 #include <utility>
@@ -107,8 +108,8 @@ public:
         }
     }
 
-    kernels::AttentionHead<T> operator[](std::int64_t i) const {
-        kernels::AttentionHead<T> h;
+    kernels::AttentionHead<T, Compute<T>> operator[](std::int64_t i) const {
+        kernels::AttentionHead<T, Compute<T>> h;
         h.t = a_.t;
         h.s = a_.s;
         h.d = a_.d;
@@ -116,13 +117,13 @@ public:
         h.q = heads_q_[i];
         h.k = heads_k_[i / a_.group()];
         h.v = heads_v_[i / a_.group()];
-        h.scale = static_cast<T>(a_.scale);
+        h.scale = static_cast<Compute<T>>(a_.scale);
         h.visible = a_.visible(0);
         h.visible_step = a_.causal ? 1 : 0;
         h.allowed = allowed_[i];
         h.added = added_[i];
         h.kept = heads_kept_[i];
-        h.keep_factor = static_cast<T>(keep_factor(a_.dropout));
+        h.keep_factor = static_cast<Compute<T>>(keep_factor(a_.dropout));
         return h;
     }
 
@@ -137,16 +138,24 @@ private:
 
 void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
             Attended& out) {
-    visit_floating("attention", q.dtype(), [&](auto zero) {
+    visit_stored("attention", q.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().attention.forward;
+        const auto kernel = kernels::table<Compute<T>>().attention.forward;
         const Problem<T> problem(a, q, k, v, mask, out.kept);
         const Heads<T> y = writing<T>(out.y, a.leading);
         const Heads<T> weights = writing<T>(out.weights, a.leading);
         const std::int64_t pieces = (a.t + kQueries - 1) / kQueries;
         parallel_for_chunks(a.heads() * pieces, [&](std::int64_t chunk) {
             const std::int64_t head = chunk / pieces, first = chunk % pieces * kQueries;
-            kernel(problem[head], first, std::min(first + kQueries, a.t), y[head], weights[head]);
+            const std::int64_t last = std::min(first + kQueries, a.t);
+            if constexpr (kIsHalf<T>) {
+                const WideHead<T> wide(problem[head], first, last - first);
+                const WrittenRows<T> to_y(y[head].from(first), last - first, a.e);
+                const WrittenRows<T> to_weights(weights[head].from(first), last - first, a.s);
+                kernel(wide.head(), 0, last - first, to_y.rows(), to_weights.rows());
+            } else {
+                kernel(problem[head], first, last, y[head], weights[head]);
+            }
         });
     });
 }
@@ -154,9 +163,9 @@ void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, 
 void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v,
                      const Tensor& mask, const Tensor& kept, const Tensor& g,
                      AttendGradients& out) {
-    visit_floating("attention", q.dtype(), [&](auto zero) {
+    visit_stored("attention", q.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().attention.backward;
+        const auto kernel = kernels::table<Compute<T>>().attention.backward;
         const Problem<T> problem(a, q, k, v, mask, kept);
         const Tensor gradient = readable(g);
         const Heads<const T> heads_g = reading<T>(gradient, a.leading);
@@ -166,9 +175,19 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
         // Those who share keys are one chunk: what they add to them comes in their order.
         const std::int64_t group = a.group();
         parallel_for_chunks(numel(a.shared), [&](std::int64_t chunk) {
+            const WrittenRows<T> to_k(dk[chunk], a.s, a.d), to_v(dv[chunk], a.s, a.e);
             for (std::int64_t i = chunk * group; i < (chunk + 1) * group; ++i) {
                 const bool first = i == chunk * group;
-                kernel(problem[i], heads_g[i], {dq[i], dk[chunk], dv[chunk], !first});
+                const WrittenRows<T> to_q(dq[i], a.t, a.d);
+                const kernels::AttentionHeadGradients<Compute<T>> to{to_q.rows(), to_k.rows(),
+                                                                     to_v.rows(), !first};
+                if constexpr (kIsHalf<T>) {
+                    const WideHead<T> wide(problem[i], 0, a.t);
+                    const ReadRows<T> wide_g(heads_g[i], a.t, a.e);
+                    kernel(wide.head(), wide_g.rows(), to);
+                } else {
+                    kernel(problem[i], heads_g[i], to);
+                }
             }
         });
     });

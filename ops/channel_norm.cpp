@@ -11,6 +11,7 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction.h>
@@ -204,6 +205,11 @@ std::int64_t pixels(const Tensor& x) { return numel(x.shape().sub(2, x.rank()));
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   ChannelStatistics* batch) {
     check_norm("batch_norm", x, weight, bias, eps);
+    if (is_half(x.dtype())) {
+        return in_f32([&](const Tensor& wide, const Tensor& w,
+                          const Tensor& b) { return batch_norm(wide, w, b, eps, batch); },
+                      x, weight, bias);
+    }
     const Form form{true, {x.size(0), x.size(1), 1, pixels(x)}, eps};
     const std::int64_t count = form.view[0] * form.view[3];
     require<ShapeError>(count > 1,
@@ -225,6 +231,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor& weight,
                   const Tensor& bias, double eps) {
     check_norm("batch_norm", x, weight, bias, eps);
+    if (is_half(x.dtype())) {
+        return in_f32(
+            [&](const Tensor& wide, const Tensor& mean, const Tensor& var, const Tensor& w,
+                const Tensor& b) {
+                return batch_norm(wide, ChannelStatistics{mean, var}, w, b, eps);
+            },
+            x, given.mean, given.var, weight, bias);
+    }
     for (const auto& [name, p] : {std::pair{"mean", given.mean}, std::pair{"var", given.var}}) {
         check_defined("batch_norm", p);
         check_same_dtype("batch_norm", x, p);
@@ -243,6 +257,11 @@ Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor&
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
     check_norm("group_norm", x, weight, bias, eps);
+    if (is_half(x.dtype())) {
+        return in_f32([&](const Tensor& wide, const Tensor& w,
+                          const Tensor& b) { return group_norm(wide, groups, w, b, eps); },
+                      x, weight, bias);
+    }
     require(groups >= 1 && x.size(1) % groups == 0,
             "group_norm: {} groups do not divide the {} channels of {}", groups, x.size(1),
             x.shape());

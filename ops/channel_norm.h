@@ -1,7 +1,7 @@
 // Normalisation of channels: over a batch (batch norm) or over a part of the channels of each image
 // (group norm).
 //
-// f32 or f64, all tensors of one type (DTypeError). x is [N, C, ...]: rows [N, C], sequences
+// floating numbers, all tensors of one type (DTypeError). x is [N, C, ...]: rows [N, C], sequences
 // [N, C, L], images [N, C, H, W]; weight and bias [C], either of which may be undefined: ones and
 // zeros. Sums have a fixed order: the same bits for any number of threads. Read next: nn/
 // channel_norm.h, the modules, which keep running statistics; kernels/channel_norm.h has the

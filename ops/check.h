@@ -18,7 +18,8 @@ inline void check_dtype(std::string_view op, const Tensor& x, DType wanted) {
 
 inline void check_floating(std::string_view op, const Tensor& x) {
     check_defined(op, x);
-    require<DTypeError>(is_floating(x.dtype()), "{}: needs f32 or f64, got {}", op, x.dtype());
+    require<DTypeError>(is_floating(x.dtype()), "{}: needs floating numbers, got {}", op,
+                        x.dtype());
 }
 
 inline void check_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {

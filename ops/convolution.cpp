@@ -5,6 +5,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/convolution_loops.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
@@ -125,7 +126,11 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       options.padding.columns, options.dilation.columns}};
     check_windows("conv2d", x.shape(), windows);
     const Shape output{x.size(0), weight.size(0), windows.rows.count(), windows.columns.count()};
-    return convolve(x, weight, bias, {x.shape(), weight.shape(), output, windows, options.groups});
+    const Plan plan{x.shape(), weight.shape(), output, windows, options.groups};
+    if (!is_half(x.dtype())) return convolve(x, weight, bias, plan);
+    return in_f32([&plan](const Tensor& wide, const Tensor& w,
+                          const Tensor& b) { return convolve(wide, w, b, plan); },
+                  x, weight, bias);
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias,

@@ -1,8 +1,8 @@
 // Convolutions of rows and of images, through the matrix product.
 //
-// f32 or f64, all tensors of one type (DTypeError). Images are [N, C, H, W]: a batch of N, with C
-// channels; rows [N, C, L]. What PyTorch calls a convolution, and so do these, does not turn the
-// kernel around. Read next: convolution_loops.h, which has the sums; convolution.cpp, the
+// floating numbers, all tensors of one type (DTypeError). Images are [N, C, H, W]: a batch of N,
+// with C channels; rows [N, C, L]. What PyTorch calls a convolution, and so do these, does not turn
+// the kernel around. Read next: convolution_loops.h, which has the sums; convolution.cpp, the
 // gradients.
 #pragma once
 

@@ -1,9 +1,9 @@
 // Whole quotients and what they leave, element by element, broadcast as NumPy does. (a / b itself
 // is in arithmetic.h.)
 //
-// f32, f64 or i64, both operands of one type (DTypeError); a number stands for a constant of that
-// type. Division by zero gives inf or NaN for f32 and f64; for i64 it is a ValueError that names
-// the place. `g` is the gradient of the output; to a broadcast operand it is summed.
+// floating numbers or i64, both operands of one type (DTypeError); a number stands for a constant
+// of that type. Division by zero gives inf or NaN for f32 and f64; for i64 it is a ValueError that
+// names the place. `g` is the gradient of the output; to a broadcast operand it is summed.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

@@ -25,12 +25,12 @@ private:
 Tensor keep(const Tensor& x, const Tensor& kept, double p) {
     const Tensor in = dense(x);
     Tensor y(x.shape(), x.dtype());
-    visit_floating("dropout", x.dtype(), [&](auto zero) {
+    visit_stored("dropout", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* from = in.data<T>();
         const bool* chosen = kept.data<bool>();
         T* to = y.mutable_data<T>();
-        const T factor = static_cast<T>(keep_factor(p));
+        const auto factor = static_cast<Compute<T>>(keep_factor(p));
         parallel_for(y.numel(), kGrain, [=](std::int64_t begin, std::int64_t end) {
             keep_some(to + begin, from + begin, chosen + begin, factor, end - begin);
         });

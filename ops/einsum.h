@@ -29,9 +29,9 @@ namespace tapestry {
 /// multiplications (all orders are looked at), beyond that always the pair that makes the largest
 /// tensors disappear.
 ///
-/// f32 or f64, all operands of one type (DTypeError). Gradient: that of the ops it is made of.
-/// Throws ValueError for an equation that does not parse, with the position; ShapeError where it
-/// has more or fewer terms or axes than the operands, where the sizes of a letter disagree, and
+/// floating numbers, all operands of one type (DTypeError). Gradient: that of the ops it is made
+/// of. Throws ValueError for an equation that does not parse, with the position; ShapeError where
+/// it has more or fewer terms or axes than the operands, where the sizes of a letter disagree, and
 /// where a result would have more than eight axes.
 Tensor einsum(std::string_view equation, const Tensors& operands);
 

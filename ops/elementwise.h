@@ -1,6 +1,6 @@
-// Functions of one variable, element by element: f32 or f64 in (DTypeError otherwise), the same
-// shape and type out; neg, abs and square take i64 as well, whose numbers wrap around where 64 bits
-// end (arithmetic.h). `g` is the gradient of the output.
+// Functions of one variable, element by element: floating numbers in (DTypeError otherwise), the
+// same shape and type out; neg, abs and square take i64 as well, whose numbers wrap around where 64
+// bits end (arithmetic.h). `g` is the gradient of the output.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

@@ -18,9 +18,19 @@ Tensor ask(std::string_view op, const Tensor& x, bool (*holds)(double)) {
     Tensor y(x.shape(), DType::boolean);
     visit_dtype(x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        map_plain_into<T>(y, x, [holds](T value) { return holds(static_cast<double>(value)); });
+        map_plain_into<T>(y, x,
+                          [holds](Compute<T> value) { return holds(static_cast<double>(value)); });
     });
     return y;
+}
+
+double largest_of(DType dtype) {
+    switch (dtype) {
+        case DType::f16: return 65504;
+        case DType::bf16: return f64_from_bf16(0x7f7f);
+        case DType::f32: return static_cast<double>(std::numeric_limits<float>::max());
+        default: return std::numeric_limits<double>::max();
+    }
 }
 
 }  // namespace
@@ -41,9 +51,7 @@ Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> positive_in
                   std::optional<double> negative_infinity) {
     check_floating("nan_to_num", x);
     const auto number = [&x](double value) { return scalar(value, x.dtype()); };
-    const double largest = x.dtype() == DType::f32
-                               ? static_cast<double>(std::numeric_limits<float>::max())
-                               : std::numeric_limits<double>::max();
+    const double largest = largest_of(x.dtype());
     const Tensor infinite = where(gt(x, 0), number(positive_infinity.value_or(largest)),
                                   number(negative_infinity.value_or(-largest)));
     return where(isfinite(x), x, where(isnan(x), number(nan), infinite));

@@ -15,7 +15,8 @@ Tensor isinf(const Tensor& x);
 Tensor isfinite(const Tensor& x);
 
 /// x with numbers for NaN, inf and -inf: those given; if none are, 0 and the largest and the
-/// smallest number of the type. f32 or f64 (DTypeError). Gradient: g where x is finite, else 0.
+/// smallest number of the type. floating numbers (DTypeError). Gradient: g where x is finite, else
+/// 0.
 Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<double> positive_infinity = {},
                   std::optional<double> negative_infinity = {});
 

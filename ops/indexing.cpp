@@ -42,7 +42,8 @@ void select_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     });
 }
 
-// to[o, ids[i], :] += from[o, i, :], each thread its own columns of its own o.
+// to[o, ids[i], :] += from[o, i, :], each thread its own columns of its own o. Sums of 16 bits are
+// f32.
 template <class T>
 void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     constexpr std::int64_t kColumns = 64;
@@ -50,7 +51,7 @@ void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     const std::int64_t n = ids.numel();
     const std::int64_t* id = ids.data<std::int64_t>();
     const T* source = from.data<T>();
-    T* target = to.mutable_data<T>();
+    Compute<T>* target = to.mutable_data<Compute<T>>();
     const std::int64_t strips = (slabs.inner + kColumns - 1) / kColumns;
     const std::int64_t work = std::max<std::int64_t>(1, n * std::min(kColumns, slabs.inner));
     parallel_for(slabs.outer * strips, kGrain / work, [=](std::int64_t begin, std::int64_t end) {
@@ -60,7 +61,7 @@ void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
             const std::int64_t width = std::min(kColumns, slabs.inner - first);
             for (std::int64_t i = 0; i < n; ++i) {
                 const T* x = source + (o * n + i) * slabs.inner + first;
-                T* y = target + (o * slabs.size + id[i]) * slabs.inner + first;
+                Compute<T>* y = target + (o * slabs.size + id[i]) * slabs.inner + first;
                 for (std::int64_t c = 0; c < width; ++c) y[c] += x[c];
             }
         }
@@ -93,9 +94,10 @@ struct IndexAddOp final : IndexOp {
 
 Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& source) {
     const Tensor from = dense(source);
-    Tensor y = zeros(shape, source.dtype());
-    visit_floating("index_add", y.dtype(),
-                   [&](auto zero) { add_rows<decltype(zero)>(from, axis, ids, y); });
+    Tensor sums = zeros(shape, compute_dtype(source.dtype()));
+    visit_stored("index_add", source.dtype(),
+                 [&](auto zero) { add_rows<decltype(zero)>(from, axis, ids, sums); });
+    Tensor y = cast(sums, source.dtype());
     return record<IndexAddOp>({source}, y, axis, ids);
 }
 
@@ -143,8 +145,8 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
     shape.push_back(weight.size(1));
     Tensor y(shape, weight.dtype());
     const Tensor table = dense(weight);
-    visit_floating("embedding", y.dtype(),
-                   [&](auto zero) { select_rows<decltype(zero)>(table, 0, chosen, y); });
+    visit_stored("embedding", y.dtype(),
+                 [&](auto zero) { select_rows<decltype(zero)>(table, 0, chosen, y); });
     return record<EmbeddingOp>({weight}, y, chosen);
 }
 
@@ -164,7 +166,7 @@ void gather_elements(const Tensor& x, int axis, const Tensor& ids, Tensor& y) {
 template <class T>
 void add_elements(Tensor& y, int axis, const Tensor& ids, const Tensor& source) {
     const T* from = source.data<T>();
-    T* to = y.mutable_data<T>();
+    Compute<T>* to = y.mutable_data<Compute<T>>();
     for_each_id(ids, y, axis, [=](std::int64_t at, std::int64_t place) { to[place] += from[at]; });
 }
 
@@ -208,9 +210,10 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& s
     check_element_ids("scatter_add", x, a, ids);
     const Tensor added = source_of("scatter_add", source, ids);
     const Tensor from = dense(added);
-    Tensor y = x.clone();
-    visit_floating("scatter_add", y.dtype(),
-                   [&](auto zero) { add_elements<decltype(zero)>(y, a, chosen, from); });
+    Tensor sums = cast(x, compute_dtype(x.dtype())).clone();
+    visit_stored("scatter_add", x.dtype(),
+                 [&](auto zero) { add_elements<decltype(zero)>(sums, a, chosen, from); });
+    Tensor y = cast(sums, x.dtype());
     return record<ScatterAddOp>({x, added}, y, a, chosen);
 }
 

@@ -11,8 +11,8 @@
 
 namespace tapestry {
 
-/// y[..., :] = weight[ids[...], :] for weight [V, C] (f32 or f64), ids of any shape. Gradient: row
-/// by row, g added to the rows of zeros [V, C] that were read.
+/// y[..., :] = weight[ids[...], :] for weight [V, C] (floating numbers), ids of any shape.
+/// Gradient: row by row, g added to the rows of zeros [V, C] that were read.
 Tensor embedding(const Tensor& weight, const Tensor& ids);
 
 /// x at positions ids [n] along `axis`, a copy; any dtype. Gradient: g added to zeros at these
@@ -26,7 +26,7 @@ Tensor gather(const Tensor& x, int axis, const Tensor& ids);
 
 /// PyTorch's scatter_add: a copy of x in which, along axis 0 of three,
 /// y[ids[i, j, k], j, k] += source[i, j, k] for every i, j, k of ids. ids is nowhere larger than
-/// source, nor, but for `axis`, than x (ShapeError). f32 or f64. Gradient: g to x,
+/// source, nor, but for `axis`, than x (ShapeError). floating numbers. Gradient: g to x,
 /// gather(g, axis, ids) to source.
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& ids, const Tensor& source);
 

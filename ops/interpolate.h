@@ -12,9 +12,9 @@ enum class Interpolation { nearest, bilinear };
 /// (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear the two rows
 /// around s in proportion to how near they are, at the edge the outermost alone; likewise columns.
 /// (PyTorch's interpolate with align_corners false; like its, bilinear takes no mean where the
-/// result is smaller.) f32 or f64 (DTypeError). Gradient: g to the pixels that were read, in the
-/// same proportions. Throws ShapeError for another rank, an image without pixels, and a size that
-/// is not positive.
+/// result is smaller.) floating numbers (DTypeError). Gradient: g to the pixels that were read, in
+/// the same proportions. Throws ShapeError for another rank, an image without pixels, and a size
+/// that is not positive.
 Tensor interpolate(const Tensor& x, const Size2d& size,
                    Interpolation method = Interpolation::nearest);
 

@@ -2,6 +2,8 @@
 // others become zero. Internal to ops.
 #pragma once
 
+#include <tapestry/core/dtype.h>
+
 #include <cstdint>
 
 namespace tapestry {
@@ -12,8 +14,8 @@ inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
 
 /// y[i] = kept[i] ? factor x[i] : 0; y may be x.
 template <class T>
-void keep_some(T* y, const T* x, const bool* kept, T factor, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = kept[i] ? factor * x[i] : T(0);
+void keep_some(T* y, const T* x, const bool* kept, Compute<T> factor, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = T(kept[i] ? factor * x[i] : Compute<T>(0));
 }
 
 }  // namespace tapestry

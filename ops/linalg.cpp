@@ -7,6 +7,7 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/lu.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/reduction.h>
@@ -64,6 +65,7 @@ Tensor solve(const Tensor& a, const Tensor& b) {
                         "solve: {} x = {}: the right-hand side has not {} rows", a.shape(),
                         b.shape(), a.size(-1));
     if (b.rank() == 1) return squeeze(solve(a, unsqueeze(b, 1)), -1);
+    if (is_half(a.dtype())) return in_f32(solve, a, b);
     Shape shape = broadcast_shapes("solve: batch axes", leading_shape(a), leading_shape(b));
     shape.push_back(b.size(-2));
     shape.push_back(b.size(-1));
@@ -90,6 +92,7 @@ struct InverseOp final : Op {
 
 Tensor inverse(const Tensor& a) {
     check_square("inverse", a);
+    if (is_half(a.dtype())) return in_f32(inverse, a);
     const LuFactors factors = factorize(a);
     check_regular("inverse", factors);
     Tensor y = views::expand(eye(a.size(-1), a.dtype()), a.shape()).clone();
@@ -149,6 +152,7 @@ struct LogDetOp final : Op {
 
 Tensor det(const Tensor& a) {
     check_square("det", a);
+    if (is_half(a.dtype())) return in_f32(det, a);
     Tensor y = of_pivots("det", a, [](const auto* pivots, std::int64_t n) {
         std::decay_t<decltype(*pivots)> product = 1;
         for (std::int64_t k = 0; k < n; ++k) product *= pivots[k];
@@ -159,6 +163,7 @@ Tensor det(const Tensor& a) {
 
 Tensor logdet(const Tensor& a) {
     check_square("logdet", a);
+    if (is_half(a.dtype())) return in_f32(logdet, a);
     Tensor y = of_pivots("logdet", a, [](const auto* pivots, std::int64_t n) {
         std::decay_t<decltype(*pivots)> sum = 0;
         bool negative = false;

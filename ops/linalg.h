@@ -1,6 +1,6 @@
 // Systems of linear equations, inverses and determinants, for matrices of a few hundred rows.
 //
-// All take f32 or f64 (DTypeError), square matrices [..., N, N] in batches of any shape
+// All take floating numbers (DTypeError), square matrices [..., N, N] in batches of any shape
 // (ShapeError). A matrix without a pivot is singular; one that merely comes close to it gives large
 // numbers, as in LAPACK. Read next: lu.h, the factors all of these are made of.
 #pragma once

@@ -5,6 +5,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
@@ -12,6 +13,7 @@
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
@@ -55,11 +57,12 @@ std::int64_t rows_per_chunk(std::int64_t classes) {
     return kGrain / 8 / std::max<std::int64_t>(classes, 1);
 }
 
-template <class T>
-typename kernels::CrossEntropy<T>::Rows rows_of(const Tensor& logits, const Tensor& targets,
+// The rows begin .. end of the problem, whose logits are at x.
+template <class C>
+typename kernels::CrossEntropy<C>::Rows rows_at(const C* x, const std::int64_t* targets,
+                                                std::int64_t classes,
                                                 const CrossEntropyOptions& options) {
-    return {logits.data<T>(), targets.data<std::int64_t>(), logits.shape().back(),
-            options.ignore_index, static_cast<T>(options.label_smoothing)};
+    return {x, targets, classes, options.ignore_index, static_cast<C>(options.label_smoothing)};
 }
 
 struct CrossEntropyOp final : Op {
@@ -99,14 +102,22 @@ Tensor CrossEntropyOp::fused(const Tensor& grad) const {
     const Tensor g = dense(grad);  // one number, or one per row
     const std::int64_t g_step = options.reduction == Reduction::none ? 1 : 0;
     Tensor dx(logits.shape(), logits.dtype());
-    visit_floating("cross_entropy", logits.dtype(), [&](auto zero) {
+    visit_stored("cross_entropy", logits.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().cross_entropy.backward;
-        const auto rows = rows_of<T>(logits, targets, options);
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().cross_entropy.backward;
+        const std::int64_t n = logits.shape().back();
+        const T* const from = logits.data<T>();
         T* const to = dx.mutable_data<T>();
-        const T* const lse = saved(2).data<T>();
-        parallel_for(targets.numel(), rows_per_chunk(rows.classes), [&](auto begin, auto end) {
-            kernel(to, lse, g.data<T>(), g_step, static_cast<T>(share()), rows, begin, end);
+        const C* const lse = saved(2).data<C>();
+        const C* const grads = g.data<C>();
+        parallel_for(targets.numel(), rows_per_chunk(n), [&](auto begin, auto end) {
+            const std::int64_t at = begin * n, count = (end - begin) * n;
+            const Widened<T> x(from + at, count);
+            const Narrowed<T> out(to + at, count);
+            const auto rows = rows_at(x.data(), targets.data<std::int64_t>() + begin, n, options);
+            kernel(out.data(), lse + begin, grads + begin * g_step, g_step, static_cast<C>(share()),
+                   rows, 0, end - begin);
         });
     });
     return dx;
@@ -131,7 +142,7 @@ void CrossEntropyOp::fill_targets(Tensor& q, Tensor& weight) const {
 }
 
 Tensor CrossEntropyOp::recordable(const Tensor& grad) const {
-    const Tensor& logits = saved(0);
+    const Tensor logits = to(saved(0), grad.dtype());
     Shape kept = saved(1).shape();
     kept.push_back(1);
     Tensor q = zeros_like(logits);
@@ -139,7 +150,7 @@ Tensor CrossEntropyOp::recordable(const Tensor& grad) const {
     visit_floating("cross_entropy", logits.dtype(),
                    [&](auto zero) { fill_targets<decltype(zero)>(q, weight); });
     const Tensor g = options.reduction == Reduction::none ? reshape(grad, kept) : grad;
-    return mul(mul(g, weight), sub(softmax(logits), q));
+    return to(mul(mul(g, weight), sub(softmax(logits), q)), saved(0).dtype());
 }
 
 Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) {
@@ -193,18 +204,24 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     const std::int64_t counted =
         count_targets("cross_entropy", classes, x.shape().back(), options.ignore_index);
     if (!fusion_enabled() && x.numel() > 0) {
-        return plain_cross_entropy(logits, classes, options, counted);
+        return plain_cross_entropy(to(logits, compute_dtype(x.dtype())), classes, options, counted);
     }
-    Tensor losses(targets.shape(), x.dtype());
-    Tensor lse(targets.shape(), x.dtype());
-    visit_floating("cross_entropy", x.dtype(), [&](auto zero) {
+    Tensor losses(targets.shape(), compute_dtype(x.dtype()));
+    Tensor lse(targets.shape(), losses.dtype());
+    visit_stored("cross_entropy", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().cross_entropy.forward;
-        const auto rows = rows_of<T>(x, classes, options);
-        T* const to_losses = losses.mutable_data<T>();
-        T* const to_lse = lse.mutable_data<T>();
-        parallel_for(classes.numel(), rows_per_chunk(rows.classes),
-                     [&](auto begin, auto end) { kernel(to_losses, to_lse, rows, begin, end); });
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().cross_entropy.forward;
+        const std::int64_t n = x.shape().back();
+        const T* const from = x.data<T>();
+        C* const to_losses = losses.mutable_data<C>();
+        C* const to_lse = lse.mutable_data<C>();
+        parallel_for(classes.numel(), rows_per_chunk(n), [&](auto begin, auto end) {
+            const Widened<T> rows_x(from + begin * n, (end - begin) * n);
+            const auto rows =
+                rows_at(rows_x.data(), classes.data<std::int64_t>() + begin, n, options);
+            kernel(to_losses + begin, to_lse + begin, rows, 0, end - begin);
+        });
     });
     Tensor y = reduced(losses, options.reduction, counted);
     return record<CrossEntropyOp>({logits}, y, logits, classes, lse, options, counted);

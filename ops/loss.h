@@ -20,12 +20,13 @@ struct CrossEntropyOptions {
 };
 
 /// -sum_j q_j log softmax(logits)_j over the last axis, where q is 1 at the target class, or under
-/// smoothing s: 1 - s + s / V there and s / V elsewhere. logits [..., V] f32 or f64, targets [...]
-/// i64: classes are last, where PyTorch has them on axis 1. The result is a scalar, or [...] with
-/// Reduction::none. The mean over no rows at all (or over ignored ones alone) is NaN, as in
-/// PyTorch. Gradient: (softmax(logits) - q) g, over N under mean. Saves the logits and one number
-/// per row. Throws ShapeError, DTypeError, IndexError for a target outside 0 .. V - 1 (with its
-/// position), ValueError unless 0 <= label_smoothing <= 1.
+/// smoothing s: 1 - s + s / V there and s / V elsewhere. logits [..., V] of floating numbers,
+/// targets
+/// [...] i64: classes are last, where PyTorch has them on axis 1. The result is a scalar, or [...]
+/// with Reduction::none; of logits in bf16 or f16 it is f32. The mean over no rows at all (or over
+/// ignored ones alone) is NaN, as in PyTorch. Gradient: (softmax(logits) - q) g, over N under mean.
+/// Saves the logits and one number per row. Throws ShapeError, DTypeError, IndexError for a target
+/// outside 0 .. V - 1 (with its position), ValueError unless 0 <= label_smoothing <= 1.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
@@ -36,12 +37,12 @@ struct NllOptions {
 };
 
 /// -log_p[target], the negative log-likelihood: cross_entropy without the log_softmax. log_p
-/// [..., V] f32 or f64, targets [...] i64. The mean over no rows is NaN. Gradient: -g at the
+/// [..., V] floating numbers, targets [...] i64. The mean over no rows is NaN. Gradient: -g at the
 /// targets, over N under mean. Errors as cross_entropy's.
 Tensor nll_loss(const Tensor& log_p, const Tensor& targets, const NllOptions& options = {});
 
 // ---- element by element -------------------------------------------------------------------------
-// x is what was said and y what is true: f32 or f64 of one type (DTypeError) and one shape
+// x is what was said and y what is true: floating numbers of one type (DTypeError) and one shape
 // (ShapeError): broadcasting here is nearly always a mistake. A mean is over all elements, NaN if
 // there are none, and divides the gradient by their number. Both x and y have gradients.
 

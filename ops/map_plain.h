@@ -7,10 +7,15 @@
 
 namespace tapestry {
 
+/// What a function whose result is a `Result` leaves in memory beside elements of type T: of those
+/// of 16 bits, what is computed of them is rounded to their type.
+template <class T, class Result>
+using PlainElement = std::conditional_t<kIsHalf<T> && std::is_same_v<Result, float>, T, Result>;
+
 /// y[i] = f(x[i]) for elements x of type T; y has the shape of x and elements of f's type.
 template <class T, class F>
 void map_plain_into(Tensor& y, const Tensor& x, F f) {
-    using To = decltype(f(T()));
+    using To = PlainElement<T, decltype(f(Compute<T>()))>;
     const Loop<2> loop(y.shape(), {y.strides(), x.strides()});
     const T* from = x.data<T>();
     To* to = y.mutable_data<To>();
@@ -19,9 +24,11 @@ void map_plain_into(Tensor& y, const Tensor& x, F f) {
         To* y_row = to + offsets[0];
         const T* x_row = from + offsets[1];
         if (to_step == 1 && step == 1) {  // compilers make vectors of this one
-            for (std::int64_t i = 0; i < n; ++i) y_row[i] = f(x_row[i]);
+            for (std::int64_t i = 0; i < n; ++i) y_row[i] = To(f(Compute<T>(x_row[i])));
         } else {
-            for (std::int64_t i = 0; i < n; ++i) y_row[i * to_step] = f(x_row[i * step]);
+            for (std::int64_t i = 0; i < n; ++i) {
+                y_row[i * to_step] = To(f(Compute<T>(x_row[i * step])));
+            }
         }
     });
 }
@@ -29,7 +36,7 @@ void map_plain_into(Tensor& y, const Tensor& x, F f) {
 /// y[i] = f(a[i], b[i]) for elements of type T, a and b broadcast to the shape of y.
 template <class T, class F>
 void map_plain_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
-    using To = decltype(f(T(), T()));
+    using To = PlainElement<T, decltype(f(Compute<T>(), Compute<T>()))>;
     const Loop<3> loop(
         y.shape(), {y.strides(), broadcast_strides(a, y.shape()), broadcast_strides(b, y.shape())});
     const T* from_a = a.data<T>();
@@ -42,13 +49,15 @@ void map_plain_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
         const T* a_row = from_a + offsets[1];
         const T* b_row = from_b + offsets[2];
         if (to_step == 1 && a_step == 1 && b_step == 1) {  // compilers make vectors of these two
-            for (std::int64_t i = 0; i < n; ++i) y_row[i] = f(a_row[i], b_row[i]);
+            for (std::int64_t i = 0; i < n; ++i)
+                y_row[i] = To(f(Compute<T>(a_row[i]), Compute<T>(b_row[i])));
         } else if (to_step == 1 && a_step == 1 && b_step == 0) {
-            const T b_value = *b_row;
-            for (std::int64_t i = 0; i < n; ++i) y_row[i] = f(a_row[i], b_value);
+            const auto b_value = Compute<T>(*b_row);
+            for (std::int64_t i = 0; i < n; ++i) y_row[i] = To(f(Compute<T>(a_row[i]), b_value));
         } else {
             for (std::int64_t i = 0; i < n; ++i) {
-                y_row[i * to_step] = f(a_row[i * a_step], b_row[i * b_step]);
+                y_row[i * to_step] =
+                    To(f(Compute<T>(a_row[i * a_step]), Compute<T>(b_row[i * b_step])));
             }
         }
     });

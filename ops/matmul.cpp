@@ -9,7 +9,7 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/half_product.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>
 
@@ -34,7 +34,7 @@ Tensor with_adjacent_elements(const Tensor& x) {
 Shape rows_shape(const Shape& shape) {
     return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
 }
-Tensor as_rows(const Tensor& x) { return reshape(x, rows_shape(x.shape())); }
+Tensor as_rows(const Tensor& x) { return x.rank() == 2 ? x : reshape(x, rows_shape(x.shape())); }
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 template <class T>
@@ -57,7 +57,6 @@ kernels::GemmArguments<T> gemm_arguments(const Tensor& a, const Tensor& b, Tenso
 // y[i] = a[i] b[i] for every i of the leading axes of y.
 template <class T>
 void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
-    const kernels::Gemm<T>& kernel = kernels::table<T>().gemm;
     const kernels::GemmArguments<T> first = gemm_arguments<T>(a, b, y);
     const Shape leading = leading_shape(y);
     const std::int64_t count = numel(leading);
@@ -71,12 +70,12 @@ void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
         return g;
     };
     if (count < kManyProducts) {
-        for (std::int64_t i = 0; i < count; ++i) kernel.gemm(product(i));
+        for (std::int64_t i = 0; i < count; ++i) multiply_stored(product(i), false);
         return;
     }
     const std::int64_t work = std::max<std::int64_t>(1, first.m * first.n * first.k);
     parallel_for(count, kSmallProduct / work, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) kernel.gemm_serial(product(i));
+        for (std::int64_t i = begin; i < end; ++i) multiply_stored(product(i), true);
     });
 }
 
@@ -90,8 +89,8 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
     }
     const Tensor left = with_adjacent_elements(a);
     const Tensor right = with_adjacent_elements(b);
-    visit_floating("matmul", y.dtype(),
-                   [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
+    visit_stored("matmul", y.dtype(),
+                 [&](auto zero) { multiply_batch<decltype(zero)>(left, right, y); });
 }
 
 double product_flops(const Op& op) {  // a multiplication and an addition per k
@@ -162,7 +161,10 @@ struct LinearOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor g = as_rows(grads[0]);  // [R, O]
         Tensors result(3);
-        if (needs(0)) result[0] = reshape(matmul(g, saved(1)), inputs()[0].shape);
+        if (needs(0)) result[0] = matmul(g, saved(1));  // [R, I]
+        if (needs(0) && inputs()[0].shape.rank() != 2) {
+            result[0] = reshape(result[0], inputs()[0].shape);
+        }
         if (needs(1)) result[1] = matmul(transposed(g), as_rows(saved(0)));
         if (needs(2)) result[2] = sum(g, {0});
         return result;
@@ -194,15 +196,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     Shape shape = x.shape();
     shape.back() = weight.size(0);
     Tensor y(shape, x.dtype());
-    const Tensor rows = views::reshape(x, rows_shape(x.shape()));  // [R, I]
-    const Tensor left = with_adjacent_elements(rows);
+    const Tensor left = with_adjacent_elements(
+        x.rank() == 2 ? x : views::reshape(x, rows_shape(x.shape())));            // [R, I]
     const Tensor right = with_adjacent_elements(views::transpose(weight, 0, 1));  // [I, O]
     const Tensor added = bias.defined() ? dense(bias) : bias;
-    visit_floating("linear", x.dtype(), [&](auto zero) {
+    visit_stored("linear", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         auto g = gemm_arguments<T>(left, right, y);
         if (added.defined()) g.bias = added.data<T>();
-        kernels::table<T>().gemm.gemm(g);
+        multiply_stored(g, false);
     });
     return record<LinearOp>({x, weight, bias}, y, x, weight);
 }

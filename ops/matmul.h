@@ -1,6 +1,6 @@
 // Matrix products. Operands are read with the strides they have: a transposed view costs nothing.
 //
-// Both take f32 or f64, all operands of one type (DTypeError).
+// Both take floating numbers, all operands of one type (DTypeError).
 // Read next: ops/kernels/gemm.h, where the time is spent.
 #pragma once
 

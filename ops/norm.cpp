@@ -13,6 +13,7 @@
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/staging.h>
 
 #include <algorithm>
 
@@ -50,13 +51,16 @@ struct Extent {
     std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
 
+// The weight as kernels read it, f32 beside numbers of 16 bits.
 Tensor or_ones(const Tensor& weight, const Tensor& x) {
-    return weight.defined() ? dense(weight) : ones({x.shape().back()}, x.dtype());
+    const DType dtype = compute_dtype(x.dtype());
+    return weight.defined() ? dense(cast(weight, dtype)) : ones({x.shape().back()}, dtype);
 }
 
 // [chunks, n] -> [n], in the order of the chunks.
-Tensor sum_chunks(const Tensor& partial) {
-    return reduce_axes(partial, axis_mask("norm", {0}, 2), Reducer::sum, {partial.size(1)});
+Tensor sum_chunks(const Tensor& partial, DType dtype) {
+    return cast(reduce_axes(partial, axis_mask("norm", {0}, 2), Reducer::sum, {partial.size(1)}),
+                dtype);
 }
 
 // What the plain forms and the recordable rules are made of.
@@ -94,26 +98,30 @@ Tensors LayerNormOp::fused(const Tensor& grad) const {
     const Tensor weight = or_ones(saved(1), x);
     const Extent e(x);
     Tensor dx(x.shape(), x.dtype());
-    Tensor dweight({e.chunks(), e.n}, x.dtype());
-    Tensor dbias({e.chunks(), e.n}, x.dtype());
-    visit_floating("layer_norm", x.dtype(), [&](auto zero) {
+    Tensor dweight({e.chunks(), e.n}, weight.dtype());
+    Tensor dbias({e.chunks(), e.n}, weight.dtype());
+    visit_stored("layer_norm", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().norm.layer_backward;
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().norm.layer_backward;
         T* const to_x = dx.mutable_data<T>();
-        T* const to_weight = dweight.mutable_data<T>();
-        T* const to_bias = dbias.mutable_data<T>();
+        C* const to_weight = dweight.mutable_data<C>();
+        C* const to_bias = dbias.mutable_data<C>();
         const T* const from_g = g.data<T>();
         const T* const from_x = x.data<T>();
-        const T* const mean = saved(2).data<T>();
-        const T* const rstd = saved(3).data<T>();
+        const C* const mean = saved(2).data<C>();
+        const C* const rstd = saved(3).data<C>();
         parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n;
+            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
             const std::int64_t part = begin / e.chunk * e.n;
-            kernel(to_x + at, to_weight + part, to_bias + part, from_g + at, from_x + at,
-                   weight.data<T>(), mean + begin, rstd + begin, end - begin, e.n);
+            const Widened<T> rows_g(from_g + at, count), rows_x(from_x + at, count);
+            const Narrowed<T> rows_dx(to_x + at, count);
+            kernel(rows_dx.data(), to_weight + part, to_bias + part, rows_g.data(), rows_x.data(),
+                   weight.data<C>(), mean + begin, rstd + begin, end - begin, e.n);
         });
     });
-    return {dx, needs(1) ? sum_chunks(dweight) : Tensor(), needs(2) ? sum_chunks(dbias) : Tensor()};
+    return {dx, needs(1) ? sum_chunks(dweight, x.dtype()) : Tensor(),
+            needs(2) ? sum_chunks(dbias, x.dtype()) : Tensor()};
 }
 
 Tensors LayerNormOp::recordable(const Tensor& g) const {
@@ -143,21 +151,26 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     }
     const Tensor from = dense(x);
     const Tensor scale = or_ones(weight, x);
-    const Tensor shift = bias.defined() ? dense(bias) : zeros({x.shape().back()}, x.dtype());
+    const Tensor shift = bias.defined() ? dense(cast(bias, scale.dtype()))
+                                        : zeros({x.shape().back()}, scale.dtype());
     const Extent e(from);
     Tensor y(x.shape(), x.dtype());
-    Tensor mean({e.rows}, x.dtype());
-    Tensor rstd({e.rows}, x.dtype());
-    visit_floating("layer_norm", x.dtype(), [&](auto zero) {
+    Tensor mean({e.rows}, scale.dtype());
+    Tensor rstd({e.rows}, scale.dtype());
+    visit_stored("layer_norm", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().norm.layer;
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().norm.layer;
         const T* const source = from.data<T>();
         T* const target = y.mutable_data<T>();
-        T* const means = mean.mutable_data<T>();
-        T* const rstds = rstd.mutable_data<T>();
+        C* const means = mean.mutable_data<C>();
+        C* const rstds = rstd.mutable_data<C>();
         parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            kernel(target + begin * e.n, means + begin, rstds + begin, source + begin * e.n,
-                   scale.data<T>(), shift.data<T>(), static_cast<T>(eps), end - begin, e.n);
+            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
+            const Widened<T> rows_x(source + at, count);
+            const Narrowed<T> rows_y(target + at, count);
+            kernel(rows_y.data(), means + begin, rstds + begin, rows_x.data(), scale.data<C>(),
+                   shift.data<C>(), static_cast<C>(eps), end - begin, e.n);
         });
     });
     return record<LayerNormOp>({x, weight, bias}, y, x, weight, mean, rstd, eps);
@@ -188,22 +201,25 @@ Tensors RmsNormOp::fused(const Tensor& grad) const {
     const Tensor weight = or_ones(saved(1), x);
     const Extent e(x);
     Tensor dx(x.shape(), x.dtype());
-    Tensor dweight({e.chunks(), e.n}, x.dtype());
-    visit_floating("rms_norm", x.dtype(), [&](auto zero) {
+    Tensor dweight({e.chunks(), e.n}, weight.dtype());
+    visit_stored("rms_norm", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().norm.rms_backward;
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().norm.rms_backward;
         T* const to_x = dx.mutable_data<T>();
-        T* const to_weight = dweight.mutable_data<T>();
+        C* const to_weight = dweight.mutable_data<C>();
         const T* const from_g = g.data<T>();
         const T* const from_x = x.data<T>();
-        const T* const rstd = saved(2).data<T>();
+        const C* const rstd = saved(2).data<C>();
         parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            const std::int64_t at = begin * e.n;
-            kernel(to_x + at, to_weight + begin / e.chunk * e.n, from_g + at, from_x + at,
-                   weight.data<T>(), rstd + begin, end - begin, e.n);
+            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
+            const Widened<T> rows_g(from_g + at, count), rows_x(from_x + at, count);
+            const Narrowed<T> rows_dx(to_x + at, count);
+            kernel(rows_dx.data(), to_weight + begin / e.chunk * e.n, rows_g.data(), rows_x.data(),
+                   weight.data<C>(), rstd + begin, end - begin, e.n);
         });
     });
-    return {dx, needs(1) ? sum_chunks(dweight) : Tensor()};
+    return {dx, needs(1) ? sum_chunks(dweight, x.dtype()) : Tensor()};
 }
 
 Tensors RmsNormOp::recordable(const Tensor& g) const {
@@ -227,16 +243,20 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
     const Tensor scale = or_ones(weight, x);
     const Extent e(from);
     Tensor y(x.shape(), x.dtype());
-    Tensor rstd({e.rows}, x.dtype());
-    visit_floating("rms_norm", x.dtype(), [&](auto zero) {
+    Tensor rstd({e.rows}, scale.dtype());
+    visit_stored("rms_norm", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().norm.rms;
+        using C = Compute<T>;
+        const auto kernel = kernels::table<C>().norm.rms;
         const T* const source = from.data<T>();
         T* const target = y.mutable_data<T>();
-        T* const rstds = rstd.mutable_data<T>();
+        C* const rstds = rstd.mutable_data<C>();
         parallel_for(e.rows, e.chunk, [&](std::int64_t begin, std::int64_t end) {
-            kernel(target + begin * e.n, rstds + begin, source + begin * e.n, scale.data<T>(),
-                   static_cast<T>(eps), end - begin, e.n);
+            const std::int64_t at = begin * e.n, count = (end - begin) * e.n;
+            const Widened<T> rows_x(source + at, count);
+            const Narrowed<T> rows_y(target + at, count);
+            kernel(rows_y.data(), rstds + begin, rows_x.data(), scale.data<C>(),
+                   static_cast<C>(eps), end - begin, e.n);
         });
     });
     return record<RmsNormOp>({x, weight}, y, x, weight, rstd, eps);

@@ -7,6 +7,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/ops/windows.h>
@@ -56,7 +57,7 @@ void for_each_window(const Plan& plan, const F& f) {
 }
 
 struct PoolOp : Op {
-    PoolOp(const char* name, const Tensors& saved, const Plan& p) : Op(name, saved), plan(p) {}
+    PoolOp(const char* name, const TensorRefs& saved, const Plan& p) : Op(name, saved), plan(p) {}
     std::string attributes() const override {
         const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
         return fmt::format("kernel={} x {}, stride={}, padding={}{}", rows.kernel, columns.kernel,
@@ -252,26 +253,33 @@ Plan plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
     return checked(op, x, windows, count_padding);
 }
 
+Tensor pooled(Tensor (*pool)(const Tensor&, const Plan&), const Tensor& x, const Plan& plan) {
+    if (!is_half(x.dtype())) return pool(x, plan);
+    return in_f32([&](const Tensor& wide) { return pool(wide, plan); }, x);
+}
+
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options) {
-    return max_pool(x, plan_2d("max_pool2d", x, kernel, options, true));
+    const Plan plan = plan_2d("max_pool2d", x, kernel, options, true);
+    return pooled(max_pool, x, plan);
 }
 
 Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options) {
     const Plan plan = plan_1d("max_pool1d", x, kernel, options, true);
-    return squeeze(max_pool(unsqueeze(x, 2), plan), 2);
+    return squeeze(pooled(max_pool, unsqueeze(x, 2), plan), 2);
 }
 
 Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options,
                   bool count_padding) {
-    return average(x, plan_2d("avg_pool2d", x, kernel, options, count_padding));
+    const Plan plan = plan_2d("avg_pool2d", x, kernel, options, count_padding);
+    return pooled(average, x, plan);
 }
 
 Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options,
                   bool count_padding) {
     const Plan plan = plan_1d("avg_pool1d", x, kernel, options, count_padding);
-    return squeeze(average(unsqueeze(x, 2), plan), 2);
+    return squeeze(pooled(average, unsqueeze(x, 2), plan), 2);
 }
 
 }  // namespace tapestry

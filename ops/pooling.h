@@ -1,8 +1,8 @@
 // Pooling: each window of an image becomes one number. Over all pixels it is a reduction: global
 // average pooling is mean(x, {2, 3}), global max pooling max(x, {2, 3}).
 //
-// f32 or f64 (DTypeError); images [N, C, H, W], rows [N, C, L]. Throws ShapeError for another rank
-// and where an image has room for no window; ValueError for a kernel or stride that is not
+// floating numbers (DTypeError); images [N, C, H, W], rows [N, C, L]. Throws ShapeError for another
+// rank and where an image has room for no window; ValueError for a kernel or stride that is not
 // positive, and a padding that is negative or more than half the kernel, with which a window could
 // lie outside altogether. Read next: pooling.cpp.
 #pragma once

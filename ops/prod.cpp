@@ -50,7 +50,7 @@ Tensor linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool revers
     const Tensor factors = dense(a);
     const Tensor terms = dense(b);
     Tensor s(a.shape(), a.dtype());
-    visit_floating("linear_recurrence", a.dtype(), [&](auto zero) {
+    visit_stored("linear_recurrence", a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* factor = factors.data<T>();
         const T* term = terms.data<T>();
@@ -166,7 +166,7 @@ private:
     static Tensor fused(const Tensor& last, const Shape& rows) {
         const Tensor from = dense(last);
         Tensor others(rows, last.dtype());
-        visit_floating("prod", last.dtype(), [&](auto zero) {
+        visit_stored("prod", last.dtype(), [&](auto zero) {
             using T = decltype(zero);
             const T* x = from.data<T>();
             T* to = others.mutable_data<T>();

@@ -1,7 +1,7 @@
 // Products under the names people know. matmul() does all that mm, mv, bmm and dot do, and more;
 // these say, and check, which of it is meant.
 //
-// All take f32 or f64, both operands of one type (DTypeError). Read next: matmul.h, einsum.h.
+// All take floating numbers, both operands of one type (DTypeError). Read next: matmul.h, einsum.h.
 #pragma once
 
 #include <tapestry/core/tensor.h>

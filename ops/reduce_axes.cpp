@@ -4,6 +4,7 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/staging.h>
 
 #include <algorithm>
 
@@ -32,27 +33,49 @@ struct Extent {
 
 // x [outer, reduced] -> y [outer, pieces]
 template <class T>
-void reduce_row_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
-                       const typename kernels::Reduce<T>::Kernel& kernel) {
+void reduce_row_pieces(Compute<T>* y, const T* x, const Extent& e, std::int64_t piece,
+                       const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
     const std::int64_t pieces = pieces_of(e.reduced, piece);
     const std::int64_t grain = units_per_chunk(std::min(e.reduced, piece));
     parallel_for(e.outer * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
         if (pieces == 1) {
-            kernel.rows(y + begin, x + begin * e.reduced, end - begin, e.reduced);
+            const Widened<T> rows(x + begin * e.reduced, (end - begin) * e.reduced);
+            kernel.rows(y + begin, rows.data(), end - begin, e.reduced);
             return;
         }
         for (std::int64_t unit = begin; unit < end; ++unit) {
             const std::int64_t first = unit % pieces * piece;
-            const T* from = x + unit / pieces * e.reduced + first;
-            kernel.rows(y + unit, from, 1, std::min(piece, e.reduced - first));
+            const std::int64_t length = std::min(piece, e.reduced - first);
+            const Widened<T> from(x + unit / pieces * e.reduced + first, length);
+            kernel.rows(y + unit, from.data(), 1, length);
         }
     });
 }
 
+// `rows` rows of n adjacent numbers, `stride` apart, reduced to one. Of 16 bits a narrow strip at a
+// time is widened, which the first cache holds; where strips end shows in no bit.
+template <class T>
+void reduce_strip(Compute<T>* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n,
+                  const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
+    if constexpr (!kIsHalf<T>) {
+        kernel.columns(y, x, rows, stride, n);
+    } else {
+        constexpr std::int64_t kWidth = 64;
+        alignas(64) float wide[kRowsPerPiece * kWidth];
+        for (std::int64_t j = 0; j < n; j += kWidth) {
+            const std::int64_t width = std::min(kWidth, n - j);
+            for (std::int64_t i = 0; i < rows; ++i) {
+                widen(wide + i * width, x + i * stride + j, width);
+            }
+            kernel.columns(y + j, wide, rows, width, width);
+        }
+    }
+}
+
 // x [outer, reduced, inner] -> y [outer, pieces, inner]
 template <class T>
-void reduce_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
-                          const typename kernels::Reduce<T>::Kernel& kernel) {
+void reduce_column_pieces(Compute<T>* y, const T* x, const Extent& e, std::int64_t piece,
+                          const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
     const std::int64_t pieces = pieces_of(e.reduced, piece);
     const std::int64_t strips = pieces_of(e.inner, kStrip);
     const std::int64_t grain =
@@ -63,16 +86,17 @@ void reduce_column_pieces(T* y, const T* x, const Extent& e, std::int64_t piece,
             const std::int64_t part = unit / strips;  // of outer * pieces
             const std::int64_t first = part % pieces * piece;
             const T* from = x + (part / pieces * e.reduced + first) * e.inner + column;
-            kernel.columns(y + part * e.inner + column, from, std::min(piece, e.reduced - first),
-                           e.inner, std::min(kStrip, e.inner - column));
+            reduce_strip(y + part * e.inner + column, from, std::min(piece, e.reduced - first),
+                         e.inner, std::min(kStrip, e.inner - column), kernel);
         }
     });
 }
 
 // x [outer, reduced, inner] -> y [outer, inner], through partial results where reduced is long.
 template <class T>
-void reduce_extent(T* y, const T* x, const Extent& e,
-                   const typename kernels::Reduce<T>::Kernel& kernel) {
+void reduce_extent(Compute<T>* y, const T* x, const Extent& e,
+                   const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
+    using C = Compute<T>;
     const std::int64_t piece = e.inner == 1 ? kGrain : kRowsPerPiece;
     const std::int64_t pieces = pieces_of(e.reduced, piece);
     const auto reduce_pieces = e.inner == 1 ? reduce_row_pieces<T> : reduce_column_pieces<T>;
@@ -80,10 +104,10 @@ void reduce_extent(T* y, const T* x, const Extent& e,
         reduce_pieces(y, x, e, piece, kernel);
         return;
     }
-    Tensor partial({e.outer, pieces, e.inner}, dtype_of<T>());
-    T* parts = partial.mutable_data<T>();
+    Tensor partial({e.outer, pieces, e.inner}, dtype_of<C>());
+    C* parts = partial.mutable_data<C>();
     reduce_pieces(parts, x, e, piece, kernel);
-    reduce_extent<T>(y, parts, {e.outer, pieces, e.inner}, kernel);
+    reduce_extent<C>(y, parts, {e.outer, pieces, e.inner}, kernel);
 }
 
 // Neighbouring axes of one kind, multiplied together. Axes of size 1 are of either kind.
@@ -113,19 +137,18 @@ const typename kernels::Reduce<T>::Kernel& kernel_of(Reducer reducer) {
 // Takes out the last reduced block, then the one before it: [B, T, C] over B and C is a row sum to
 // [B, T] and a column sum to [T].
 template <class T>
-Tensor reduce_blocks(Tensor x, std::vector<Block> blocks, Reducer reducer, const Shape& result) {
-    const auto& kernel = kernel_of<T>(reducer);
-    for (std::size_t i = blocks.size(); i-- > 0;) {
-        if (!blocks[i].reduced) continue;
-        Extent extent{1, blocks[i].size, 1};
-        for (std::size_t k = 0; k < i; ++k) extent.outer *= blocks[k].size;
-        for (std::size_t k = i + 1; k < blocks.size(); ++k) extent.inner *= blocks[k].size;
-        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
-        Tensor y({extent.outer, extent.inner}, x.dtype());
-        reduce_extent(y.mutable_data<T>(), x.data<T>(), extent, kernel);
-        x = y;
-    }
-    return views::reshape(x, result);
+Tensor reduce_blocks(const Tensor& x, std::vector<Block> blocks, Reducer reducer) {
+    using C = Compute<T>;
+    std::size_t i = blocks.size();
+    while (i > 0 && !blocks[i - 1].reduced) --i;
+    if (i-- == 0) return x;
+    Extent extent{1, blocks[i].size, 1};
+    for (std::size_t k = 0; k < i; ++k) extent.outer *= blocks[k].size;
+    for (std::size_t k = i + 1; k < blocks.size(); ++k) extent.inner *= blocks[k].size;
+    blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+    Tensor y({extent.outer, extent.inner}, dtype_of<C>());
+    reduce_extent(y.mutable_data<C>(), x.data<T>(), extent, kernel_of<C>(reducer));
+    return reduce_blocks<C>(y, std::move(blocks), reducer);
 }
 
 }  // namespace
@@ -166,10 +189,11 @@ Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const
     const bool any =
         std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.reduced; });
     // Never x's own memory: what is returned may be changed in place.
-    if (!any) return views::reshape(x.clone(), result);
-    return visit_floating("reduction", x.dtype(), [&](auto zero) {
-        return reduce_blocks<decltype(zero)>(dense(x), blocks, reducer, result);
+    if (!any) return views::reshape(cast(x, compute_dtype(x.dtype())).clone(), result);
+    const Tensor y = visit_stored("reduction", x.dtype(), [&](auto zero) {
+        return reduce_blocks<decltype(zero)>(dense(x), blocks, reducer);
     });
+    return views::reshape(y, result);
 }
 
 Tensor reduced_axes_last(const Tensor& x, const AxisMask& mask) {

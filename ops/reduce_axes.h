@@ -28,9 +28,10 @@ std::int64_t reduced_count(const Shape& shape, const AxisMask& mask);
 
 enum class Reducer { sum, max, min };
 
-/// x, f32 or f64, reduced over the masked axes; shape `result`, which has as many elements as
-/// reduced_shape. Long sums are cut into pieces whose partial sums are added in index order: the
-/// cut depends on the shape alone. An empty sum is 0, an empty max -inf, an empty min inf.
+/// x, of floating numbers, reduced over the masked axes; shape `result`, which has as many elements
+/// as reduced_shape. Of 16 bits the result is f32, for whoever asked to round. Long sums are cut
+/// into pieces whose partial sums are added in index order: the cut depends on the shape alone. An
+/// empty sum is 0, an empty max -inf, an empty min inf.
 Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const Shape& result);
 
 /// x with the masked axes moved behind the others, dense: [kept..., reduced...]

@@ -12,9 +12,11 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction_op.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/vector_norm.h>
 #include <tapestry/ops/view.h>
 
@@ -71,7 +73,7 @@ struct SumOp final : ReductionOp {
 
 // `result` has the reduced axes with size 1, or not at all.
 Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result) {
-    Tensor y = reduce_axes(x, mask, Reducer::sum, result);
+    Tensor y = cast(reduce_axes(x, mask, Reducer::sum, result), x.dtype());
     return record<SumOp>({x}, y, op, mask);
 }
 }  // namespace
@@ -117,7 +119,7 @@ struct MeanOp final : ReductionOp {
 
 Tensor mean_over(const Tensor& x, const AxisMask& mask, const Shape& result) {
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
-    Tensor y = div(reduce_axes(x, mask, Reducer::sum, result), n);
+    Tensor y = cast(div(reduce_axes(x, mask, Reducer::sum, result), n), x.dtype());
     return record<MeanOp>({x}, y, mask);
 }
 }  // namespace
@@ -141,7 +143,7 @@ struct ExtremeOp final : ReductionOp {
     }
     Tensor decisions(const Tensors& x) const override {  // who attains the extreme
         const Shape kept_shape = reduced_shape(x[0].shape(), mask, true);
-        return eq(x[0], reduce_axes(x[0], mask, reducer_, kept_shape));
+        return eq(x[0], cast(reduce_axes(x[0], mask, reducer_, kept_shape), x[0].dtype()));
     }
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
@@ -159,7 +161,7 @@ private:
 };
 
 Tensor extreme_over(Reducer reducer, const Tensor& x, const AxisMask& mask, const Shape& result) {
-    Tensor y = reduce_axes(x, mask, reducer, result);
+    Tensor y = cast(reduce_axes(x, mask, reducer, result), x.dtype());
     return record<ExtremeOp>({x}, y, reducer, mask, x, y);
 }
 
@@ -230,6 +232,9 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // Composed: two passes, the mean first, so that nothing cancels.
 Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
     check_floating("var", x);
+    if (is_half(x.dtype())) {
+        return in_f32([&](const Tensor& wide) { return var(wide, axes, correction, keepdim); }, x);
+    }
     const AxisMask mask = axis_mask("var", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));
@@ -238,6 +243,10 @@ Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool k
 
 Tensor stddev(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
     check_floating("stddev", x);
+    if (is_half(x.dtype())) {
+        return in_f32([&](const Tensor& wide) { return stddev(wide, axes, correction, keepdim); },
+                      x);
+    }
     const AxisMask mask = axis_mask("stddev", axes, x.rank());
     const auto n = static_cast<double>(reduced_count(x.shape(), mask));
     const Tensor deviation = sub(x, mean(x, axes, true));
@@ -268,14 +277,16 @@ Tensor logsumexp_over(const Tensor& x, const AxisMask& mask, const Shape& result
     const Tensor rows = reduced_axes_last(x, mask);
     const std::int64_t n = reduced_count(x.shape(), mask);
     Tensor y(result, x.dtype());
-    visit_floating("logsumexp", x.dtype(), [&](auto zero) {
+    visit_stored("logsumexp", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<T>().reduce.logsumexp;
+        const auto kernel = kernels::table<Compute<T>>().reduce.logsumexp;
         const T* from = rows.data<T>();
         T* to = y.mutable_data<T>();
         const std::int64_t grain = kGrain / 8 / std::max<std::int64_t>(n, 1);
         parallel_for(y.numel(), grain, [&](std::int64_t begin, std::int64_t end) {
-            kernel(to + begin, from + begin * n, end - begin, n);
+            const Widened<T> in(from + begin * n, (end - begin) * n);
+            const Narrowed<T> out(to + begin, end - begin);
+            kernel(out.data(), in.data(), end - begin, n);
         });
     });
     return record<LogSumExpOp>({x}, y, mask, x, y);

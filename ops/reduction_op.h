@@ -9,7 +9,7 @@
 namespace tapestry {
 
 struct ReductionOp : Op {
-    ReductionOp(std::string name, const AxisMask& axes, const Tensors& saved = {})
+    ReductionOp(std::string name, const AxisMask& axes, const TensorRefs& saved = {})
         : Op(std::move(name), saved), mask(axes) {}
 
     /// A tensor of the output's shape as [.., 1, ..], so that it broadcasts against the input.

@@ -10,6 +10,7 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/fusion.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/view.h>
@@ -131,6 +132,11 @@ void check_table(const Tensor& x, const Tensor& table, const char* name) {
 
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs pairs) {
     check_floating("rotary", x);
+    if (is_half(x.dtype())) {  // turned by angles of f32, if that is what they are
+        return in_f32([pairs](const Tensor& wide, const Tensor& c,
+                              const Tensor& s) { return rotary(wide, c, s, pairs); },
+                      x, cos, sin);
+    }
     require<ShapeError>(x.rank() >= 2, "rotary: needs [..., T, D], got {}", x.shape());
     check_table(x, cos, "cos");
     check_table(x, sin, "sin");

@@ -20,10 +20,10 @@ enum class RotaryPairs {
 ///     (a, b) -> (a cos - b sin, a sin + b cos)
 ///
 /// The D - R others are as they were. The result lies in memory as x does, heads inside or not
-/// (ops/attention.h). The tables are constants: AutogradError if a tape follows them. f32 or f64,
-/// all of one type (DTypeError); ShapeError for x without two axes, or tables that are no [T, P]
-/// with 2 P <= D. Gradient: g turned back by the same angles.
-/// Source: Su et al. 2021, "RoFormer", equation 34.
+/// (ops/attention.h). The tables are constants: AutogradError if a tape follows them. floating
+/// numbers, all of one type (DTypeError); ShapeError for x without two axes, or tables that are no
+/// [T, P] with 2 P <= D. Gradient: g turned back by the same angles. Source: Su et al. 2021,
+/// "RoFormer", equation 34.
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin,
               RotaryPairs pairs = RotaryPairs::interleaved);
 

@@ -1,5 +1,5 @@
-// Whole numbers near x, and its sign: f32, f64 or i64 in (DTypeError otherwise), the same shape and
-// type out. Infinities stay, and so do NaN and what is whole already.
+// Whole numbers near x, and its sign: floating numbers or i64 in (DTypeError otherwise), the same
+// shape and type out. Infinities stay, and so do NaN and what is whole already.
 //
 // These are steps: flat, with jumps between. They are recorded, with the gradient 0 that they have
 // wherever they have one, so that a parameter behind them gets zeros instead of nothing.

@@ -7,8 +7,8 @@
 namespace tapestry {
 
 /// `n` categories for every row of `weights` [..., K], category k with probability
-/// weights[k] / sum(weights): i64 [..., n]. Weights are f32 or f64 (DTypeError), finite and not
-/// below zero, and need not add up to 1; a category of weight 0 is never drawn.
+/// weights[k] / sum(weights): i64 [..., n]. Weights are floating numbers (DTypeError), finite and
+/// not below zero, and need not add up to 1; a category of weight 0 is never drawn.
 ///
 /// With `replacement` each draw is one of all; without it none comes twice, and each draw is one of
 /// those that are left, by their weights. Nothing is sorted: a single draw, or one with

@@ -47,7 +47,7 @@ using ScanTotal = std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint6
 
 /// An op along an axis, or from its end.
 struct ScanOp : Op {
-    ScanOp(const char* name, int along, bool from_end, const Tensors& saved = {})
+    ScanOp(const char* name, int along, bool from_end, const TensorRefs& saved = {})
         : Op(name, saved), axis(along), reverse(from_end) {}
     std::string attributes() const override {
         return fmt::format("axis={}{}", axis, reverse ? ", reverse" : "");

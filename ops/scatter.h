@@ -18,7 +18,7 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& ids, double value);
 /// What x[{...}] = values would do, as a tensor of its own: a copy of x in which index(x, where) is
 /// `values`, which broadcast to it (ShapeError); or, with `accumulate`, in which they were added
 /// there. Of several values for one element the last in row-major order stays. Any dtype, both the
-/// same; added f32 or f64. Errors of `where` are index's. Gradient: scatter's, scatter_add's.
+/// same; added floating numbers. Errors of `where` are index's. Gradient: scatter's, scatter_add's.
 Tensor index_put(const Tensor& x, const std::vector<Index>& where, const Tensor& values,
                  bool accumulate = false);
 

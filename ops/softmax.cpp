@@ -12,6 +12,7 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/staging.h>
 
 #include <limits>
 
@@ -49,13 +50,16 @@ template <class Choose>
 Tensor forward_of(const Tensor& x, int axis, const Choose& choose) {
     const Tensor from = as_rows(x, axis);
     Tensor y(from.shape(), x.dtype());
-    visit_floating("softmax", x.dtype(), [&](auto zero) {
+    visit_stored("softmax", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = choose(kernels::table<T>().softmax);
+        const auto kernel = choose(kernels::table<Compute<T>>().softmax);
         const T* source = from.data<T>();
         T* target = y.mutable_data<T>();
         for_rows(from, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
-            kernel(target + begin * n, source + begin * n, end - begin, n);
+            const std::int64_t at = begin * n, count = (end - begin) * n;
+            const Widened<T> in(source + at, count);
+            const Narrowed<T> out(target + at, count);
+            kernel(out.data(), in.data(), end - begin, n);
         });
     });
     return from_rows(y, axis);
@@ -66,15 +70,17 @@ Tensor backward_of(const Tensor& y, const Tensor& grad, int axis, const Choose& 
     const Tensor ys = as_rows(y, axis);
     const Tensor gs = as_rows(grad, axis);
     Tensor dx(ys.shape(), y.dtype());
-    visit_floating("softmax", y.dtype(), [&](auto zero) {
+    visit_stored("softmax", y.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = choose(kernels::table<T>().softmax);
+        const auto kernel = choose(kernels::table<Compute<T>>().softmax);
         const T* output = ys.data<T>();
         const T* g = gs.data<T>();
         T* target = dx.mutable_data<T>();
         for_rows(ys, [&](std::int64_t begin, std::int64_t end, std::int64_t n) {
-            const std::int64_t at = begin * n;
-            kernel(target + at, output + at, g + at, end - begin, n);
+            const std::int64_t at = begin * n, count = (end - begin) * n;
+            const Widened<T> from_y(output + at, count), from_g(g + at, count);
+            const Narrowed<T> to(target + at, count);
+            kernel(to.data(), from_y.data(), from_g.data(), end - begin, n);
         });
     });
     return from_rows(dx, axis);

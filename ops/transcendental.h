@@ -1,8 +1,8 @@
 // Logarithms, the error function, circular and hyperbolic functions beyond those of elementwise.h.
 //
-// f32 or f64 in (DTypeError otherwise), the same shape and type out, right to 4 units in the last
-// place; NaN outside a function's domain, and zeros, infinities and NaN as C has them (C11, annex
-// F). `g` is the gradient of the output, y the output.
+// floating numbers in (DTypeError otherwise), the same shape and type out, right to 4 units in the
+// last place; NaN outside a function's domain, and zeros, infinities and NaN as C has them (C11,
+// annex F). `g` is the gradient of the output, y the output.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

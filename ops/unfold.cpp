@@ -3,6 +3,7 @@
 // two windows meet, and the order of additions does not depend on threads.
 #include <tapestry/ops/unfold.h>
 
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
@@ -54,7 +55,7 @@ template <class T>
 void add_into(Tensor& y, const Tensor& x) {
     const Loop<2> loop(y.shape(), {y.strides(), x.strides()});
     const T* from = x.data<T>();
-    T* to = y.mutable_data<T>();
+    Compute<T>* to = y.mutable_data<Compute<T>>();
     loop.for_each_row([&](const auto& offsets, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) {
             to[offsets[0] + i * loop.inner_stride(0)] +=
@@ -65,14 +66,15 @@ void add_into(Tensor& y, const Tensor& x) {
 
 // Not public. x [..., windows, ..., size] added up in zeros of `shape`; the axis counts from 0.
 Tensor fold(const Tensor& x, const Shape& shape, const Windows& w) {
-    Tensor y = zeros(shape, x.dtype());
+    Tensor sums = zeros(shape, compute_dtype(x.dtype()));
     const std::int64_t reach = (x.size(w.axis) - 1) * w.step + 1;
     for (std::int64_t k = 0; k < w.size; ++k) {
-        Tensor places = views::slice(y, w.axis, k, k + reach, w.step);
+        Tensor places = views::slice(sums, w.axis, k, k + reach, w.step);
         const Tensor added = views::select("fold", x, -1, k);
-        visit_floating("fold", x.dtype(),
-                       [&](auto zero) { add_into<decltype(zero)>(places, added); });
+        visit_stored("fold", x.dtype(),
+                     [&](auto zero) { add_into<decltype(zero)>(places, added); });
     }
+    Tensor y = cast(sums, x.dtype());
     return record<FoldOp>({x}, y, w);
 }
 

@@ -8,6 +8,7 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/reduction_op.h>
@@ -86,6 +87,9 @@ Tensor norm_over(const Tensor& x, double p, const AxisMask& mask, const Shape& r
 
 Tensor norm(const Tensor& x, double p, const std::vector<int>& axes, bool keepdim) {
     check_floating("norm", x);
+    if (is_half(x.dtype())) {
+        return in_f32([&](const Tensor& wide) { return norm(wide, p, axes, keepdim); }, x);
+    }
     require(!std::isnan(p), "norm: p is NaN");
     const AxisMask mask = axis_mask("norm", axes, x.rank());
     if (p == 0) return to(sum(ne(x, 0), axes, keepdim), x.dtype());

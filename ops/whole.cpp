@@ -19,7 +19,7 @@ constexpr Whole signed_of(std::uint64_t x) { return static_cast<Whole>(x); }
 
 void check_whole(std::string_view op, const Tensor& x) {
     check_defined(op, x);
-    require<DTypeError>(x.dtype() == DType::i64, "{}: needs f32, f64 or i64, got {}", op,
+    require<DTypeError>(x.dtype() == DType::i64, "{}: needs floating numbers or i64, got {}", op,
                         x.dtype());
 }
 

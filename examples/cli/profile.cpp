@@ -2,7 +2,9 @@
 // need at least. Of a GPT of any shape on random tokens, or of a trained one on a text.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/distributed/mpi.h>
 
 #include <fmt/core.h>
 
@@ -20,17 +22,37 @@ struct ProfileSettings {
     bool json = false;
 };
 
-int run_profile(const ProfileSettings& s) {
+int profile(ProfileSettings s, Communicator& processes) {
     require(s.directory.empty() == s.text.empty(),
             "profile: --model needs --text, and the reverse");
+    s.options.communicator = &processes;
     set_num_threads(s.threads);
     const bench::GPTProfile profile =
         s.directory.empty()
             ? bench::profile_on_random_tokens(s.model, s.batch, s.options, s.seed)
             : bench::profile_on_text(s.directory, s.text, s.batch, s.options, s.seed);
+    if (processes.rank() > 0) return kSuccess;
     fmt::print("{}\n",
                s.json ? bench::to_json(profile, s.depth) : bench::to_text(profile, s.depth));
     return kSuccess;
+}
+
+// Wrong use is the same everywhere, and process 0's to tell; what goes wrong in one alone ends all.
+int run_profile(const ProfileSettings& s) {
+    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
+    const std::unique_ptr<Communicator> processes = join_processes();
+    try {
+        return profile(s, *processes);
+    } catch (const ValueError&) {
+        if (processes->rank() == 0) throw;
+        return kSuccess;
+    } catch (const Error& error) {
+        if (processes->size() == 1) throw;
+        warn(fmt::format("process {} on {}: {}", processes->rank(), processes->host(),
+                         error.what()));
+        abort_processes(kFailure);
+        return kFailure;
+    }
 }
 
 }  // namespace
@@ -48,6 +70,8 @@ void add_profile(Options& app) {
         model.excludes(o.option(shape));
     }
     o.count("--steps", s->options.steps, "Steps to measure");
+    o.count("--micro-batches", s->options.micro_batches,
+            "Parts that a batch is cut into; mpirun's processes share them");
     o.count("--depth", s->depth,
             "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all", {0, 100});
     o.seed(s->seed, "Of weights and batches");

@@ -2,13 +2,15 @@
 // below. Read plot.h first.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/experiments/svg.h>
+#include <tapestry/examples/pictures/svg.h>
 
 #include <algorithm>
 #include <cmath>
 
 namespace tapestry::experiments {
 namespace {
+
+using namespace pictures;
 
 constexpr double kTop = 66, kRight = 20, kBottom = 40, kDeepest = 0.55;  // text stays legible on it
 

@@ -1,7 +1,8 @@
-// Lines, points and bars over two axes. Read plot.h first; svg.h has what pictures share.
+// Lines, points and bars over two axes. Read plot.h first; pictures/svg.h has what all pictures
+// share.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/experiments/svg.h>
+#include <tapestry/examples/pictures/svg.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 
 namespace tapestry::experiments {
 namespace {
+
+using namespace pictures;
 
 constexpr int kWidth = 640, kHeight = 400;
 constexpr double kLeft = 70, kRight = 20, kBottom = 50, kTitle = 34, kLegendRow = 20;

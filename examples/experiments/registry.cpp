@@ -22,13 +22,25 @@ Experiment checkpointing();
 Experiment deep_gradients();
 Experiment layers_roles();
 Experiment what_goes_wrong();
+Experiment dynamic_weights();
+Experiment three_copies();
+Experiment kernel_regression();
+Experiment positions_unique();
+Experiment parallel_or_serial();
+Experiment without_norm();
+Experiment scaling();
+Experiment head_dropout_generalises();
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
-        sqrt_dk(),        by_hand(),        balanced_key(),    head_roles(),
-        rotary_filters(), head_dropout(),   redundant_heads(), word_order(),
-        who_is_it(),      how_far(),        quadratic_cost(),  heads_cost(),
-        checkpointing(),  deep_gradients(), layers_roles(),    what_goes_wrong(),
+        sqrt_dk(),           by_hand(),          balanced_key(),
+        head_roles(),        rotary_filters(),   head_dropout(),
+        redundant_heads(),   word_order(),       who_is_it(),
+        how_far(),           quadratic_cost(),   heads_cost(),
+        checkpointing(),     deep_gradients(),   layers_roles(),
+        what_goes_wrong(),   dynamic_weights(),  three_copies(),
+        kernel_regression(), positions_unique(), parallel_or_serial(),
+        without_norm(),      scaling(),          head_dropout_generalises(),
     };
     return all;
 }

@@ -1,5 +1,7 @@
 #include <tapestry/examples/tasks/masked_words.h>
 
+#include <tapestry/core/text/utf8.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -67,16 +69,19 @@ std::string show_guesses(const MaskedLanguageModel& model, const StoryWords& dat
 Words words_of(std::string_view text) {
     Words words;
     bool inside = false;
-    for (const char c : text) {
-        const auto u = static_cast<unsigned char>(c);
-        const bool letter = std::isalpha(u) != 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t bytes = utf8::step(text, at).bytes;
+        const auto c = static_cast<unsigned char>(text[at]);
+        const bool letter = c < 0x80 && std::isalpha(c) != 0;
         if (!letter || !inside) words.emplace_back();
-        if (std::isspace(u) != 0) {
+        if (c < 0x80 && std::isspace(c) != 0) {
             words.pop_back();
         } else {
-            words.back() += static_cast<char>(std::tolower(u));
+            words.back() += letter ? std::string(1, static_cast<char>(std::tolower(c)))
+                                   : std::string(text.substr(at, bytes));
         }
         inside = letter;
+        at += bytes;
     }
     return words;
 }
@@ -92,9 +97,22 @@ std::vector<std::string> stories_of(std::string_view text) {
 }
 
 WordTable::WordTable(const std::vector<std::string>& stories) {
-    for (const std::string& story : stories) {
-        for (const std::string& word : words_of(story)) ids_.emplace(word, 0);
-    }
+    for (const std::string& story : stories) add(words_of(story));
+    number();
+}
+
+WordTable WordTable::of(const std::vector<Words>& sentences) {
+    WordTable table({});
+    for (const Words& words : sentences) table.add(words);
+    table.number();
+    return table;
+}
+
+void WordTable::add(const Words& words) {
+    for (const std::string& word : words) ids_.emplace(word, 0);
+}
+
+void WordTable::number() {
     for (auto& entry : ids_) {
         entry.second = size();
         words_.push_back(entry.first);

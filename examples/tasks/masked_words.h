@@ -12,8 +12,8 @@ namespace tapestry::examples {
 
 using Words = std::vector<std::string>;
 
-/// Words in small letters; every other character but white space is a word of its own. "Don't" is
-/// don ' t.
+/// Words in small letters; every other character but white space, an ideograph among them, is a
+/// word of its own. "Don't" is don ' t.
 Words words_of(std::string_view text);
 
 /// The stories of a text, which have blank lines between them.
@@ -25,11 +25,16 @@ class WordTable {
 public:
     /// Every word of these stories, in the order of the alphabet.
     explicit WordTable(const std::vector<std::string>& stories);
+    /// The same of sentences that are words already.
+    static WordTable of(const std::vector<Words>& sentences);
     std::int64_t size() const { return static_cast<std::int64_t>(words_.size()); }
     std::int64_t id(const std::string& word) const;
     const std::string& word(std::int64_t id) const { return words_[static_cast<std::size_t>(id)]; }
 
 private:
+    void add(const Words& words);
+    void number();
+
     Words words_{"[PAD]", "[CLS]", "[MASK]", "[UNK]"};
     std::map<std::string, std::int64_t> ids_;
 };

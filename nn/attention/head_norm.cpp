@@ -1,6 +1,7 @@
 #include <tapestry/nn/attention/head_norm.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/nn/beside.h>
 #include <tapestry/ops/norm.h>
 
 namespace tapestry {
@@ -19,7 +20,8 @@ HeadNorm::HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias)
 Tensor HeadNorm::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
     const bool rms = kind_ == QKNorm::rms;
-    return hooked(rms ? rms_norm(x, weight, eps_) : layer_norm(x, weight, bias, eps_), x);
+    const Tensor w = beside(x, weight);
+    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
 }
 
 std::string HeadNorm::settings() const {

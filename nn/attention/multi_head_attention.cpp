@@ -2,7 +2,9 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
+#include <tapestry/nn/beside.h>
 #include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
@@ -101,7 +103,8 @@ Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<Head
 Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
                                         std::int64_t last) const {
     const ModuleScope scope(qkv->name());
-    return linear(x, rows(qkv->weight, first, last), rows(qkv->bias, first, last));
+    return linear(x, beside(x, rows(qkv->weight, first, last)),
+                  beside(x, rows(qkv->bias, first, last)));
 }
 
 // Q [B, T, C], K and V [B, S, G D]: those made from the same vectors come out of one product.
@@ -154,7 +157,8 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
 Tensor MultiHeadAttention::mask_with_positions(const Tensor& mask, std::int64_t queries,
                                                std::int64_t keys, DType dtype) const {
     if (alibi_) return added_mask(mask, (*alibi_)(queries, keys, dtype));
-    if (relative_bias) return added_mask(mask, (*relative_bias)(queries, keys));
+    if (relative_bias)
+        return added_mask(mask, tapestry::to((*relative_bias)(queries, keys), dtype));
     return mask;
 }
 

@@ -9,6 +9,9 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/ops/machine_peak.h>
 
+#include <algorithm>
+#include <array>
+
 namespace tapestry::bench {
 namespace {
 
@@ -17,24 +20,70 @@ struct Outside {
     double numbers = 0;
     double bytes = 0;
 
-    explicit Outside(const Tensors& parameters) {
+    Outside(const Tensors& parameters, bool several) : several_(several) {
         for (const Tensor& p : parameters) {
             numbers += static_cast<double>(p.numel());
             bytes += static_cast<double>(p.bytes());
         }
     }
 
+    double parameter_bytes() const { return bytes; }
+
     void mark(StepPhase phase, Profiler& profiler) const {
         switch (phase) {
             case StepPhase::zero_grad: return profiler.mark("zero_grad");
             case StepPhase::backward: return profiler.mark("gradients into grad()");
             case StepPhase::gradients: return profiler.mark("end of the tape");
-            case StepPhase::reduce: return;
+            case StepPhase::reduce: return several_ ? profiler.mark("gradients of all") : void();
             case StepPhase::check: return profiler.mark("grad_norm", 2 * numbers, bytes);
             case StepPhase::update:  // reads p, g, m, v; writes p, m, v
                 return profiler.mark("optimizer", 14 * numbers, 7 * bytes);
         }
     }
+
+private:
+    bool several_;  // processes
+};
+
+// What DataParallel's sums have grown by in a step.
+class MessageCount {
+public:
+    MessageCount(const TrainStep& step, const ProfileOptions& options, double bytes)
+        : step_(step), options_(options), bytes_(bytes) {}
+
+    void restart() { before_ = count(); }
+
+    /// Of a step that has taken so many seconds since.
+    Messages of_step(double seconds) const {
+        Messages m = count();
+        for (double Messages::*number : kNumbers) m.*number -= before_.*number;
+        if (m.processes == 1) return m;
+        m.step = {.compute = std::max(0.0, seconds - m.waiting),
+                  .to_go = step_.traffic().to_go,
+                  .bytes = bytes_,
+                  .processes = m.processes};
+        return m;
+    }
+
+private:
+    static constexpr std::array kNumbers{&Messages::bytes, &Messages::gradients, &Messages::waited,
+                                         &Messages::parameters, &Messages::waiting};
+
+    Messages count() const {
+        if (options_.communicator == nullptr || options_.communicator->size() == 1) return {};
+        const StepTraffic t = step_.traffic();
+        return {.processes = options_.communicator->size(),
+                .bytes = static_cast<double>(options_.communicator->bytes_sent()),
+                .gradients = t.gradients,
+                .waited = t.waited,
+                .parameters = t.parameters,
+                .waiting = options_.communicator->seconds()};
+    }
+
+    const TrainStep& step_;
+    const ProfileOptions& options_;
+    double bytes_;  // of all parameters
+    Messages before_ = {};
 };
 
 }  // namespace
@@ -43,8 +92,11 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
                          const BatchLoss& loss, const ProfileOptions& options) {
     StepProfile profile{.peak = measure_peak()};
     Profiler profiler(profile.peak);
-    const Outside outside(optimizer.parameters());
-    TrainStep step(optimizer, {.ended = [&](StepPhase phase) { outside.mark(phase, profiler); }});
+    const bool several = options.communicator != nullptr && options.communicator->size() > 1;
+    const Outside outside(optimizer.parameters(), several);
+    TrainStep step(optimizer, {.micro_batches = options.micro_batches,
+                               .communicator = options.communicator,
+                               .ended = [&](StepPhase phase) { outside.mark(phase, profiler); }});
     const auto drawn_loss = [&] {
         draw();
         profiler.mark("batch");
@@ -53,14 +105,17 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
     double fastest = 0;
     for (std::int64_t i = 1; i <= options.warm_up; ++i) step.take(i, lr, drawn_loss);
     reset_peak_memory();
+    MessageCount messages(step, options, outside.parameter_bytes());
     for (std::int64_t i = 1; i <= options.steps; ++i) {
         profiler.restart();
+        messages.restart();
         const double seconds = seconds_of([&] { step.take(options.warm_up + i, lr, drawn_loss); });
         profile.step_seconds.push_back(seconds);
         if (i > 1 && seconds >= fastest) continue;
         fastest = seconds;
         profile.rows = profiler.rows();
         profile.outside = profiler.outside();
+        profile.messages = messages.of_step(seconds);
     }
     profile.peak_bytes = memory_statistics().peak;
     return profile;
@@ -69,6 +124,8 @@ StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<vo
 GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                        const std::function<Batch()>& next, const ProfileOptions& options) {
     constexpr double kRate = 1e-9;  // it takes the same time
+    require(batch % options.micro_batches == 0,
+            "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = kRate});
     Batch b;
     return {.what = what,
@@ -87,7 +144,8 @@ GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,
     GPT model(config, generator);
     const std::int64_t context = config.context;
     const auto next = [&] {
-        const Tensor ids = randint(0, config.vocab, {batch, context + 1}, generator);
+        const std::int64_t rows = batch / options.micro_batches;
+        const Tensor ids = randint(0, config.vocab, {rows, context + 1}, generator);
         return Batch{views::slice(ids, 1, 0, context), views::slice(ids, 1, 1, context + 1)};
     };
     return profile_gpt("GPT on random tokens", model, batch, next, options);
@@ -101,7 +159,8 @@ GPTProfile profile_on_text(const std::string& model, const std::string& text, st
     check_memory(loaded.model->config(), batch);
     Generator generator(seed);
     const auto next = [&] {
-        return loaded.data.random_batch(Split::train, batch, context, generator);
+        return loaded.data.random_batch(Split::train, batch / options.micro_batches, context,
+                                        generator);
     };
     return profile_gpt(model, *loaded.model, batch, next, options);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/nn/bench/network_cost.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/train/train_step.h>
@@ -17,6 +18,21 @@ namespace tapestry::bench {
 struct ProfileOptions {
     std::int64_t steps = 10;
     std::int64_t warm_up = 3;  ///< steps before them
+    /// Parts that a batch is cut into, which processes share.
+    std::int64_t micro_batches = 1;
+    Communicator* communicator = nullptr;  ///< null: there is one process
+};
+
+/// What a process told the others in the fastest step; seconds.
+struct Messages {
+    int processes = 1;
+    double bytes = 0;       ///< sent
+    double gradients = 0;   ///< some were under way
+    double waited = 0;      ///< of these: the backward pass did not hide them
+    double parameters = 0;  ///< new ones going round
+    double waiting = 0;     ///< for anything
+    SharedStep step = {};   ///< what is left without that, for the model of a network's cost
+    double hidden_share() const { return gradients > 0 ? 1 - waited / gradients : 0; }
 };
 
 /// The rows are those of the fastest step, which was disturbed least: a mean over steps would add
@@ -27,6 +43,7 @@ struct StepProfile {
     std::size_t peak_bytes = 0;
     std::vector<ProfileRow> rows = {};     ///< of the fastest step
     std::vector<ProfileRow> outside = {};  ///< of the same, outside of the tape
+    Messages messages = {};
 };
 
 /// `draw` gets the next batch, which has a row of its own; `loss` computes that batch's. Parameters
@@ -44,7 +61,7 @@ struct GPTProfile {
 };
 
 /// With AdamW, at so small a rate that a trained model stays what it is. `next` draws a batch of
-/// `batch` sequences.
+/// `batch` sequences, or the next of its parts, of which each process draws its own.
 GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
                        const std::function<Batch()>& next, const ProfileOptions& options = {});
 

@@ -61,6 +61,28 @@ Json json_of(const ProfiledWork& work) {
 
 enum class Name { op, module, both };
 
+// One process alone tells nobody anything.
+Json json_of(const Messages& m) {
+    Json predicted = Json::array();  // by Gbit/s
+    for (const double gbit : {0.1, 0.2, 0.5, 1.0, 2.5, 10.0, 25.0}) {
+        if (m.processes == 1) break;
+        const NetworkCost cost = network_cost(m.step, {.bytes_per_second = gbit * 125e6});
+        predicted.push_back({{"gbit", gbit},
+                             {"step_ms", 1e3 * cost.total},
+                             {"exposed_ms", 1e3 * cost.exposed},
+                             {"gradients_ms", 1e3 * cost.gradients}});
+    }
+    return {{"processes", m.processes},
+            {"bytes", m.bytes},
+            {"gradients_ms", 1e3 * m.gradients},
+            {"waited_ms", 1e3 * m.waited},
+            {"hidden_share", m.hidden_share()},
+            {"parameters_ms", 1e3 * m.parameters},
+            {"compute_ms", 1e3 * m.step.compute},
+            {"to_go", m.step.to_go},
+            {"predicted", predicted}};
+}
+
 Json json_of(const std::vector<ProfileRow>& rows, Name name) {
     Json all = Json::array();
     for (const ProfileRow& row : rows) {
@@ -206,6 +228,7 @@ std::string to_json(const GPTProfile& p, int depth) {
                 {"gflops", t.flops / t.step.median / 1e9},
                 {"share", t.share},
                 {"peak_bytes", profile.peak_bytes},
+                {"messages", json_of(profile.messages)},
                 {"total", json_of(t.all)},
                 {"tape", json_of(t.tape)},
                 {"outside", json_of(profile.outside, Name::op)},

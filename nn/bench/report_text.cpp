@@ -138,6 +138,25 @@ std::string to_text(const CheckpointRow& row) {
                       row.longest_share(row.with), row.longest_share(row.without));
 }
 
+// What the same step would take on other networks: those that are usual, of a fifth of a
+// millisecond.
+std::string to_text(const Messages& m) {
+    std::string text = fmt::format(
+        "process 0 of {} sent {:.2f} MB a step: gradients {:.2f} ms under way, of which {:.2f} ms "
+        "were waited for ({} hidden); parameters {:.2f} ms\n",
+        m.processes, m.bytes / 1e6, 1e3 * m.gradients, 1e3 * m.waited, percent(m.hidden_share()),
+        1e3 * m.parameters);
+    text +=
+        fmt::format("{:.2f} ms a step without waiting; by the model of docs/distributed.md, with",
+                    1e3 * m.step.compute);
+    for (const double gbit : {1.0, 10.0, 25.0}) {
+        const NetworkCost cost = network_cost(m.step, {.bytes_per_second = gbit * 125e6});
+        text +=
+            fmt::format("{} {:g} Gbit/s {:.2f} ms", gbit == 1 ? "" : ",", gbit, 1e3 * cost.total);
+    }
+    return text + "\n";
+}
+
 std::string to_text(const GPTProfile& p, int depth) {
     const ProfileTotals t(p);
     const GPTConfig& c = p.config;
@@ -150,6 +169,7 @@ std::string to_text(const GPTProfile& p, int depth) {
                         t.flops / t.step.median / 1e9);
     text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.share),
                         megabytes(p.profile.peak_bytes));
+    if (p.profile.messages.processes > 1) text += to_text(p.profile.messages);
     text += profile_tables(p.profile, depth);
     text += fmt::format("\nsum of floors {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
                         1e3 * t.all.floor, 1e3 * t.all.seconds, percent(t.all.share()));

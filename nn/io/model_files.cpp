@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/model_files.h>
 
+#include <tapestry/core/copy.h>
 #include <tapestry/core/file.h>
 #include <tapestry/core/lock.h>
 #include <tapestry/core/text/shown.h>
@@ -206,7 +207,8 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
         const auto found = stored.find(name);
         require<IoError>(found != stored.end(), "{}: tensor \"{}\" is missing", file, name);
         const Tensor wanted = transposed ? views::transpose(parameter, 0, 1) : parameter;
-        const Tensor& tensor = found->second;
+        const bool widens = is_half(found->second.dtype()) && wanted.dtype() == DType::f32;
+        const Tensor tensor = widens ? cast(found->second, DType::f32) : found->second;
         require<IoError>(tensor.shape() == wanted.shape() && tensor.dtype() == wanted.dtype(),
                          "{}: tensor \"{}\" is {} {}; the configuration needs {} {}", file, name,
                          tensor.dtype(), tensor.shape(), wanted.dtype(), wanted.shape());

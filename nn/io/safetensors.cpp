@@ -17,39 +17,11 @@
 namespace tapestry {
 namespace {
 
-using safetensors::Encoding;
 using safetensors::Entry;
 using safetensors::Header;
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 std::span<std::byte> bytes_of(Tensor& x) { return {x.storage()->data(), x.bytes()}; }
-
-// [sign 1][exponent 5, bias 15][fraction 10] as f32, which holds every such value.
-float from_f16(std::uint16_t half) {
-    const std::uint32_t sign = (half & 0x8000u) << 16;
-    const std::uint32_t exponent = (half >> 10) & 0x1Fu;
-    const std::uint32_t fraction = half & 0x3FFu;
-    if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
-        const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-        return sign == 0 ? magnitude : -magnitude;
-    }
-    const std::uint32_t wide = exponent == 0x1Fu ? 0xFFu : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
-}
-
-// bf16 is the upper half of an f32.
-float from_bf16(std::uint16_t upper) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(upper) << 16);
-}
-
-void read_halves(InputFile& file, Encoding encoding, Tensor& x) {
-    std::vector<std::uint16_t> halves(static_cast<std::size_t>(x.numel()));
-    file.read(std::as_writable_bytes(std::span(halves)));
-    float* to = x.mutable_data<float>();
-    for (const std::uint16_t half : halves) {
-        *to++ = encoding == Encoding::f16 ? from_f16(half) : from_bf16(half);
-    }
-}
 
 // Any other value in a C++ bool would be undefined behaviour wherever the mask is used.
 void check_booleans(const std::string& what, const Entry& entry, std::span<const std::byte> bytes) {
@@ -63,10 +35,6 @@ void check_booleans(const std::string& what, const Entry& entry, std::span<const
 
 Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry) {
     Tensor x(entry.shape, entry.dtype);
-    if (entry.encoding != Encoding::same) {
-        read_halves(file, entry.encoding, x);
-        return x;
-    }
     file.read(bytes_of(x));
     if (entry.dtype == DType::boolean) check_booleans(what, entry, bytes_of(x));
     return x;
@@ -80,9 +48,7 @@ void check_memory(const std::string& what, const Header& header) {
     const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
     std::uint64_t needed = 0;
     for (const Entry& entry : header.entries) {
-        if (!entry.wanted) continue;
-        const std::uint64_t stored = entry.end - entry.begin;  // sums to the file's size
-        needed += entry.encoding == Encoding::same ? stored : 2 * stored;
+        if (entry.wanted) needed += entry.end - entry.begin;  // sums to the file's size
     }
     require<MemoryError>(needed <= memory, "{}: the tensors take {} bytes, the machine has {}",
                          what, needed, memory);
@@ -129,8 +95,7 @@ Header header_for(const NamedTensors& tensors, const std::map<std::string, std::
                 utf8::quoted(name));
         require(tensor.defined(), "write_safetensors: tensor {} is undefined", utf8::quoted(name));
         const std::uint64_t end = at + tensor.bytes();
-        header.entries.push_back(
-            {name, tensor.shape(), tensor.dtype(), Encoding::same, at, end, true});
+        header.entries.push_back({name, tensor.shape(), tensor.dtype(), at, end, true});
         at = end;
     }
     return header;

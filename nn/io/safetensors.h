@@ -26,7 +26,7 @@ struct SafetensorsFile {
     std::map<std::string, std::string> metadata;
 };
 
-/// Reads a whole file. F32, F64, I64 and BOOL keep their type; F16 and BF16 become f32, exactly.
+/// Reads a whole file. Every tensor keeps its type: F32, F64, I64, BOOL, BF16 or F16.
 ///
 /// Throws IoError, naming file, tensor and values, when the file cannot be read or breaks any rule
 /// of the format: the reference's own, and where that is lax the stricter reading (a name that

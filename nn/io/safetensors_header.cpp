@@ -22,32 +22,20 @@ struct FileType {
     std::string_view name;
     unsigned bits;
     std::optional<DType> dtype;  // nothing: Tapestry has no such tensors
-    Encoding encoding = Encoding::same;
 };
 
 // All types of the format, as of safetensors 0.8.
-constexpr std::array<FileType, 22> kTypes{{{"F32", 32, DType::f32},
-                                           {"F64", 64, DType::f64},
-                                           {"I64", 64, DType::i64},
-                                           {"BOOL", 8, DType::boolean},
-                                           {"F16", 16, DType::f32, Encoding::f16},
-                                           {"BF16", 16, DType::f32, Encoding::bf16},
-                                           {"F4", 4, {}},
-                                           {"F6_E2M3", 6, {}},
-                                           {"F6_E3M2", 6, {}},
-                                           {"F8_E4M3", 8, {}},
-                                           {"F8_E5M2", 8, {}},
-                                           {"F8_E8M0", 8, {}},
-                                           {"F8_E4M3FNUZ", 8, {}},
-                                           {"F8_E5M2FNUZ", 8, {}},
-                                           {"U8", 8, {}},
-                                           {"I8", 8, {}},
-                                           {"U16", 16, {}},
-                                           {"I16", 16, {}},
-                                           {"U32", 32, {}},
-                                           {"I32", 32, {}},
-                                           {"U64", 64, {}},
-                                           {"C64", 64, {}}}};
+constexpr std::array<FileType, 22> kTypes{{{"F32", 32, DType::f32}, {"F64", 64, DType::f64},
+                                           {"I64", 64, DType::i64}, {"BOOL", 8, DType::boolean},
+                                           {"F16", 16, DType::f16}, {"BF16", 16, DType::bf16},
+                                           {"F4", 4, {}},           {"F6_E2M3", 6, {}},
+                                           {"F6_E3M2", 6, {}},      {"F8_E4M3", 8, {}},
+                                           {"F8_E5M2", 8, {}},      {"F8_E8M0", 8, {}},
+                                           {"F8_E4M3FNUZ", 8, {}},  {"F8_E5M2FNUZ", 8, {}},
+                                           {"U8", 8, {}},           {"I8", 8, {}},
+                                           {"U16", 16, {}},         {"I16", 16, {}},
+                                           {"U32", 32, {}},         {"I32", 32, {}},
+                                           {"U64", 64, {}},         {"C64", 64, {}}}};
 
 const FileType* find_type(std::string_view name) {
     const auto found = std::find_if(kTypes.begin(), kTypes.end(),
@@ -279,7 +267,7 @@ Entry check_sizes(std::string_view what, const RawEntry& raw, const Filter& want
             name, begin, end, end - begin, shape, type->name, *bits / 8);
     }
     if (wanted && !wanted(raw.name)) {
-        return {raw.name, {}, DType::f32, Encoding::same, begin, end, false};
+        return {raw.name, {}, DType::f32, begin, end, false};
     }
     if (!type->dtype) {
         fail<IoError>("{}: tensor {}: dtype {} is not supported (F32, F64, I64, BOOL, F16, BF16)",
@@ -287,7 +275,7 @@ Entry check_sizes(std::string_view what, const RawEntry& raw, const Filter& want
     }
     Shape sizes;
     for (const std::uint64_t size : *raw.shape) sizes.push_back(static_cast<std::int64_t>(size));
-    return {raw.name, sizes, *type->dtype, type->encoding, begin, end, true};
+    return {raw.name, sizes, *type->dtype, begin, end, true};
 }
 
 void check_layout(std::string_view what, const std::vector<Entry>& entries,
@@ -313,10 +301,10 @@ void check_layout(std::string_view what, const std::vector<Entry>& entries,
     }
 }
 
-// By dtype and encoding: the names of kTypes, the other way round.
+// The names of kTypes, the other way round.
 std::string_view file_name_of(const Entry& entry) {
     for (const FileType& type : kTypes) {
-        if (type.dtype == entry.dtype && type.encoding == entry.encoding) return type.name;
+        if (type.dtype == entry.dtype) return type.name;
     }
     return "?";
 }

@@ -20,17 +20,13 @@ inline constexpr std::uint64_t kMaxHeader = 100'000'000;
 inline constexpr std::uint64_t kPrefix = 8;
 inline constexpr std::string_view kMetadata = "__metadata__";
 
-/// How elements lie in the file and become ours.
-enum class Encoding { same, f16, bf16 };
-
 struct Entry {
     std::string name;
     Shape shape;
-    DType dtype = DType::f32;  ///< of the tensor made from it
-    Encoding encoding = Encoding::same;
+    DType dtype = DType::f32;
     std::uint64_t begin = 0;  ///< in bytes from the header's end
     std::uint64_t end = 0;
-    bool wanted = true;  ///< otherwise shape, dtype and encoding mean nothing
+    bool wanted = true;  ///< otherwise shape and dtype mean nothing
 };
 
 /// Whether a tensor of this name is to be read; empty for all.

@@ -1,6 +1,7 @@
 #include <tapestry/nn/models/gpt.h>
 
 #include <tapestry/nn/check_ids.h>
+#include <tapestry/ops/cast.h>
 #include <tapestry/ops/loss.h>
 
 #include <cmath>
@@ -86,6 +87,7 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
                         config_.context);
     Tensor x = token_embedding(ids);  // [B, T, C]
     if (position_embedding) x = (*position_embedding)(x, first);
+    if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
     x = blocks(embedding_dropout(x), inputs);
     return hooked(head(final_norm(x)), ids);  // [B, T, V]
 }

@@ -58,7 +58,11 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     const double logits = 3 * tokens * s.vocab;
     const double sets = 3 + static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
-    return 4 * (sets * parameter_count(config) + kept + scores + logits) + kLayer * s.layers;
+    // Of bf16 the tape also keeps the parameters as they were multiplied with.
+    const bool half = config.compute == ComputeType::bf16;
+    const double numbers = half ? 2 : 4;
+    return (4 * sets + (half ? 2 : 0)) * parameter_count(config) +
+           numbers * (kept + scores + logits) + kLayer * s.layers;
 }
 
 double step_flops(const GPTConfig& config, std::int64_t batch) {

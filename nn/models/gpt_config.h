@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/nn/attention/head_norm.h>
+#include <tapestry/nn/beside.h>
 #include <tapestry/nn/config_fields.h>
 #include <tapestry/nn/feed_forward.h>
 #include <tapestry/nn/positions.h>
@@ -33,6 +34,7 @@ struct GPTConfig {
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< of matrices at the start; narrow models want more
     bool recompute = false;   ///< blocks again on the way back (autograd/recompute.h)
+    ComputeType compute = ComputeType::f32;  ///< what activations are kept and multiplied in
 };
 
 template <>
@@ -71,6 +73,8 @@ struct FieldsOf<GPTConfig> {
         field("deviation", &C::deviation, "Standard deviation of matrices at the start",
               {.low = 0, .stored = false, .gpt2 = "initializer_range"});
         field("recompute", &C::recompute, "Compute blocks again instead of keeping them",
+              {.stored = false});
+        field("compute", &C::compute, "What activations are kept and multiplied in",
               {.stored = false});
     }
 };

@@ -81,6 +81,7 @@ void write(JsonWriter& json, const ProcessAccount& p) {
         json.member("speed", six_digits(p.tokens_per_second()));
         json.member("flops", six_digits(p.flops));
         json.member("waiting", six_digits(p.waiting_share()));
+        json.member("hidden", six_digits(p.hidden_share()));
         json.member("sent", p.bytes_sent);
         json.member("moments", p.moment_bytes);
     });

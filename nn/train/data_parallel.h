@@ -5,7 +5,8 @@
 // into P slices (flat_parameters.h), and what follows is done by a slice's owner:
 //
 //     reduce     everybody's subtrees come in, as far as they belong to the slice, and the tree is
-//                finished: the same additions in the same grouping as in one process
+//                finished: the same additions in the same grouping as in one process. This begins
+//                while the last leaf is still on its way back (gradients_underway.h)
 //     norm       a sum of squares of every 8192 numbers, known to all, added by all in one order
 //     update     the optimiser's step on the slice (optimizer_slice.h), and the parameters go round
 //
@@ -20,8 +21,11 @@
 #include <tapestry/nn/train/flat_parameters.h>
 #include <tapestry/nn/train/fold_statistics.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/gradients_underway.h>
 #include <tapestry/nn/train/optimizer_slice.h>
+#include <tapestry/nn/train/step_traffic.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,11 +46,15 @@ public:
     /// What the leaves of this process have moved, to be made in reduce().
     void hold(std::vector<LeafMoves> moves) { moves_ = std::move(moves); }
 
+    /// What watches the backward pass of the last leaf of this process, which `sum` is about to be
+    /// given: gradients set out as they are complete. `sum` outlives reduce().
+    std::unique_ptr<TapeObserver> send_from(GradientSum& sum);
+
     /// Sums what all processes have, and moves running statistics as all leaves would; returns the
-    /// losses' sum. grad() of the parameters is empty from then on. Throws ValueError for a
-    /// parameter without a gradient: freeze it; and, in all processes, for leaves that move other
-    /// statistics than the first.
-    double reduce(const std::vector<GradientSubtree>& own);
+    /// losses' sum, of which `losses` are this process's subtrees'. grad() of the parameters is
+    /// empty from then on. Throws ValueError for a parameter without a gradient: freeze it; and, in
+    /// all processes, for leaves that move other statistics than the first.
+    double reduce(const std::vector<double>& losses);
 
     /// Of the sum of all gradients.
     double norm() const { return norm_; }
@@ -61,13 +69,15 @@ public:
     /// Puts the whole state into process 0's optimiser, as one process would have it.
     void collect_state();
 
+    const StepTraffic& traffic() const { return traffic_; }
+
     /// What the moments take here.
     std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
 
 private:
-    Range slice(int rank) const { return flat_.slice(rank); }
-    std::vector<Tensor> receive_subtrees(const std::vector<GradientSubtree>& own);
-    double agree(const std::vector<GradientSubtree>& own);
+    double agree(const std::vector<double>& own_losses);
+    double norm_of(const std::vector<std::vector<double>>& all,
+                   std::vector<std::size_t> next) const;
     void check_kinds(const std::vector<std::vector<double>>& all) const;
 
     Optimizer& optimizer_;
@@ -76,7 +86,9 @@ private:
     Tensors parameters_;
     FlatParameters flat_;
     std::vector<LeafMoves> moves_;  // of this process's leaves, until they are made
-    Tensor gradient_;               // [n], of this process's slice
+    std::optional<GradientsUnderway> underway_;
+    StepTraffic traffic_;
+    Tensor gradient_;  // [n], of this process's slice
     double norm_ = 0;
     std::optional<OptimizerSlice> slice_;  // from the first update on
 };

@@ -7,6 +7,15 @@
 
 namespace tapestry {
 
+namespace {
+
+// 4 MiB of f32: some milliseconds on a fast network, and long beside the latency of any.
+constexpr std::int64_t kLargestBucket = 128;  // pieces
+// What remains to be sent when the backward pass has ended is a bucket: a small part of all.
+constexpr std::int64_t kFewestBuckets = 16;
+
+}  // namespace
+
 FlatParameters::FlatParameters(const Tensors& parameters, int processes) : processes_(processes) {
     require(!parameters.empty(), "data parallel: there are no parameters to train");
     dtype_ = parameters.front().dtype();
@@ -16,11 +25,51 @@ FlatParameters::FlatParameters(const Tensors& parameters, int processes) : proce
                             p.dtype());
         ends_.push_back(p.numel() + (ends_.empty() ? 0 : ends_.back()));
     }
+    const std::int64_t each = std::min(kLargestBucket, pieces() / kFewestBuckets) / processes;
+    bucket_pieces_ = std::max<std::int64_t>(each, 1) * processes;  // the same for every process
 }
 
-Range FlatParameters::slice(int rank) const {
-    const Range pieces = share_of((numel() + kGrain - 1) / kGrain, rank, processes_);
-    return {std::min(pieces.begin * kGrain, numel()), std::min(pieces.end * kGrain, numel())};
+std::int64_t FlatParameters::pieces() const { return (numel() + kGrain - 1) / kGrain; }
+
+std::size_t FlatParameters::buckets() const {
+    return static_cast<std::size_t>((pieces() + bucket_pieces_ - 1) / bucket_pieces_);
+}
+
+Range FlatParameters::bucket(std::size_t number) const {
+    const std::int64_t length = bucket_pieces_ * kGrain;
+    const std::int64_t begin = static_cast<std::int64_t>(number) * length;
+    return {begin, std::min(begin + length, numel())};
+}
+
+Range FlatParameters::share(std::size_t bucket, int rank) const {
+    const Range all = this->bucket(bucket);
+    const Range own = share_of((all.size() + kGrain - 1) / kGrain, rank, processes_);
+    return {std::min(all.begin + own.begin * kGrain, all.end),
+            std::min(all.begin + own.end * kGrain, all.end)};
+}
+
+std::int64_t FlatParameters::owned(int rank) const {
+    std::int64_t n = 0;
+    for (std::size_t k = 0; k < buckets(); ++k) n += share(k, rank).size();
+    return n;
+}
+
+std::int64_t FlatParameters::pieces_owned(int rank) const {
+    return (owned(rank) + kGrain - 1) / kGrain;  // none but the last of all is not whole
+}
+
+std::vector<FlatParameters::Part> FlatParameters::parts(int rank) const {
+    std::vector<Part> all;
+    std::int64_t at = 0;
+    for (std::size_t k = 0; k < buckets(); ++k) {
+        const Range own = share(k, rank);
+        for (Part part : parts(own)) {
+            part.at += at;
+            all.push_back(part);
+        }
+        at += own.size();
+    }
+    return all;
 }
 
 std::vector<FlatParameters::Part> FlatParameters::parts(Range range) const {
@@ -38,10 +87,19 @@ std::vector<FlatParameters::Part> FlatParameters::parts(Range range) const {
 }
 
 Tensor FlatParameters::pack(const Tensors& tensors, Range range) const {
-    Tensor numbers({range.size()}, dtype_);
+    return packed(tensors, parts(range), range.size());
+}
+
+Tensor FlatParameters::pack(const Tensors& tensors, int rank) const {
+    return packed(tensors, parts(rank), owned(rank));
+}
+
+Tensor FlatParameters::packed(const Tensors& tensors, const std::vector<Part>& parts,
+                              std::int64_t n) const {
+    Tensor numbers({n}, dtype_);
     const std::span<std::byte> to = mutable_bytes_of(numbers);
     const std::size_t size = size_of(dtype_);
-    for (const Part& part : parts(range)) {
+    for (const Part& part : parts) {
         const Tensor from = dense(tensors[part.parameter]);
         const auto bytes = bytes_of(from).subspan(static_cast<std::size_t>(part.own.begin) * size,
                                                   static_cast<std::size_t>(part.own.size()) * size);
@@ -51,10 +109,10 @@ Tensor FlatParameters::pack(const Tensors& tensors, Range range) const {
     return numbers;
 }
 
-void FlatParameters::unpack(const Tensor& numbers, Range range, Tensors& into) const {
+void FlatParameters::unpack(const Tensor& numbers, int rank, Tensors& into) const {
     const std::span<const std::byte> from = bytes_of(numbers);
     const std::size_t size = size_of(dtype_);
-    for (const Part& part : parts(range)) {
+    for (const Part& part : parts(rank)) {
         const auto bytes = from.subspan(static_cast<std::size_t>(part.at) * size,
                                         static_cast<std::size_t>(part.own.size()) * size);
         std::copy(bytes.begin(), bytes.end(),

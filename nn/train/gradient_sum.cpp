@@ -40,10 +40,10 @@ Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts) {
 
 GradientSum::GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf)
     : parameters_(std::move(parameters)), in_tree_(micro_batches > 1), next_leaf_(first_leaf) {
-    if (in_tree_) before_ = take();
+    if (in_tree_) before_ = take_all();
 }
 
-Tensors GradientSum::take() {
+Tensors GradientSum::take_all() {
     Tensors gradients;
     gradients.reserve(parameters_.size());
     for (Tensor& parameter : parameters_) {
@@ -53,15 +53,67 @@ Tensors GradientSum::take() {
     return gradients;
 }
 
+// How many of the subtrees the next leaf leaves as they are: those to the right of them, it makes
+// one with itself, smallest first.
+std::size_t GradientSum::kept() const {
+    std::size_t kept = subtrees_.size();
+    GradientSubtree right{next_leaf_, 1};
+    while (kept > 0 && are_siblings(subtrees_[kept - 1], right)) {
+        --kept;
+        right = {subtrees_[kept].first, 2 * right.leaves};
+    }
+    return kept;
+}
+
+void GradientSum::take(std::size_t parameter) {
+    if (taken_.empty()) {
+        taken_.resize(parameters_.size());
+        pending_.resize(parameters_.size());
+    }
+    if (taken_[parameter]) return;
+    taken_[parameter] = true;
+    Tensor& sum = pending_[parameter];
+    sum = parameters_[parameter].grad();
+    parameters_[parameter].clear_grad();
+    for (std::size_t i = subtrees_.size(); i-- > kept();) {
+        Tensor right = std::exchange(sum, std::move(subtrees_[i].gradients[parameter]));
+        add_to(sum, std::move(right));
+    }
+}
+
+std::vector<Tensors*> GradientSum::whole() {
+    const std::size_t count = taken_.empty() ? subtrees_.size() : kept();
+    std::vector<Tensors*> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(&subtrees_[i].gradients);
+    if (!taken_.empty()) all.push_back(&pending_);
+    return all;
+}
+
 void GradientSum::add(double loss) {
     if (!in_tree_) {
         loss_ += loss;
         return;
     }
-    subtrees_.push_back({next_leaf_++, 1, loss, take()});
-    while (subtrees_.size() > 1 && are_siblings(subtrees_.end()[-2], subtrees_.back())) {
-        join_last_two();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        const bool late = !taken_.empty() && taken_[i] && parameters_[i].grad().defined();
+        require<AutogradError>(!late, "train: parameter {} {} got a gradient after its backward", i,
+                               parameters_[i].shape());
+        take(i);
     }
+    GradientSubtree leaf{next_leaf_, 1, loss, std::exchange(pending_, {})};
+    for (const std::size_t count = kept(); subtrees_.size() > count; subtrees_.pop_back()) {
+        const GradientSubtree& left = subtrees_.back();
+        leaf = {left.first, 2 * leaf.leaves, left.loss + leaf.loss, std::move(leaf.gradients)};
+    }
+    subtrees_.push_back(std::move(leaf));
+    taken_.clear();
+    ++next_leaf_;
+}
+
+std::vector<double> GradientSum::losses() const {
+    std::vector<double> losses;
+    for (const GradientSubtree& subtree : subtrees_) losses.push_back(subtree.loss);
+    return losses;
 }
 
 void GradientSum::join_last_two() {

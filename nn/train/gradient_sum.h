@@ -48,21 +48,32 @@ public:
     GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf = 0);
 
     /// What the parameters' grad() has got since the last call, and this loss, are the next leaf.
+    /// Throws AutogradError for a gradient that has come after it was taken.
     void add(double loss);
+
+    /// Before that: the next leaf's gradient of this parameter is complete, and may be added to
+    /// those of the subtrees that the leaf makes whole. V >= 2.
+    void take(std::size_t parameter);
+
+    /// The gradients of the subtrees that are whole, from left to right, the next leaf's as far as
+    /// they have been taken among them.
+    std::vector<Tensors*> whole();
 
     /// Puts the sum into the parameters' grad(), added to what was there before the first leaf, and
     /// returns the losses' sum.
     double finish();
 
-    /// Instead: the subtrees that are whole, from left to right. V >= 2.
-    std::vector<GradientSubtree> take_subtrees() { return std::move(subtrees_); }
+    /// Instead, for whoever has taken the gradients elsewhere: the losses of the subtrees that are
+    /// whole, from left to right. V >= 2.
+    std::vector<double> losses() const;
 
     /// Sets of gradients that exist at the most while n leaves are added up, that of the leaf which
     /// is being computed included.
     static std::int64_t gradient_sets(std::int64_t n, std::int64_t micro_batches);
 
 private:
-    Tensors take();
+    Tensors take_all();
+    std::size_t kept() const;
     void join_last_two();
 
     Tensors parameters_;
@@ -70,6 +81,8 @@ private:
     Tensors before_;
     std::int64_t next_leaf_;
     std::vector<GradientSubtree> subtrees_;  // from left to right
+    Tensors pending_;                        // of the next leaf, with all that it makes whole
+    std::vector<bool> taken_;                // into these; empty: nothing yet
     double loss_ = 0;                        // not in a tree
 };
 

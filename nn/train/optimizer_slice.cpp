@@ -19,6 +19,11 @@ std::string moment_name(const char* moment, const std::string& parameter) {
 }
 std::string steps_name(const std::string& parameter) { return "steps." + parameter; }
 
+// A parameter has a part in every bucket that it reaches into.
+std::string part_name(const std::string& parameter, const FlatParameters::Part& part) {
+    return fmt::format("{}[{}]", parameter, part.own.begin);
+}
+
 Tensor find(const OptimizerState& state, std::string_view name) {
     for (const auto& [key, tensor] : state.tensors) {
         if (key == name) return tensor;
@@ -32,8 +37,8 @@ Tensor part_of(const Tensor& x, Range own) {
 
 }  // namespace
 
-OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, Range range)
-    : flat_(flat), parts_(flat.parts(range)), begun_(whole.shared_state()) {
+OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int rank)
+    : flat_(flat), parts_(flat.parts(rank)), begun_(whole.shared_state()) {
     require(begun_.kind == "AdamW" || begun_.kind == "Adam",
             "data parallel: the optimizer is {}; its moments are shared out for AdamW and Adam",
             begun_.kind);
@@ -64,18 +69,22 @@ OptimizerState OptimizerSlice::cut(const OptimizerState& whole) const {
     OptimizerState own = whole;
     own.tensors.clear();
     for (auto& group : own.groups) {
-        std::erase_if(group.parameters, [&](const std::string& name) {
-            return std::none_of(parts_.begin(), parts_.end(),
-                                [&](const auto& part) { return names_[part.parameter] == name; });
-        });
+        std::vector<std::string> names;
+        for (const std::string& name : group.parameters) {
+            for (const FlatParameters::Part& part : parts_) {
+                if (names_[part.parameter] == name) names.push_back(part_name(name, part));
+            }
+        }
+        group.parameters = std::move(names);
     }
     for (const FlatParameters::Part& part : parts_) {
         const std::string& name = names_[part.parameter];
-        own.tensors.emplace_back(steps_name(name), find(whole, steps_name(name)));
+        const std::string here = part_name(name, part);
+        own.tensors.emplace_back(steps_name(here), find(whole, steps_name(name)));
         for (const char* moment : kMoments) {
             const Tensor all = find(whole, moment_name(moment, name));
             if (!all.defined()) continue;
-            own.tensors.emplace_back(moment_name(moment, name), part_of(all, part.own));
+            own.tensors.emplace_back(moment_name(moment, here), part_of(all, part.own));
         }
     }
     return own;
@@ -117,7 +126,8 @@ Tensors OptimizerSlice::own_moments() const {
         moments[k] = Tensor({last.at + last.own.size()}, flat_.dtype());
         for (const FlatParameters::Part& part : parts_) {
             views::slice(moments[k], 0, part.at, part.at + part.own.size())
-                .copy_(find(state, moment_name(kMoments[k], names_[part.parameter])));
+                .copy_(
+                    find(state, moment_name(kMoments[k], part_name(names_[part.parameter], part))));
         }
     }
     return moments;
@@ -153,15 +163,15 @@ void OptimizerSlice::collect(Communicator& c, Optimizer& whole) const {
             moments[k].push_back(zeros_like(parameters[i]));
             state.tensors.emplace_back(moment_name(kMoments[k], names_[i]), moments[k][i]);
         }
-        flat_.unpack(mine[k], flat_.slice(0), moments[k]);
+        flat_.unpack(mine[k], 0, moments[k]);
     }
     for (int p = 1; p < c.size(); ++p) {
-        const Range range = flat_.slice(p);
-        for (std::size_t k = 0; k < kMoments.size() && range.size() > 0; ++k) {
-            Tensor numbers({range.size()}, flat_.dtype());
+        const std::int64_t owned = flat_.owned(p);
+        for (std::size_t k = 0; k < kMoments.size() && owned > 0; ++k) {
+            Tensor numbers({owned}, flat_.dtype());
             const Received received{p, mutable_bytes_of(numbers)};
             c.exchange({}, {&received, 1}, "moments");
-            flat_.unpack(numbers, range, moments[k]);
+            flat_.unpack(numbers, p, moments[k]);
         }
     }
     whole.load_state(state);

@@ -18,9 +18,9 @@ class OptimizerSlice {
 public:
     /// Takes over from `whole`, whose moments are forgotten there. Throws ValueError unless it is
     /// Adam or AdamW.
-    OptimizerSlice(Optimizer& whole, const FlatParameters& flat, Range range);
+    OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int rank);
 
-    /// One step for the parameters' numbers in the range, which have this gradient, [n].
+    /// One step for the numbers that this process owns, which have this gradient, [n].
     void step(const Tensor& gradient, double lr, double grad_scale);
 
     /// Puts all processes' slices together in `whole`, of process 0. All call it.

@@ -70,9 +70,14 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     check_names(options.overrides);
     Differences differences(name, options);
     differences.check("version", info.version, std::string(version()));
-    differences.check("isa", info.isa, std::string(name_of(current_isa())));
     TrainingConfig config =
         training_config_from_json(info.config, fmt::format("{}: configuration", name));
+    // In f32 the instruction set and the one it has its kernels from are the same to the last bit.
+    const auto kernels_of = [&config](std::string_view isa) {
+        const bool same = config.model.compute == ComputeType::f32;
+        return std::string(same ? parent_of(isa) : isa);
+    };
+    differences.check("isa", kernels_of(info.isa), kernels_of(name_of(current_isa())));
     differences.take_given(config.model, options.wanted.model);
     if (contains(options.given, "text") || contains(options.given, "data")) {
         config.text.clear();

@@ -19,10 +19,10 @@ constexpr std::string_view kNext = "what comes next";
 enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kAccounts, kEnd };
 
 // What of an account is a number, in the order in which it is sent.
-constexpr std::array kNumbers{&ProcessAccount::threads,     &ProcessAccount::tokens,
-                              &ProcessAccount::flops,       &ProcessAccount::seconds,
-                              &ProcessAccount::waiting,     &ProcessAccount::bytes_sent,
-                              &ProcessAccount::moment_bytes};
+constexpr std::array kNumbers{
+    &ProcessAccount::threads,       &ProcessAccount::tokens,     &ProcessAccount::flops,
+    &ProcessAccount::seconds,       &ProcessAccount::waiting,    &ProcessAccount::travel,
+    &ProcessAccount::travel_waited, &ProcessAccount::bytes_sent, &ProcessAccount::moment_bytes};
 
 }  // namespace
 
@@ -153,6 +153,9 @@ ProcessAccount Session::own_account() {
     own.seconds = std::chrono::duration<double>(taken).count();
     if (communicator_ == nullptr) return own;
     own.waiting = communicator_->seconds() - waited_before_;
+    const StepTraffic traffic = loop_->step().traffic();
+    own.travel = traffic.gradients;
+    own.travel_waited = traffic.waited;
     own.bytes_sent = static_cast<double>(communicator_->bytes_sent());
     return own;
 }

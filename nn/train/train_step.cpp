@@ -7,17 +7,18 @@
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>
-#include <optional>
 #include <utility>
 
 namespace tapestry {
 
 double add_gradients(const BatchLoss& loss_of_batch, std::int64_t batches,
-                     const std::function<void()>& after_backward) {
+                     const std::function<void()>& after_backward,
+                     const std::function<void()>& before_backward) {
     Tape tape;
     Tensor loss = loss_of_batch();
     const double value = loss.item();
     if (batches > 1) loss = loss * (1.0 / static_cast<double>(batches));
+    if (before_backward) before_backward();
     tape.backward(loss);
     if (after_backward) after_backward();
     return value;
@@ -42,6 +43,8 @@ TrainStep::~TrainStep() = default;
 
 Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0, leaves()}; }
 
+StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic() : StepTraffic{}; }
+
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
     StepResult result;
     zero_grad();
@@ -59,22 +62,30 @@ void TrainStep::zero_grad() {
 
 double TrainStep::gradients(const BatchLoss& loss) {
     const Range own = share();
-    GradientSum sum(parameters_, options_.micro_batches, own.begin);
+    sum_.emplace(parameters_, options_.micro_batches, own.begin);
     std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
         std::optional<NotedMoves> noted;  // else they are made at once
         if (options_.micro_batches > 1) noted.emplace();
-        sum.add(add_gradients(loss, leaves(), [this] { end(StepPhase::backward); }));
+        std::unique_ptr<TapeObserver> sender;  // of several processes, in the last leaf
+        const auto before = [&] {
+            if (parallel_ && i + 1 == own.end) sender = parallel_->send_from(*sum_);
+        };
+        const auto after = [&] {
+            sender.reset();
+            end(StepPhase::backward);
+        };
+        sum_->add(add_gradients(loss, leaves(), after, before));
         if (noted) moves.push_back(noted->take());
     }
     double total = 0;
     if (parallel_) {
         parallel_->hold(std::move(moves));
-        subtrees_ = sum.take_subtrees();
-        for (const GradientSubtree& subtree : subtrees_) total += subtree.loss;
+        for (const double one : sum_->losses()) total += one;
     } else {
         fold_statistics(moves);
-        total = sum.finish();
+        total = sum_->finish();
+        sum_.reset();
     }
     end(StepPhase::gradients);
     return total / static_cast<double>(leaves());
@@ -83,8 +94,8 @@ double TrainStep::gradients(const BatchLoss& loss) {
 void TrainStep::reduce(double& loss) {
     if (options_.reduce) options_.reduce(loss, parameters_);
     if (parallel_) {
-        loss = parallel_->reduce(subtrees_) / static_cast<double>(leaves());
-        subtrees_.clear();
+        loss = parallel_->reduce(sum_->losses()) / static_cast<double>(leaves());
+        sum_.reset();
     }
     end(StepPhase::reduce);
 }

@@ -15,10 +15,11 @@
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/step_traffic.h>
 
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 namespace tapestry {
 
@@ -34,10 +35,11 @@ public:
 /// scalar, computed while a tape records.
 using BatchLoss = std::function<Tensor()>;
 
-/// Adds the gradient of loss() / batches to the leaves, and returns the loss. `after_backward` is
-/// called while the tape is still there; it may be empty.
+/// Adds the gradient of loss() / batches to the leaves, and returns the loss. `before_backward` and
+/// `after_backward` are called while the tape is there; they may be empty.
 double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
-                     const std::function<void()>& after_backward = {});
+                     const std::function<void()>& after_backward = {},
+                     const std::function<void()>& before_backward = {});
 
 enum class StepPhase {
     zero_grad,
@@ -85,6 +87,8 @@ public:
     /// Of the step's accumulate * micro_batches losses those that are asked for here, in order: all
     /// of them, or this process's share.
     Range share() const;
+    /// Of all steps so far; of one process, nothing.
+    StepTraffic traffic() const;
     /// Null for one process.
     DataParallel* data_parallel() { return parallel_.get(); }
 
@@ -107,7 +111,7 @@ private:
     TrainStepOptions options_;
     Tensors parameters_;
     std::unique_ptr<DataParallel> parallel_;
-    std::vector<GradientSubtree> subtrees_;  // of this process, until they are reduced
+    std::optional<GradientSum> sum_;  // of this process's leaves, until it is reduced
 };
 
 }  // namespace tapestry

@@ -80,7 +80,7 @@ std::vector<OpCase> batch_norm_rows() {
         {[] {
              batch_norm(zeros({2, 3}, DType::i64));
          },
-         "batch_norm: needs f32 or f64, got i64"}};
+         "batch_norm: needs floating numbers, got i64"}};
     return rows;
 }
 

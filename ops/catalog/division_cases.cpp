@@ -23,7 +23,7 @@ std::vector<ErrorCase> errors_of(const std::string& name, Division op) {
     const auto of_truth = [op] { op(ones({2}, DType::boolean), ones({2}, DType::boolean)); };
     return {{zero_inside, name + ": division by zero, at [2, 0] of the divisor [3, 1]"},
             {[op] { op(arange(6), scalar(0, DType::i64)); }, name + ": division by zero"},
-            {of_truth, name + ": needs f32, f64 or i64, got bool"},
+            {of_truth, name + ": needs floating numbers or i64, got bool"},
             {[op] { op(ones({2}), arange(2)); },
              name + ": element types differ: f32 and i64; convert with to()"},
             {[op] { op(ones({2}), ones({3})); }, name + ": shapes do not broadcast: [2] and [3]"},

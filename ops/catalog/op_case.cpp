@@ -37,6 +37,15 @@ OpCase& OpCase::operator=(const OpCase& other) = default;
 OpCase& OpCase::operator=(OpCase&& other) noexcept = default;
 OpCase::~OpCase() = default;
 
+double OpCase::tolerance(DType dtype) const {
+    switch (dtype) {
+        case DType::bf16: return roundings * 0x1p-8;
+        case DType::f16: return roundings * 0x1p-11;
+        case DType::f32: return tolerance_f32;
+        default: return tolerance_f64;
+    }
+}
+
 namespace {
 
 template <class T>

@@ -79,6 +79,12 @@ struct OpCase {
     /// Allowed error relative to max(1, the largest value).
     double tolerance_f64 = 1e-12;
     double tolerance_f32 = 4e-6;
+    /// Of 16 bits in roundings, of an f32's 2^-24: how many may come together in a result. One,
+    /// where an op is one kernel.
+    double roundings = 6;
+    /// Why in 16 bits gradients are not compared, if so.
+    std::string no_half_gradient;
+    double tolerance(DType dtype) const;
     /// A sample big enough that several threads share it; it is compared across thread counts only.
     Sample large;
     /// Why no sample is empty, or no sample has one element, if so.

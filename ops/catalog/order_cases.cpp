@@ -84,18 +84,19 @@ OpCase quantiles_row() {
             return lines;
         },
         {{{{2, 5}}}, {{{7}}}, {{{1, 1}}}, {{{0, 2}}}});
-    row.errors = {{[] {
-                       quantile(ones({2}), {0.5, 1.5}, 0);
-                   },
-                   "quantile: q = 1.5 is not in [0, 1]"},
-                  {[] { quantile(ones({2}), -0.1, 0); }, "quantile: q = -0.1 is not in [0, 1]"},
-                  {[] { quantile(ones({2}), std::vector<double>{}, 0); }, "quantile: got no q"},
-                  {[] {
-                       quantile(ones({2, 0}), 0.5, 1);
-                   },
-                   "quantile: axis 1 of [2, 0] is empty"},
-                  {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs f32 or f64, got i64"},
-                  {[] { quantile(Tensor(), 0.5, 0); }, "quantile: got an undefined tensor"}};
+    row.errors = {
+        {[] {
+             quantile(ones({2}), {0.5, 1.5}, 0);
+         },
+         "quantile: q = 1.5 is not in [0, 1]"},
+        {[] { quantile(ones({2}), -0.1, 0); }, "quantile: q = -0.1 is not in [0, 1]"},
+        {[] { quantile(ones({2}), std::vector<double>{}, 0); }, "quantile: got no q"},
+        {[] {
+             quantile(ones({2, 0}), 0.5, 1);
+         },
+         "quantile: axis 1 of [2, 0] is empty"},
+        {[] { quantile(arange(3), 0.5, 0); }, "quantile: needs floating numbers, got i64"},
+        {[] { quantile(Tensor(), 0.5, 0); }, "quantile: got an undefined tensor"}};
     return row;
 }
 

@@ -21,7 +21,7 @@ std::vector<ErrorCase> type_errors(const std::string& name, Op op, const Shape& 
     return {
         {[=] { op(ones(a), ones(b, DType::f64)); }, name + ": element types differ: f32 and f64"},
         {[=] { op(zeros(a, DType::i64), zeros(b, DType::i64)); },
-         name + ": needs f32 or f64, got i64"},
+         name + ": needs floating numbers, got i64"},
         {[=] { op(ones(a), Tensor()); }, name + ": got an undefined tensor"}};
 }
 
@@ -76,7 +76,7 @@ OpCase trace_row() {
                   {[] {
                        trace(zeros({2, 2}, DType::i64));
                    },
-                   "trace: needs f32 or f64, got i64"}};
+                   "trace: needs floating numbers, got i64"}};
     return row;
 }
 

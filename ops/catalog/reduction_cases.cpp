@@ -30,15 +30,16 @@ void add_sum_to_rows(std::vector<OpCase>& rows) {
     rows.push_back(sum_to_row("scalar", {3, 4}, {}));
     rows.push_back(sum_to_row("one element", {1, 1}, {1}));
     rows.push_back(sum_to_row("empty", {0, 3}, {3}));
-    rows.back().errors = {{[] {
-                               sum_to(ones({2, 3}), {2});
-                           },
-                           "sum_to: [2] does not broadcast to [2, 3]"},
-                          {[] {
-                               sum_to(ones({3}), {2, 3});
-                           },
-                           "sum_to: [2, 3] does not broadcast to [3]"},
-                          {[] { sum_to(arange(3), {}); }, "sum_to: needs f32 or f64, got i64"}};
+    rows.back().errors = {
+        {[] {
+             sum_to(ones({2, 3}), {2});
+         },
+         "sum_to: [2] does not broadcast to [2, 3]"},
+        {[] {
+             sum_to(ones({3}), {2, 3});
+         },
+         "sum_to: [2, 3] does not broadcast to [3]"},
+        {[] { sum_to(arange(3), {}); }, "sum_to: needs floating numbers, got i64"}};
 }
 
 using ArgReduction = Callable<Tensor(const Tensor&, int axis, bool keepdim)>;
@@ -183,6 +184,10 @@ std::vector<OpCase> reduction_cases() {
         rows, "argmin", [](T x, int a, bool k) { return argmin(x, a, k); },
         [](const auto& v) { return reference::argmin(v); });
     add_sum_to_rows(rows);
+    for (OpCase& row : rows) {
+        if (row.name != "max" && row.name != "min") continue;
+        row.no_half_gradient = "among hundreds of so few numbers the extreme is drawn twice";
+    }
     return rows;
 }
 

@@ -64,7 +64,7 @@ void add_rows(std::vector<OpCase>& rows, const char* name, const Reduction& op,
 }
 
 ErrorCase needs_floating(const std::string& name, const Callable<void()>& call) {
-    return {call, name + ": needs f32 or f64, got i64"};
+    return {call, name + ": needs floating numbers, got i64"};
 }
 
 }  // namespace tapestry::catalog

@@ -56,16 +56,9 @@ void multiply_in_order(const Product<T>& p) {
     const Tiles tiles{p.m, tile_rows<order>(static_cast<int>(widest))};
     Tile<T> tile;
     tile.k = p.k;
-    if constexpr (order == Order::rows) {
-        const std::int64_t room = tiles.count() * copy_of_a<T, order>(tiles, p.k);
-        copy_a_to<T, order>(scratch_for_a().template take<T>(room), tiles, tile);
-        tile.a_from = p.a;
-        tile.a_row = p.a_row;
-    } else {  // in the cache, and for few panels
-        tile.a = p.a;
-        tile.a_step = p.a_col;
-        tile.a_tile = tiles.height;
-    }
+    tile.a = p.a;
+    tile.a_step = order == Order::rows ? p.a_row : p.a_col;
+    tile.a_below = p.a_row;
     tile.b_row = p.b.row;
     tile.c_row = p.c.row;
     tile.accumulate = p.accumulate;
@@ -76,7 +69,6 @@ void multiply_in_order(const Product<T>& p) {
         tile.c = p.c.data + first;
         tile.last_lanes = width - (vectors - 1) * kLanes<T>;
         multiply_panel_of<T, order>(vectors, tiles, tile);
-        tile.a_from = nullptr;
     }
 }
 

@@ -16,11 +16,12 @@ struct Rows {
     Rows from(std::int64_t i) const { return {data == nullptr ? data : data + i * row, row}; }
 };
 
-template <class T>
+/// S is what masks and scales are computed in: T, unless T is only how numbers are stored.
+template <class T, class S = T>
 struct AttentionHead {
     std::int64_t t = 0, s = 0, d = 0, e = 0;  ///< queries, keys, size of q and k, size of v
     Rows<const T> q{}, k{}, v{};              ///< [t, d], [s, d], [s, e]
-    T scale = 1;
+    S scale = 1;
     /// Query i sees its first visible + i * visible_step keys, at least none and at most all.
     std::int64_t visible = 0, visible_step = 0;
     /// A mask [t, s], either kind or none: which keys a query may see, or what is added to the
@@ -29,7 +30,7 @@ struct AttentionHead {
     Rows<const T> added{};
     /// The weights that dropout keeps, [t, s], and by how much they grow; all if null.
     Rows<const bool> kept{};
-    T keep_factor = 1;
+    S keep_factor = 1;
 
     std::int64_t seen(std::int64_t i) const {
         const std::int64_t n = visible + i * visible_step;

@@ -56,6 +56,10 @@ inline constexpr std::int64_t kVeryManyRows = 1024;
 template <class T>
 inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 
+/// Elements that stay in L1 while others pass: half of the smallest.
+template <class T>
+inline constexpr std::int64_t kInL1 = 16'384 / sizeof(T);
+
 /// Multiply-adds below which one thread works alone: those of 64 x 64 x 64 take it 5 microseconds
 /// on Zen 4, and a loop is handed over in 0.2.
 inline constexpr std::int64_t kParallelWork = 250'000;
@@ -137,27 +141,21 @@ inline Scratch& scratch_for_panel() {
     return of_this_thread(scratch);
 }
 
-/// Rows of C in tiles, the last of which may be lower.
+/// Rows of C in tiles, the last of which may be lower. Where it would be less than half as high, it
+/// shares with the one before: the few accumulators of a low tile wait for one another. The first
+/// of several is as high as any, for its loop may copy B.
 struct Tiles {
     std::int64_t rows = 0, height = 1;
     std::int64_t count() const { return divide_up(rows, height); }
-    std::int64_t size(std::int64_t tile) const { return smaller(height, rows - tile * height); }
+    std::int64_t size(std::int64_t tile) const {
+        const std::int64_t last = count() - 1, rest = rows - last * height;
+        if (last >= 2 && tile >= last - 1 && 2 * rest < height) {
+            const std::int64_t both = height + rest, upper = (both + 2) / 4 * 2;
+            return tile < last ? upper : both - upper;
+        }
+        return tile < last ? height : rest;
+    }
 };
-
-/// Elements that a copy of a tile's A takes, over `depth` steps of k.
-template <class T, Order order>
-std::int64_t copy_of_a(const Tiles& tiles, std::int64_t depth) {
-    return divide_up(depth, kRun) * run_of_copy<T, order>(tiles.height);
-}
-
-/// Has the tiles copy A to `room`, which is for copy_of_a elements of each.
-template <class T, Order order>
-void copy_a_to(T* room, const Tiles& tiles, Tile<T>& tile) {
-    tile.a = tile.a_to = room;
-    tile.a_run = run_of_copy<T, order>(tiles.height);
-    tile.a_step = kColumn<T>;
-    tile.a_tile = copy_of_a<T, order>(tiles, tile.k);
-}
 
 /// The tiles of a panel, from `tile` on downwards.
 template <class T, Order order, int Vectors>
@@ -170,12 +168,12 @@ void multiply_panel(const Tiles& tiles, Tile<T> tile) {
         } else {
             multiply_first_tile<T, order, Vectors>(tile);
         }
-        tile.a += tile.a_tile;
-        tile.c += tiles.height * tile.c_row;
+        tile.a += tile.a_tile + tile.rows * tile.a_below;
+        tile.c += tile.rows * tile.c_row;
         if (tile.a_from != nullptr) {
             tile.a_to += tile.a_tile;
-            tile.a_from += tiles.height * tile.a_row;
-            tile.a_readable -= tiles.height;
+            tile.a_from += tile.rows * tile.a_row;
+            tile.a_readable -= tile.rows;
         }
         if (tile.b_to != nullptr) {
             tile.b = tile.b_to;
@@ -209,8 +207,10 @@ public:
           first_panel_(pass.chunk_panels.begin(across)),
           last_panel_(pass.chunk_panels.begin(across + 1)) {
         const std::int64_t depth = pass.longest_depth();
-        copy_of_a_ =
-            scratch_for_a().template take<T>(tiles_.count() * copy_of_a<T, order>(tiles_, depth));
+        if constexpr (order == Order::columns) {
+            const std::int64_t room = tiles_.count() * depth * kColumn<T>;
+            copy_of_a_ = scratch_for_a().template take<T>(room);
+        }
         copy_of_panel_ =
             scratch_for_panel().template take<T>(depth * kTileVectors<order> * kLanes<T>);
     }
@@ -222,18 +222,21 @@ public:
     }
 
 private:
-    /// Points the tile at A: where a copy is made, or where it lies, if that is columns which one
-    /// panel reads. (Code that is for one row more than there are could read beyond the last one.)
+    /// Points the tile at A: where it lies, if that is rows, or columns which one panel reads; or
+    /// at a copy. (Code for one row more than there are could read columns beyond the last one.)
     void read_a(std::int64_t block, Tile<T>& tile) const {
         const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
-        if (order == Order::columns && last_panel_ - first_panel_ == 1 && g_.a_row == 1 &&
-            tiles_.rows % 2 == 0) {
+        const bool once = last_panel_ - first_panel_ == 1;
+        const bool near = once || tile.k * tiles_.rows <= kInL1<T>;
+        if (order == Order::rows || (near && g_.a_row == 1 && tiles_.rows % 2 == 0)) {
             tile.a = from;
-            tile.a_step = g_.a_col;
-            tile.a_tile = tiles_.height;
+            tile.a_step = order == Order::rows ? g_.a_row : g_.a_col;
+            tile.a_below = g_.a_row;
             return;
         }
-        copy_a_to<T, order>(copy_of_a_, tiles_, tile);
+        tile.a = tile.a_to = copy_of_a_;
+        tile.a_step = kColumn<T>;
+        tile.a_tile = tile.k * kColumn<T>;
         tile.a_from = from;
         tile.a_row = g_.a_row;
         tile.a_col = g_.a_col;

@@ -10,11 +10,10 @@
 // With 32 registers that is 6 x 4 (10 loads for 24 FMAs) or 14 x 2 (16 for 28), with 16 registers
 // 6 x 2.
 //
-// A is read from a copy, in the order of the loop, which the first tile that needs it makes: a row
-// of B that it has loaded, or a column of A, it stores as well, and from rows of A it copies what
-// the next kRun steps of k need. So hardly anything is packed as a phase of its own, during which
-// no FMA would start. The copy of A keeps its rows, or its columns, as runs of memory: nothing is
-// transposed.
+// Rows of A are read where they lie: a tile walks along its few rows, each a run of memory. Columns
+// of A, and rows of B, may lie pages apart. They are read from a copy, in the order of the loop,
+// which the first tile that needs it makes: what it has loaded, it stores as well. So hardly
+// anything is packed as a phase of its own, during which no FMA would start.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>
@@ -27,8 +26,8 @@ inline constexpr std::int64_t kLine = 64 / sizeof(T);
 
 /// How a tile's A lies, there and in the copy.
 enum class Order {
-    rows,     ///< a row is a run of memory; the copy is [run][row][k of the run]
-    columns,  ///< a column is; the copy is [k][row]
+    rows,     ///< a row is a run of memory, read where it is
+    columns,  ///< a column is, if anything; the copy is [k][row]
 };
 
 #if defined(__AVX512BW__)
@@ -51,10 +50,6 @@ template <Order order>
 inline constexpr int kTileRows = 8;
 #endif
 
-/// Steps of k in a run. A tile with 16 registers takes half as long for a step, and wants more of
-/// them.
-inline constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
-
 /// Rows of a full tile `vectors` wide: what the registers hold, and at most kTileRows, for narrower
 /// tiles have accumulators enough.
 template <Order order>
@@ -74,23 +69,17 @@ template <class T>
 inline constexpr std::int64_t kColumn =
     (kTileRows<Order::columns> + kLanes<T> - 1) / kLanes<T>* kLanes<T>;
 
-/// Elements that a run takes in the copy of a tile with `rows` rows.
-template <class T, Order order>
-constexpr std::int64_t run_of_copy(std::int64_t rows) {
-    return kRun * (order == Order::columns ? kColumn<T> : rows);
-}
-
 /// A tile of C and what it is the product of: `k` columns of A, `k` rows of a panel of B.
 template <class T>
 struct Tile {
     std::int64_t k = 0;
     std::int64_t rows = 0;        // those that are there; the code may be for one more
     std::int64_t last_lanes = 0;  // how much of the last vector lies inside C
-    const T* a = nullptr;         // the copy; columns may be read in place
-    std::int64_t a_run = 0;       // elements from one run of rows to the next there
-    std::int64_t a_step = 0;      // from one step of columns to the next
-    std::int64_t a_tile = 0;      // to the A of the tile below
-    T* a_to = nullptr;            // the same, while it is to be made
+    const T* a = nullptr;         // A, or the copy of its columns
+    std::int64_t a_step = 0;      // elements from one row to the next, or from one column
+    std::int64_t a_tile = 0;      // from one tile's copy to the next
+    std::int64_t a_below = 0;     // where A is read in place, from one row to the next
+    T* a_to = nullptr;            // the copy, while it is to be made
     const T* a_from = nullptr;    // null: it was made. Else where A is
     std::int64_t a_row = 0, a_col = 0;
     std::int64_t a_readable = 0;  // elements that may be read of each column
@@ -103,23 +92,54 @@ struct Tile {
     bool accumulate = false;
 };
 
-template <class T, int Vectors>
-inline void store_row(const Tile<T>& t, int i, const Batch<T> (&sum)[Vectors]) {
+/// A row of C, of which the last vector may lie partly outside.
+template <class T, int Vectors, bool whole>
+struct RowOfC {
+    std::int64_t last_lanes;
+
+    [[gnu::always_inline]] Batch<T> load_vector(const T* row, int v) const {
+        const T* const p = row + v * kLanes<T>;
+        return whole || v + 1 < Vectors ? load(p) : load_partial(p, last_lanes);
+    }
+    [[gnu::always_inline]] void add(const T* row, Batch<T> (&sum)[Vectors]) const {
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) {
-        const std::int64_t column = v * kLanes<T>;
-        T* const c = t.c + i * t.c_row + column;
-        Batch<T> x = sum[v];
-        if (v + 1 < Vectors || t.last_lanes == kLanes<T>) {
-            if (t.accumulate) x = x + load(c);
-            if (t.bias != nullptr) x = x + load(t.bias + column);
-            store(c, x);
-        } else {
-            if (t.accumulate) x = x + load_partial(c, t.last_lanes);
-            if (t.bias != nullptr) x = x + load_partial(t.bias + column, t.last_lanes);
-            store_partial(c, x, t.last_lanes);
+        for (int v = 0; v < Vectors; ++v) sum[v] = sum[v] + load_vector(row, v);
+    }
+    [[gnu::always_inline]] void put(T* row, const Batch<T> (&sum)[Vectors]) const {
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) {
+            if (whole || v + 1 < Vectors) {
+                store(row + v * kLanes<T>, sum[v]);
+            } else {
+                store_partial(row + v * kLanes<T>, sum[v], last_lanes);
+            }
         }
     }
+};
+
+/// C = (accumulate ? C : 0) + sums, then + bias. Of the rows only the last may not be there. What
+/// the tile says is asked once for all of them: as far as the compiler knows each store may change
+/// it, and a short product has no time for that.
+template <bool whole, class T, int Vectors, int Rows>
+[[gnu::always_inline]] inline void store_sums(const Tile<T>& t, Batch<T> (&sum)[Rows][Vectors]) {
+    T* const c = t.c;
+    const std::int64_t c_row = t.c_row;
+    const RowOfC<T, Vectors, whole> row{t.last_lanes};
+    const bool has_last = t.rows == Rows;
+    constexpr int kLast = Rows - 1;
+    if (t.accumulate) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLast; ++i) row.add(c + i * c_row, sum[i]);
+        if (has_last) row.add(c + kLast * c_row, sum[kLast]);
+    }
+    if (t.bias != nullptr) {
+        const T* const bias = t.bias;
+#pragma GCC unroll 16
+        for (int i = 0; i < Rows; ++i) row.add(bias, sum[i]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLast; ++i) row.put(c + i * c_row, sum[i]);
+    if (has_last) row.put(c + kLast * c_row, sum[kLast]);
 }
 
 /// The vector at p, of which `n` lanes may be read.
@@ -128,30 +148,12 @@ inline Batch<T> load_lanes(const T* p, std::int64_t n) {
     return n >= kLanes<T> ? load(p) : load_partial(p, n);
 }
 
-/// The `n` steps of a run, from k on, of `rows` rows of A.
+/// The tile's columns of A, where its own loop does not copy them. Behind an odd number of rows
+/// stands something, for code that is for one more: zeros or other rows, for what memory happens to
+/// hold could be subnormal, and arithmetic with that is slow.
 template <class T>
-inline void copy_rows_of_run(const Tile<T>& t, std::int64_t rows, std::int64_t k, std::int64_t n,
-                             T* to) {
-    const T* from = t.a_from + k;
-    for (std::int64_t i = 0; i < rows; ++i, from += t.a_row, to += kRun) {
-        for (std::int64_t j = 0; j < n; j += kLanes<T>) store(to + j, load_lanes(from + j, n - j));
-    }
-}
-
-/// The tile's A, where the tile's own loop does not copy it. Behind an odd number of rows stands
-/// one of zeros, for code that is for one more: what memory happens to hold could be subnormal, and
-/// arithmetic with that is slow.
-template <class T, Order order>
-void copy_a(const Tile<T>& t) {
+void copy_columns(const Tile<T>& t) {
     T* to = t.a_to;
-    const bool odd = t.rows % 2 == 1 && t.rows * kRun < t.a_run;
-    if constexpr (order == Order::rows) {
-        for (std::int64_t k = 0; k < t.k; k += kRun, to += t.a_run) {
-            copy_rows_of_run(t, t.rows, k, t.k - k < kRun ? t.k - k : kRun, to);
-            for (std::int64_t j = 0; odd && j < kRun; ++j) to[t.rows * kRun + j] = T(0);
-        }
-        return;
-    }
     const T* from = t.a_from;
     for (std::int64_t k = 0; k < t.k; ++k, from += t.a_col, to += kColumn<T>) {
         if (t.a_row != 1) {
@@ -177,6 +179,9 @@ struct Walk {
     static constexpr std::int64_t kSoon = 16;  // steps of k from a request to its use
 
     const T* a;
+    const T* a_3;     // of rows, the fourth and the seventh: three share an address, to which one
+    const T* a_6;     // step or two are added; an address for each takes registers
+    const T* a_last;  // the last; where that is not there, the one before
     T* a_to;
     const T* a_from;
     std::int64_t a_col, a_step;
@@ -194,9 +199,9 @@ struct Walk {
                 __builtin_prefetch(b + kSoon * b_row + v * kLanes<T>);
             }
         }
-        const T* column = a;
-        if constexpr (kCopiesA && kColumns) {
-            column = a_from;
+        const T* const column = kCopiesA ? a_from : a;
+        const T* const rows[] = {a, a_3, a_6};
+        if constexpr (kCopiesA) {
 #pragma GCC unroll 4
             for (std::int64_t i = 0; i < kColumn<T>; i += kLanes<T>)
                 store(a_to + i, load(a_from + i));
@@ -207,54 +212,82 @@ struct Walk {
         }
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i) {
-            const Batch<T> x(column[kColumns ? i : i * kRun]);
+            const bool last = Rows > 1 && i + 1 == Rows;
+            const Batch<T> x(kColumns ? column[i] : last ? *a_last : rows[i / 3][i % 3 * a_step]);
 #pragma GCC unroll 4
             for (int v = 0; v < Vectors; ++v) sum[i][v] = fma(x, row[v], sum[i][v]);
         }
         a += kColumns ? a_step : 1;
+        if constexpr (!kColumns) ++a_3, ++a_6, ++a_last;
         b += b_row;
         if constexpr (kCopiesB) b_to += Vectors * kLanes<T>;
     }
+
+    [[gnu::always_inline]] void steps(std::int64_t n, Batch<T> (&sum)[Rows][Vectors]) {
+        // Of a tile that copies, several at once would want more registers than there are.
+        if constexpr (copies == Copies::nothing) {
+#pragma GCC unroll 4
+            for (std::int64_t j = 0; j < n; ++j) step(sum);
+        } else {
+#pragma GCC unroll 1
+            for (std::int64_t j = 0; j < n; ++j) step(sum);
+        }
+    }
 };
+
+/// Has rows first .. last - 1 of the tile's C on their way to L1.
+template <class T, int Vectors>
+[[gnu::always_inline]] inline void ask_for_c(const Tile<T>& t, std::int64_t first,
+                                             std::int64_t last) {
+    const std::int64_t c_row = t.c_row;
+    const T* c = t.c + first * c_row;
+#pragma GCC unroll 16
+    for (std::int64_t i = first; i < last; ++i, c += c_row) {
+#pragma GCC unroll 4
+        for (int v = 0; v < Vectors; ++v) __builtin_prefetch(c + v * kLanes<T>, 1);
+    }
+}
 
 template <class T, int Vectors, int Rows, Order order, Copies copies = Copies::nothing>
 void multiply_tile(const Tile<T>& t) {
-    constexpr bool kRows = order == Order::rows;
+    static_assert(order == Order::columns || copies == Copies::nothing || copies == Copies::b);
     Batch<T> sum[Rows][Vectors];
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 4
         for (int v = 0; v < Vectors; ++v) sum[i][v] = Batch<T>(T(0));
     }
-    Walk<T, Vectors, Rows, order, copies> walk{t.a,      t.a_to, t.a_from, t.a_col,
-                                               t.a_step, t.b,    t.b_row,  t.b_to};
-    // The rows of C lie far apart, each its own miss: asked for long before they are needed, and of
-    // many only some at a time.
-    const std::int64_t runs = (t.k + kRun - 1) / kRun;
-    const std::int64_t asks = kRows || runs < 2 ? t.rows : (t.rows + runs - 1) / runs;
-    std::int64_t asked = 0;
-    for (std::int64_t k = 0; k < t.k; k += kRun) {
-        for (const std::int64_t end = asked + asks; asked < end && asked < t.rows; ++asked) {
-            for (int v = 0; v < Vectors; ++v) {
-                __builtin_prefetch(t.c + asked * t.c_row + v * kLanes<T>, 1);
-            }
+    Walk<T, Vectors, Rows, order, copies> walk{t.a,
+                                               t.a + 3 * t.a_step,
+                                               t.a + 6 * t.a_step,
+                                               t.a + (t.rows - 1) * t.a_step,
+                                               t.a_to,
+                                               t.a_from,
+                                               t.a_col,
+                                               t.a_step,
+                                               t.b,
+                                               t.b_row,
+                                               t.b_to};
+    // The rows of C lie far apart, each its own miss: asked for long before they are needed, and by
+    // a tile of columns, which has many and may be busy copying, only some at a time.
+    if constexpr (order == Order::rows) {
+        ask_for_c<T, Vectors>(t, 0, Rows);
+        walk.steps(t.k, sum);
+    } else {
+        constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
+        const std::int64_t run = t.k >= 4 * kRun ? kRun : (t.k + 15) / 16 * 4;
+        const std::int64_t runs = (t.k + run - 1) / run, asks = (Rows + runs - 1) / runs;
+        for (std::int64_t k = 0, row = 0; k < t.k; k += run, row += asks) {
+            ask_for_c<T, Vectors>(t, row, row + asks < Rows ? row + asks : Rows);
+            walk.steps(t.k - k < run ? t.k - k : run, sum);
         }
-        const T* const run = walk.a;
-        const std::int64_t n = t.k - k < kRun ? t.k - k : kRun;
-        if constexpr (kRows && walk.kCopiesA) copy_rows_of_run(t, Rows, k, n, t.a_to + (run - t.a));
-        // Of a tile that copies, several steps at once would want more registers than there are.
-        if constexpr (copies == Copies::nothing) {
-#pragma GCC unroll 4
-            for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
-        } else {
-#pragma GCC unroll 1
-            for (std::int64_t j = 0; j < n; ++j) walk.step(sum);
-        }
-        if constexpr (kRows) walk.a = run + t.a_run;
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < Rows; ++i) {
-        if (i < t.rows) store_row(t, i, sum[i]);
+    // What the tile says is read again, not kept meanwhile: the loop wants the registers.
+    asm("" ::: "memory");
+    if (t.last_lanes == kLanes<T>) {
+        store_sums<true>(t, sum);
+    } else {
+        store_sums<false>(t, sum);
     }
 }
 
@@ -278,19 +311,22 @@ bool copies_b_in_loop(std::int64_t rows, std::int64_t vectors) {
 /// their loop.
 template <class T, Order order, int Vectors>
 void multiply_first_tile(const Tile<T>& t) {
-    const bool copies_a = t.a_from != nullptr;
-    if constexpr (Vectors == kTileVectors<order>) {
-        constexpr int kRows = tile_rows<order>(Vectors);
-        const bool in_loop = copies_a && t.rows == kRows &&
-                             (order == Order::rows || (t.a_row == 1 && t.a_readable >= kColumn<T>));
-        if (copies_a && !in_loop) copy_a<T, order>(t);
-        if (t.b_to != nullptr) {
-            if (in_loop) return multiply_tile<T, Vectors, kRows, order, Copies::both>(t);
-            return multiply_tile<T, Vectors, kRows, order, Copies::b>(t);
+    constexpr int kRows = tile_rows<order>(Vectors);
+    constexpr bool kWidest = Vectors == kTileVectors<order>;
+    if constexpr (order == Order::columns) {
+        if (t.a_from != nullptr) {
+            const bool whole = t.rows == kRows && t.a_row == 1 && t.a_readable >= kColumn<T>;
+            if constexpr (kWidest) {
+                if (whole && t.b_to == nullptr) {
+                    return multiply_tile<T, Vectors, kRows, order, Copies::a>(t);
+                }
+                if (whole) return multiply_tile<T, Vectors, kRows, order, Copies::both>(t);
+            }
+            copy_columns(t);
         }
-        if (in_loop) return multiply_tile<T, Vectors, kRows, order, Copies::a>(t);
-    } else if (copies_a) {
-        copy_a<T, order>(t);
+    }
+    if constexpr (kWidest) {
+        if (t.b_to != nullptr) return multiply_tile<T, Vectors, kRows, order, Copies::b>(t);
     }
     multiply_tile_of<T, order, Vectors>(t);
 }

@@ -16,6 +16,10 @@ namespace avx512 {
 template <class Family>
 void install(Family& kernels);
 }
+namespace avx512_amx {
+template <class Family>
+void install(Family& kernels);
+}
 namespace neon {
 template <class Family>
 void install(Family& kernels);
@@ -41,6 +45,16 @@ const Table<T>& table() {
         case Isa::avx512: {
             static const Table<T> avx512 = filled<T>([](auto& family) { avx512::install(family); });
             return avx512;
+        }
+#endif
+#ifdef TAPESTRY_WITH_AVX512_AMX
+        case Isa::avx512_amx: {
+            static const Table<T> amx = [] {
+                auto table = filled<T>([](auto& family) { avx512::install(family); });
+                if constexpr (std::is_same_v<T, float>) avx512_amx::install(table.half_gemm);
+                return table;
+            }();
+            return amx;
         }
 #endif
 #ifdef TAPESTRY_WITH_AVX2

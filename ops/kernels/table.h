@@ -9,6 +9,8 @@
 #include <tapestry/ops/kernels/channel_norm.h>
 #include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
+#include <tapestry/ops/kernels/half.h>
+#include <tapestry/ops/kernels/half_gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/optimizer_step.h>
@@ -17,6 +19,8 @@
 #include <tapestry/ops/kernels/rotary.h>
 #include <tapestry/ops/kernels/softmax.h>
 #include <tapestry/ops/kernels/unfold.h>
+
+#include <type_traits>
 
 namespace tapestry::kernels {
 
@@ -34,6 +38,8 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
+    Half half;           ///< in the table of float alone
+    HalfGemm half_gemm;  ///< null, but of an instruction set that has products of bf16
 };
 
 template <class T, class F>
@@ -50,6 +56,7 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.rotary);
     f(table.optimizer_step);
     f(table.peak);
+    if constexpr (std::is_same_v<T, float>) f(table.half);
 }
 
 /// The table of current_isa(), T = float or double.

@@ -1,7 +1,9 @@
 // TapeObserver: who is told, of what, and in which order; and that gradients changed there count.
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/tests/autograd/support.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -157,4 +159,73 @@ TEST_CASE("observer: observers may come and go while they are told") {
     CHECK_EQ(notes, Notes{"guest sees exp (#0) of 1 give [1]"});
     tape.gradient(y, {x});  // and leaves before it is told
     CHECK_EQ(notes.size(), 1);
+}
+
+namespace {
+
+// Writes down every rule that has run, and every leaf as it is complete, with its gradient.
+class Order final : public TapeObserver {
+public:
+    explicit Order(std::vector<std::pair<std::string, Tensor>> leaves)
+        : leaves_(std::move(leaves)) {}
+    void walked(Op& op, const Tensors&, Tensors&) override { notes.push_back(op.name()); }
+    void completed(Leaf& leaf) override {
+        for (const auto& [name, x] : leaves_) {
+            if (x.leaf().get() == &leaf)
+                notes.push_back(name + fmt::format(" {:.9g}", leaf.grad.item()));
+        }
+    }
+    Notes notes;
+
+private:
+    std::vector<std::pair<std::string, Tensor>> leaves_;
+};
+
+std::string grad_of(const char* name, double number) {
+    return fmt::format("{} {:.9g}", name, number);
+}
+
+}  // namespace
+
+TEST_CASE("observer: a leaf is complete when the entry that read it first has been walked") {
+    const Tensor a = leaf({2}), b = leaf({3}), c = leaf({5}), unused = leaf({7}),
+                 frozen = leaf({9});
+    Order order({{"a", a}, {"b", b}, {"c", c}, {"unused", unused}, {"frozen", frozen}});
+    Tape tape;
+    const Tensor y = sin(b) * a;  // b is read again below,
+    const Tensor squared = square(y);
+    const Tensor z = squared + b * frozen;  // in another place
+    exp(unused);                            // on the tape, but not on the way
+    frozen.leaf()->requires_grad = false;
+    tape.backward(sum(z + c) * 2.0);
+    const double db = frozen.item() + 2 * y.item() * std::cos(3) * 2;
+    CHECK_EQ(order.notes,
+             Notes{"mul", "sum", "add", grad_of("c", 2), "add", "mul", "square", "mul",
+                   grad_of("a", 4 * y.item() * std::sin(3)), "sin", grad_of("b", 2 * db)});
+}
+
+TEST_CASE("observer: a leaf is complete as soon inside of what is recomputed") {
+    const Tensor a = leaf({2}), b = leaf({3}), c = leaf({5});
+    Order order({{"a", a}, {"b", b}, {"c", c}});
+    Tape tape;
+    const Tensor x = a * 1.0;  // a is read before, and so is not complete inside
+    const auto inner = [&](const Tensor& h) { return exp(h * c) * a; };
+    const auto outer = [&](const Tensor& h) { return recompute(inner, sin(h * b)) * b; };
+    tape.backward(recompute(outer, x));
+    const Notes names{"mul", "mul", "exp", "mul", "c", "sin", "mul", "b", "mul", "a"};
+    REQUIRE_EQ(order.notes.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK_EQ(order.notes[i].find(names[i]), 0);
+}
+
+TEST_CASE(
+    "observer: what is asked of gradient() is complete for nobody; a loss that is a leaf is") {
+    const Tensor a = leaf({2});
+    Order order({{"a", a}});
+    Tape tape;
+    const Tensor y = exp(a);
+    tape.gradient(y, {a}, {.retain = true});
+    CHECK_EQ(order.notes, Notes{"exp"});
+    tape.backward(a);
+    CHECK_EQ(order.notes, Notes{"exp", grad_of("a", 1)});
+    CHECK_EQ(values(a.grad()), Values{1});
 }

@@ -29,10 +29,11 @@ std::vector<double> broadcast_elements(const Tensor& from, const Shape& shape) {
 
 TEST_CASE("copy: any layout to any layout, every pair of types") {
     Generator random(11);
-    const DType dtypes[] = {DType::f32, DType::f64, DType::i64, DType::boolean};
-    for (int round = 0; round < 200; ++round) {
-        const DType from_dtype = dtypes[test::pick(random, 4)];
-        const DType to_dtype = dtypes[test::pick(random, 4)];
+    const DType dtypes[] = {DType::f32,     DType::f64,  DType::i64,
+                            DType::boolean, DType::bf16, DType::f16};
+    for (int round = 0; round < 300; ++round) {
+        const DType from_dtype = dtypes[test::pick(random, 6)];
+        const DType to_dtype = dtypes[test::pick(random, 6)];
         const Tensor from = test::random_layout(random, from_dtype);
         // The target: a permuted, stepped window in memory of its own.
         Shape base = from.shape();

@@ -23,7 +23,7 @@ std::string joined_names() {
     return text;
 }
 
-constexpr Isa kAll[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::neon};
+constexpr Isa kAll[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_amx, Isa::neon};
 
 }  // namespace
 
@@ -31,6 +31,9 @@ TEST_CASE("cpu: names") {
     CHECK(name_of(Isa::baseline) == "baseline");
     CHECK(name_of(Isa::avx2) == "avx2");
     CHECK(name_of(Isa::avx512) == "avx512");
+    CHECK(name_of(Isa::avx512_amx) == "avx512_amx");
+    CHECK(parent_of(Isa::avx512_amx) == Isa::avx512);
+    CHECK(parent_of(Isa::avx2) == Isa::avx2);
     CHECK(name_of(Isa::neon) == "neon");
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("create: linspace") {
     check_throws<ValueError>([] { linspace(-1e308, 1e308, 3); },
                              "linspace: from -1e+308 to 1e+308: no finite distance");
     check_throws<DTypeError>([] { linspace(0, 1, 3, DType::i64); },
-                             "linspace: needs f32 or f64, got i64");
+                             "linspace: needs floating numbers, got i64");
 }
 
 TEST_CASE("create: like another tensor") {

@@ -8,13 +8,17 @@ using namespace tapestry;
 using tapestry::test::check_throws;
 
 TEST_CASE("dtype: names and sizes") {
-    CHECK(fmt::format("{} {} {} {}", DType::f32, DType::f64, DType::i64, DType::boolean) ==
-          "f32 f64 i64 bool");
-    for (const DType dtype : {DType::f32, DType::f64, DType::i64, DType::boolean}) {
+    CHECK(fmt::format("{} {} {} {} {} {}", DType::f32, DType::f64, DType::i64, DType::boolean,
+                      DType::bf16, DType::f16) == "f32 f64 i64 bool bf16 f16");
+    for (const DType dtype :
+         {DType::f32, DType::f64, DType::i64, DType::boolean, DType::bf16, DType::f16}) {
         visit_dtype(dtype, [dtype](auto zero) {
+            using T = decltype(zero);
             CHECK(sizeof(zero) == size_of(dtype));
-            CHECK(dtype_of<decltype(zero)>() == dtype);
-            CHECK(is_floating(dtype) == std::is_floating_point_v<decltype(zero)>);
+            CHECK(dtype_of<T>() == dtype);
+            CHECK(dtype_of<Compute<T>>() == compute_dtype(dtype));
+            CHECK(is_floating(dtype) == (std::is_floating_point_v<T> || kIsHalf<T>));
+            CHECK(is_half(dtype) == kIsHalf<T>);
         });
     }
 }
@@ -28,6 +32,11 @@ TEST_CASE("dtype: floating only") {
     check_throws<DTypeError>(
         [] { visit_floating("exp", DType::boolean, [](auto zero) { return sizeof(zero); }); },
         "exp: needs f32 or f64, got bool");
+    check_throws<DTypeError>(
+        [] { visit_floating("exp", DType::bf16, [](auto zero) { return sizeof(zero); }); },
+        "exp: needs f32 or f64, got bf16");
+    CHECK(visit_stored("exp", DType::bf16, [](auto zero) { return sizeof(zero); }) == 2);
+    CHECK(visit_stored("exp", DType::f64, [](auto zero) { return sizeof(zero); }) == 8);
 }
 
 TEST_CASE("dtype: every conversion is defined") {
@@ -44,4 +53,13 @@ TEST_CASE("dtype: every conversion is defined") {
     CHECK_FALSE(convert_element<bool>(-0.0));
     CHECK(convert_element<double>(true) == 1);
     CHECK(convert_element<float>(std::int64_t{7}) == 7);
+    // By way of an f32: no bf16 lies on the border of any i64.
+    CHECK(convert_element<std::int64_t>(Bf16(0x1p63)) == I64::max());
+    CHECK(convert_element<std::int64_t>(Bf16(-kInf)) == I64::min());
+    CHECK(convert_element<std::int64_t>(F16(-2.75)) == -2);
+    CHECK(convert_element<F16>(Bf16(1e9)) == static_cast<float>(kInf));
+    CHECK(convert_element<bool>(Bf16(9.2e-41)));  // the least, which is not 0
+    CHECK_FALSE(convert_element<bool>(F16(-0.0)));
+    // As it is: a NaN that signals would not survive a conversion.
+    CHECK(convert_element<Bf16>(std::bit_cast<Bf16>(std::uint16_t{0x7f81})).bits == 0x7f81);
 }

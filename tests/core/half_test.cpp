@@ -104,6 +104,32 @@ TEST_CASE("half: what lies beyond, what is nothing, and what is no number") {
     }
 }
 
+TEST_CASE("half: elements are rounded from whatever type as the number itself would be") {
+    int wrong = 0;
+    const auto check = [&wrong](float x) {
+        wrong += Bf16(x).bits == bf16_bits(x) ? 0 : 1;  // the short way against the long one
+        wrong += F16(x).bits == f16_bits(x) ? 0 : 1;
+    };
+    // Every bf16, its ties and what lies beside these, subnormals, infinities and NaNs of any
+    // payload among them.
+    for (std::uint32_t i = 0; i < 0x10000; ++i) {
+        for (const std::uint32_t rest : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
+            check(std::bit_cast<float>(i << 16U | rest));
+        }
+    }
+    CHECK_EQ(wrong, 0);
+    // 2^60 + 2^52 is a tie; one more is not, but would be to an f64.
+    constexpr std::int64_t kTie = (std::int64_t{1} << 60) + (std::int64_t{1} << 52);
+    CHECK_EQ(static_cast<double>(Bf16(kTie)), 0x1p60);
+    CHECK_EQ(static_cast<double>(Bf16(kTie + 1)), 0x1p60 + 0x1p53);
+    CHECK_EQ(static_cast<double>(Bf16(kTie - 1)), 0x1p60);
+    CHECK_EQ(static_cast<double>(Bf16(-kTie - 1)), -0x1p60 - 0x1p53);
+    CHECK_EQ(static_cast<double>(Bf16(std::numeric_limits<std::int64_t>::min())), -0x1p63);
+    CHECK_EQ(static_cast<double>(Bf16(true)), 1);
+    CHECK_EQ(static_cast<double>(F16(2049)), 2048);
+    CHECK(std::isinf(static_cast<float>(F16(std::numeric_limits<std::int64_t>::max()))));
+}
+
 TEST_CASE("half: at compile time, and from f64 in one step") {
     static_assert(f16_bits(1) == 0x3c00 && bf16_bits(1) == 0x3f80);
     static_assert(f16_bits(65504) == 0x7bff && f16_bits(65520) == 0x7c00);

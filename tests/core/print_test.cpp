@@ -221,6 +221,21 @@ TEST_CASE("print: as NumPy does") {
     }
 }
 
+TEST_CASE("print: of 16 bits, the fewest digits that mean the same number") {
+    const auto text = [](std::vector<float> values, DType dtype) {
+        const auto n = static_cast<std::int64_t>(values.size());
+        return to_string(cast(tensor(values, {n}), dtype));
+    };
+    CHECK_EQ(text({0.1F, -2.5F, 3, 0}, DType::bf16), "[ 0.1 -2.5  3.   0. ]");
+    CHECK_EQ(text({1.0F / 3, 0.1F}, DType::f16), "[0.3333 0.1   ]");
+    CHECK_EQ(text({1.0F / 3, 255, 257}, DType::bf16), "[  0.334 255.    256.   ]");
+    CHECK_EQ(text({NAN, -INFINITY, 1}, DType::bf16), "[ nan -inf   1.]");
+    CHECK_EQ(text({1e38F, 1e-38F}, DType::bf16), "[1.e+38 1.e-38]");
+    CHECK_EQ(text({6e-8F}, DType::f16), "[6.e-08]");
+    CHECK_EQ(to_string(scalar(0.1, DType::bf16)), "0.1");
+    CHECK_EQ(to_string(scalar(-65504, DType::f16)), "-65500.0");  // its neighbour is 65472
+}
+
 TEST_CASE("print: just below the threshold all is shown") {
     const std::string text = to_string(arange(1000));
     CHECK(text.find("...") == std::string::npos);

@@ -17,6 +17,7 @@ prepare() {
     local i
     for i in $(seq 400); do echo "The cat $i sat on mat $((i * i % 97))."; done >text
     failures=0
+    launch=(timeout 300 "$mpirun")
 }
 
 failed() {
@@ -25,18 +26,18 @@ failed() {
 }
 
 # train PROCESSES OUT [OPTION...]: a small GPT; an option takes the place of the same one here.
-# $under is put before the command itself.
+# $under is put before the command itself, and $launch is mpirun, if not the usual one.
 train() {
-    local processes=$1 out=$2 launcher=() options=() option
+    local processes=$1 out=$2 launcher=(timeout 300) options=() option
     shift 2
-    ((processes == 1)) || launcher=("$mpirun" -n "$processes" "${under[@]}")
+    ((processes == 1)) || launcher=("${launch[@]}" -n "$processes" "${under[@]}")
     for option in "--text text" "--layers 2" "--heads 2" "--dim 32" "--context 16" "--dropout 0.1" \
         "--batch 16" "--micro-batches 16" "--steps $steps" "--warmup 5" "--eval-every 0" \
         "--threads $threads" "--checkpoint-every 5"; do
         # shellcheck disable=SC2206  # two words
         [[ " $* " == *" ${option%% *} "* ]] || options+=($option)
     done
-    timeout 300 "${launcher[@]}" "$tapestry" train "${options[@]}" --out "$out" --no-report \
+    "${launcher[@]}" "$tapestry" train "${options[@]}" --out "$out" --no-report \
         --no-cache "$@"
 }
 under=()

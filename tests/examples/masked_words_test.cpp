@@ -12,6 +12,7 @@ TEST_CASE("masked words: words, stories and windows") {
     CHECK_EQ(words_of("Tom's dog, Rex:\n\"Hi!\" "),
              Words{"tom", "'", "s", "dog", ",", "rex", ":", "\"", "hi", "!", "\""});
     CHECK(words_of(" \n").empty());
+    CHECK_EQ(words_of("猫chases 鼠。"), Words{"猫", "chases", "鼠", "。"});
     CHECK_EQ(stories_of("One.\nTwo.\n\nThree.\n"),
              std::vector<std::string>{"One.\nTwo.", "Three.\n"});
     const WordTable table({"b a", "a c"});
@@ -19,6 +20,7 @@ TEST_CASE("masked words: words, stories and windows") {
     CHECK_EQ(table.id("a"), 4);
     CHECK_EQ(table.word(6), "c");
     CHECK_EQ(table.id("d"), kUnknown);
+    CHECK_EQ(WordTable::of({{"old man"}, {"b", "old man"}}).word(5), "old man");
     std::string forty;
     for (int i = 0; i < 40; ++i) forty += "a ";
     const Tensor ids = windows({forty, "b d"}, table);

@@ -1,13 +1,14 @@
 // Pictures as text: what is drawn where, and what is refused.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/examples/experiments/svg.h>
+#include <tapestry/examples/pictures/svg.h>
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
 using namespace tapestry::experiments;
+using namespace tapestry::pictures;
 
 namespace {
 

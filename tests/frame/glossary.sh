@@ -24,6 +24,7 @@ paragraphs() {
             if (text == "") { place = FILENAME ":" FNR; text = " " }
             line = $0
             gsub(/[`*]/, "", line)
+            gsub(/\\[a-zA-Z]+/, " ", line)  # "P^\top P" is no "top-p"
             gsub(/\t/, " ", line)
             text = text line " "
         }
@@ -126,4 +127,10 @@ found=$(check "$planted") || true
 [[ $(grep -c '^1-one.md:1: ' <<<"$found") == 4 ]] || { echo "FAILED: found:" "$found"; exit 1; }
 
 check "$1/docs/course" || exit 1
+
+# The translation has the same terms, with the same chapters.
+diff <(terms "$1/docs/course/glossary.md") <(terms "$1/docs/course/glossary.zh.md") || {
+    echo "FAILED: glossary.zh.md (>) does not have the terms of glossary.md (<)"
+    exit 1
+}
 echo "$(terms "$1/docs/course/glossary.md" | wc -l) terms, none before its chapter"

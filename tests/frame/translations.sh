@@ -5,12 +5,12 @@
 set -euo pipefail
 
 # What does not depend on the language: blocks between ```, indented commands without what is said of
-# them, and the targets of pictures.
+# them, and the targets of pictures (X.zh.svg is X.svg with its words in Chinese).
 shown() {
     awk '/^```/ { fenced = !fenced }
          fenced { print; next }
          sub(/^    /, "") && /^(\.\/|tapestry |cmake )/ { sub(/  +.*/, ""); print }
-         sub(/^!\[[^]]*\]/, "") { print }' "$1"
+         sub(/^!\[[^]]*\]/, "") { sub(/\.zh\.svg/, ".svg"); print }' "$1"
 }
 
 documents=0

@@ -99,6 +99,8 @@ TEST_CASE("process account: tokens, products and moments are a P-th of one proce
             CHECK(account.seconds > 0);
             CHECK(account.waiting > 0);
             CHECK(account.waiting < account.seconds);
+            CHECK(account.travel > 0);
+            CHECK(account.travel_waited < account.travel);
             sum.tokens += account.tokens;
             sum.flops += account.flops;
             sum.moment_bytes += account.moment_bytes;
@@ -119,9 +121,12 @@ TEST_CASE("process account: a line for each") {
                                  .flops = 2.5e10,
                                  .seconds = 4,
                                  .waiting = 1,
+                                 .travel = 2,
+                                 .travel_waited = 0.1,
                                  .bytes_sent = 3e6,
                                  .moment_bytes = 1.5e6};
     CHECK_EQ(processes_text({account}),
              "process 0 on alpha: 2 threads, 6400 tokens, 1600 a second, 25 GFLOP of products, 3.0 "
-             "MB sent, 25% of the time in messages, 1.50 MB of moments\n");
+             "MB sent, 25% of the time in messages, 95% of the gradients' hidden, 1.50 MB of "
+             "moments\n");
 }

@@ -138,8 +138,8 @@ async function checkProcesses(page) {
   const rows = await page.$$eval('[data-process]', (all) => all.map((row) =>
     [...row.querySelectorAll('td')].map((td) => td.textContent)));
   assert.deepEqual(rows, [
-    ['alpha</script>', '1', '120000', '4000', '3.00\u00a0T', '5.0%', '2.50\u00a0MB', '65.5\u00a0KB'],
-    ['beta', '2', '110400', '3680', '2.76\u00a0T', '20%', '2.40\u00a0MB', '61.4\u00a0KB']]);
+    ['alpha</script>', '1', '120000', '4000', '3.00\u00a0T', '5.0%', '98%', '2.50\u00a0MB', '65.5\u00a0KB'],
+    ['beta', '2', '110400', '3680', '2.76\u00a0T', '20%', '75%', '2.40\u00a0MB', '61.4\u00a0KB']]);
 }
 
 async function checkRecipe(page) {

@@ -111,7 +111,7 @@ public:
         for (std::size_t i = 0; i < std::min(effort_.samples, row_.samples.size()); ++i) {
             for (const Isa isa : effort_.isas) {
                 set_isa(isa);
-                for (const DType dtype : effort_.dtypes) sample(i, dtype);
+                for (const DType dtype : dtypes_on(isa)) sample(i, dtype);
             }
             if (row_.differentiable && numel_of(row_.samples[i]) <= effort_.differenced) {
                 differences(i);
@@ -126,6 +126,14 @@ public:
     }
 
 private:
+    std::vector<DType> dtypes_on(Isa isa) const {
+        std::vector<DType> dtypes = effort_.dtypes;
+        // What has another's kernels of f32 has them at its own turn.
+        if (parent_of(isa) != isa) std::erase_if(dtypes, [](DType d) { return !is_half(d); });
+        if (isa != effort_.isas.back()) std::erase_if(dtypes, is_half);
+        return dtypes;
+    }
+
     template <class... Args>
     void failed(fmt::format_string<Args...> format, Args&&... args) {
         failures_.push_back(fmt::format("{}{}: {}", row_.title(), where_,
@@ -141,7 +149,7 @@ private:
             value(changed(inputs, expanded), "expanded");
             value(changed(inputs, transposed), "transposed");
             value(changed(inputs, reversed), "reversed");
-            if (row_.differentiable) {
+            if (row_.differentiable && (!is_half(dtype) || row_.no_half_gradient.empty())) {
                 gradient(inputs);
                 gradient(changed(inputs, strided));
                 gradient(changed(inputs, transposed));
@@ -158,9 +166,7 @@ private:
         return result;
     }
 
-    double tolerance(DType dtype) const {
-        return dtype == DType::f32 ? row_.tolerance_f32 : row_.tolerance_f64;
-    }
+    double tolerance(DType dtype) const { return row_.tolerance(dtype); }
 
     void value(const Tensors& inputs, const char* layout) {
         Arrays<double> arrays;
@@ -194,6 +200,10 @@ private:
         }
     }
 
+    static Tensor cotangent_of(const Tensor& y, Generator& generator) {
+        return cast(randn(y.shape(), generator, compute_dtype(y.dtype())), y.dtype());
+    }
+
     static DType dtype_of_real(const Tensors& inputs) {
         const auto found = std::find_if(inputs.begin(), inputs.end(), is_real);
         return found == inputs.end() ? DType::f64 : found->dtype();
@@ -213,7 +223,7 @@ private:
             return;
         }
         Generator generator(23);
-        const Tensor w = randn(y.shape(), generator, dtype);
+        const Tensor w = cotangent_of(y, generator);
         const Tensors recorded =
             tape.gradient(y, asked, {.cotangent = w, .retain = true, .create_graph = true});
         Tensors alone;
@@ -296,7 +306,7 @@ private:
     }
 
     void differences(std::size_t i) {
-        set_isa(available_isas().back());
+        set_isa(parent_of(available_isas().back()));
         const Tensors inputs = make_inputs(row_.samples[i], DType::f64, 17 + i);
         where_ = fmt::format(" sample {}", i);
         try {
@@ -321,7 +331,7 @@ private:
         const Tensor y = real_result(results);
         if (row_.differentiable && y.defined() && tape.follows(y)) {
             Generator generator(43);
-            const Tensor w = randn(y.shape(), generator, dtype);
+            const Tensor w = cotangent_of(y, generator);
             const Tensors grads = tape.gradient(y, asked, {.cotangent = w});
             results.insert(results.end(), grads.begin(), grads.end());
         }
@@ -337,7 +347,7 @@ private:
 
     void threads() {
         if (row_.large.empty() || effort_.threads.empty()) return;
-        for (const DType dtype : effort_.dtypes) {
+        for (const DType dtype : dtypes_on(current_isa())) {
             set_num_threads(1);
             const std::string one = bits_of_large(dtype);
             for (const int count : effort_.threads) {
@@ -397,7 +407,7 @@ Effort effort_for(const char* tapestry_rows) {
         effort.differenced = -1;
     } else if (rows == "emulated") {
         effort.isas = {effort.isas.back()};
-        effort.dtypes = {DType::f32};
+        effort.dtypes = {DType::f32, DType::bf16};
         effort.threads = {};
         effort.samples = 1;
         effort.differenced = -1;

@@ -15,7 +15,8 @@ namespace tapestry::test {
 /// How much of every row is tried.
 struct Effort {
     std::vector<Isa> isas = available_isas();
-    std::vector<DType> dtypes{DType::f64, DType::f32};
+    /// Those of 16 bits on the last of isas alone: what they add to f32 is the same on all.
+    std::vector<DType> dtypes{DType::f64, DType::f32, DType::bf16, DType::f16};
     std::vector<int> threads{2, 3};                                 ///< the same bits as with one
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
     /// Central differences, which evaluate an op twice per number and order, at samples of at most
@@ -25,8 +26,8 @@ struct Effort {
 
 /// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
 ///     sanitized   the slowest and the fastest instruction set, no differences
-///     emulated    the fastest instruction set: the first sample, in f32, no differences, no large
-///                 sample
+///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
+///                 no large sample
 Effort effort_for(const char* tapestry_rows);
 
 /// What the environment asks for.

@@ -20,6 +20,8 @@ std::vector<ProcessAccount> processes() {
              .flops = 3e12,
              .seconds = 30,
              .waiting = 1.5,
+             .travel = 4,
+             .travel_waited = 0.1,
              .bytes_sent = 2.5e6,
              .moment_bytes = 65536},
             {.host = "beta",
@@ -28,6 +30,8 @@ std::vector<ProcessAccount> processes() {
              .flops = 2.76e12,
              .seconds = 30,
              .waiting = 6,
+             .travel = 8,
+             .travel_waited = 2,
              .bytes_sent = 2.4e6,
              .moment_bytes = 61440}};
 }

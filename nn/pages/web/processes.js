@@ -8,6 +8,7 @@ const PROCESS_COLUMNS = [
   ['tokens/s', (p) => number(Math.round(p.speed))],
   ['FLOP', (p) => flopsText(p.flops)],
   ['waiting', (p) => percent(p.waiting)],
+  ['hidden', (p) => percent(p.hidden)],
   ['sent', (p) => bytesText(p.sent)],
   ['moments', (p) => bytesText(p.moments)],
 ];
@@ -18,7 +19,8 @@ export function processesTab(panel, data) {
   const heads = ['process', 'host', ...PROCESS_COLUMNS.map(([head]) => head)];
   panel.append(h('p', { class: 'quiet legend' }, 'Each computes the gradients of its micro-batches, ' +
     'and takes the step for its slice of the parameters. FLOP are those of products; waiting is the ' +
-    'share of the time in messages; moments are what AdamW keeps there. As of the latest evaluation.'),
+    'share of the time in messages; hidden is what of the gradients\' way lay behind the backward pass; ' +
+    'moments are what AdamW keeps there. As of the latest evaluation.'),
   h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'processes' },
     h('table', { 'data-table': 'processes' }, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
       h('th', { scope: 'col', class: i === 1 ? 'word' : null }, head)))), rows)));

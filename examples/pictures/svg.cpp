@@ -1,9 +1,9 @@
 // Colours, text and frame of a picture. Read svg.h first.
-#include <tapestry/examples/experiments/svg.h>
+#include <tapestry/examples/pictures/svg.h>
 
 #include <fmt/format.h>
 
-namespace tapestry::experiments {
+namespace tapestry::pictures {
 namespace {
 
 // Colours that the colour-blind tell apart. Source: Okabe and Ito, "Color Universal Design", 2008;
@@ -44,10 +44,15 @@ std::string escaped_xml(std::string_view text) {
     return result;
 }
 
+std::string svg_text_element(double x, double y, std::string_view content, std::string_view anchor,
+                             std::string_view extra) {
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}{}>{}</text>\n", x, y,
+                       anchor, extra.empty() ? "" : " ", extra, content);
+}
+
 std::string svg_text(double x, double y, std::string_view text, std::string_view anchor,
                      std::string_view extra) {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}{}>{}</text>\n", x, y,
-                       anchor, extra.empty() ? "" : " ", extra, escaped_xml(text));
+    return svg_text_element(x, y, escaped_xml(text), anchor, extra);
 }
 
 std::string svg_document(int width, int height, std::string_view title, const std::string& body) {
@@ -66,4 +71,4 @@ std::string tick_label(double value) {
     return text;
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::pictures

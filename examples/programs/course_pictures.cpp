@@ -1,0 +1,27 @@
+// Draws the pictures of docs/course into a directory: `course_pictures docs/course/pictures`, after
+// a change of examples/pictures. The test `course_pictures` compares what is there with what it
+// draws.
+#include <tapestry/core/file.h>
+#include <tapestry/examples/pictures/course.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+int main(int count, char** arguments) try {
+    using namespace tapestry::pictures;
+    if (count != 2) throw tapestry::ValueError("usage: course_pictures DIRECTORY");
+    const std::filesystem::path directory = arguments[1];
+    std::filesystem::create_directories(directory);
+    for (const Picture& picture : course_pictures()) {
+        const std::string name = picture.name;
+        tapestry::write_file_atomically(directory / (name + ".svg"),
+                                        picture.draw(Language::english).svg());
+        tapestry::write_file_atomically(directory / (name + ".zh.svg"),
+                                        picture.draw(Language::chinese).svg());
+    }
+    return 0;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "course_pictures: %s\n", error.what());
+    return 1;
+}

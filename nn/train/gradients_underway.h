@@ -1,0 +1,75 @@
+// A step's gradients on their way to the owners of their slices, while the backward pass makes
+// others: a bucket (flat_parameters.h) sets out when the last of its parameters' gradients is
+// complete in this process's last leaf, and so in all subtrees that it has whole. What comes in
+// from others is looked for after every entry of the tape, and a bucket that is there is added up
+// at once: the engine has no thread of its own, and needs none. Which bucket comes when changes no
+// bit: each has its own tree. Internal to nn/train. Read next: data_parallel.h, whose part this is.
+#pragma once
+
+#include <tapestry/autograd/observer.h>
+#include <tapestry/nn/distributed/communicator.h>
+#include <tapestry/nn/train/flat_parameters.h>
+#include <tapestry/nn/train/gradient_sum.h>
+
+#include <chrono>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace tapestry {
+
+class GradientsUnderway {
+public:
+    /// All outlive it. `sum` is about to be given its last leaf.
+    GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
+                      const Tensors& parameters, std::int64_t leaves, GradientSum& sum);
+
+    /// `sum` has all of this parameter's gradient: what is whole by that sets out, and is let go.
+    /// Throws ValueError for one that has none in some subtree.
+    void complete(std::size_t parameter);
+    /// Helps along what is under way, without waiting.
+    void advance();
+    /// Completes all, waits for it, and returns this process's slice of the sum over all leaves:
+    /// [n].
+    Tensor finish();
+
+    /// Seconds in which anything was under way, and those of finish() that were spent waiting.
+    double seconds() const { return seconds_; }
+    double waited() const { return waited_; }
+    /// By bucket, in the order in which they set out: seconds from then to finish().
+    std::vector<double> to_go() const;
+
+    /// Takes gradients into `sum`, and calls complete() and advance(), as a backward pass goes by.
+    std::unique_ptr<TapeObserver> watch();
+
+private:
+    struct Bucket {
+        std::size_t missing = 0;  // of its parameters, those whose gradients are not complete
+        Tensors outgoing = {};
+        Tensors incoming = {};  // the slice of all subtrees, this process's own among them
+        std::unique_ptr<Underway> messages = {};
+    };
+    using Clock = std::chrono::steady_clock;
+
+    void send(std::size_t bucket);
+    void arrived(std::size_t bucket);
+    Tensor add_up(Tensors subtrees) const;
+
+    const FlatParameters& flat_;
+    Communicator& communicator_;
+    const Tensors& parameters_;
+    std::int64_t leaves_;
+    GradientSum& sum_;
+    std::vector<Bucket> buckets_;
+    std::vector<std::vector<std::size_t>> buckets_of_;  // by parameter: those that are not sent
+    std::vector<bool> complete_;                        // by parameter
+    std::vector<std::size_t> in_flight_;                // buckets, in the order they set out
+    Tensors slice_;                                     // by bucket
+    Clock::time_point since_ = {};                      // something has been under way
+    std::vector<Clock::time_point> set_out_;            // as in_flight_ once was
+    Clock::time_point finished_ = {};                   // the backward pass has
+    double seconds_ = 0;
+    double waited_ = 0;
+};
+
+}  // namespace tapestry

@@ -1,0 +1,98 @@
+// Numbers of 16 bits between memory and kernels. Internal to ops.
+//
+// Kernels know f32 and f64 alone. What a chunk reads of bf16 or f16 is widened into memory of its
+// own, computed with there by the same kernels as f32, and rounded once on its way back: from
+// memory come half the bytes, and what is in between stays in the first caches. So an op's code is
+// the same for all types, and costs what it did for those that need none of this:
+//
+//     visit_stored("softmax", x.dtype(), [&](auto zero) {
+//         using T = decltype(zero);
+//         ...
+//             const Widened<T> in(from, n);     // T = float, double: from itself
+//             const Narrowed<T> out(to, n);     //                    to itself
+//             kernel(out.data(), in.data(), n);
+//
+// (Kernels of their own for these types were the other way. The sixty functors of elementwise.cpp
+// alone take every compiler twenty seconds per type; and a pass through the first cache is little
+// beside a read from memory.)
+#pragma once
+
+#include <tapestry/core/dtype.h>
+
+#include <cstdint>
+#include <new>
+
+namespace tapestry {
+
+void widen(float* to, const Bf16* from, std::int64_t n);
+void widen(float* to, const F16* from, std::int64_t n);
+/// Rounded to nearest even.
+void narrow(Bf16* to, const float* from, std::int64_t n);
+void narrow(F16* to, const float* from, std::int64_t n);
+
+/// Room for numbers, uninitialised.
+class StagingRoom {
+public:
+    explicit StagingRoom(std::int64_t n)
+        : data_(static_cast<float*>(
+              ::operator new(sizeof(float) * static_cast<std::size_t>(n), kAlignment))) {}
+    StagingRoom(const StagingRoom&) = delete;
+    StagingRoom& operator=(const StagingRoom&) = delete;
+    ~StagingRoom() { ::operator delete(data_, kAlignment); }
+    float* data() const { return data_; }
+
+private:
+    static constexpr std::align_val_t kAlignment{64};  // a cache line
+    float* data_;
+};
+
+/// The n numbers at `from`, to be read as Compute<T>.
+template <class T>
+class Widened {
+public:
+    Widened(const T* from, std::int64_t /*n*/) : data_(from) {}
+    const T* data() const { return data_; }
+
+private:
+    const T* data_;
+};
+
+template <class T>
+requires kIsHalf<T>
+class Widened<T> {
+public:
+    Widened(const T* from, std::int64_t n) : room_(n) { widen(room_.data(), from, n); }
+    const float* data() const { return room_.data(); }
+
+private:
+    StagingRoom room_;
+};
+
+/// Room for n numbers as Compute<T>, uninitialised, that are at `to` when this goes.
+template <class T>
+class Narrowed {
+public:
+    Narrowed(T* to, std::int64_t /*n*/) : data_(to) {}
+    T* data() const { return data_; }
+
+private:
+    T* data_;
+};
+
+template <class T>
+requires kIsHalf<T>
+class Narrowed<T> {
+public:
+    Narrowed(T* to, std::int64_t n) : room_(n), to_(to), n_(n) {}
+    Narrowed(const Narrowed&) = delete;
+    Narrowed& operator=(const Narrowed&) = delete;
+    ~Narrowed() { narrow(to_, room_.data(), n_); }
+    float* data() const { return room_.data(); }
+
+private:
+    StagingRoom room_;
+    T* to_;
+    std::int64_t n_;
+};
+
+}  // namespace tapestry

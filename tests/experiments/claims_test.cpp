@@ -1,0 +1,147 @@
+// docs/claims.md against what it names: experiments, their claims and verdicts, programs, files.
+// TAPESTRY_UPDATE=1 writes the verdicts of docs/experiments.json into it.
+#include <doctest/doctest.h>
+#include <tapestry/core/file.h>
+#include <tapestry/examples/experiments/registry.h>
+#include <tapestry/examples/experiments/results.h>
+#include <tapestry/tests/source_dir.h>
+
+#include <fmt/ranges.h>
+#include <algorithm>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace tapestry;
+using namespace tapestry::experiments;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+std::string trimmed(const std::string& text) {
+    const std::size_t from = text.find_first_not_of(' ');
+    return from == std::string::npos ? ""
+                                     : text.substr(from, text.find_last_not_of(' ') - from + 1);
+}
+
+/// The cells of "| a | b |"; none for another line.
+Strings cells_of(const std::string& line) {
+    Strings cells;
+    if (!line.starts_with("|")) return cells;
+    std::istringstream stream(line.substr(1));
+    for (std::string cell; std::getline(stream, cell, '|');) cells.push_back(trimmed(cell));
+    return cells;
+}
+
+/// What stands between backquotes.
+Strings names_in(const std::string& cell) {
+    Strings names;
+    std::istringstream stream(cell);
+    std::string piece;
+    for (int i = 0; std::getline(stream, piece, '`'); ++i) {
+        if (i % 2 == 1) names.push_back(piece);
+    }
+    return names;
+}
+
+bool is_experiment(const std::string& name) {
+    const auto& all = all_experiments();
+    return std::any_of(all.begin(), all.end(), [&](const Experiment& e) { return e.name == name; });
+}
+
+/// "experiment" and "claim" of "experiment: claim".
+std::pair<std::string, std::string> parts_of(const std::string& name) {
+    const std::size_t colon = name.find(": ");
+    if (colon == std::string::npos) return {name, ""};
+    return {name.substr(0, colon), name.substr(colon + 2)};
+}
+
+bool exists(const std::string& name) {
+    const auto& [experiment, claim] = parts_of(name);
+    if (is_experiment(experiment)) {
+        const auto& claims = find_experiment(experiment).claims;
+        return claim.empty() || std::any_of(claims.begin(), claims.end(),
+                                            [&](const Claim& c) { return c.name == claim; });
+    }
+    const fs::path root = test::source_dir();
+    return fs::exists(root / name) || fs::exists(root / "examples/programs" / (name + ".cpp"));
+}
+
+/// The verdicts of a row's claims, each once if they agree; empty where one has not run.
+std::string verdicts_of(const Strings& names, const Results& results) {
+    Strings verdicts;
+    for (const std::string& name : names) {
+        const auto& [experiment, claim] = parts_of(name);
+        if (claim.empty()) continue;
+        const auto found =
+            std::find_if(results.found.begin(), results.found.end(),
+                         [&, &e = experiment](const Found& f) { return f.name == e; });
+        if (found == results.found.end()) return "";
+        verdicts.push_back(text_of(verdict(find_experiment(experiment), found->report, claim)));
+    }
+    if (std::count(verdicts.begin(), verdicts.end(), verdicts.empty() ? "" : verdicts[0]) ==
+        static_cast<std::ptrdiff_t>(verdicts.size())) {
+        verdicts.resize(std::min<std::size_t>(verdicts.size(), 1));
+    }
+    return fmt::format("{}", fmt::join(verdicts, ", "));
+}
+
+Results results() {
+    const fs::path file = test::source_dir() / "docs/experiments.json";
+    return fs::exists(file) ? results_from_json(read_file(file)) : Results{};
+}
+
+constexpr const char* kVerdicts[] = {"holds", "does not hold", "not shown", "shown",
+                                     "built", "taught",        "not tried", "see experiments.md"};
+
+}  // namespace
+
+TEST_CASE("claims: every row names what exists, and has the verdict of its experiment") {
+    const fs::path page = test::source_dir() / "docs/claims.md";
+    const Results found = results();
+    std::ifstream file(page);
+    std::string written, line;
+    int rows = 0;
+    while (std::getline(file, line)) {
+        const Strings cells = cells_of(line);
+        if (cells.size() == 3 && cells[0] != "what is said" && !cells[0].starts_with("---")) {
+            ++rows;
+            INFO(line);
+            CHECK_FALSE(cells[0].empty());
+            const Strings names = names_in(cells[1]);
+            for (const std::string& name : names) {
+                INFO(name);
+                CHECK(exists(name));
+            }
+            const std::string computed = verdicts_of(names, found);
+            const std::size_t end = std::min(cells[2].find(';'), cells[2].size());
+            std::string said = cells[2].substr(0, end);
+            if (!computed.empty() && said != computed &&
+                std::getenv("TAPESTRY_UPDATE") != nullptr) {
+                said = computed;
+                line = fmt::format("| {} | {} | {}{} |", cells[0], cells[1], said,
+                                   cells[2].substr(end));
+            }
+            if (!computed.empty()) CHECK_EQ(said, computed);
+            CHECK(std::any_of(std::begin(kVerdicts), std::end(kVerdicts),
+                              [&](const char* v) { return said.starts_with(v); }));
+        }
+        written += line + "\n";
+    }
+    CHECK(rows > 100);
+    if (std::getenv("TAPESTRY_UPDATE") != nullptr) write_file_atomically(page, written);
+}
+
+TEST_CASE("claims: every claim of an experiment that came of the literature is on the page") {
+    std::ifstream file(test::source_dir() / "docs/claims.md");
+    std::stringstream text;
+    text << file.rdbuf();
+    for (const Experiment& experiment : all_experiments()) {
+        INFO(experiment.name);
+        CHECK(text.str().find("`" + experiment.name) != std::string::npos);
+    }
+}

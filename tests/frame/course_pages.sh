@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What a chapter of the course is like: 2,000 to 3,000 words, programs included, and at most 6,000
+# Chinese characters in its translation; at least one picture of docs/course/pictures, with words in the
+# page's language. And no picture there that no page shows. A formula within a line begins after a space, or
+# GitHub shows its dollars.
+# Usage: course_pages.sh SOURCE_DIR
+set -euo pipefail
+
+# The pictures a page shows, by name.
+pictures() { sed -nE 's/^!\[[^]]*\]\(pictures\/([^)]*)\)$/\1/p' "$1"; }
+
+# Formulas that GitHub would not see: their lines.
+unseen_formulas() {
+    awk '/^```/ { fenced = !fenced }
+         fenced || /^\$\$/ { displayed = !fenced && gsub(/\$\$/, "") == 1; next }
+         displayed { displayed = !/\$\$$/; next }
+         {
+             gsub(/`[^`]*`/, "")
+             n = split($0, part, "$")
+             for (i = 1; i < n; i += 2) if (part[i] !~ /(^|[ |])$/) { print FNR; next }
+         }' "$1"
+}
+
+# check COURSE: what is wrong, a line for each; status 1 if anything is.
+check() {
+    local wrong=0 page words characters shown svg line
+    say() { echo "$(basename "$1"): $2"; wrong=1; }
+    for page in "$1"/[0-9]*.md; do
+        if [[ $page == *.zh.md ]]; then
+            characters=$(LC_ALL=C.UTF-8 grep -oP '\p{Han}' "$page" | wc -l)
+            ((characters > 0 && characters <= 6000)) || say "$page" "$characters Chinese characters"
+            shown=$(pictures "$page" | grep -c '\.zh\.svg$' || true)
+        else
+            words=$(wc -w <"$page")
+            ((words >= 2000 && words <= 3000)) || say "$page" "$words words"
+            shown=$(pictures "$page" | grep -vc '\.zh\.svg$' || true)
+        fi
+        while read -r line; do say "$page" "line $line: no space before a formula"; done < <(unseen_formulas "$page")
+        ((shown > 0)) || say "$page" "no picture of its own"
+        [[ $shown == "$(pictures "$page" | wc -l)" ]] || say "$page" "a picture in the other language"
+    done
+    for svg in "$1"/pictures/*.svg; do
+        grep -qF "](pictures/$(basename "$svg"))" "$1"/[0-9]*.md || say "$svg" "shown nowhere"
+    done
+    ((wrong == 0))
+}
+
+# First that the check finds what it looks for.
+planted=$(mktemp -d)
+trap 'rm -rf "$planted"' EXIT
+mkdir "$planted/pictures"
+touch "$planted/pictures/a.svg" "$planted/pictures/b.svg"
+{ seq 1990; echo '![a](pictures/a.svg)'; } >"$planted/1-one.md"
+# shellcheck disable=SC2016  # the dollars are the page's
+printf '%s\n' '字，$x$' '字 $x$，`$`' '![a](pictures/a.svg)' >"$planted/1-one.zh.md"
+found=$(check "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
+wanted='1-one.md: 1991 words
+1-one.zh.md: line 1: no space before a formula
+1-one.zh.md: no picture of its own
+1-one.zh.md: a picture in the other language
+b.svg: shown nowhere'
+[[ $found == "$wanted" ]] || { echo "FAILED: found:" "$found"; exit 1; }
+
+check "$1/docs/course" || exit 1
+echo "$(find "$1/docs/course" -name '[0-9]*.md' | wc -l) pages, each of its length, each with a picture"

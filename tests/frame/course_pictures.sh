@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The pictures of the course are what the program draws: who changes one of them, or the program, is
+# told to draw them again. Words that lie on one another are the program's own errors (drawing.h).
+# Usage: course_pictures.sh PROGRAM SOURCE_DIR
+set -euo pipefail
+
+drawn=$(mktemp -d)
+trap 'rm -rf "$drawn"' EXIT
+"$1" "$drawn"
+if ! diff -r "$drawn" "$2/docs/course/pictures"; then
+    echo "DIFFERENT: docs/course/pictures (>) is not what course_pictures draws (<); draw it again:"
+    echo "    build/release/examples/course_pictures docs/course/pictures"
+    exit 1
+fi
+echo "$(find "$drawn" -name '*.svg' | wc -l) pictures"

@@ -1,0 +1,210 @@
+// Numbers of 16 bits in ops: what a row of the catalogue, with its tolerance, does not see. That
+// they are rounded once, and like core/half.h on every instruction set; that sums are f32; what is
+// refused.
+#include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/cast.h>
+#include <tapestry/ops/dropout.h>
+#include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/finite.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/loss.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/ops/norm.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/ops/scan.h>
+#include <tapestry/ops/staging.h>
+#include <tapestry/tests/core/support.h>
+#include <tapestry/tests/settings.h>
+
+#include <bit>
+#include <cmath>
+
+namespace tapestry::test {
+namespace {
+
+constexpr DType kHalves[] = {DType::bf16, DType::f16};
+
+// All 65536 numbers of a format.
+template <class T>
+Tensor all_numbers() {
+    Tensor x({256, 256}, dtype_of<T>());
+    T* const to = x.mutable_data<T>();
+    for (std::uint32_t i = 0; i < 0x10000; ++i) {
+        to[i] = std::bit_cast<T>(static_cast<std::uint16_t>(i));
+    }
+    return x;
+}
+
+Tensor all_numbers(DType dtype) {
+    return dtype == DType::bf16 ? all_numbers<Bf16>() : all_numbers<F16>();
+}
+
+Tensor drawn(const Shape& shape, DType dtype, std::uint64_t seed = 1) {
+    Generator generator(seed);
+    return cast(randn(shape, generator), dtype);
+}
+
+std::vector<std::uint16_t> bits(const Tensor& x) {
+    const Tensor row = dense(x);
+    const auto* from = reinterpret_cast<const std::uint16_t*>(row.storage()->data());
+    return {from + row.offset(), from + row.offset() + row.numel()};
+}
+
+// What f gives of x, which must be the bits of f of the same numbers as f32, rounded.
+template <class F>
+void check_rounded(const F& f, const Tensor& x) {
+    const Tensor y = f(x);
+    CHECK(y.dtype() == x.dtype());
+    CHECK(bits(y) == bits(cast(f(cast(x, DType::f32)), x.dtype())));
+}
+
+}  // namespace
+
+TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruction set") {
+    const SettingsGuard restored;
+    const Tensor numbers = all_numbers<Bf16>();
+    const Bf16* const x = numbers.data<Bf16>();
+    // Ties and their neighbours, of every number.
+    std::vector<float> near;
+    for (std::uint32_t i = 0; i < 0x10000; ++i) {
+        for (const std::uint32_t rest : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U}) {
+            near.push_back(std::bit_cast<float>(i << 16U | rest));
+        }
+    }
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        CAPTURE(name_of(isa));
+        std::vector<float> wide(0x10000);
+        widen(wide.data(), x, 0x10000);
+        std::vector<Bf16> narrowed(near.size());
+        narrow(narrowed.data(), near.data(), static_cast<std::int64_t>(near.size()));
+        int wrong = 0;
+        for (std::uint32_t i = 0; i < 0x10000; ++i) {
+            wrong += std::bit_cast<std::uint32_t>(wide[i]) == i << 16U ? 0 : 1;
+        }
+        for (std::size_t i = 0; i < near.size(); ++i) {
+            wrong += narrowed[i].bits == Bf16(near[i]).bits ? 0 : 1;
+        }
+        CHECK_EQ(wrong, 0);
+        for (std::int64_t n = 0; n <= 40; ++n) {  // whatever is left over, and not one more
+            std::vector<Bf16> out(42, Bf16(7));
+            narrow(out.data() + 1, near.data() + 99, n);
+            std::vector<float> back(42, 7);
+            widen(back.data() + 1, x + 0x3f80, n);
+            for (std::int64_t i = 0; i < 42; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                const bool inside = i >= 1 && i <= n;
+                wrong += out[at].bits == Bf16(inside ? near[98 + at] : 7.0F).bits ? 0 : 1;
+                wrong += back[at] == (inside ? float(x[0x3f80 + i - 1]) : 7.0F) ? 0 : 1;
+            }
+        }
+        CHECK_EQ(wrong, 0);
+    }
+}
+
+TEST_CASE("half: elementwise ops are those of f32, rounded once, for every number there is") {
+    for (const DType dtype : kHalves) {
+        const Tensor x = all_numbers(dtype);
+        CAPTURE(name_of(dtype));
+        check_rounded([](const Tensor& t) { return exp(t); }, x);
+        check_rounded([](const Tensor& t) { return sqrt(t); }, x);
+        check_rounded([](const Tensor& t) { return gelu(t); }, x);
+        check_rounded([](const Tensor& t) { return t * views::transpose(t, 0, 1); }, x);
+        check_rounded([](const Tensor& t) { return t + views::slice(t, 0, 77, 78); }, x);
+        check_rounded([](const Tensor& t) { return maximum(views::slice(t, 1, 63, 64), t); }, x);
+        // NaNs with their payloads, and infinities, are stored, moved and chosen as they are.
+        CHECK(bits(views::transpose(views::transpose(x, 0, 1).clone(), 0, 1)) == bits(x));
+        CHECK(bits(index_select(x, 0, arange(256))) == bits(x));
+        CHECK(bits(where(isnan(x), x, x)) == bits(x));
+    }
+}
+
+TEST_CASE("half: sums, means and counts are f32 until the end") {
+    for (const DType dtype : kHalves) {
+        CAPTURE(name_of(dtype));
+        // Where 1 is added to 256 (2048) of such numbers, nothing is added.
+        const Tensor many = ones({3, 8192}, dtype);
+        CHECK_EQ(sum(many, {1}).to_vector<float>()[1], 8192);
+        CHECK_EQ(sum(many).item(), 24576);
+        CHECK_EQ(sum(views::transpose(many, 0, 1), {0}).to_vector<float>()[1], 8192);
+        CHECK_EQ(sum(ones({8192, 3}, dtype), {0}).to_vector<float>()[2], 8192);
+        CHECK_EQ(cumsum(many, 1).to_vector<float>()[8191], 8192);
+        Tensor table = zeros({1, 1}, dtype).set_requires_grad();
+        Tape tape;
+        tape.backward(sum(embedding(table, zeros({4096}, DType::i64))));
+        CHECK_EQ(table.grad().item(), 4096);
+        CHECK(table.grad().dtype() == dtype);
+    }
+    CHECK_EQ(mean(full({1000}, 65504, DType::f16)).item(), 65504);
+    CHECK(std::isinf(sum(full({2}, 65504, DType::f16)).item()));
+    CHECK_EQ(var(full({1000}, 300, DType::bf16), {}, 0).item(), 0);
+}
+
+TEST_CASE("half: a loss is f32, and so are the statistics of a norm") {
+    const Tensor logits = drawn({5, 400}, DType::bf16);
+    const Tensor targets = arange(5);
+    const Tensor loss = cross_entropy(logits, targets);
+    CHECK(loss.dtype() == DType::f32);
+    CHECK_EQ(loss.item(), cross_entropy(cast(logits, DType::f32), targets).item());
+    const Tensor x = drawn({7, 300}, DType::bf16) + 100;  // which a mean of 8 bits would ruin
+    check_rounded([](const Tensor& t) { return layer_norm(t, {}, {}); }, x);
+    check_rounded([](const Tensor& t) { return rms_norm(t, {}); }, x);
+}
+
+TEST_CASE("half: products are those of f32, rounded once, whatever the blocks and threads") {
+    const SettingsGuard restored;
+    set_isa(parent_of(current_isa()));  // which has no instruction of its own for them
+    struct Sizes {
+        std::int64_t m, k, n;
+    };
+    for (const Sizes& s : {Sizes{400, 600, 1100}, Sizes{1, 700, 30}, Sizes{5, 0, 3}}) {
+        for (const DType dtype : kHalves) {
+            CAPTURE(s.m);
+            CAPTURE(name_of(dtype));
+            const Tensor x = drawn({s.m, s.k}, dtype), w = drawn({s.n, s.k}, dtype, 2);
+            const Tensor b = drawn({s.n}, dtype, 3);
+            const Tensor expected =
+                cast(linear(cast(x, DType::f32), cast(w, DType::f32), cast(b, DType::f32)), dtype);
+            const Tensor across = views::transpose(x, 0, 1).clone();
+            for (const int threads : {1, 2, 3}) {
+                set_num_threads(threads);
+                CHECK(bits(linear(x, w, b)) == bits(expected));
+                const Tensor same =
+                    matmul(views::transpose(across, 0, 1), views::transpose(w, 0, 1));
+                CHECK(bits(same) == bits(matmul(x, views::transpose(w, 0, 1).clone())));
+            }
+        }
+    }
+}
+
+TEST_CASE("half: a conversion gives its gradient back") {
+    const Tensor w = tensor<float>({0.1F, -3, 1e30F}).set_requires_grad();
+    Tape tape;
+    const Tensor y = to(w, DType::bf16);
+    tape.backward(sum(y * y));
+    CHECK(w.grad().dtype() == DType::f32);  // 2 y, which is no longer 2 w
+    CHECK_EQ(w.grad().to_vector<float>()[0], static_cast<float>(2 * rounded_to_bf16(0.1F)));
+    CHECK_EQ(w.grad().to_vector<float>()[1], -6);
+}
+
+TEST_CASE("half: what is refused") {
+    const Tensor b = ones({2}, DType::bf16), f = ones({2}), h = ones({2}, DType::f16);
+    check_throws<DTypeError>([&] { add(b, f); },
+                             "add: element types differ: bf16 and f32; convert with to()");
+    check_throws<DTypeError>([&] { mul(b, h); },
+                             "mul: element types differ: bf16 and f16; convert with to()");
+    check_throws<DTypeError>([&] { f.data<Bf16>(); }, "tensor: elements are f32, not bf16");
+    check_throws<DTypeError>([] { rand({2}, default_generator(), DType::bf16); },
+                             "rand: needs f32 or f64, got bf16");
+    CHECK(bits(add(b, 0.1)) == bits(add(b, cast(scalar(0.1), DType::bf16))));
+}
+
+}  // namespace tapestry::test
