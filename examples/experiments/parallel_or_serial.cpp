@@ -141,7 +141,8 @@ Measured costs(const std::string& name, const Characters& text, const Setting& s
 // What is learnt in so many seconds; the rate falls as the time runs out.
 Measured learn(const std::string& name, const Characters& text, double seconds,
                std::uint64_t seed) {
-    const Network network = make_network(name, text.vocab, seed);
+    Network network = make_network(name, text.vocab, seed);
+    if (getenv("RATE")) network.rate = atof(getenv("RATE"));
     Generator data(seed + 1), held_out(1);
     AdamW optimizer(decay_groups(*network.module, 0.01), {.lr = network.rate, .beta2 = 0.99});
     TrainStep step(optimizer, {.clip = 1});
