@@ -62,6 +62,11 @@ Interval share(std::int64_t hits, std::int64_t cases) {
 
 Interval exactly(double value) { return {value, value, value, 0}; }
 
+Interval unmeasured() {
+    constexpr double kInfinite = std::numeric_limits<double>::infinity();
+    return {std::nan(""), -kInfinite, kInfinite, 0};
+}
+
 std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b) {
     return paired(a, b, std::minus<>{});
 }

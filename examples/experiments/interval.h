@@ -29,6 +29,9 @@ Interval share(std::int64_t hits, std::int64_t cases);
 /// A number that no seed changes.
 Interval exactly(double value);
 
+/// One that was not measured, as in a short form; no rule holds for it, and none is broken.
+Interval unmeasured();
+
 /// a_i - b_i and a_i / b_i: with the same seed on both sides, what the seeds have in common
 /// cancels. Throws ValueError unless there are as many of each.
 std::vector<double> differences(const std::vector<double>& a, const std::vector<double>& b);

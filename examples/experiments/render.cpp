@@ -45,7 +45,7 @@ std::string capital(std::string word) {
 // "Share of right answers: 0.95 [0.93, 0.97] (10 values). Rule: above 0.9."
 std::string reason(const Claim& claim, const Interval& decided) {
     const std::string seeds = decided.count > 1 ? fmt::format(" ({} values)", decided.count) : "";
-    return fmt::format("{}: {:.3g} {}{}. Rule: {}.", capital(claim.number), decided.mean,
+    return fmt::format("{}: {} {}{}. Rule: {}.", capital(claim.number), mean_of(decided).text,
                        width_of(decided), seeds, text_of(claim.rule));
 }
 
@@ -64,8 +64,8 @@ std::string claims_as_markdown(const Experiment& experiment, const Report& repor
     Table table{"", {"claim", "what decides", "rule", "measured", "95 %", "values", "verdict"}, {}};
     for (const Claim& claim : experiment.claims) {
         const Interval& decided = report.decided.at(claim.name);
-        table.rows.push_back({claim.sentence, claim.number, text_of(claim.rule),
-                              Cell(decided.mean, 3), width_of(decided),
+        table.rows.push_back({claim.sentence, claim.number, text_of(claim.rule), mean_of(decided),
+                              width_of(decided),
                               decided.count == 0 ? Cell("-") : Cell(decided.count),
                               fmt::format("**{}**", text_of(judge(claim.rule, decided)))});
     }
@@ -91,7 +91,12 @@ std::vector<std::filesystem::path> write_figures(const Experiment& experiment, c
     return paths;
 }
 
+Cell mean_of(const Interval& interval) {
+    return std::isnan(interval.mean) ? Cell("-") : Cell(interval.mean, 3);
+}
+
 std::string width_of(const Interval& interval) {
+    if (std::isnan(interval.mean)) return "not measured";
     if (interval.count == 0) return "exact";
     if (!std::isfinite(interval.half_width())) return "one seed";
     return fmt::format("[{:.3g}, {:.3g}]", interval.low, interval.high);

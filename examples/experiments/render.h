@@ -14,8 +14,11 @@ std::string file_name(const Experiment& experiment, const Figure& figure);
 std::vector<std::filesystem::path> write_figures(const Experiment& experiment, const Report& report,
                                                  const std::filesystem::path& folder);
 
-/// "[0.91, 0.97]"; "exact" for a number that no seed changes, "one seed" for one seed's.
+/// "[0.91, 0.97]"; "exact" for a number that no seed changes, "one seed" for one seed's, "not
+/// measured" for none.
 std::string width_of(const Interval& interval);
+/// The mean, or "-" for none.
+Cell mean_of(const Interval& interval);
 
 /// Question, theory, tables, verdicts and remark in lines of at most 90 columns (tables may be
 /// wider).

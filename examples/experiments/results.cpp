@@ -187,12 +187,12 @@ Results results_from_json(std::string_view text) {
 }
 
 Table table_of_claims(const std::vector<Found>& found) {
-    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "seeds"}, {}};
+    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "values"}, {}};
     for (const Found& f : found) {
         for (const Claim& claim : find_experiment(f.name).claims) {
             const Interval& decided = f.report.decided.at(claim.name);
             table.rows.push_back({f.name, claim.sentence, text_of(judge(claim.rule, decided)),
-                                  text_of(claim.rule), Cell(decided.mean, 3), width_of(decided),
+                                  text_of(claim.rule), mean_of(decided), width_of(decided),
                                   decided.count == 0 ? Cell("-") : Cell(decided.count)});
         }
     }

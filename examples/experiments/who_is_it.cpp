@@ -315,8 +315,8 @@ std::vector<Claim> claims() {
              "The head that looks at the antecedent most looks less at the other noun.",
              "its weight on the antecedent over that on the other noun", above(2)},
             {"one_head_is_missed",
-             "Without the head that looks at the antecedent most answers are "
-             "lost.",
+             "Taking away the head that looks at the antecedent most costs "
+             "answers.",
              "share of the answers lost", above(0.05)},
             {"heads_until_guessing",
              "It takes more than one head's removal to be worse than "

@@ -60,6 +60,7 @@ TEST_CASE("a verdict needs the whole interval on one side") {
     CHECK_EQ(judge(between(7, 8), i), Verdict::does_not_hold);
     CHECK_EQ(judge(above(-1e9), student({1})), Verdict::not_shown);  // one seed shows nothing
     CHECK_EQ(judge(below(1), exactly(0)), Verdict::holds);
+    CHECK_EQ(judge(below(1), unmeasured()), Verdict::not_shown);
     CHECK_EQ(text_of(between(0.9, 1.1)), "between 0.9 and 1.1");
 }
 
