@@ -183,10 +183,10 @@ AnswerScores learn_answers(const TaskOptions& options) {
     if (options.print) {
         const Exercise& e = asked.front();
         const Tensor said = argmax(model(pack_exercises({e}, table, length)));
-        const auto from = e.words.begin() - 1;
+        const auto begin = said.at<std::int64_t>({0, 0}), last = said.at<std::int64_t>({0, 1});
+        const auto first = e.words.begin() - 1;  // column 0 is [CLS]
         fmt::print("\n{}\n    {}\n", fmt::join(e.words, " "),
-                   fmt::join(from + said.at<std::int64_t>({0, 0}),
-                             from + said.at<std::int64_t>({0, 1}) + 1, " "));
+                   fmt::join(first + begin, first + std::max(begin, last) + 1, " "));
     }
     return scores;
 }

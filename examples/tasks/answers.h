@@ -1,5 +1,5 @@
 // Answers that stand in the text: "mia put the red ball into the old wooden box . ... where is the
-// red ball ?" A model of BERT's shape reads text and question together, and says where the answer
+// red ball ?" An encoder reads text and question together, and says where the answer
 // begins and where it ends: two scores for each word. Things of some colours are in no text that it
 // learns from; the held-out questions are about these.
 #pragma once
@@ -14,7 +14,8 @@ struct Exercise {
     std::size_t begin = 0, last = 0;  ///< of the answer, in the text
 };
 
-/// Four facts, and a question about one: where a thing is, who put it there, or what is in a place.
+/// Three facts, and a question about one: where a thing is, who put it there, or what is in a
+/// place.
 Exercise draw_exercise(bool held_out, Generator& generator);
 
 struct AnswerScores {

@@ -1,6 +1,7 @@
 // Sentences: how they are made and packed; and the tasks that read them, each in a short form, with
 // what a model without the thing in question cannot do.
 #include <doctest/doctest.h>
+#include <tapestry/examples/tasks/answers.h>
 #include <tapestry/examples/tasks/bank.h>
 #include <tapestry/examples/tasks/chinese.h>
 #include <tapestry/examples/tasks/pronouns.h>
@@ -192,4 +193,39 @@ TEST_CASE("chinese: most sentences after 200 steps, and attention at the words t
     const ChineseScores scores = learn_chinese(in_short(kChineseOptions, 200));
     CHECK(scores.beam.share() > 0.5);
     CHECK(scores.aligned.share() > 0.5);
+}
+
+TEST_CASE("answers: the answer is a place, a name or a thing of the fact that is asked about") {
+    Generator generator(1);
+    for (int i = 0; i < 200; ++i) {
+        const Exercise e = draw_exercise(i % 2 == 0, generator);
+        const auto at = [&](std::size_t place) {
+            return e.words.begin() + static_cast<std::ptrdiff_t>(place);
+        };
+        REQUIRE(e.begin <= e.last);
+        REQUIRE(e.last < e.question);
+        const std::string& kind = e.words[e.question];
+        if (kind == "who") {
+            CHECK_EQ(e.begin, e.last);
+            CHECK_EQ(e.words[e.last + 1], "put");
+        } else {
+            CHECK_EQ(e.words[e.begin], "the");
+            CHECK_EQ(e.words[e.begin - 1], kind == "where" ? "into" : "put");
+            CHECK_EQ(e.words[e.last + 1], kind == "where" ? "." : "into");
+        }
+        // What is asked about stands in the text, in the same words, and once.
+        const Words asked(at(e.question + (kind == "what" ? 3 : 2)), e.words.end() - 1);
+        const auto found = std::search(at(0), at(e.question), asked.begin(), asked.end());
+        CHECK(found != at(e.question));
+        CHECK(std::search(found + 1, at(e.question), asked.begin(), asked.end()) == at(e.question));
+    }
+}
+
+TEST_CASE("answers: a short training runs to its end") {  // to learn takes a minute (docs/tasks.md)
+    const ThreadsGuard one(1);
+    TaskOptions options = in_short(kAnswersOptions, 5);
+    options.print = true;  // whatever is answered so early can be shown
+    const AnswerScores scores = learn_answers(options);
+    CHECK_EQ(scores.exact.of, 500);
+    CHECK(scores.begin.right >= scores.exact.right);
 }
