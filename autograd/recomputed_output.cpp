@@ -41,8 +41,10 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
         saved.recomputed = slots_[static_cast<std::size_t>(place.slot)].recomputed;
         if (saved.recomputed != nullptr) saved.tensor = Tensor();
     }
-    if (outputs.size() != 1 || outputs[0].bytes() < RecomputedOutput::kLarge || !op->is_cheap())
-        return;
+    const auto is_large = [](const Tensor& y) {  // of 16 bits, where an f32 would be
+        return y.bytes() * (is_half(y.dtype()) ? 2 : 1) >= RecomputedOutput::kLarge;
+    };
+    if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;
     const TapeRef& place = outputs[0].tape_ref();
     slots_[static_cast<std::size_t>(place.slot)].recomputed =
         std::make_shared<RecomputedOutput>(op, inputs.copied(), place);

@@ -12,7 +12,7 @@ Option add_model_directory(Options& options, std::string& model) {
 }
 
 void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch) {
-    add_fields(options, config, {"context", "layers", "heads", "dim"});
+    add_fields(options, config, {"context", "layers", "heads", "dim", "compute"});
     options.count("--batch", batch, "Sequences per batch");
 }
 

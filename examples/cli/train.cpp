@@ -74,7 +74,7 @@ void add_train(Options& app) {
                               "--positions", "--rotary-base", "--rotary-share", "--qk-norm"}) {
         o.option("--model").excludes(o.option(shape));
     }
-    add_fields(o, config.model, {"dropout"});
+    add_fields(o, config.model, {"dropout", "compute"});
     add_fields(
         o, config,
         {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",

@@ -39,7 +39,9 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
+        const ComputeType compute = config_.model.compute;  // not the model's, but a training's
         config_.model = start.model->config();
+        config_.model.compute = compute;
         config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
     } else if (!resumed) {
         config_.model.vocab = tokenizer().vocab_size();

@@ -85,7 +85,7 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
     for (const char* wrong : {"", "sse2", "AVX2", "avx512 "}) {
         CHECK(ask(wrong) ==
               fmt::format("ValueError TAPESTRY_ISA={}: no such instruction set; baseline, avx2, "
-                          "avx512 and neon are known, and this machine has {}",
+                          "avx512, avx512_amx and neon are known, and this machine has {}",
                           wrong, joined_names()));
     }
 }
