@@ -19,10 +19,10 @@ Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType d
                  std::function<void()> released);
 }  // namespace detail
 
-/// The numbers at `data` (float, double, std::int64_t or bool) as a tensor, row-major. `released`,
-/// which must not throw, is called once, when the last tensor that shares the memory goes, on
-/// whichever thread lets go of it. Throws ValueError, and then never calls `released`, for a null
-/// pointer (unless there are no elements) and for one that is not aligned as a T.
+/// The numbers at `data` (float, double, std::int64_t, bool, Bf16 or F16) as a tensor, row-major.
+/// `released`, which must not throw, is called once, when the last tensor that shares the memory
+/// goes, on whichever thread lets go of it. Throws ValueError, and then never calls `released`, for
+/// a null pointer (unless there are no elements) and for one that is not aligned as a T.
 template <class T>
 Tensor from_blob(T* data, const Shape& shape, std::function<void()> released = {}) {
     return detail::from_blob(data, shape, contiguous_strides(shape), dtype_of<T>(),
