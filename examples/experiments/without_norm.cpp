@@ -127,7 +127,7 @@ Report report(const Setting& s, const Outcomes& o) {
             series.x.push_back(static_cast<double>(i));
         plot.series.push_back(series);
     }
-    const auto& [none, after, before] = kWays;
+    const Way &none = kWays[0], &after = kWays[1], &before = kWays[2];
     const auto gap = [&](const Way& way, std::int64_t depth) {
         return student(differences(best(s, o, way, depth), best(s, o, before, depth)));
     };
