@@ -24,7 +24,7 @@ void shake(Module& module) {
     for (Tensor& parameter : module.parameters()) {
         const Tensor noise = random(parameter.shape(), seed++, parameter.dtype());
         const auto values = noise.to_vector<double>();
-        visit_dtype(parameter.dtype(), [&](auto zero) {
+        visit_floating("shake", parameter.dtype(), [&](auto zero) {
             using T = decltype(zero);
             T* to = parameter.mutable_data<T>();
             for (std::size_t i = 0; i < values.size(); ++i)
