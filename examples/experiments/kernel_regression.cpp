@@ -65,12 +65,11 @@ double learn_width(const Sample& seen, int steps) {
     const Tensor others = eq(eye(n), 0.0);
     Tensor log_h = full({1}, std::log(0.5), DType::f64).set_requires_grad();
     Adam optimizer(Tensors{log_h}, {.lr = 0.1});
-    for (int i = 0; i < steps; ++i) {
-        optimizer.zero_grad();
-        Tape tape;
-        tape.backward(mse_loss(attend(seen.x, seen, exp(-2 * log_h), others), seen.y));
-        optimizer.step();
-    }
+    const auto loss = [&] {
+        return mse_loss(attend(seen.x, seen, exp(-2 * log_h), others), seen.y);
+    };
+    train(optimizer, {.steps = steps, .clip = 0, .schedule = constant_schedule(0.1)},
+          {.loss = loss, .evaluate = {}, .report = {}});
     return std::exp(log_h.item());
 }
 

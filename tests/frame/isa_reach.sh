@@ -133,7 +133,7 @@ found=$(initialisers "${wide[@]}")
 [[ -z $found ]] || fail "AVX objects have variables to initialise at start" "$found"
 [[ -n $(wider_functions "${wide[0]}") ]] || broken "no AVX in ${wide[0]}"
 
-found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512)::|xsimd_avx(2|512)::' || true)
+found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512|512_amx)::|xsimd_avx(2|512|512_amx)::' || true)
 [[ -z $found ]] || fail "functions with AVX in $program that do not name it" "$found"
 
 # ---- what runs -----------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ if command -v valgrind >/dev/null; then
             TAPESTRY_ISA=$isa TAPESTRY_THREADS=1 valgrind --tool=callgrind \
                 --callgrind-out-file="$temporary/calls" "$program"
         } >"$temporary/log" 2>&1 || status=$?
-        found=$(grep -oE "kernels::avx[0-9]+::[a-z_]+" "$temporary/calls" "$temporary/log" |
+        found=$(grep -oE "kernels::avx[0-9a-z_]+::[a-z_]+" "$temporary/calls" "$temporary/log" |
             sed 's/^[^:]*://' | grep -v "kernels::$isa::" | sort | uniq -c || true)
         [[ -z $found ]] || fail "TAPESTRY_ISA=$isa, and yet these ran" "$found"
         ((status == 0)) ||
