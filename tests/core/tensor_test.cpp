@@ -212,3 +212,22 @@ TEST_CASE("tensor: undefined") {
     check_throws<Error>([&] { y.copy_(x); }, "copy_: a tensor is undefined");
     CHECK_FALSE(x.detach().defined());
 }
+
+TEST_CASE("tensor refs: the tensors themselves, from braces and from a vector") {
+    const auto places = [](const TensorRefs& refs) {
+        std::vector<const Tensor*> found;
+        for (std::size_t i = 0; i < refs.size(); ++i) found.push_back(&refs[i]);
+        return found;
+    };
+    const Tensor x = zeros({2}), nothing;
+    CHECK(places({x, nothing, x}) == std::vector<const Tensor*>{&x, &nothing, &x});
+    CHECK(places({}).empty());
+    const Tensors list{x, ones({3})};
+    CHECK(places(list) == std::vector<const Tensor*>{&list[0], &list[1]});
+    CHECK(places(Tensors{}).empty());
+
+    const Tensors copies = TensorRefs({x, nothing}).copied();
+    REQUIRE_EQ(copies.size(), 2);
+    CHECK(copies[0].storage() == x.storage());
+    CHECK_FALSE(copies[1].defined());
+}
