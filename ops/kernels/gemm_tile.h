@@ -273,9 +273,9 @@ void multiply_tile(const Tile<T>& t) {
     if constexpr (order == Order::rows) {
         ask_for_c<T, Vectors>(t, 0, Rows);
         walk.steps(t.k, sum);
-    } else {
+    } else if (t.k > 0) {
         constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
-        const std::int64_t run = t.k >= 4 * kRun ? kRun : ((t.k > 0 ? t.k : 1) + 15) / 16 * 4;
+        const std::int64_t run = t.k >= 4 * kRun ? kRun : (t.k + 15) / 16 * 4;
         const std::int64_t runs = (t.k + run - 1) / run, asks = (Rows + runs - 1) / runs;
         for (std::int64_t k = 0, row = 0; k < t.k; k += run, row += asks) {
             ask_for_c<T, Vectors>(t, row, row + asks < Rows ? row + asks : Rows);
