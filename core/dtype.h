@@ -67,7 +67,7 @@ template <class T>
 constexpr DType dtype_of() {
     // Not int: a list like {1, 2, 3} is as often meant as floating numbers as it is as indices.
     static_assert(kIsElement<T>,
-                  "elements are float, double, std::int64_t, bool, Bf16 or F16: say which, as in "
+                  "elements are float, double, std::int64_t, bool, Bf16 or F16: say which: "
                   "tensor<float>({1, 2, 3})");
     if constexpr (std::is_same_v<T, float>) {
         return DType::f32;

@@ -180,6 +180,7 @@ private:
     const Tensor* tensors_ = nullptr;
     std::size_t size_;
 };
+
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// May replace a gradient: what it returns is used instead, unless undefined.

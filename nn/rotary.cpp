@@ -57,7 +57,8 @@ Tensor rotary(const Tensor& x, std::int64_t first, double base) {
                         "rotary: needs [..., T, D] with an even D, got {}", x.shape());
     check_first(first);
     check_base(base);
-    const Tensors table = cos_and_sin(first, x.size(-2), x.size(-1), base, compute_dtype(x.dtype()));
+    const Tensors table =
+        cos_and_sin(first, x.size(-2), x.size(-1), base, compute_dtype(x.dtype()));
     return rotary(x, table[0], table[1]);
 }
 

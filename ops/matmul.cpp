@@ -34,7 +34,10 @@ Tensor with_adjacent_elements(const Tensor& x) {
 Shape rows_shape(const Shape& shape) {
     return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
 }
-Tensor as_rows(const Tensor& x) { return x.rank() == 2 ? x : reshape(x, rows_shape(x.shape())); }
+Tensor shaped(const Tensor& x, const Shape& shape) {
+    return x.shape() == shape ? x : reshape(x, shape);
+}
+Tensor as_rows(const Tensor& x) { return shaped(x, rows_shape(x.shape())); }
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 template <class T>
@@ -161,10 +164,7 @@ struct LinearOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor g = as_rows(grads[0]);  // [R, O]
         Tensors result(3);
-        if (needs(0)) result[0] = matmul(g, saved(1));  // [R, I]
-        if (needs(0) && inputs()[0].shape.rank() != 2) {
-            result[0] = reshape(result[0], inputs()[0].shape);
-        }
+        if (needs(0)) result[0] = shaped(matmul(g, saved(1)), inputs()[0].shape);
         if (needs(1)) result[1] = matmul(transposed(g), as_rows(saved(0)));
         if (needs(2)) result[2] = sum(g, {0});
         return result;
@@ -196,9 +196,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     Shape shape = x.shape();
     shape.back() = weight.size(0);
     Tensor y(shape, x.dtype());
-    const Tensor left = with_adjacent_elements(
-        x.rank() == 2 ? x : views::reshape(x, rows_shape(x.shape())));            // [R, I]
-    const Tensor right = with_adjacent_elements(views::transpose(weight, 0, 1));  // [I, O]
+    const Tensor left = with_adjacent_elements(views::reshape(x, rows_shape(x.shape())));  // [R, I]
+    const Tensor right = with_adjacent_elements(views::transpose(weight, 0, 1));           // [I, O]
     const Tensor added = bias.defined() ? dense(bias) : bias;
     visit_stored("linear", x.dtype(), [&](auto zero) {
         using T = decltype(zero);

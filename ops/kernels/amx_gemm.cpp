@@ -18,6 +18,7 @@
 #include <tapestry/core/thread_exit.h>
 #include <tapestry/ops/kernels/amx_pack.h>
 #include <tapestry/ops/kernels/half_gemm.h>
+#include <tapestry/ops/kernels/half_vector.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
@@ -74,16 +75,6 @@ void multiply_panels(const std::uint16_t* a, const std::uint16_t* b, std::int64_
     _tile_stored(3, c + kTileSide * kPanel + kTileSide, kRow);
 }
 
-/// As half.cpp narrows, bit for bit.
-__m256i narrowed(__m512 value) {
-    const __m512i x = _mm512_castps_si512(value);
-    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(x, 16), _mm512_set1_epi32(1));
-    const __m512i rounded = _mm512_add_epi32(x, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    const __mmask16 nan = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
-    const __m512i kept = _mm512_mask_or_epi32(rounded, nan, x, _mm512_set1_epi32(0x400000));
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(kept, 16));
-}
-
 /// Rows and columns of c that are there, plus the bias, to C.
 void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int64_t column,
                  const float* c) {
@@ -100,7 +91,8 @@ void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int64_t co
             __m512 sum = _mm512_load_ps(c + i * kPanel);
             if (g.bias != nullptr) sum = _mm512_add_ps(sum, bias);
             auto* const to = reinterpret_cast<std::uint16_t*>(g.c) + (row + i) * g.c_row + j;
-            _mm256_mask_storeu_epi16(to, mask, narrowed(sum));
+            const Shorts half = narrowed(reinterpret_cast<Words>(sum));
+            _mm256_mask_storeu_epi16(to, mask, reinterpret_cast<__m256i>(half));
         }
     }
 }

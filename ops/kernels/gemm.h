@@ -10,8 +10,8 @@
 //
 //   registers  the tile of C, 6 x 4 or 14 x 2 vectors on AVX-512: see gemm_tile.h.
 //   L1         the tile's rows of A, 12 or 28 KiB, and what comes next of the panel of B.
-//   L2         the panel, <= 128 KiB, read again for each tile of the chunk; and a copy of the
-//              chunk's rows of A, 384 KiB, read again for each panel. Half of the 1 MiB that
+//   L2         the panel, <= 128 KiB, read again for each tile of the chunk; and the chunk's rows
+//              of A, or a copy, 384 KiB, read again for each panel. Half of the 1 MiB that
 //              AVX-512 cores have; where L2 is smaller, tiles are narrower (the panel is 32 KiB on
 //              AVX2) and L3 delivers A in time.
 //   beyond     B, once for each chunk, and C, once in and out for each block of k.
@@ -20,11 +20,12 @@
 // thread of Zen 5, against a peak of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives
 // 238.
 //
-// A row or a few go another way: gemm_few_rows.h. Otherwise the operands are copied in the order of
-// the loop, each part by the first tile that reads it, while it computes: where a chunk has few
-// tiles, packing them before took an eighth of the time. Only a B whose columns are runs of memory
-// (C = A B^T) is transposed a panel at a time before its first tile, and the B of very many rows of
-// A, which each chunk would copy, is packed once, by all threads.
+// A row or a few go another way: gemm_few_rows.h. Otherwise rows of A are read where they are, and
+// B, or columns of A, copied in the order of the loop, each part by the first tile that reads it,
+// while it computes: where a chunk has few tiles, packing them before took an eighth of the time.
+// Only a B whose columns are runs of memory (C = A B^T) is transposed a panel at a time before its
+// first tile, and the B of very many rows of A, which each chunk would copy, is packed once, by all
+// threads.
 //
 // Asking for what comes next long before (whole panels of B and blocks of A, on their way to L2)
 // was tried and gained nothing on an Intel server: what the first tile no longer waited for, the
@@ -222,8 +223,9 @@ public:
     }
 
 private:
-    /// Points the tile at A: where it lies, if that is rows, or columns which one panel reads; or
-    /// at a copy. (Code for one row more than there are could read columns beyond the last one.)
+    /// Points the tile at A: where it lies, if that is rows, or columns which one panel reads or
+    /// which stay in L1; or at a copy. (Code for one row more than there are could read columns
+    /// beyond the last one.)
     void read_a(std::int64_t block, Tile<T>& tile) const {
         const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
         const bool once = last_panel_ - first_panel_ == 1;

@@ -291,7 +291,7 @@ void multiply_tile(const Tile<T>& t) {
     }
 }
 
-/// A tile of the rows there are, its A copied: code for even numbers of them, and for one.
+/// A tile of the rows there are: code for even numbers of them, and for one.
 template <class T, Order order, int Vectors, int Rows = tile_rows<order>(Vectors)>
 void multiply_tile_of(const Tile<T>& t) {
     if constexpr (Rows > 1) {
