@@ -184,7 +184,8 @@ std::vector<std::vector<double>> all_gather(Communicator& communicator,
 }
 
 void barrier(Communicator& communicator, std::string_view what) {
-    all_gather(communicator, std::string_view{}, what);
+    const std::vector<std::span<std::byte>> nothing(static_cast<std::size_t>(communicator.size()));
+    to_all(communicator, {}, nothing, what);
 }
 
 }  // namespace tapestry
