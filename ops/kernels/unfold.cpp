@@ -108,8 +108,9 @@ private:
 
 /// Of narrow images a row of pixels is a vector or a few, and stays in a register while all rows of
 /// windows over it are added, each read as many elements early as it lies to the right. What such a
-/// read finds beside its row is masked. Nothing waits for a store of a moment ago: the next row of
-/// pixels is one of another image. Sums are those of the plain order.
+/// read finds beside its row is masked; the masks lie ready, for a vector from anywhere is mostly
+/// one across two cache lines. Nothing waits for a store of a moment ago: the next row of pixels is
+/// one of another image. Sums are those of the plain order.
 template <class T>
 void fold_narrow(T* image, const T* matrix, const WindowGrid& g, const WindowRows& w) {
     const Lanes<T> lanes(g.columns);
@@ -117,26 +118,40 @@ void fold_narrow(T* image, const T* matrix, const WindowGrid& g, const WindowRow
     const std::int64_t first = w.first * g.row_stride;
     const std::int64_t end =
         (w.first + w.rows - 1) * g.row_stride + (g.kernel_rows - 1) * g.row_dilation + 1;
-    const auto add_windows = [&](Batch<T> sum, std::int64_t c, std::int64_t y, std::int64_t t,
-                                 std::int64_t x) {
+    Batch<T> masks[kNarrowRow];      // of each column of the kernel
+    std::int64_t above[kNarrowRow];  // windows over a row of pixels: where the matrix has them
+    const auto find_above = [&](std::int64_t y) {
+        std::int64_t count = 0;
         for (std::int64_t i = 0; i < g.kernel_rows; ++i) {
             const std::int64_t down = y - i * g.row_dilation - first;
             const std::int64_t r = down / g.row_stride;
             if (down < 0 || r >= w.rows || r * g.row_stride != down) continue;
-            const T* from = matrix + (c * g.kernel_rows + i) * g.kernel_columns * row +
-                            (t * w.rows + r) * g.columns + x;
+            above[count++] = i * g.kernel_columns * row + r * g.columns;
+        }
+        return count;
+    };
+    const auto add_windows = [&](Batch<T> sum, const T* windows, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            const T* from = windows + above[i];
             for (std::int64_t j = 0; j < g.kernel_columns; ++j, from += row - g.column_dilation) {
-                sum += load(from) & lanes.from(x - j * g.column_dilation);
+                sum += load(from) & masks[j];
             }
         }
         return sum;
     };
-    for (std::int64_t c = 0; c < g.channels; ++c) {
+    for (std::int64_t x = 0; x < g.width; x += kLanes<T>) {
+        for (std::int64_t j = 0; j < g.kernel_columns; ++j) {
+            masks[j] = lanes.from(x - j * g.column_dilation);
+        }
         for (std::int64_t y = first; y < end; ++y) {
-            for (std::int64_t t = 0; t < w.images; ++t) {
-                T* const pixels = image + ((t * g.channels + c) * g.height + y) * g.width;
-                for (std::int64_t x = 0; x < g.width; x += kLanes<T>) {
-                    store(pixels + x, add_windows(load(pixels + x), c, y, t, x));
+            const std::int64_t count = find_above(y);
+            for (std::int64_t c = 0; c < g.channels; ++c) {
+                const T* windows = matrix + c * g.kernel_rows * g.kernel_columns * row + x;
+                T* pixels = image + (c * g.height + y) * g.width + x;
+                for (std::int64_t t = 0; t < w.images; ++t) {
+                    store(pixels, add_windows(load(pixels), windows, count));
+                    windows += w.rows * g.columns;
+                    pixels += g.channels * g.height * g.width;
                 }
             }
         }
@@ -146,7 +161,7 @@ void fold_narrow(T* image, const T* matrix, const WindowGrid& g, const WindowRow
 template <class T>
 void fold(T* image, const T* matrix, const WindowGrid& g, const WindowRows& rows) {
     static_assert(kLanes<T> <= kUnfoldSlack && kLanes<T> <= kNarrowRow);
-    if (g.column_stride == 1 && g.width <= kNarrowRow) {
+    if (g.column_stride == 1 && g.width <= kNarrowRow && g.kernel_rows <= kNarrowRow) {
         fold_narrow(image, matrix, g, rows);
     } else if (g.column_stride == 1) {
         for_each_row(g, rows, [=, n = g.columns](std::int64_t at, std::int64_t pixel) {
