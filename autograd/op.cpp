@@ -45,15 +45,15 @@ Tensors Op::walk(const Tensors& grads) {
     const ModulePathGuard path(module_path_);
     TapeObserver::tell_walking(*this);
     Tensors outgoing = backward(grads);
-    if (outgoing.size() != inputs_.size()) {
+    if (outgoing.size() != input_count_) {
         fail<AutogradError>("{}: backward gave {} gradients for {} inputs", described(),
-                            outgoing.size(), inputs_.size());
+                            outgoing.size(), input_count_);
     }
     TapeObserver::tell_walked(*this, grads, outgoing);
     for (std::size_t i = 0; i < outgoing.size(); ++i) {
         const Tensor& grad = outgoing[i];
-        const Operand& x = inputs_[i];
-        if (!needs_[i] || !grad.defined()) continue;
+        const Operand& x = operands_[i];
+        if (!x.needed || !grad.defined()) continue;
         if (!(grad.shape() == x.shape) || grad.dtype() != x.dtype) {
             fail<AutogradError>("{}: backward gave a gradient {} {} for input {}, which is {} {}",
                                 described(), grad.dtype(), grad.shape(), i, x.dtype, x.shape);
@@ -64,7 +64,7 @@ Tensors Op::walk(const Tensors& grads) {
 
 double Op::flops() const {
     double count = 0;
-    for (const Operand& output : outputs_) count += static_cast<double>(numel(output.shape));
+    for (const Operand& output : outputs()) count += static_cast<double>(numel(output.shape));
     return count;
 }
 

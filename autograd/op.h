@@ -9,6 +9,7 @@
 #include <tapestry/core/tensor.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,9 +57,12 @@ public:
         int slot;  ///< -1 for a constant
         Shape shape;
         DType dtype;
+        bool needed = false;  ///< an input, on the way back: does anybody ask for its gradient?
     };
-    const std::vector<Operand>& inputs() const { return inputs_; }
-    const std::vector<Operand>& outputs() const { return outputs_; }
+    std::span<const Operand> inputs() const { return {operands_.data(), input_count_}; }
+    std::span<const Operand> outputs() const {
+        return std::span<const Operand>(operands_).subspan(input_count_);
+    }
     const std::string& module_path() const { return module_path_; }
     /// Bytes this entry keeps alive for its backward rule; 0 once released.
     std::size_t saved_bytes() const;
@@ -68,7 +72,7 @@ public:
     std::string described() const;  ///< "layer_norm (#12, blocks.3.attention_norm)"
 
     /// Does anybody ask for the gradient of input i?
-    bool needs(std::size_t i) const { return needs_.at(i); }
+    bool needs(std::size_t i) const { return operands_.at(i).needed; }
 
 protected:
     /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
@@ -92,9 +96,8 @@ private:
 
     std::string name_;
     mutable std::vector<Saved> saved_;
-    std::vector<Operand> inputs_;
-    std::vector<Operand> outputs_;
-    std::vector<bool> needs_;
+    std::vector<Operand> operands_;  // inputs, then outputs
+    std::size_t input_count_ = 0;
     std::string module_path_;
     int number_ = -1;
     bool released_ = false;

@@ -65,7 +65,7 @@ bool Tape::made_since(const Mark& mark, int slot) const {
 std::map<int, Op::Operand> Tape::used_since(const Mark& mark) const {
     std::map<int, Op::Operand> used;
     for (std::size_t i = mark.entries; i < entries_.size(); ++i) {
-        for (const Op::Operand& x : entries_[i]->inputs_) {
+        for (const Op::Operand& x : entries_[i]->inputs()) {
             if (x.slot >= 0 && !made_since(mark, x.slot)) used.emplace(x.slot, x);
         }
     }
@@ -75,7 +75,7 @@ std::map<int, Op::Operand> Tape::used_since(const Mark& mark) const {
 // Slots are not used twice: whoever kept a tensor from inside is told.
 void Tape::forget_since(const Mark& mark) {
     while (entries_.size() > mark.entries) {
-        for (const Op::Operand& y : entries_.back()->outputs_) {
+        for (const Op::Operand& y : entries_.back()->outputs()) {
             slots_[static_cast<std::size_t>(y.slot)].forgotten = true;
             slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
             hooks_.erase(y.slot);
@@ -94,15 +94,16 @@ void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Ten
                                "recompute: the function uses a tensor {} that was computed outside "
                                "of it and is not among its inputs; pass it as one",
                                x.shape);
-        op->inputs_.push_back(x);
+        op->operands_.push_back(x);
         op->versions_.push_back(slot.version);
     }
+    op->input_count_ = op->operands_.size();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const int slot = known_slot(outputs[i]);
-        const bool twice = std::any_of(op->outputs_.begin(), op->outputs_.end(),
-                                       [slot](const auto& y) { return y.slot == slot; });
+        const bool twice = std::ranges::any_of(
+            op->outputs(), [slot](const auto& y) { return y.slot == slot; });
         if (!made_since(from, slot) || twice) continue;  // an input given back is still itself
-        op->outputs_.push_back({slot, outputs[i].shape(), outputs[i].dtype()});
+        op->operands_.push_back({slot, outputs[i].shape(), outputs[i].dtype()});
         op->returned_.push_back(i);
     }
     op->operations_ = entries_.size() - from.entries;
@@ -110,8 +111,8 @@ void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Ten
     op->module_path_ = module_path();
     op->number_ = static_cast<int>(from.entries);
     forget_since(from);
-    for (const auto& y : op->outputs_) slots_[static_cast<std::size_t>(y.slot)].forgotten = false;
-    if (!op->outputs_.empty()) entries_.push_back(std::move(op));
+    for (const auto& y : op->outputs()) slots_[static_cast<std::size_t>(y.slot)].forgotten = false;
+    if (!op->outputs().empty()) entries_.push_back(std::move(op));
 }
 
 // Records what the entry stands for at the end of the tape. The slots of its outputs, this time.
@@ -123,18 +124,18 @@ std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
     }();
     const std::map<int, Op::Operand> used = used_since(mark);
     bool same =
-        entries_.size() - mark.entries == op.operations_ && used.size() == op.inputs_.size();
-    for (std::size_t i = 0; same && i < op.inputs_.size(); ++i) {
-        const int slot = op.inputs_[i].slot;
+        entries_.size() - mark.entries == op.operations_ && used.size() == op.inputs().size();
+    for (std::size_t i = 0; same && i < op.inputs().size(); ++i) {
+        const int slot = op.inputs()[i].slot;
         same = used.count(slot) > 0;
         require<AutogradError>(
             !same || slots_[static_cast<std::size_t>(slot)].version == op.versions_[i],
             "{}: a parameter {} has been changed in place since", op.described(),
-            op.inputs_[i].shape);
+            op.inputs()[i].shape);
     }
     std::vector<int> slots;
-    for (std::size_t i = 0; same && i < op.outputs_.size(); ++i) {
-        const Op::Operand& was = op.outputs_[i];
+    for (std::size_t i = 0; same && i < op.outputs().size(); ++i) {
+        const Op::Operand& was = op.outputs()[i];
         const std::size_t place = op.returned_[i];
         slots.push_back(place < again.size() ? known_slot(again[place]) : -1);
         same = made_since(mark, slots.back()) && again[place].shape() == was.shape &&
@@ -155,8 +156,8 @@ bool Tape::expand(Op& entry, Walk& walk) {
     const auto awaited = [this, &on_path](const auto& y) {
         return on_path(y) || hooks_.count(y.slot) > 0;
     };
-    if (std::none_of(op->inputs_.begin(), op->inputs_.end(), on_path) &&
-        std::none_of(op->outputs_.begin(), op->outputs_.end(), awaited)) {
+    if (std::ranges::none_of(op->inputs(), on_path) &&
+        std::ranges::none_of(op->outputs(), awaited)) {
         return true;
     }
     const Mark mark{entries_.size(), slots_.size()};
@@ -164,7 +165,7 @@ bool Tape::expand(Op& entry, Walk& walk) {
     const std::size_t end = entries_.size();
     walk.cover(slots_.size());
     const auto each_output = [&](auto&& f) {
-        for (std::size_t i = 0; i < slots.size(); ++i) f(op->outputs_[i].slot, slots[i]);
+        for (std::size_t i = 0; i < slots.size(); ++i) f(op->outputs()[i].slot, slots[i]);
     };
     each_output([&](int was, int now) {
         const auto from = static_cast<std::size_t>(was), to = static_cast<std::size_t>(now);
@@ -173,7 +174,7 @@ bool Tape::expand(Op& entry, Walk& walk) {
         if (hooks_.count(was) == 0) return;
         for (const GradientHook& hook : hooks_[was]) hooks_[now].push_back(hook);
     });
-    for (const Op::Operand& x : op->inputs_) {  // who inside reads first, where it was this entry
+    for (const Op::Operand& x : op->inputs()) {  // who inside reads first, where it was this entry
         int& reader = walk.read_first[static_cast<std::size_t>(x.slot)];
         if (reader == op->number_) reader = -1;
     }

@@ -40,6 +40,8 @@ Recording::~Recording() { Tape::current_life() = std::move(outer_); }
 // ---- recording ----------------------------------------------------------------------------------
 
 Tape::Tape() : number_(next_tape_number()), life_(std::make_shared<Life>()) {
+    entries_.reserve(64);  // small models' steps never grow them
+    slots_.reserve(64);
     life_->tape = this;
     life_->outer = std::exchange(current_life(), life_);
 }
@@ -93,7 +95,7 @@ int Tape::slot_of(const Tensor& x) {
 void Tape::append(std::shared_ptr<Op> op, const TensorRefs& inputs, const TensorRefs& outputs) {
     op->number_ = static_cast<int>(entries_.size());
     op->module_path_ = module_path();
-    op->inputs_.reserve(inputs.size());
+    op->operands_.reserve(inputs.size() + outputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& x = inputs[i];
         const int slot = slot_of(x);
@@ -108,12 +110,12 @@ void Tape::append(std::shared_ptr<Op> op, const TensorRefs& inputs, const Tensor
             }
             place.version = now;
         }
-        op->inputs_.push_back({slot, x.shape(), x.dtype()});
+        op->operands_.push_back({slot, x.shape(), x.dtype()});
     }
-    op->outputs_.reserve(outputs.size());
+    op->input_count_ = inputs.size();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Tensor& y = outputs[i];
-        op->outputs_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
+        op->operands_.push_back({y.tape_ref().slot, y.shape(), y.dtype()});
     }
     note_recomputed(op, inputs, outputs);
     entries_.push_back(std::move(op));
@@ -132,17 +134,17 @@ std::size_t Tape::saved_bytes() const {
 // And who reads a slot first: the walk comes there last.
 void Tape::find_paths(Walk& walk, std::size_t first) const {
     for (std::size_t i = first; i < entries_.size(); ++i) {
-        const auto& inputs = entries_[i]->inputs_;
+        const auto inputs = entries_[i]->inputs();
         for (const Op::Operand& x : inputs) {
             if (x.slot < 0) continue;
             int& reader = walk.read_first[static_cast<std::size_t>(x.slot)];
             if (reader < 0) reader = static_cast<int>(i);
         }
-        const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Op::Operand& x) {
+        const bool any = std::ranges::any_of(inputs, [&](const Op::Operand& x) {
             return x.slot >= 0 && walk.on_path[static_cast<std::size_t>(x.slot)];
         });
         if (!any) continue;
-        for (const auto& y : entries_[i]->outputs_) {
+        for (const auto& y : entries_[i]->outputs()) {
             walk.on_path[static_cast<std::size_t>(y.slot)] = true;
         }
     }
@@ -165,33 +167,33 @@ void add_to(Tensor& sum, Tensor grad) {
 
 // One entry: its outputs' gradients in, its inputs' gradients added to theirs. False if none came.
 bool Tape::step_back(Op& op, Walk& walk) {
-    const bool any = std::any_of(op.outputs_.begin(), op.outputs_.end(), [&](const auto& y) {
+    const bool any = std::ranges::any_of(op.outputs(), [&](const auto& y) {
         return walk.grads[static_cast<std::size_t>(y.slot)].defined();
     });
     if (!any || expand(op, walk)) return any;
     Tensors incoming;
-    incoming.reserve(op.outputs_.size());
-    for (const auto& y : op.outputs_) {
+    incoming.reserve(op.outputs().size());
+    for (const auto& y : op.outputs()) {
         const auto slot = static_cast<std::size_t>(y.slot);
         Tensor& grad = walk.grads[slot];
         if (grad.defined()) grad = hooked(y.slot, std::move(grad));
         // Complete, and used up here unless somebody asked for it.
         incoming.push_back(walk.wanted[slot] ? grad : std::exchange(grad, Tensor()));
     }
-    op.needs_.assign(op.inputs_.size(), false);
     bool needed = false;
-    for (std::size_t i = 0; i < op.inputs_.size(); ++i) {
-        const int slot = op.inputs_[i].slot;
-        op.needs_[i] = slot >= 0 && walk.on_path[static_cast<std::size_t>(slot)];
-        needed = needed || op.needs_[i];
+    for (std::size_t i = 0; i < op.input_count_; ++i) {
+        Op::Operand& x = op.operands_[i];
+        x.needed = x.slot >= 0 && walk.on_path[static_cast<std::size_t>(x.slot)];
+        needed = needed || x.needed;
     }
     if (!needed) return true;
     Tensors outgoing = op.walk(incoming);
     incoming.clear();
     for (std::size_t i = 0; i < outgoing.size(); ++i) {
         Tensor grad = std::exchange(outgoing[i], Tensor());
-        if (!op.needs_[i] || !grad.defined()) continue;
-        add_to(walk.grads[static_cast<std::size_t>(op.inputs_[i].slot)], std::move(grad));
+        const Op::Operand& x = op.operands_[i];
+        if (!x.needed || !grad.defined()) continue;
+        add_to(walk.grads[static_cast<std::size_t>(x.slot)], std::move(grad));
     }
     return true;
 }
@@ -244,12 +246,13 @@ void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep)
     for (std::size_t i = last; i-- > first;) {
         const std::shared_ptr<Op> op = entries_[i];  // what is recorded meanwhile moves them
         if (step_back(*op, walk) && !keep) {
-            for (const auto& y : op->outputs_) {
+            for (const auto& y : op->outputs()) {
                 slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
             }
             op->release();
         }
-        for (auto x = op->inputs_.rbegin(); x != op->inputs_.rend(); ++x) {
+        const auto inputs = op->inputs();
+        for (auto x = inputs.rbegin(); x != inputs.rend(); ++x) {
             if (x->slot < 0) continue;
             const int reader = walk.read_first[static_cast<std::size_t>(x->slot)];
             if (reader == static_cast<int>(i)) deliver(x->slot, walk);

@@ -48,7 +48,7 @@ double forward_bytes(const Op& op, const Tensors& inputs, const Tensors& outputs
     return read + written;
 }
 
-double operand_bytes(const std::vector<Op::Operand>& operands) {
+double operand_bytes(std::span<const Op::Operand> operands) {
     double bytes = 0;
     for (const Op::Operand& x : operands) {
         bytes += static_cast<double>(numel(x.shape)) * static_cast<double>(size_of(x.dtype));
