@@ -3,22 +3,30 @@
 //     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log       how many are there?
 //     export LD_PRELOAD=libkill_at_message.so KILL_LOG=log KILL_AT=1:57
 //
-// KILL_AT is a rank and a number. Counted are a process's messages as they set out, before MPI
-// hears of them, and as they arrive or have left, before the program hears of it: how many that are
-// does not depend on time, as long as nobody asks whether others are there (--timeout).
-// KILL_LOG.RANK is given the moment of the kill, in nanoseconds since 1970, or, where nobody was
-// killed, the number. Read next: killed.sh.
+// KILL_AT is a rank and a number. Counted are the messages that a process sends, as they set out
+// and before MPI hears of them, and those that it receives, when they have arrived and before the
+// program hears of it. KILL_LOG.RANK is given the moment of the kill, in nanoseconds since 1970,
+// or, where nobody was killed, the number.
+//
+// The number follows from what process 0 asks the others for: so many messages a step, a
+// checkpoint, an account. When they arrive depends on time, how many they are does not, but for two
+// things that killed.sh avoids: questions whether others are there (--timeout), and a checkpoint
+// that is due while the one before is still being written, for it comes later or not at all. Read
+// next: killed.sh.
 #include <mpi.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace {
 
 long messages = 0;
+std::set<MPI_Request> receiving;
 
 int own_rank() {
     int rank = 0;
@@ -65,13 +73,17 @@ int MPI_Isend(const void* bytes, int count, MPI_Datatype type, int to, int tag, 
 
 int MPI_Irecv(void* bytes, int count, MPI_Datatype type, int from, int tag, MPI_Comm all,
               MPI_Request* request) {
-    one_more();
-    return PMPI_Irecv(bytes, count, type, from, tag, all, request);
+    const int code = PMPI_Irecv(bytes, count, type, from, tag, all, request);
+    receiving.insert(*request);
+    return code;
 }
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
+    const std::vector<MPI_Request> before(requests, requests + count);  // what is over is forgotten
     const int code = PMPI_Testsome(count, requests, done, which, statuses);
-    for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) one_more();
+    for (int i = 0; code == MPI_SUCCESS && *done != MPI_UNDEFINED && i < *done; ++i) {
+        if (receiving.erase(before[static_cast<std::size_t>(which[i])]) > 0) one_more();
+    }
     return code;
 }
 
