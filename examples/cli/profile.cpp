@@ -19,6 +19,7 @@ struct ProfileSettings {
     int depth = 3;
     std::uint64_t seed = 1;
     int threads = num_threads();
+    double latency = 0;  // ms
     bool json = false;
 };
 
@@ -26,6 +27,7 @@ int profile(ProfileSettings s, Communicator& processes) {
     require(s.directory.empty() == s.text.empty(),
             "profile: --model needs --text, and the reverse");
     s.options.communicator = &processes;
+    processes.set_latency(s.latency / 1e3);
     set_num_threads(s.threads);
     const bench::GPTProfile profile =
         s.directory.empty()
@@ -72,6 +74,8 @@ void add_profile(Options& app) {
     o.count("--steps", s->options.steps, "Steps to measure");
     o.count("--micro-batches", s->options.micro_batches,
             "Parts that a batch is cut into; mpirun's processes share them");
+    o.number("--latency", s->latency, 0, 1e3,
+             "Under mpirun: as if every message took so many milliseconds longer");
     o.count("--depth", s->depth,
             "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all", {0, 100});
     o.seed(s->seed, "Of weights and batches");

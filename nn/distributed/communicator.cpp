@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace tapestry {
 
@@ -23,6 +24,30 @@ struct Nothing final : Underway {
     bool advance() override { return true; }
     std::vector<int> awaited() const override { return {}; }
 };
+
+// Messages that have arrived, and are kept back for a while.
+class Later final : public Underway {
+public:
+    Later(std::unique_ptr<Underway> messages, double seconds)
+        : messages_(std::move(messages)), seconds_(seconds) {}
+
+    bool advance() override {
+        if (!arrived_ && messages_->advance()) arrived_ = Clock::now();
+        return arrived_ && seconds_since(*arrived_) >= seconds_;
+    }
+    std::vector<int> awaited() const override { return messages_->awaited(); }
+
+private:
+    std::unique_ptr<Underway> messages_;
+    double seconds_;
+    std::optional<Clock::time_point> arrived_;
+};
+
+std::vector<int> each_once(std::vector<int> processes) {
+    std::sort(processes.begin(), processes.end());
+    processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+    return processes;
+}
 
 // Those still asked after, once these have answered and these alone are waited for.
 void keep_silent(std::vector<int>& silent, const std::vector<int>& answered,
@@ -46,7 +71,14 @@ std::unique_ptr<Underway> Communicator::begin(std::span<const Sent> sent,
     for (const Sent& one : sent) check(one.to, one.channel);
     for (const Received& one : received) check(one.from, one.channel);
     for (const Sent& one : sent) bytes_sent_ += one.bytes.size();
-    return start(sent, received);
+    std::unique_ptr<Underway> messages = start(sent, received);
+    if (latency_ == 0 || received.empty()) return messages;
+    return std::make_unique<Later>(std::move(messages), latency_);
+}
+
+void Communicator::set_latency(double seconds) {
+    require(seconds >= 0, "communicator: a latency of {} s; it cannot be negative", seconds);
+    latency_ = seconds;
 }
 
 void Communicator::exchange(std::span<const Sent> sent, std::span<const Received> received,
@@ -82,7 +114,7 @@ void Communicator::wait_for(Underway& messages, std::string_view what) {
         const double waited = seconds_since(since);
         if (!silent && waited < timeout_ / 2) continue;
         if (!silent) {
-            silent = messages.awaited();
+            silent = each_once(messages.awaited());
             ask(*silent);
             continue;
         }

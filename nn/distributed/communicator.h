@@ -49,7 +49,8 @@ public:
     Underway(const Underway&) = delete;
     Underway& operator=(const Underway&) = delete;
 
-    /// Helps them along, without waiting. True: all have arrived, and what was sent may be changed.
+    /// Helps them along, without waiting. True, then and from then on: all have arrived, and what
+    /// was sent may be changed.
     virtual bool advance() = 0;
     /// The processes that they still come from or go to.
     virtual std::vector<int> awaited() const = 0;
@@ -91,6 +92,10 @@ public:
     void set_timeout(double seconds) { timeout_ = seconds; }
     double timeout() const { return timeout_; }
 
+    /// From now on whatever arrives here is there only so many seconds after it was noticed: a
+    /// network that is slower than this one, for measurements. Throws ValueError if it is negative.
+    void set_latency(double seconds);
+
     /// What has been sent so far, and the time that wait() took.
     std::uint64_t bytes_sent() const { return bytes_sent_; }
     double seconds() const { return seconds_; }
@@ -113,6 +118,7 @@ private:
     void wait_for(Underway& messages, std::string_view what);
 
     double timeout_ = 0;
+    double latency_ = 0;
     std::uint64_t bytes_sent_ = 0;
     double seconds_ = 0;
 };

@@ -224,8 +224,15 @@ void say_end() {
 bool has_mpi() { return true; }
 
 std::unique_ptr<Communicator> join_processes() {
-    if (launched_size() <= 1) return std::make_unique<OneProcess>();
-    return std::make_unique<MpiCommunicator>();
+    const int launched = launched_size();
+    if (launched <= 1) return std::make_unique<OneProcess>();
+    auto all = std::make_unique<MpiCommunicator>();
+    // Or each would believe that it is the only one, and take the others' work for its own.
+    require(all->size() == launched,
+            "mpirun has started {} processes, of which MPI finds {}: it is another MPI's mpirun "
+            "than the one that this program was built with",
+            launched, all->size());
+    return all;
 }
 
 void abort_processes(int code) {

@@ -36,15 +36,11 @@ struct Post {
         Clock::time_point& free = left[static_cast<std::size_t>(from)];
         free = std::max(free, Clock::now());
         if (network.bytes_per_second > 0) {
-            free += seconds(static_cast<double>(one.bytes.size()) / network.bytes_per_second);
+            const std::chrono::duration<double> takes(static_cast<double>(one.bytes.size()) /
+                                                      network.bytes_per_second);
+            free += std::chrono::duration_cast<Clock::duration>(takes);
         }
-        box(from, one.to, one.channel)
-            .push_back(
-                {Bytes(one.bytes.begin(), one.bytes.end()), free + seconds(network.latency)});
-    }
-
-    static Clock::duration seconds(double count) {
-        return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+        box(from, one.to, one.channel).push_back({Bytes(one.bytes.begin(), one.bytes.end()), free});
     }
 
     const int size;
@@ -145,6 +141,7 @@ private:
 void run_one(Post& post, int rank, const std::function<void(Communicator&)>& program) {
     try {
         ThreadCommunicator communicator(post, rank);
+        communicator.set_latency(post.network.latency);
         program(communicator);
     } catch (...) {
         const std::lock_guard lock(post.mutex);

@@ -9,10 +9,9 @@
 namespace tapestry {
 
 /// What lies between the processes. A message sets out when those before it from the same process
-/// have left, takes its bytes' time to leave, and the latency to arrive; nobody computes less for
-/// it.
+/// have left, and takes its bytes' time to leave; nobody computes less for it.
 struct Network {
-    double latency = 0;           ///< seconds
+    double latency = 0;           ///< seconds: Communicator::set_latency()
     double bytes_per_second = 0;  ///< out of each process; 0: without limit
 };
 

@@ -37,6 +37,29 @@ private:
     std::unordered_map<const Leaf*, std::size_t> numbers_;
 };
 
+// Some messages of which one has arrived, or more.
+class AnyOf final : public Underway {
+public:
+    explicit AnyOf(std::vector<Underway*> all) : all_(std::move(all)) {}
+
+    bool advance() override {
+        bool any = false;
+        for (Underway* one : all_) any = one->advance() || any;
+        return any;
+    }
+    std::vector<int> awaited() const override {
+        std::vector<int> peers;
+        for (const Underway* one : all_) {
+            const std::vector<int> of_one = one->awaited();
+            peers.insert(peers.end(), of_one.begin(), of_one.end());
+        }
+        return peers;
+    }
+
+private:
+    std::vector<Underway*> all_;
+};
+
 }  // namespace
 
 GradientsUnderway::GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
@@ -75,15 +98,28 @@ void GradientsUnderway::complete(std::size_t parameter) {
                 "let the loss depend on it always",
                 parameter, parameters_[parameter].shape(), own[s].first);
     }
-    const std::vector<std::size_t> touched = buckets_of_[parameter];
-    for (const std::size_t bucket : touched) {
-        if (--buckets_[bucket].missing == 0) send(bucket);
+    for (const std::size_t bucket : buckets_of_[parameter]) {
+        if (--buckets_[bucket].missing > 0) continue;
+        whole_.push_back(Clock::now());
+        ready_.push_back(bucket);
     }
+    send_ready();
+}
+
+// A few at a time: of each this process has the slices of all others' subtrees besides its own.
+std::size_t GradientsUnderway::most_in_flight() const {
+    return std::max<std::size_t>(4, buckets_.size() / 4);
+}
+
+// All but one of them: see finish().
+void GradientsUnderway::send_ready() {
+    while (!ready_.empty() && in_flight_.size() + 1 < most_in_flight()) send(ready_.front());
 }
 
 // All subtrees that this process has, to each its slice; and the same from each, which knows when
 // to send it as this one does. A gradient that is packed altogether is let go.
 void GradientsUnderway::send(std::size_t bucket) {
+    std::erase(ready_, bucket);
     Bucket& b = buckets_[bucket];
     const std::vector<Tensors*> whole = sum_.whole();
     const auto channel = static_cast<int>(bucket % Communicator::kChannels);
@@ -112,8 +148,7 @@ void GradientsUnderway::send(std::size_t bucket) {
         if (!buckets_of_[part.parameter].empty()) continue;
         for (Tensors* of : whole) (*of)[part.parameter] = Tensor();
     }
-    set_out_.push_back(Clock::now());
-    if (in_flight_.empty()) since_ = set_out_.back();
+    if (in_flight_.empty()) since_ = Clock::now();
     in_flight_.push_back(bucket);
     b.messages = communicator_.begin(sent, received);
 }
@@ -123,6 +158,19 @@ void GradientsUnderway::advance() {
     for (const std::size_t bucket : looked_at) {
         if (buckets_[bucket].messages->advance()) arrived(bucket);
     }
+    send_ready();
+}
+
+void GradientsUnderway::wait() {
+    std::vector<Underway*> messages;
+    for (const std::size_t bucket : in_flight_) {
+        messages.push_back(buckets_[bucket].messages.get());
+    }
+    AnyOf any(std::move(messages));
+    const Clock::time_point start = Clock::now();
+    communicator_.wait(any, "gradients");
+    waited_ += seconds_since(start);
+    advance();
 }
 
 void GradientsUnderway::arrived(std::size_t bucket) {
@@ -151,22 +199,24 @@ Tensor GradientsUnderway::add_up(Tensors subtrees) const {
 
 std::vector<double> GradientsUnderway::to_go() const {
     std::vector<double> all;
-    for (const Clock::time_point at : set_out_) {
+    for (const Clock::time_point at : whole_) {
         all.push_back(std::max(0.0, std::chrono::duration<double>(finished_ - at).count()));
     }
     return all;
 }
 
+// Processes may have completed buckets in different orders, and each could then wait for what
+// another does not send before its turn. So there is always room for one that sets out in an order
+// that all have: of the buckets that anybody waits for, the first of that order is under way
+// everywhere.
 Tensor GradientsUnderway::finish() {
     finished_ = Clock::now();
     for (std::size_t i = 0; i < parameters_.size(); ++i) complete(i);
-    while (!in_flight_.empty()) {
-        const std::size_t first = in_flight_.front();
-        const Clock::time_point start = Clock::now();
-        communicator_.wait(*buckets_[first].messages, "gradients");
-        waited_ += seconds_since(start);
-        arrived(first);
+    for (std::size_t k = buckets_.size(); k-- > 0;) {
+        if (std::find(ready_.begin(), ready_.end(), k) != ready_.end()) send(k);
+        while (in_flight_.size() >= most_in_flight()) wait();
     }
+    while (!in_flight_.empty()) wait();
     Tensor all({flat_.owned(communicator_.rank())}, flat_.dtype());
     std::int64_t at = 0;
     for (Tensor& part : slice_) {

@@ -3,7 +3,11 @@
 // complete in this process's last leaf, and so in all subtrees that it has whole. What comes in
 // from others is looked for after every entry of the tape, and a bucket that is there is added up
 // at once: the engine has no thread of its own, and needs none. Which bucket comes when changes no
-// bit: each has its own tree. Internal to nn/train. Read next: data_parallel.h, whose part this is.
+// bit: each has its own tree.
+//
+// A quarter of the buckets, or four, are under way at a time, and the others wait for their turn:
+// what comes in takes memory here, and over a slow network all of it would be under way at once.
+// Internal to nn/train. Read next: data_parallel.h, whose part this is.
 #pragma once
 
 #include <tapestry/autograd/observer.h>
@@ -24,10 +28,10 @@ public:
     GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
                       const Tensors& parameters, std::int64_t leaves, GradientSum& sum);
 
-    /// `sum` has all of this parameter's gradient: what is whole by that sets out, and is let go.
-    /// Throws ValueError for one that has none in some subtree.
+    /// `sum` has all of this parameter's gradient: what is whole by that sets out, or waits for its
+    /// turn, and is let go. Throws ValueError for one that has none in some subtree.
     void complete(std::size_t parameter);
-    /// Helps along what is under way, without waiting.
+    /// Helps along what is under way, without waiting, and sends whose turn has come.
     void advance();
     /// Completes all, waits for it, and returns this process's slice of the sum over all leaves:
     /// [n].
@@ -36,7 +40,7 @@ public:
     /// Seconds in which anything was under way, and those of finish() that were spent waiting.
     double seconds() const { return seconds_; }
     double waited() const { return waited_; }
-    /// By bucket, in the order in which they set out: seconds from then to finish().
+    /// By bucket, in the order in which they were whole: seconds from then to finish().
     std::vector<double> to_go() const;
 
     /// Takes gradients into `sum`, and calls complete() and advance(), as a backward pass goes by.
@@ -51,8 +55,11 @@ private:
     };
     using Clock = std::chrono::steady_clock;
 
+    void send_ready();
     void send(std::size_t bucket);
     void arrived(std::size_t bucket);
+    void wait();
+    std::size_t most_in_flight() const;
     Tensor add_up(Tensors subtrees) const;
 
     const FlatParameters& flat_;
@@ -63,10 +70,11 @@ private:
     std::vector<Bucket> buckets_;
     std::vector<std::vector<std::size_t>> buckets_of_;  // by parameter: those that are not sent
     std::vector<bool> complete_;                        // by parameter
-    std::vector<std::size_t> in_flight_;                // buckets, in the order they set out
+    std::vector<std::size_t> ready_;                    // buckets that wait for their turn
+    std::vector<std::size_t> in_flight_;                // in the order they set out
     Tensors slice_;                                     // by bucket
     Clock::time_point since_ = {};                      // something has been under way
-    std::vector<Clock::time_point> set_out_;            // as in_flight_ once was
+    std::vector<Clock::time_point> whole_;              // as ready_ once was
     Clock::time_point finished_ = {};                   // the backward pass has
     double seconds_ = 0;
     double waited_ = 0;

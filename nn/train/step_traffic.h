@@ -11,8 +11,8 @@ struct StepTraffic {
     double gradients = 0;  ///< some were under way
     double waited = 0;     ///< of these: nothing else was done; the rest lay behind backward passes
     double parameters = 0;  ///< new ones going round, which is waited for
-    /// Of the latest step, by bucket in the order in which they set out: from then to the end of
-    /// the backward pass.
+    /// Of the latest step, by bucket in the order in which they could set out: from then to the end
+    /// of the backward pass.
     std::vector<double> to_go = {};
 };
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # By hand: what the model of a network's cost (nn/bench/network_cost.h) says of two machines, from steps
-# without a limit, beside what the same steps take over a cable of five rates, one after the other. Needs
-# root, and a quiet machine. One thread a process; SHAPE is layers, heads, dim, context, batch.
+# without a limit, beside what the same steps take over a cable of five rates, one after the other. The cable
+# has a rate and no latency; so every message is kept back for LATENCY milliseconds (0.2) where it arrives.
+# Needs root, and a quiet machine. One thread a process; SHAPE is layers, heads, dim, context, batch.
 #
 #     cost.sh BUILD_DIR [MPIRUN]
 #
+# Fails unless the model is within 15% of every step, and 90% of what could be hidden is at 1 Gbit/s.
 # MEASURE is put before every single measurement: what keeps others quiet.
 set -euo pipefail
 # shellcheck source=tests/skip.sh
@@ -20,10 +22,11 @@ read -r layers heads dim context batch <<<"${SHAPE:-6 6 384 128 8}"
 two_machines
 trap remove_machines EXIT
 
-# step: a line of JSON.
+# step LATENCY: a line of JSON.
 step() {
     across -n 2 "$build/examples/cli/tapestry" profile --layers "$layers" --heads "$heads" --dim "$dim" \
-        --context "$context" --batch "$batch" --micro-batches 2 --threads 1 --steps "${STEPS:-5}" --json
+        --context "$context" --batch "$batch" --micro-batches 2 --threads 1 --steps "${STEPS:-5}" \
+        --latency "$1" --json
 }
 
 # cable [RATE]: both ends, without one as fast as it goes.
@@ -37,9 +40,9 @@ cable() {
 
 for rate in ${RATES:-2.5 1 0.5 0.2 0.1}; do
     cable
-    step >>"$here.without"
+    step 0 >>"$here.without"
     cable "${rate}gbit"
-    step >>"$here.slow"
+    step "${LATENCY:-0.2}" >>"$here.slow"
 done
 # shellcheck disable=SC2086  # numbers
 python3 - "$here" ${RATES:-2.5 1 0.5 0.2 0.1} <<'PYTHON'
@@ -50,12 +53,17 @@ def lines(name):
 
 print("| Gbit/s | step, ms | predicted | off by | gradients alone, ms | waited for | predicted | hidden, of what could be |")
 print("|---|---|---|---|---|---|---|---|")
+farthest, hidden_at = 0, {}
 for rate, free, slow in zip(map(float, sys.argv[2:]), lines("without"), lines("slow")):
     said = next(p for p in free["messages"]["predicted"] if p["gbit"] == rate)
     took, found = slow["min_ms"], slow["messages"]
     alone = found["parameters_ms"]  # as many bytes, of which nothing is hidden
     waited, best = found["waited_ms"], said["exposed_ms"]
-    hidden = (alone - waited) / (alone - best)
+    hidden = hidden_at[rate] = (alone - waited) / (alone - best)
+    farthest = max(farthest, abs(said["step_ms"] / took - 1))
     print(f"| {rate:g} | {took:.0f} | {said['step_ms']:.0f} | {said['step_ms'] / took - 1:+.1%} | "
           f"{alone:.0f} | {waited:.0f} | {best:.0f} | {hidden:.0%} |")
+print(f"the model is off by {farthest:.1%} at the most; at 1 Gbit/s "
+      f"{hidden_at.get(1, float('nan')):.0%} of what could be hidden is")
+sys.exit(farthest > 0.15 or hidden_at.get(1, 1) < 0.9)
 PYTHON

@@ -131,11 +131,11 @@ stop_one 2
 
 # ---- wrong use ----------------------------------------------------------------------------------
 
-# refused PROCESSES WORDS [OPTION...]: exit code 2, and one line of ours.
+# refused PROCESSES WORDS [OPTION...]: exit code 2, and one line of ours. Into $into, if not a new folder.
 refused() {
     local processes=$1 says=$2 status=0
     shift 2
-    train "$processes" refused "$@" >refused.out 2>refused.err || status=$?
+    train "$processes" "${into:-refused}" "$@" >refused.out 2>refused.err || status=$?
     if ((status != 2)) || (($(grep -c '^tapestry: ' refused.err) != 1)) ||
         ! grep -qF -- "$says" refused.err || [[ -d refused ]]; then
         cat refused.err >&2
@@ -148,6 +148,27 @@ refused 2 "tapestry: train: micro_batches 3 does not divide batch 16" --micro-ba
 refused 2 "tapestry: train: 2 processes share the micro-batches of a step" --micro-batches 1
 refused 2 "tapestry: cannot read 'nowhere': No such file" --text nowhere
 refused 2 "tapestry: --trap-nan records the steps of one process" --trap-nan
+
+mkdir taken
+exec 9>taken/.lock
+flock -n 9
+into=taken refused 2 "/taken': in use by another process"
+exec 9>&-
+
+tapestry=$build/examples/without_mpi/tapestry refused 2 \
+    "tapestry: mpirun has started 2 processes, and this program was built without MPI"
+# As another MPI's mpirun starts it: MPI finds no other process.
+OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 refused 1 \
+    "tapestry: mpirun has started 2 processes, of which MPI finds 1: it is another MPI's"
+
+if [[ $(uname -m) == x86_64 ]]; then
+    # shellcheck disable=SC2016  # the inner shell's
+    under=(bash -c '[[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != 1 ]] || export TAPESTRY_ISA=baseline; exec "$@"' bash)
+    refused 2 "and baseline in process 1 on "
+    steps=6
+    train 2 mixed --override isa >mixed.log 2>&1 || { cat mixed.log >&2; failed "--override isa: refused"; }
+    under=()
+fi
 
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "one result for 1, ${counts[*]} processes"
