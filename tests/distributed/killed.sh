@@ -44,16 +44,6 @@ done
 
 # ---- one is killed ------------------------------------------------------------------------------
 
-# ended OUT: have all trainings into it? One that was killed may wait for its disk, when mpirun has gone.
-ended() {
-    local tries
-    for ((tries = 0; tries < 50; ++tries)); do
-        grep -qszxF -e "$1" /proc/[0-9]*/cmdline || return 0
-        sleep 0.1
-    done
-    return 1
-}
-
 # kill_at RANK NUMBER: of its messages; and on by 2, 4 or 1. Whether all was as it should be.
 kill_at() {
     local rank=$1 number=$2 name=killed.$1.$2 others=(2 4 1) status=0 took

@@ -76,7 +76,7 @@ kill_one() {
     echo "process $rank killed: all had ended after $took ms, exit $status"
     ((status != 0)) || failed "the end of process $rank went unnoticed"
     ((took < 5000)) || failed "it took $took ms until all had ended"
-    [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was killed"
+    ended "$out" || failed "some went on after process $rank was killed"
     # Open MPI names its rank, MPICH its number.
     grep -qiE "rank $rank|pid[ =]$pid" killed.log ||
         { cat killed.log >&2; failed "no line names process $rank"; }
@@ -114,7 +114,7 @@ stop_one() {
     echo "process $rank stopped: all had ended after $took ms, exit $status"
     ((status == 1)) || failed "process $rank hung: exit $status, not 1"
     ((took < 7000)) || failed "process $rank hung: it took $took ms until all had ended"
-    [[ -z $(processes_of "$out") ]] || failed "some went on after process $rank was stopped"
+    ended "$out" || failed "some went on after process $rank was stopped"
     # mpirun is a terminal to process 0, on whose line of progress another one's may begin.
     sed -i 's/\x1b\[K/\n/g' stopped.log
     grep -qE "^tapestry: process [0-2] on .*: process $rank on .* has not answered for 2 s; waited for: " \

@@ -42,6 +42,16 @@ train() {
 }
 under=()
 
+# ended OUT: have all trainings into it? One that was killed may wait for its disk, when mpirun has gone.
+ended() {
+    local tries
+    for ((tries = 0; tries < 50; ++tries)); do
+        grep -qszxF -e "$1" /proc/[0-9]*/cmdline || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
 # All tensors of the last checkpoint, which follow eight bytes with the length of the header, and it;
 # and what metrics_of says: parameters, moments, losses.
 digest_of() {
