@@ -42,17 +42,15 @@ threads=1
 
 # ---- one is killed ------------------------------------------------------------------------------
 
-# processes_of OUT [RANK]: the numbers of the trainings into OUT, of this rank. Without a program that
-# would have to be started for each process of the machine: the training does not wait.
-processes_of() {
+# process_of OUT RANK: the number of the training into OUT, of this rank. Without a program that would have
+# to be started for each process of the machine: the training does not wait.
+process_of() {
     local directory words
     for directory in /proc/[0-9]*; do
         mapfile -d '' -t words <"$directory/cmdline" || continue
         [[ ${words[0]:-} == "$tapestry" && " ${words[*]} " == *" --out $1 "* ]] || continue
-        if (($# > 1)); then
-            mapfile -d '' -t words <"$directory/environ" || continue
-            [[ " ${words[*]} " =~ \ (OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\  ]] || continue
-        fi
+        mapfile -d '' -t words <"$directory/environ" || continue
+        [[ " ${words[*]} " =~ \ (OMPI_COMM_WORLD_RANK|PMI_RANK)=$2\  ]] || continue
         echo "${directory#/proc/}"
     done 2>/dev/null  # of those that have ended meanwhile
 }
@@ -67,7 +65,7 @@ kill_one() {
         kill -0 "$child" 2>/dev/null || { cat killed.log >&2; failed "nothing to kill"; return; }
         sleep 0.02
     done
-    pid=$(processes_of "$out" "$rank")
+    pid=$(process_of "$out" "$rank")
     [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
     start=$EPOCHREALTIME
     kill -9 "$pid"
@@ -105,7 +103,7 @@ stop_one() {
         kill -0 "$child" 2>/dev/null || { cat stopped.log >&2; failed "nothing to stop"; return; }
         sleep 0.02
     done
-    pid=$(processes_of "$out" "$rank")
+    pid=$(process_of "$out" "$rank")
     [[ $pid =~ ^[0-9]+$ ]] || { failed "process $rank was not found"; kill "$child"; return; }
     start=$EPOCHREALTIME
     kill -STOP "$pid"
