@@ -63,7 +63,7 @@ kill_at() {
     took=$((took - $(<"$name.at.$rank") / 1000000))
     echo "$took" >"$name.took"
     ((took < 5000)) || failed "rank $rank, message $number: it took $took ms until all had ended"
-    # Open MPI names its rank, MPICH its number.
+    # Open MPI names its rank; MPICH the number of the first of those that were killed, its own kills among them.
     grep -qiE "rank $rank|pid[ =][0-9]+" "$name.log" ||
         { cat "$name.log" >&2; failed "message $number: no line names process $rank"; }
     small_training "${others[number % 3]}" "$out" --resume >"$name.log" 2>&1 ||

@@ -149,7 +149,7 @@ double measured_sets(int processes, std::int64_t micro_batches) {
         take(2);
         barrier(c, "another step");
     };
-    run_in_threads(processes, program, {.bytes_per_second = 200e6});
+    run_in_threads(processes, program, {.bytes_per_second = 100e6});
     const int others = processes + 2;  // parameters everywhere, and two moments once
     return (found - others) / processes;
 }
