@@ -22,7 +22,7 @@ NetworkCost network_cost(const SharedStep& step, const Line& line) {
         for (const double to_go : step.to_go) end = std::max(end, -to_go) + bucket;
         cost.gradients = bucket * buckets;
         cost.exposed = std::max(0.0, end + line.latency);
-        cost.rest = others * slice / line.bytes_per_second + 2 * messages + 2 * line.latency;
+        cost.rest = others * slice / line.bytes_per_second + 3 * messages + 3 * line.latency;
     }
     cost.total = step.compute + cost.exposed + cost.rest;
     return cost;

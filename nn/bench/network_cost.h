@@ -7,6 +7,7 @@
 //                   exposed is end_K + latency, if that is later than backward's end, 0
 //     norms         messages and a latency: they say when all may go on
 //     parameters    bytes / rate + messages + latency, of which nothing is hidden
+//     the end       messages and a latency: all have them
 //
 // `tapestry profile` under mpirun has it from the step that it measures; docs/distributed.md holds
 // it against measurements. Read next: nn/train/gradients_underway.h, whose times these are.
