@@ -3,6 +3,7 @@
 #include <tapestry/core/random.h>
 
 #include <tapestry/core/loop.h>
+#include <tapestry/core/portable_math.h>
 
 #include <algorithm>
 #include <bit>
@@ -130,10 +131,10 @@ void to_unit(const Words& words, double* to) {
 // Box and Muller, from u in (0, 1) and v in [0, 1): the logarithm stays finite.
 template <class T>
 void to_pair(double u, double v, double mean, double std, T* to) {
-    const double radius = std * std::sqrt(-2 * std::log(u));
-    const double angle = 2 * std::numbers::pi * v;
-    to[0] = static_cast<T>(mean + radius * std::cos(angle));
-    to[1] = static_cast<T>(mean + radius * std::sin(angle));
+    const double radius = std * std::sqrt(-2 * portable::log(u));
+    const auto [sin, cos] = portable::sin_cos(2 * std::numbers::pi * v);
+    to[0] = static_cast<T>(mean + radius * cos);
+    to[1] = static_cast<T>(mean + radius * sin);
 }
 
 void to_normal(const Words& words, double mean, double std, float* to) {

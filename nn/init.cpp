@@ -1,6 +1,7 @@
 #include <tapestry/nn/init.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/portable_math.h>
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +35,8 @@ private:
     // Box and Muller.
     double next_normal() {
         constexpr double kTau = 6.283185307179586;
-        const double radius = std::sqrt(-2 * std::log(1 - generator_.uniform()));
-        return radius * std::cos(kTau * generator_.uniform());
+        const double radius = std::sqrt(-2 * portable::log(1 - generator_.uniform()));
+        return radius * portable::cos(kTau * generator_.uniform());
     }
 
     double low_;

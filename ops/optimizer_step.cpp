@@ -2,6 +2,7 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
+#include <tapestry/core/portable_math.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/kernels/table.h>
 
@@ -39,7 +40,6 @@ void check_adam(const AdamUpdate& u) {
 
 template <class T>
 kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
-    const auto t = static_cast<double>(u.step);
     const double shrink = u.decoupled ? 1 - u.lr * u.weight_decay : 1;
     kernels::AdamStep<T> step{};
     step.grad_scale = static_cast<T>(u.grad_scale);
@@ -48,8 +48,8 @@ kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
     step.beta1_rest = static_cast<T>(1 - u.beta1);
     step.beta2 = static_cast<T>(u.beta2);
     step.beta2_rest = static_cast<T>(1 - u.beta2);
-    step.step_size = static_cast<T>(u.lr / (1 - std::pow(u.beta1, t)));
-    step.root_scale = static_cast<T>(1 / std::sqrt(1 - std::pow(u.beta2, t)));
+    step.step_size = static_cast<T>(u.lr / (1 - portable::pow(u.beta1, u.step)));
+    step.root_scale = static_cast<T>(1 / std::sqrt(1 - portable::pow(u.beta2, u.step)));
     step.eps = static_cast<T>(u.eps);
     return step;
 }

@@ -1,6 +1,7 @@
 #include <tapestry/nn/optim/schedule.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/portable_math.h>
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +50,8 @@ Schedule warmup_cosine_schedule(const WarmupCosine& settings) {
         }
         const auto length = static_cast<double>(std::max<std::int64_t>(1, s.steps - s.warmup));
         const double done = std::min(1.0, static_cast<double>(step - s.warmup) / length);
-        return s.min_rate + 0.5 * (s.rate - s.min_rate) * (1 + std::cos(std::numbers::pi * done));
+        const double wave = portable::cos(std::numbers::pi * done);
+        return s.min_rate + 0.5 * (s.rate - s.min_rate) * (1 + wave);
     };
 }
 
