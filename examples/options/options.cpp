@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -50,20 +51,59 @@ void open_standard_streams() {
     if (lowest_free > STDERR_FILENO) ::close(lowest_free);
 }
 
+// How many letters have to be changed, added, left out or exchanged with the next. Source: Damerau,
+// "A technique for computer detection and correction of spelling errors" (1964).
+std::size_t mistakes_between(const std::string& a, const std::string& b) {
+    std::vector<std::vector<std::size_t>> least(a.size() + 1,
+                                                std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) {
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                least[i][j] = i + j;
+                continue;
+            }
+            const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+            least[i][j] =
+                std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + change});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return least[a.size()][b.size()];
+}
+
+// "; did you mean train?", of the names that may stand there, if one is close.
+std::string suggestion(const CLI::App& at, const std::string& unknown) {
+    std::size_t fewest = unknown.size() > 4 ? 3 : 2;  // so many are too many
+    std::string nearest;
+    const auto try_name = [&](const std::string& name) {
+        const std::size_t mistakes = mistakes_between(unknown, name);
+        if (mistakes >= fewest) return;
+        fewest = mistakes;
+        nearest = name;
+    };
+    for (const CLI::App* subcommand : at.get_subcommands({})) try_name(subcommand->get_name());
+    for (const CLI::Option* option : at.get_options()) try_name(option->get_name());
+    return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
 // CLI11 looks for what is missing before it looks for what is too much: "tapestry trian" would be
 // told that a subcommand is required.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     std::string command = app.get_name();
-    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    const CLI::App* at = &app;
+    while (!at->get_subcommands().empty()) {
         at = at->get_subcommands().front();
         command += " " + at->get_name();
     }
     const auto unknown = app.remaining(true);
-    const bool misspelt = dynamic_cast<const CLI::RequiredError*>(&error) && !unknown.empty();
-    return fmt::format(
-        "{} (see {} --help)",
-        misspelt ? "The following argument was not expected: " + unknown.front() : error.what(),
-        command);
+    std::string message = error.what();
+    if (!unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+        message = "The following argument was not expected: " + unknown.front();
+    }
+    if (!unknown.empty()) message += suggestion(*at, unknown.front());
+    return fmt::format("{} (see {} --help)", message, command);
 }
 
 // CLI::Range for real numbers, but NaN, which no comparison refuses, is not in it.

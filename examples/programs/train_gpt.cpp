@@ -60,9 +60,10 @@ int run(const std::string& path, std::int64_t steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 2) {
-        fmt::print(stderr, "usage: train_gpt TEXT [STEPS]\n");
-        return 2;
+    const bool asks = argc == 2 && std::string_view(argv[1]) == "--help";
+    if (argc < 2 || asks) {
+        fmt::print(asks ? stdout : stderr, "usage: train_gpt TEXT [STEPS]\n");
+        return asks ? 0 : 2;
     }
     try {
         return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 500);

@@ -2,6 +2,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/bench/profile_totals.h>
 #include <tapestry/nn/bench/report.h>
+#include <tapestry/nn/counted.h>
 
 #include <fmt/format.h>
 
@@ -50,9 +51,9 @@ std::string peak_text(const MachinePeak& peak, DType dtype) {
         levels += fmt::format("{}{:.0f} GB/s in {:.1f} MB", levels.empty() ? "" : ", ",
                               level.bytes_per_second / 1e9, megabytes(level.bytes));
     }
-    return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {} thread{});\n      {}",
+    return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {});\n      {}",
                        peak.flops_per_second / 1e9, name_of(dtype), name_of(current_isa()),
-                       num_threads(), num_threads() == 1 ? "" : "s", levels);
+                       counted(num_threads(), "thread"), levels);
 }
 
 std::string percent(double share) { return share > 0 ? fmt::format("{:.0f}%", 100 * share) : "-"; }
@@ -72,17 +73,17 @@ std::string table_row(const Measurement& m, const MachinePeak& peak) {
 std::string to_text(const StepRow& row, const MachinePeak& peak) {
     const Measurement& m = row.measurement;
     return fmt::format(
-        "{} parameters, {} threads: median {:.2f} ms, fastest {:.2f} ms per step\n"
+        "{} parameters, {}: median {:.2f} ms, fastest {:.2f} ms per step\n"
         "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), at most {:.0f} MB",
-        row.parameters, num_threads(), 1e3 * m.times.median, 1e3 * m.times.min,
+        row.parameters, counted(num_threads(), "thread"), 1e3 * m.times.median, 1e3 * m.times.min,
         row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.share(peak)),
         megabytes(m.peak_bytes));
 }
 
 std::string to_text(const BusyRow& row) {
     std::string text =
-        fmt::format("{} parameters, {} threads\n{:<34}{:>11}{:>11}{:>11}\n", row.parameters,
-                    num_threads(), "", "median ms", "95% in ms", "min ms");
+        fmt::format("{} parameters, {}\n{:<34}{:>11}{:>11}{:>11}\n", row.parameters,
+                    counted(num_threads(), "thread"), "", "median ms", "95% in ms", "min ms");
     const auto line = [&text](const char* what, const Times& t) {
         text += fmt::format("{:<34}{:>11.3f}{:>11.3f}{:>11.3f}\n", what, 1e3 * t.median,
                             1e3 * t.p95, 1e3 * t.min);
@@ -96,14 +97,14 @@ std::string to_text(const BusyRow& row) {
 
 std::string to_text(const SamplingRow& row) {
     return fmt::format(
-        "{} parameters, {} threads: {:.0f} tokens/s ({:.1f} GB/s of weights); without the "
+        "{} parameters, {}: {:.0f} tokens/s ({:.1f} GB/s of weights); without the "
         "cache {:.0f} tokens/s, {} tokens\n"
         "median {:.3f} ms, fastest {:.3f} ms per token, at most {:.0f} MB\n"
         "{} of the peak: the weights can be read at {:.1f} GB/s",
-        row.parameters, num_threads(), 1 / row.token.median, row.bytes_per_second() / 1e9,
-        row.tokens_per_second_without_cache, row.same_tokens ? "the same" : "other",
-        1e3 * row.token.median, 1e3 * row.token.min, megabytes(row.peak_bytes),
-        percent(row.share()), row.read_speed / 1e9);
+        row.parameters, counted(num_threads(), "thread"), 1 / row.token.median,
+        row.bytes_per_second() / 1e9, row.tokens_per_second_without_cache,
+        row.same_tokens ? "the same" : "other", 1e3 * row.token.median, 1e3 * row.token.min,
+        megabytes(row.peak_bytes), percent(row.share()), row.read_speed / 1e9);
 }
 
 std::string to_text(const DataRow& row) {

@@ -3,6 +3,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/counted.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/freeze.h>
 
@@ -23,12 +24,18 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
     });
 }
 
+// Of a path, which stands in full among the options: "input.txt", and "data" of "runs/data/".
+std::string last_name(const std::filesystem::path& path) {
+    const std::string name = path.filename().native();
+    return name.empty() ? path.parent_path().filename().native() : name;
+}
+
 std::string subtitle_of(const Session& session) {
     const TextData& data = session.data();
-    return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {} threads",
+    return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {}",
                        session.model().settings(), session.model().parameter_count(),
                        data.size(Split::train), session.tokenizer().unit(),
-                       data.size(Split::validation), num_threads());
+                       data.size(Split::validation), counted(num_threads(), "thread"));
 }
 
 }  // namespace
@@ -65,7 +72,7 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
 
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor) {
     const TrainingConfig& config = session.config();
-    TrainingRecipe recipe{.title = "Training on " + data_name(config),
+    TrainingRecipe recipe{.title = "Training on " + last_name(data_name(config)),
                           .subtitle = subtitle_of(session),
                           .command = also.command,
                           .rewind = also.rewind,

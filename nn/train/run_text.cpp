@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/run_text.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/counted.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/terminal/progress.h>
 
@@ -26,9 +27,10 @@ std::string text_of(const Session& session) {
 std::string description_of(const Session& session) {
     const GPTConfig& model = session.config().model;
     std::string text = text_of(session);
-    text += fmt::format("GPT: {} layers, {} heads, dim {}, context {}: {} parameters; {} threads\n",
-                        model.layers, model.heads, model.dim, model.context,
-                        session.model().parameter_count(), num_threads());
+    text += fmt::format("GPT: {}, {}, dim {}, context {}: {} parameters; {}\n",
+                        counted(model.layers, "layer"), counted(model.heads, "head"), model.dim,
+                        model.context, session.model().parameter_count(),
+                        counted(num_threads(), "thread"));
     const std::size_t frozen = frozen_parameters(session.model()).size();
     if (frozen == 0) return text;
     return text + fmt::format("frozen: {} of {} tensors of parameters\n", frozen,

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/counted.h>
 
 #include <algorithm>
 #include <exception>
@@ -149,12 +150,12 @@ std::string processes_text(const std::vector<ProcessAccount>& processes) {
     for (std::size_t rank = 0; rank < processes.size(); ++rank) {
         const ProcessAccount& p = processes[rank];
         text += fmt::format(
-            "process {} on {}: {} threads, {} tokens, {:.0f} a second, {:.3g} GFLOP of products, "
+            "process {} on {}: {}, {} tokens, {:.0f} a second, {:.3g} GFLOP of products, "
             "{:.1f} MB sent, {:.0f}% of the time in messages, {:.0f}% of the gradients' hidden, "
             "{:.2f} MB of moments\n",
-            rank, p.host, p.threads, p.tokens, p.tokens_per_second(), p.flops / 1e9,
-            p.bytes_sent / 1e6, 100 * p.waiting_share(), 100 * p.hidden_share(),
-            p.moment_bytes / 1e6);
+            rank, p.host, counted(static_cast<std::int64_t>(p.threads), "thread"), p.tokens,
+            p.tokens_per_second(), p.flops / 1e9, p.bytes_sent / 1e6, 100 * p.waiting_share(),
+            100 * p.hidden_share(), p.moment_bytes / 1e6);
     }
     return text;
 }

@@ -94,11 +94,14 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
         CHECK_EQ(outcome.out, "");
     };
     refused({}, "A subcommand is required (see tapestry --help)");
-    refused({"trian"}, "not expected: trian");
+    refused({"trian"}, "not expected: trian; did you mean train? (see tapestry --help)");
+    refused({"smaple"}, "not expected: smaple; did you mean sample?");
+    refused({"nothing"}, "not expected: nothing (see");
     refused({"--verbose"}, "not expected: --verbose");
     refused({"caf\xE9"}, "not expected: caf\uFFFD");
     refused({"train", "--text", "t.txt", "--out", "m", "--stepz", "5"}, "--stepz");
-    refused({"train", "--stepz", "5"}, "not expected: --stepz");
+    refused({"train", "--stepz", "5"}, "not expected: --stepz; did you mean --steps?");
+    refused({"eval", "--txet"}, "not expected: --txet; did you mean --text?");
     refused({"train", "--text", "t.txt", "--out", "m", "extra"}, "not expected: extra");
     refused({"train", "--text"}, "--text");
     refused({"train", "--out", "m"}, "--text is required (see tapestry train --help)");

@@ -2,6 +2,7 @@
 // said before and after it.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/train/begin_run.h>
+#include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_text.h>
 #include <tapestry/tests/nn/run_place.h>
 
@@ -128,15 +129,19 @@ TEST_CASE("run text: what a session is about to learn, from what") {
     RunRequest request = place.request("m");
     const auto characters = fs::file_size(request.config.text);
     Session plain(request.config);
+    const ThreadsGuard one(1);
     const std::string text = description_of(plain);
     CHECK(text.starts_with(
         fmt::format("{}: {} characters, {} different; training on {}, "
-                    "validating on {}\nGPT: 1 layers, 2 heads, dim 16, context "
-                    "8: {} parameters; {} threads\n",
+                    "validating on {}\nGPT: 1 layer, 2 heads, dim 16, context "
+                    "8: {} parameters; 1 thread\n",
                     request.config.text, characters, plain.tokenizer().vocab_size(),
                     plain.data().size(Split::train), plain.data().size(Split::validation),
-                    plain.model().parameter_count(), num_threads())));
+                    plain.model().parameter_count())));
     CHECK_EQ(text.find("frozen"), std::string::npos);
+    const TrainingRecipe recipe = recipe_of(plain, {}, 0);  // the path is among the options
+    CHECK_EQ(recipe.title, "Training on " + fs::path(request.config.text).filename().native());
+    CHECK(recipe.subtitle.ends_with("held out; 1 thread"));
 
     request.config.test_fraction = 0.05;
     request.config.train_only = {"blocks.0"};

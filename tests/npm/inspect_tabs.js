@@ -127,6 +127,12 @@ async function checkGpt(page) {
   await choose(page, 'blocks.1.attention', 2, 6, 0);
   const words = await page.$$eval('.chain b', (all) => all.map((each) => each.textContent));
   assert.deepEqual(words, ['</script>', '\u732b']);
+  // Weights that are all alike have the most entropy that a causal head can: the mean of ln(i + 1).
+  const rows = SHAPES.gpt[2];
+  let most = 0;
+  for (let i = 1; i <= rows; ++i) most += Math.log(i) / rows;
+  const facts = await page.textContent('[data-readout=head]');
+  assert.ok(facts.includes(`nats of at most ${most.toPrecision(3)};`), facts);
   await choose(page, 'blocks.1.attention', 2, 3, 5); // ahead: no causal head may look there
   assert.equal(await stepOf(page, 'weight'), 0);
   assert.equal(await stepOf(page, 'score'), -Infinity);

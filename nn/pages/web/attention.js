@@ -17,7 +17,7 @@ export function attentionTab(panel, data) {
   state.key = layers[0].heaviestKey(0, state.query);
 
   const title = h('h2', { 'data-title': 'head' });
-  const facts = h('p', { class: 'quiet' });
+  const facts = h('p', { class: 'quiet', 'data-readout': 'head' });
   const spoken = h('p', { class: 'spoken', 'aria-live': 'polite' });
   const lines = new LinesView(choose);
   const map = new MapView(choose);
@@ -59,7 +59,7 @@ export function attentionTab(panel, data) {
     facts.textContent = `${attention.kind()}; ${attention.queries} queries, ` +
       `${attention.keys} keys of ${attention.dim} numbers; scale ${number(attention.scale)}; ` +
       `entropy ${number(attention.entropy[head], 3)} nats of at most ` +
-      `${number(Math.log(attention.keys), 3)}` +
+      `${number(attention.mostEntropy(head), 3)}` +
       (attention.cross ? '' : `; mean distance ${number(attention.distance[head], 3)} tokens`);
     spoken.textContent =
       `Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +

@@ -67,6 +67,26 @@ export class Attention {
     return all;
   }
 
+  // How many keys each query of a head sees, of those queries that see any.
+  seenCounts(head) {
+    this.decode();
+    const counts = [];
+    for (let i = 0; i < this.queries; ++i) {
+      const seen = this.seen(i);
+      let count = seen;
+      for (let j = 0; this.mask && j < seen; ++j) count -= this.masked(head, i, j) === -Infinity;
+      if (count > 0) counts.push(count);
+    }
+    return counts;
+  }
+
+  // The entropy of a head that weighs all that it sees alike: the most there can be. Of one that
+  // looks back alone the mean of ln(i + 1).
+  mostEntropy(head) {
+    const counts = this.seenCounts(head);
+    return counts.reduce((sum, count) => sum + Math.log(count), 0) / counts.length;
+  }
+
   heaviestKey(head, i) {
     const row = this.weights(head).subarray(i * this.keys, (i + 1) * this.keys);
     return row.reduce((best, weight, j) => (weight > row[best] ? j : best), 0);
