@@ -1,7 +1,9 @@
 #include <tapestry/ops/cast.h>
 
 #include <tapestry/core/copy.h>
+#include <tapestry/core/parallel.h>
 #include <tapestry/ops/check.h>
+#include <tapestry/ops/staging.h>
 
 namespace tapestry {
 namespace {
@@ -13,12 +15,34 @@ struct CastOp final : Op {
     Tensors backward(const Tensors& grads) override { return {to(grads[0], inputs()[0].dtype)}; }
 };
 
+// A training in bf16 converts every parameter in every step, and every gradient back.
+Tensor converted(const Tensor& x, DType dtype) {
+    constexpr std::int64_t kGrain = 32'768;  // numbers worth a thread
+    const bool narrows = x.dtype() == DType::f32 && dtype == DType::bf16;
+    const bool widens = x.dtype() == DType::bf16 && dtype == DType::f32;
+    if (!narrows && !widens) return cast(x, dtype);
+    const Tensor from = dense(x);
+    Tensor y(x.shape(), dtype);
+    if (narrows) {
+        Bf16* const to = y.mutable_data<Bf16>();
+        parallel_for(x.numel(), kGrain, [=, numbers = from.data<float>()](auto begin, auto end) {
+            narrow(to + begin, numbers + begin, end - begin);
+        });
+    } else {
+        float* const to = y.mutable_data<float>();
+        parallel_for(x.numel(), kGrain, [=, numbers = from.data<Bf16>()](auto begin, auto end) {
+            widen(to + begin, numbers + begin, end - begin);
+        });
+    }
+    return y;
+}
+
 }  // namespace
 
 Tensor to(const Tensor& x, DType dtype) {
     check_defined("to", x);
     if (x.dtype() == dtype) return x;
-    Tensor y = cast(x, dtype);
+    Tensor y = converted(x, dtype);
     if (!is_floating(dtype) || !is_floating(x.dtype())) return y;
     return record<CastOp>({x}, y);
 }

@@ -1,10 +1,8 @@
-// Matrix products of numbers of 16 bits: by an instruction for them where the instruction set has
-// one (kernels/half_gemm.h), else by the kernels of f32. Internal to ops.
+// Matrix products of numbers of 16 bits: those of bf16 by a kernel (kernels/half_gemm.h); those of
+// f16, which is for files, by that of f32, for which they are widened whole. Internal to ops.
 //
-// There, a block of C at a time: what it needs of A and B is widened, so much at once as the
-// second-level caches hold, multiplied and added up in f32, and C is rounded once. The sum over k
-// is cut where gemm.h cuts it, so that the bits are those of a product in f32, rounded; neither the
-// number of threads nor the blocks show in them.
+// The sum over k is f32, and rounded once. Without an instruction for products of bf16 the bits are
+// those of a product in f32; neither the number of threads nor how a product is cut shows in them.
 #pragma once
 
 #include <tapestry/core/dtype.h>

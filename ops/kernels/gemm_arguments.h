@@ -10,12 +10,13 @@ namespace tapestry::kernels {
 /// is ever copied by the caller. Fast when one stride of each is 1; right for any strides.
 /// C's columns are adjacent (stride 1); its rows c_row apart. C overlaps neither A nor B.
 /// The sum over k runs in an order fixed by the shape and the ISA, for any number of threads.
-template <class T>
+/// S: how the numbers of B are stored, if not as T.
+template <class T, class S = T>
 struct GemmArguments {
     std::int64_t m = 0, n = 0, k = 0;
     const T* a = nullptr;
     std::int64_t a_row = 0, a_col = 0;
-    const T* b = nullptr;
+    const S* b = nullptr;
     std::int64_t b_row = 0, b_col = 0;
     T* c = nullptr;
     std::int64_t c_row = 0;

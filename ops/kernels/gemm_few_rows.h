@@ -7,11 +7,14 @@
 //     b_col = 1  (P V, attention's values)  C[i, :] is a sum of rows of B
 //
 // Columns are shared among the threads in blocks of a fixed size; each element is summed by one of
-// them, in the order of k.
+// them, in the order of k. Of B stored in fewer bits (GemmArguments' S) fewer bytes are read: they
+// are widened in registers, by the load() that their type has, and the sums are those of f32.
 #pragma once
 
+#include <tapestry/ops/kernels/byte_vector.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_tile.h>
+#include <tapestry/ops/kernels/half_vector.h>
 #include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
@@ -24,13 +27,13 @@ inline constexpr std::int64_t kParallelReading = 100'000;
 inline constexpr std::int64_t kDotColumns = 32;
 inline constexpr int kSumVectors = 8;
 
-template <class T>
-bool has_few_rows(const GemmArguments<T>& g) {
+template <class T, class S>
+bool has_few_rows(const GemmArguments<T, S>& g) {
     return g.m <= kFewRows && ((g.b_row == 1 && g.a_col == 1) || g.b_col == 1);
 }
 
-template <class T>
-void finish_element(const GemmArguments<T>& g, std::int64_t i, std::int64_t j, T sum) {
+template <class T, class S>
+void finish_element(const GemmArguments<T, S>& g, std::int64_t i, std::int64_t j, T sum) {
     T& c = g.c[i * g.c_row + j];
     if (g.bias != nullptr) sum += g.bias[j];
     c = g.accumulate ? c + sum : sum;
@@ -38,8 +41,8 @@ void finish_element(const GemmArguments<T>& g, std::int64_t i, std::int64_t j, T
 
 /// sums[c] = sum_p x[p] y[c * stride + p], 0 <= p < n, for `Columns` runs at once: their loads are
 /// in flight together, and two sums each hide the latency of the FMA.
-template <class T, int Columns>
-void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T* sums) {
+template <class T, int Columns, class S>
+void dot_products(const T* x, const S* y, std::int64_t stride, std::int64_t n, T* sums) {
     Batch<T> even[Columns], odd[Columns];
     for (int c = 0; c < Columns; ++c) even[c] = odd[c] = Batch<T>(T(0));
     std::int64_t p = 0;
@@ -47,13 +50,13 @@ void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T
         const Batch<T> x0 = load(x + p), x1 = load(x + p + kLanes<T>);
 #pragma GCC unroll 4
         for (int c = 0; c < Columns; ++c) {
-            const T* const run = y + c * stride + p;
+            const S* const run = y + c * stride + p;
             even[c] = fma(x0, load(run), even[c]);
             odd[c] = fma(x1, load(run + kLanes<T>), odd[c]);
             // The runs that follow these: the hardware, which sees short runs and stops at each
             // page, reads them from memory 3 to 8% more slowly.
             __builtin_prefetch(run + Columns * stride);
-            if (2 * kLanes < T >> kLine<T>) __builtin_prefetch(run + Columns * stride + kLanes<T>);
+            if (2 * kLanes < T >> kLine<S>) __builtin_prefetch(run + Columns * stride + kLanes<T>);
         }
     }
     for (; p < n; p += kLanes<T>) {
@@ -61,7 +64,7 @@ void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T
         const bool whole = rest >= kLanes<T>;
         const Batch<T> x0 = whole ? load(x + p) : load_partial(x + p, rest);
         for (int c = 0; c < Columns; ++c) {
-            const T* const run = y + c * stride + p;
+            const S* const run = y + c * stride + p;
             even[c] = fma(x0, whole ? load(run) : load_partial(run, rest), even[c]);
         }
     }
@@ -69,8 +72,8 @@ void dot_products(const T* x, const T* y, std::int64_t stride, std::int64_t n, T
 }
 
 /// Columns begin .. end of C, b_row = 1.
-template <class T>
-void few_rows_by_dot_products(const GemmArguments<T>& g, std::int64_t begin, std::int64_t end) {
+template <class T, class S>
+void few_rows_by_dot_products(const GemmArguments<T, S>& g, std::int64_t begin, std::int64_t end) {
     constexpr int kColumns = 4;
     T sums[kColumns];
     std::int64_t j = begin;
@@ -89,8 +92,8 @@ void few_rows_by_dot_products(const GemmArguments<T>& g, std::int64_t begin, std
 }
 
 /// Columns begin .. begin + width of C, width at most kSumVectors vectors, b_col = 1.
-template <class T>
-void few_rows_by_sums(const GemmArguments<T>& g, std::int64_t begin, std::int64_t width) {
+template <class T, class S>
+void few_rows_by_sums(const GemmArguments<T, S>& g, std::int64_t begin, std::int64_t width) {
     alignas(64) T sums[kSumVectors * kLanes<T>];
     const std::int64_t whole = width / kLanes<T>, rest = width % kLanes<T>;
     for (std::int64_t i = 0; i < g.m; ++i) {
@@ -98,7 +101,7 @@ void few_rows_by_sums(const GemmArguments<T>& g, std::int64_t begin, std::int64_
         for (int v = 0; v < kSumVectors; ++v) sum[v] = Batch<T>(T(0));
         for (std::int64_t p = 0; p < g.k; ++p) {
             const Batch<T> x(g.a[i * g.a_row + p * g.a_col]);
-            const T* const row = g.b + p * g.b_row + begin;
+            const S* const row = g.b + p * g.b_row + begin;
             if (whole == kSumVectors) {
 #pragma GCC unroll 8
                 for (int v = 0; v < kSumVectors; ++v) {
@@ -120,8 +123,8 @@ void few_rows_by_sums(const GemmArguments<T>& g, std::int64_t begin, std::int64_
 }
 
 /// loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
-template <class T, class Loop>
-void gemm_of_few_rows(const GemmArguments<T>& g, const Loop& loop) {
+template <class T, class S, class Loop>
+void gemm_of_few_rows(const GemmArguments<T, S>& g, const Loop& loop) {
     const bool dots = g.b_row == 1 && g.a_col == 1;
     const std::int64_t width = dots ? kDotColumns : kSumVectors * kLanes<T>;
     loop((g.n + width - 1) / width, [&g, dots, width](std::int64_t block) {

@@ -1,5 +1,5 @@
-// Products of bf16 by an instruction for them, where there is one that is worth it; elsewhere
-// ops/half_product.cpp widens them for the kernels of f32.
+// Products of bf16: by the tiles of f32, for which they are widened (wide_gemm.h), and by an
+// instruction for them, where there is one that is worth it (half_panels.h).
 #pragma once
 
 #include <tapestry/ops/kernels/gemm_arguments.h>
@@ -12,8 +12,10 @@ namespace tapestry::kernels {
 
 struct HalfGemm {
     /// C = A B (+ bias), each element added up in f32, rounded once; g.accumulate is not looked at.
-    /// On all threads, or on the calling one alone. Null: none such.
-    void (*multiply)(const GemmArguments<Bf16>& g, bool serial);
+    /// Of A, and of B, one stride is 1. On all threads, or on the calling one alone.
+    using Function = void (*)(const GemmArguments<Bf16>& g, bool serial);
+    Function in_f32;          ///< to the bits of a product in f32, rounded
+    Function by_instruction;  ///< null: there is none
 };
 
 }  // namespace tapestry::kernels

@@ -1,5 +1,5 @@
-// A vector of bf16 and one of f32, as integers, for a bf16 is the upper half of an f32: the one
-// place where kernels round to it. The compilers' own vectors, for xsimd has none of 16 bits beside
+// Vectors of bf16, which is the upper half of an f32, and runs of them: the one place where kernels
+// round to it. On the compilers' own vectors of integers, for xsimd has none of 16 bits beside
 // those of 32.
 #pragma once
 
@@ -14,16 +14,64 @@ using Words __attribute__((vector_size(kHalfWidth * 4))) = std::uint32_t;
 using Signed __attribute__((vector_size(kHalfWidth * 4))) = std::int32_t;
 using Shorts __attribute__((vector_size(kHalfWidth * 2))) = std::uint16_t;
 
-inline Words widened(const Shorts& x) { return __builtin_convertvector(x, Words) << 16U; }
+// g++ 12 makes two halves of a conversion, and puts them together again: three instructions more
+// than there need be.
+inline Words widened(const Shorts& x) {
+#if defined(__AVX512BW__)
+    const __m512i words = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x));
+    return reinterpret_cast<Words>(words) << 16U;
+#elif defined(__AVX2__)
+    const __m256i words = _mm256_cvtepu16_epi32(reinterpret_cast<__m128i>(x));
+    return reinterpret_cast<Words>(words) << 16U;
+#else
+    return __builtin_convertvector(x, Words) << 16U;
+#endif
+}
 
 // Half a step, less a little where the last bit that stays is 0, carries into it from whatever lies
 // beyond the middle. A NaN would be carried into infinity, or beyond: it becomes quiet instead.
 inline Shorts narrowed(const Words& x) {
     const Words rounded = x + 0x7fffU + (x >> 16U & 1U);
     const Signed size = reinterpret_cast<Signed>(x & 0x7fffffffU);
-    const Words nan = reinterpret_cast<Words>(size > 0x7f800000);
-    const Words kept = (nan & (x | 0x400000U)) | (~nan & rounded);
+    const Words kept = size > 0x7f800000 ? x | 0x400000U : rounded;
     return __builtin_convertvector(kept >> 16U, Shorts);
+}
+
+/// What load and load_partial of simd.h are, of bits of bf16: as f32.
+inline Batch<float> load(const std::uint16_t* p) {
+    Shorts in;
+    __builtin_memcpy(&in, p, sizeof in);
+    return Batch<float>(reinterpret_cast<typename Batch<float>::register_type>(widened(in)));
+}
+
+inline Batch<float> load_partial(const std::uint16_t* p, std::int64_t n) {
+    Shorts in = {};
+    __builtin_memcpy(&in, p, 2 * static_cast<std::size_t>(n));
+    return Batch<float>(reinterpret_cast<typename Batch<float>::register_type>(widened(in)));
+}
+
+/// y[i] = x[i], 0 <= i < n.
+inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n) {
+    std::int64_t i = 0;
+    for (; i + kHalfWidth <= n; i += kHalfWidth) store(y + i, load(x + i));
+    if (i < n) store_partial(y + i, load_partial(x + i, n - i), n - i);
+}
+
+/// The same, rounded to nearest even.
+inline void narrow_run(std::uint16_t* y, const float* x, std::int64_t n) {
+    std::int64_t i = 0;
+    Words in;
+    for (; i + kHalfWidth <= n; i += kHalfWidth) {
+        __builtin_memcpy(&in, x + i, sizeof in);
+        const Shorts out = narrowed(in);
+        __builtin_memcpy(y + i, &out, sizeof out);
+    }
+    if (i == n) return;
+    const auto rest = static_cast<std::size_t>(n - i);
+    in = Words{};
+    __builtin_memcpy(&in, x + i, 4 * rest);
+    const Shorts out = narrowed(in);
+    __builtin_memcpy(y + i, &out, 2 * rest);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

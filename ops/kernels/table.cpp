@@ -16,6 +16,10 @@ namespace avx512 {
 template <class Family>
 void install(Family& kernels);
 }
+namespace avx512_bf16 {
+template <class Family>
+void install(Family& kernels);
+}
 namespace avx512_amx {
 template <class Family>
 void install(Family& kernels);
@@ -34,6 +38,16 @@ Table<T> filled(const F& install) {
     return table;
 }
 
+#ifdef TAPESTRY_WITH_AVX512
+/// AVX-512's, but for products of bf16.
+template <class T, class F>
+Table<T> avx512_and(const F& install) {
+    auto table = filled<T>([](auto& family) { avx512::install(family); });
+    if constexpr (std::is_same_v<T, float>) install(table.half_gemm);
+    return table;
+}
+#endif
+
 }  // namespace
 
 // A table is filled when its instruction set is first the current one, hence present: `install` is
@@ -47,13 +61,17 @@ const Table<T>& table() {
             return avx512;
         }
 #endif
+#ifdef TAPESTRY_WITH_AVX512_BF16
+        case Isa::avx512_bf16: {
+            static const Table<T> bf16 =
+                avx512_and<T>([](auto& family) { avx512_bf16::install(family); });
+            return bf16;
+        }
+#endif
 #ifdef TAPESTRY_WITH_AVX512_AMX
         case Isa::avx512_amx: {
-            static const Table<T> amx = [] {
-                auto table = filled<T>([](auto& family) { avx512::install(family); });
-                if constexpr (std::is_same_v<T, float>) avx512_amx::install(table.half_gemm);
-                return table;
-            }();
+            static const Table<T> amx =
+                avx512_and<T>([](auto& family) { avx512_amx::install(family); });
             return amx;
         }
 #endif

@@ -11,6 +11,7 @@
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/half.h>
 #include <tapestry/ops/kernels/half_gemm.h>
+#include <tapestry/ops/kernels/int8_gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/optimizer_step.h>
@@ -38,8 +39,9 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
-    Half half;           ///< in the table of float alone
-    HalfGemm half_gemm;  ///< null, but of an instruction set that has products of bf16
+    Half half;  ///< in the table of float alone, as are the next two
+    HalfGemm half_gemm;
+    Int8Gemm int8_gemm;
 };
 
 template <class T, class F>
@@ -56,7 +58,11 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.rotary);
     f(table.optimizer_step);
     f(table.peak);
-    if constexpr (std::is_same_v<T, float>) f(table.half);
+    if constexpr (std::is_same_v<T, float>) {
+        f(table.half);
+        f(table.half_gemm);
+        f(table.int8_gemm);
+    }
 }
 
 /// The table of current_isa(), T = float or double.

@@ -23,7 +23,8 @@ std::string joined_names() {
     return text;
 }
 
-constexpr Isa kAll[] = {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_amx, Isa::neon};
+constexpr Isa kAll[] = {Isa::baseline,    Isa::avx2,       Isa::avx512,
+                        Isa::avx512_bf16, Isa::avx512_amx, Isa::neon};
 
 }  // namespace
 
@@ -31,7 +32,9 @@ TEST_CASE("cpu: names") {
     CHECK(name_of(Isa::baseline) == "baseline");
     CHECK(name_of(Isa::avx2) == "avx2");
     CHECK(name_of(Isa::avx512) == "avx512");
+    CHECK(name_of(Isa::avx512_bf16) == "avx512_bf16");
     CHECK(name_of(Isa::avx512_amx) == "avx512_amx");
+    CHECK(parent_of(Isa::avx512_bf16) == Isa::avx512);
     CHECK(parent_of(Isa::avx512_amx) == Isa::avx512);
     CHECK(parent_of(Isa::avx2) == Isa::avx2);
     CHECK(name_of(Isa::neon) == "neon");
@@ -85,7 +88,8 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
     for (const char* wrong : {"", "sse2", "AVX2", "avx512 "}) {
         CHECK(ask(wrong) ==
               fmt::format("ValueError TAPESTRY_ISA={}: no such instruction set; baseline, avx2, "
-                          "avx512, avx512_amx and neon are known, and this machine has {}",
+                          "avx512, avx512_bf16, avx512_amx and neon are known, and this machine "
+                          "has {}",
                           wrong, joined_names()));
     }
 }

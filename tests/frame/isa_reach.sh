@@ -133,7 +133,7 @@ found=$(initialisers "${wide[@]}")
 [[ -z $found ]] || fail "AVX objects have variables to initialise at start" "$found"
 [[ -n $(wider_functions "${wide[0]}") ]] || broken "no AVX in ${wide[0]}"
 
-found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512|512_amx)::|xsimd_avx(2|512|512_amx)::' || true)
+found=$(wider_functions "$program" | grep -vE 'kernels::avx(2|512|512_bf16|512_amx)::|xsimd_avx(2|512|512_bf16|512_amx)::' || true)
 [[ -z $found ]] || fail "functions with AVX in $program that do not name it" "$found"
 
 # ---- what runs -----------------------------------------------------------------------------------

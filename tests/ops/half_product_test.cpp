@@ -1,5 +1,5 @@
-// Products of bf16: by the kernels of f32, and by tiles (AMX), which must do what a model of their
-// instruction does, to the last bit.
+// Products of bf16 by an instruction, VDPBF16PS or the tiles' TDPBF16PS, which must do what a model
+// of it does, to the last bit. Those by the kernels of f32 are in half_test.cpp.
 #include <doctest/doctest.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
@@ -39,6 +39,17 @@ float tile_products(float c, const std::vector<float>& a, const std::vector<floa
     return c;
 }
 
+// What a chain of VDPBF16PS adds to c: of each pair the odd step, then the even one, each fused and
+// rounded to nearest even. Source: the same, VDPBF16PS.
+float dot_products(float c, const std::vector<float>& a, const std::vector<float>& b) {
+    for (std::size_t k = 0; k < a.size(); k += 2) {
+        for (const std::size_t i : {k + 1, k}) {
+            c = flushed(std::fma(flushed(a[i]), flushed(b[i]), c));
+        }
+    }
+    return c;
+}
+
 // x [rows, k] as rows of whole tiles.
 std::vector<std::vector<float>> padded_rows(const Tensor& x) {
     const auto k = static_cast<std::size_t>(x.size(1)), whole = (k + kDepth - 1) / kDepth * kDepth;
@@ -63,6 +74,45 @@ Tensor numbers(const Shape& shape, Generator& generator) {
     return y;
 }
 
+template <class Model>
+void check_instruction(Isa isa, const Model& model) {
+    const auto isas = available_isas();
+    if (std::find(isas.begin(), isas.end(), isa) == isas.end()) {
+        return skip(fmt::format("this processor has no {}", name_of(isa)));
+    }
+    const SettingsGuard restored;
+    set_isa(isa);
+    Generator generator(5);
+    struct Sizes {
+        std::int64_t m, k, n;
+    };
+    for (const Sizes& s : {Sizes{9, 1, 1}, Sizes{16, 32, 16}, Sizes{33, 70, 45}, Sizes{100, 33, 64},
+                           Sizes{12, 0, 3}, Sizes{70, 1100, 300}, Sizes{1100, 64, 90}}) {
+        CAPTURE(s.m);
+        CAPTURE(s.k);
+        CAPTURE(s.n);
+        const Tensor a = numbers({s.m, s.k}, generator), b = numbers({s.n, s.k}, generator);
+        Tensor expected({s.m, s.n}, DType::bf16);
+        const auto rows = padded_rows(a), columns = padded_rows(b);
+        Bf16* to = expected.mutable_data<Bf16>();
+        for (const auto& row : rows) {
+            for (const auto& column : columns) *to++ = Bf16(model(0, row, column));
+        }
+        const auto turned = [](const Tensor& x) {
+            return views::transpose(views::transpose(x, 0, 1).clone(), 0, 1);
+        };
+        for (const int threads : {1, 3}) {
+            set_num_threads(threads);
+            for (const Tensor& x : {a, turned(a)}) {
+                for (const Tensor& y : {b, turned(b)}) {
+                    const Tensor c = matmul(x, views::transpose(y, 0, 1));
+                    CHECK(c.to_vector<float>() == expected.to_vector<float>());
+                }
+            }
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("half products: the model of a tile rounds and flushes where it says") {
@@ -82,42 +132,25 @@ TEST_CASE("half products: the model of a tile rounds and flushes where it says")
     CHECK(std::isnan(tile_products(0, tile({INFINITY}), tile({0}))));
 }
 
+TEST_CASE("half products: the model of a chain of pairs rounds and flushes where it says") {
+    using Row = std::vector<float>;
+    CHECK_EQ(dot_products(0, Row{4097, 4096}, Row{4097, -4098}), 1);  // fused
+    // One after the other, the odd step first: 1 + 2^-24 is a tie, which is lost before something
+    // larger comes; after it, it would be a tie that is not.
+    CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1);
+    CHECK_EQ(dot_products(0, Row{1, 0, 0x1.02p-24F, 0x1p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-23F);
+    CHECK_EQ(dot_products(0, Row{1, 0, 0x1p-24F, 0x1.02p-24F}, Row{1, 1, 1, 1}), 1 + 0x1p-22F);
+    CHECK_EQ(dot_products(0, Row{0, 1e-39F}, Row{0, 1e30F}), 0);   // read as 0
+    CHECK_EQ(dot_products(0, Row{0, 1e-20F}, Row{0, 1e-20F}), 0);  // written as 0
+    CHECK(std::isnan(dot_products(0, Row{INFINITY, 0}, Row{0, 0})));
+}
+
 TEST_CASE("half products: tiles do what their model does, transposed or not, on any threads") {
-    const auto isas = available_isas();
-    if (std::find(isas.begin(), isas.end(), Isa::avx512_amx) == isas.end()) {
-        return skip("this processor has no AMX");
-    }
-    const SettingsGuard restored;
-    set_isa(Isa::avx512_amx);
-    Generator generator(5);
-    struct Sizes {
-        std::int64_t m, k, n;
-    };
-    for (const Sizes& s : {Sizes{9, 1, 1}, Sizes{16, 32, 16}, Sizes{33, 70, 45}, Sizes{100, 33, 64},
-                           Sizes{12, 0, 3}, Sizes{70, 1100, 300}, Sizes{1100, 64, 90}}) {
-        CAPTURE(s.m);
-        CAPTURE(s.k);
-        CAPTURE(s.n);
-        const Tensor a = numbers({s.m, s.k}, generator), b = numbers({s.n, s.k}, generator);
-        Tensor expected({s.m, s.n}, DType::bf16);
-        const auto rows = padded_rows(a), columns = padded_rows(b);
-        Bf16* to = expected.mutable_data<Bf16>();
-        for (const auto& row : rows) {
-            for (const auto& column : columns) *to++ = Bf16(tile_products(0, row, column));
-        }
-        const auto turned = [](const Tensor& x) {
-            return views::transpose(views::transpose(x, 0, 1).clone(), 0, 1);
-        };
-        for (const int threads : {1, 3}) {
-            set_num_threads(threads);
-            for (const Tensor& x : {a, turned(a)}) {
-                for (const Tensor& y : {b, turned(b)}) {
-                    const Tensor c = matmul(x, views::transpose(y, 0, 1));
-                    CHECK(c.to_vector<float>() == expected.to_vector<float>());
-                }
-            }
-        }
-    }
+    check_instruction(Isa::avx512_amx, tile_products);
+}
+
+TEST_CASE("half products: VDPBF16PS does what its model does, transposed or not, on any threads") {
+    check_instruction(Isa::avx512_bf16, dot_products);
 }
 
 }  // namespace tapestry::test

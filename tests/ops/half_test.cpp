@@ -159,27 +159,40 @@ TEST_CASE("half: a loss is f32, and so are the statistics of a norm") {
     check_rounded([](const Tensor& t) { return rms_norm(t, {}); }, x);
 }
 
-TEST_CASE("half: products are those of f32, rounded once, whatever the blocks and threads") {
+TEST_CASE("half: products are those of f32, rounded once, however they are cut, on any threads") {
     const SettingsGuard restored;
-    set_isa(parent_of(current_isa()));  // which has no instruction of its own for them
     struct Sizes {
         std::int64_t m, k, n;
     };
-    for (const Sizes& s : {Sizes{400, 600, 1100}, Sizes{1, 700, 30}, Sizes{5, 0, 3}}) {
-        for (const DType dtype : kHalves) {
-            CAPTURE(s.m);
-            CAPTURE(name_of(dtype));
-            const Tensor x = drawn({s.m, s.k}, dtype), w = drawn({s.n, s.k}, dtype, 2);
-            const Tensor b = drawn({s.n}, dtype, 3);
-            const Tensor expected =
-                cast(linear(cast(x, DType::f32), cast(w, DType::f32), cast(b, DType::f32)), dtype);
-            const Tensor across = views::transpose(x, 0, 1).clone();
-            for (const int threads : {1, 2, 3}) {
-                set_num_threads(threads);
-                CHECK(bits(linear(x, w, b)) == bits(expected));
-                const Tensor same =
-                    matmul(views::transpose(across, 0, 1), views::transpose(w, 0, 1));
-                CHECK(bits(same) == bits(matmul(x, views::transpose(w, 0, 1).clone())));
+    for (const Isa isa : available_isas()) {
+        if (parent_of(isa) != isa) continue;  // those that have an instruction of their own
+        set_isa(isa);
+        for (const Sizes& s : {Sizes{400, 600, 1100}, Sizes{1300, 530, 37}, Sizes{67, 40, 2100},
+                               Sizes{1, 700, 30}, Sizes{4, 300, 400}, Sizes{5, 0, 3}}) {
+            for (const DType dtype : kHalves) {
+                CAPTURE(name_of(isa));
+                CAPTURE(s.m);
+                CAPTURE(name_of(dtype));
+                const Tensor x = drawn({s.m, s.k}, dtype), w = drawn({s.n, s.k}, dtype, 2);
+                const Tensor b = drawn({s.n}, dtype, 3);
+                const Tensor wide_x = cast(x, DType::f32), wide_w = cast(w, DType::f32);
+                const Tensor expected = cast(linear(wide_x, wide_w, cast(b, DType::f32)), dtype);
+                const Tensor across = views::transpose(x, 0, 1).clone();
+                const Tensor wide_across = views::transpose(wide_x, 0, 1).clone();
+                const auto product = [](const Tensor& a_turned, const Tensor& c) {
+                    return matmul(views::transpose(a_turned, 0, 1), views::transpose(c, 0, 1));
+                };
+                const Tensor turned = cast(product(wide_across, wide_w), dtype);
+                for (const int threads : {1, 2, 3}) {
+                    set_num_threads(threads);
+                    CHECK(bits(linear(x, w, b)) == bits(expected));
+                    CHECK(bits(product(across, w)) == bits(turned));
+                    const Tensor by_rows = views::transpose(w, 0, 1).clone();
+                    const Tensor same = matmul(views::transpose(across, 0, 1), by_rows);
+                    CHECK(bits(same) == bits(cast(matmul(views::transpose(wide_across, 0, 1),
+                                                         cast(by_rows, DType::f32)),
+                                                  dtype)));
+                }
             }
         }
     }

@@ -1,4 +1,5 @@
-// Blocks of bf16 in the layouts that TDPBF16PS reads.
+// Blocks of bf16 in the layouts that instructions for products of pairs read, TDPBF16PS whole and
+// VDPBF16PS by rows.
 //
 // A tile is 16 rows of 64 bytes. That of A has a row of it in each, 32 steps of k; that of B has
 // two steps of k in each, side by side for every one of 16 columns:

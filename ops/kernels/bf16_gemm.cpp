@@ -1,0 +1,65 @@
+// C = A B of bf16 by VDPBF16PS: twice the multiply-adds of an FMA of f32. Compiled for the ISA
+// avx512_bf16 alone, whose other kernels are those of AVX-512 (table.cpp). Which processors choose
+// it stands in core/cpu.cpp.
+//
+// 8 x 2 vectors of C at a time: 10 loads for 16 multiplications, one of a pair of A's numbers for
+// all lanes, the others of 16 columns' pairs of B.
+//
+// What an element's bits depend on: an instruction adds the product of the odd step of a pair, then
+// that of the even one, each fused and rounded to nearest even; pairs go in order, up to a whole
+// number of 32 steps. Subnormal numbers count as 0, read or written, and MXCSR is not asked.
+// Source: Intel, "Architecture Instruction Set Extensions Programming Reference", VDPBF16PS.
+// Read first: half_panels.h.
+#include <tapestry/ops/kernels/half_panels.h>
+
+namespace tapestry::kernels::TAPESTRY_ISA_NAME {
+namespace {
+
+constexpr int kRows = 8;
+static_assert(kTileSide % kRows == 0);
+
+/// c [8, 32], of rows that begin at `a` and at `c`.
+void multiply_rows(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps, float* c) {
+    __m512 sum[kRows][2];
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) sum[i][0] = sum[i][1] = _mm512_setzero_ps();
+    for (std::int64_t s = 0; s < steps; ++s, a += 2 * kTileSize, b += 2 * kTileSize) {
+        for (std::int64_t pair = 0; pair < kTileSide; ++pair) {
+            const auto left = reinterpret_cast<__m512bh>(_mm512_load_si512(b + pair * kTileDepth));
+            const auto right =
+                reinterpret_cast<__m512bh>(_mm512_load_si512(b + kTileSize + pair * kTileDepth));
+#pragma GCC unroll 8
+            for (int i = 0; i < kRows; ++i) {
+                std::int32_t two;
+                __builtin_memcpy(&two, a + i * kTileDepth + 2 * pair, sizeof two);
+                const auto x = reinterpret_cast<__m512bh>(_mm512_set1_epi32(two));
+                sum[i][0] = _mm512_dpbf16_ps(sum[i][0], x, left);
+                sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, right);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+        _mm512_store_ps(c + i * kPanel, sum[i][0]);
+        _mm512_store_ps(c + i * kPanel + kTileSide, sum[i][1]);
+    }
+}
+
+struct Vdpbf16ps {
+    void multiply(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps,
+                  std::int64_t rows, float* c) const {
+        for (std::int64_t row = 0; row < rows; row += kRows) {
+            const std::int64_t tile = row / kTileSide, line = row % kTileSide;
+            multiply_rows(a + tile * kTileSize + line * kTileDepth, b, steps, c + row * kPanel);
+        }
+    }
+};
+
+}  // namespace
+
+template <>
+void install(HalfGemm& kernels) {
+    kernels.by_instruction = multiply_by<Vdpbf16ps>;
+}
+
+}  // namespace tapestry::kernels::TAPESTRY_ISA_NAME
