@@ -72,6 +72,7 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/tokenize_text.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/kept_weights.h>
 #include <tapestry/nn/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
@@ -127,6 +128,7 @@
 #include <tapestry/ops/finite.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/int8_rows.h>
 #include <tapestry/ops/interpolate.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/linalg.h>

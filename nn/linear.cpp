@@ -19,12 +19,21 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
 
 Tensor Linear::operator()(const Tensor& x) const {
     const ModuleScope scope(name());
+    if (int8_ != nullptr) return hooked(multiply_by_rows(x, *int8_, bias), x);
     return hooked(linear(x, beside(x, weight), beside(x, bias)), x);
 }
 
 std::string Linear::settings() const {
-    return fmt::format("{} -> {}{}", weight.size(1), weight.size(0),
-                       bias.defined() ? "" : ", no bias");
+    const bool eight = int8_ != nullptr;
+    return fmt::format("{} -> {}{}{}", eight ? int8_->cols : weight.size(1),
+                       eight ? int8_->rows : weight.size(0), bias.defined() ? "" : ", no bias",
+                       eight ? ", int8" : "");
+}
+
+void Linear::keep_int8() {
+    if (int8_ != nullptr) return;
+    int8_ = std::make_shared<const Int8Rows>(int8_rows(weight));
+    weight = Tensor();
 }
 
 }  // namespace tapestry

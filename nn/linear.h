@@ -3,6 +3,9 @@
 
 #include <tapestry/core/random.h>
 #include <tapestry/nn/module.h>
+#include <tapestry/ops/int8_rows.h>
+
+#include <memory>
 
 namespace tapestry {
 
@@ -22,6 +25,13 @@ public:
 
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
+
+    /// From now on the weight is one of int8 (ops/int8_rows.h): `weight` is undefined, and no
+    /// parameter any more. No way back, and no gradient. Throws as int8_rows does.
+    void keep_int8();
+
+private:
+    std::shared_ptr<const Int8Rows> int8_;  // null: there is a weight
 };
 
 }  // namespace tapestry

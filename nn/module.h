@@ -120,9 +120,9 @@ public:
     /// projections' weights without calling them. Recomputation (recompute) calls hooks again.
     [[nodiscard]] std::shared_ptr<const void> register_forward_hook(ForwardHook hook);
 
-    /// Converts all parameters and buffers to f32 or f64 (DTypeError); gradients are forgotten,
-    /// shared tensors stay shared. Handles taken before, an optimiser's say, are of the old
-    /// tensors.
+    /// Converts all parameters and buffers to a floating type (DTypeError); gradients are
+    /// forgotten, shared tensors stay shared. Handles taken before, an optimiser's say, are of the
+    /// old tensors.
     void to(DType dtype);
 
     /// The modules as a tree with their settings and numbers of parameters.

@@ -2,6 +2,7 @@
 // share of what the machine can do that is. What is measured, and how, is in nn/bench.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/config_options.h>
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/ops/machine_peak.h>
 
@@ -56,6 +57,7 @@ void add_sampling(Options& parent) {
     Options& o = parent.subcommand("sample", "Writing tokens one at a time");
     add_model_options(o, s->measured.model, s->batch);
     o.count("--tokens", s->measured.tokens, "Tokens to write");
+    add_choice(o, "--weights", s->measured.weights, "What the weights are kept in");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] {

@@ -13,10 +13,12 @@ namespace {
 struct ExportSettings {
     std::string model;
     std::string out;
+    bool bf16 = false;
 };
 
 int run_export(const ExportSettings& s) {
     const LoadedModel loaded = load_model(s.model);
+    if (s.bf16) loaded.model->to(DType::bf16);
     export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
     fmt::print("saved in {}: GPT-2's format, {} parameters\n", s.out,
                loaded.model->parameter_count());
@@ -36,6 +38,7 @@ void add_export(Options& app) {
         app.subcommand("export", "Write a model as Hugging Face's transformers reads GPT-2");
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
+    o.flag("--bf16", s->bf16, "Weights of 16 bits: half the size, rounded to nearest");
     o.run([s] { return run_export(*s); });
 }
 

@@ -11,6 +11,7 @@ namespace tapestry::cli {
 struct TrainSettings {
     RunRequest run;
     TrainingRunOptions options;
+    std::string weights = "f32";
     std::string interval;  ///< --checkpoint-every, as written
     double rewind_megabytes = 400;
     int threads = 1;

@@ -3,8 +3,10 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/config_options.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/kept_weights.h>
 
 #include <fmt/core.h>
 
@@ -18,6 +20,7 @@ struct SampleSettings {
     std::string model;
     std::string prompt;
     SampleOptions options;
+    WeightType weights = WeightType::f32;
     std::uint64_t seed = 1337;
     int threads = num_threads();
 };
@@ -25,6 +28,7 @@ struct SampleSettings {
 int run_sample(const SampleSettings& s) {
     set_num_threads(s.threads);
     const LoadedModel loaded = load_model(s.model);
+    keep_weights(*loaded.model, s.weights);
     Generator generator(s.seed);
     catch_interrupts();
     sample_text(*loaded.model, require_tokenizer(loaded, s.model), s.prompt, s.options, generator,
@@ -50,6 +54,8 @@ void add_sample(Options& app) {
              "Below 1 safer, above 1 wilder, 0 always the likeliest");
     o.count("--top-k", s->options.top_k, "Only the k likeliest; 0: all", {0});
     o.number("--top-p", s->options.top_p, 1e-9, 1, "Only the likeliest that reach probability p");
+    add_choice(o, "--weights", s->weights,
+               "What the weights are kept in: in fewer bits they are read sooner, and rounded");
     o.seed(s->seed, "Of the random numbers");
     o.threads(s->threads);
     o.run([s] { return run_sample(*s); });

@@ -55,6 +55,16 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
              "MB for states at equal distances, for `tapestry rewind`");
 }
 
+// Why weights of this type do not learn; empty for f32.
+std::string refused_weights(const std::string& type) {
+    if (type == "f32") return {};
+    if (type == "int8") {
+        return "int8 is for `tapestry sample`: a step changes a weight by less than lies between "
+               "two such numbers, so that rounding would undo it";
+    }
+    return type + " is no type that weights learn in; --compute bf16 keeps activations in bf16";
+}
+
 }  // namespace
 
 void add_train(Options& app) {
@@ -75,6 +85,8 @@ void add_train(Options& app) {
         o.option("--model").excludes(o.option(shape));
     }
     add_fields(o, config.model, {"dropout", "compute"});
+    o.text("--weights", s->weights, "What the weights are kept in: f32")
+        .check("TYPE", [](const std::string& type) { return refused_weights(type); });
     add_fields(
         o, config,
         {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",

@@ -29,7 +29,9 @@ SamplingRow measure_sampling(const SamplingOptions& o) {
     SamplingRow row;
     row.parameters = model.parameter_count();
     // The least that one token needs: every weight read once. Embeddings are looked up, not read.
-    row.bytes = 4 * static_cast<double>(row.parameters - o.model.context * o.model.dim);
+    const double size = o.weights == WeightType::f32 ? 4 : o.weights == WeightType::bf16 ? 2 : 1;
+    row.bytes = size * static_cast<double>(row.parameters - o.model.context * o.model.dim);
+    keep_weights(model, o.weights);
     row.read_speed = measure_reading(static_cast<std::size_t>(row.bytes));
     timed_sample(model, o.tokens, true);  // warm-up
     reset_peak_memory();

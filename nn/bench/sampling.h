@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tapestry/nn/bench/measurement.h>
+#include <tapestry/nn/kept_weights.h>
 #include <tapestry/nn/models/gpt.h>
 
 namespace tapestry::bench {
@@ -9,6 +10,7 @@ namespace tapestry::bench {
 struct SamplingOptions {
     GPTConfig model{.vocab = 65};
     std::int64_t tokens = 256;
+    WeightType weights = WeightType::f32;
 };
 
 struct SamplingRow {

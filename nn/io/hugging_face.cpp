@@ -100,7 +100,7 @@ GPTConfig read_config(const ConfigFile& file) {
     return config;
 }
 
-std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
+std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* tokenizer) {
     const auto* pairs = dynamic_cast<const BytePairTokenizer*>(tokenizer);
     const auto end = pairs == nullptr ? std::nullopt : pairs->end_of_text();
     const bool usual = config.hidden == 0 || config.hidden == 4 * config.dim;
@@ -119,7 +119,7 @@ std::string config_json(const GPTConfig& config, const Tokenizer* tokenizer) {
         json.member("scale_attn_by_inverse_layer_idx", false);
         json.member("scale_attn_weights", true);
         json.member(kTokenizerSetting, tokenizer == nullptr ? "none" : tokenizer->kind());
-        json.member("torch_dtype", "float32");
+        json.member("torch_dtype", dtype == DType::bf16 ? "bfloat16" : "float32");
         for_each_field<GPTConfig>([&](const auto& one) {
             using Value = typename std::decay_t<decltype(one)>::Value;
             if constexpr (!std::is_enum_v<Value>) {
@@ -281,8 +281,8 @@ void check_expressible(const GPT& model) {
     require(name_of(config.activation) != nullptr,
             "export: GPT-2's format has no name for the activation swiglu");
     for (const auto& [name, parameter] : model.named_parameters()) {
-        require(parameter.dtype() == DType::f32, "export: parameter {} is {}, not f32", name,
-                parameter.dtype());
+        const bool known = parameter.dtype() == DType::f32 || parameter.dtype() == DType::bf16;
+        require(known, "export: parameter {} is {}, neither f32 nor bf16", name, parameter.dtype());
     }
 }
 
@@ -302,7 +302,8 @@ NamedTensors tensors_of(const GPT& model) {
     for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
         const std::string part = name.substr(0, name.rfind('.'));
         if (part == "wte" || part == "wpe" || part == "lm_head") continue;
-        tensors.emplace_back(full_name(part + ".bias"), zeros({parameter.size(0)}));
+        tensors.emplace_back(full_name(part + ".bias"),
+                             zeros({parameter.size(0)}, parameter.dtype()));
     }
     return tensors;
 }
@@ -330,7 +331,8 @@ void export_hugging_face(const fs::path& directory, const GPT& model, const Toke
     check_expressible(model);
     std::vector<NewFile> files;
     if (tokenizer != nullptr) files = tokenizer_files(*tokenizer, kCharTokenizerName);
-    files.push_back(text_file(kConfigName, config_json(model.config(), tokenizer)));
+    const DType dtype = model.token_embedding.weight.dtype();
+    files.push_back(text_file(kConfigName, config_json(model.config(), dtype, tokenizer)));
     files.push_back(
         {kWeightsName, [&model](const fs::path& path, const WriteOptions& options) {
              return write_safetensors(path, tensors_of(model), {{"format", "pt"}}, options);

@@ -48,7 +48,8 @@ LoadedModel load_hugging_face(const std::filesystem::path& directory);
 /// read, with the same logits, bit for bit: a previous model there survives a failure. Of the
 /// tokenizer, which may be null, byte pairs become vocab.json and merges.txt; characters, which
 /// transformers has no tokenizer for, tapestry_tokenizer.json, which it ignores. A model without
-/// biases is written with biases of 0, which compute the same.
+/// biases is written with biases of 0, which compute the same. Weights of bf16 (Module::to) are
+/// written as they are, half as large.
 ///
 /// Throws ValueError for what GPT-2 has no words for: positions that are not learned, swiglu, f64;
 /// IoError as save_model does.

@@ -34,6 +34,8 @@ public:
     Tensor loss(const Tensor& ids, const Tensor& targets) const;
 
     const GPTConfig& config() const { return config_; }
+    /// What later calls compute in. Parameters stay as they are.
+    void compute_in(ComputeType type) { config_.compute = type; }
     std::string settings() const override;
 
 private:

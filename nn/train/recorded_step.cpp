@@ -68,6 +68,13 @@ RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
     return b;
 }
 
+ComputeType compute_from(const std::string& name) {
+    for (const auto& entry : NamesOf<ComputeType>::list) {
+        if (entry.second == name) return entry.first;
+    }
+    fail("computed in {}; f32 and bf16 are known", name);
+}
+
 RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
     RecordedStep step{.step = json.get<std::int64_t>("step"),
                       .updated = json.get<bool>("updated"),
@@ -77,6 +84,7 @@ RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
     }
     require(!step.batches.empty(), "no batches");
     step.micro_batches = json.find("micro_batches") ? json.get<std::int64_t>("micro_batches") : 1;
+    if (json.find("compute")) step.compute = compute_from(json.get<std::string>("compute"));
     const auto count = static_cast<std::int64_t>(step.batches.size());
     require(step.micro_batches >= 1 && count % step.micro_batches == 0,
             "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
@@ -90,6 +98,7 @@ RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
     const auto count = static_cast<std::int64_t>(step.batches.size());
     RetakenStep retaken;
     model.zero_grad();
+    model.compute_in(step.compute);
     GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
@@ -141,6 +150,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
         json.member("loss_bits", outcome.loss_bits);
         json.member("built", outcome.built);
         json.member("micro_batches", step.micro_batches);
+        json.member("compute", name_of_value(step.compute));
         json.list("batches", step.batches, [&](const RecordedBatch& b) { write(json, b); });
     });
     write_file_atomically(directory / kStepName, json.text() + "\n");

@@ -27,6 +27,7 @@ struct RecordedStep {
     bool began_finite = true;                 ///< all weights were, before the first step
     std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
     std::int64_t micro_batches = 1;           ///< how many of these are one batch
+    ComputeType compute = ComputeType::f32;   ///< what the model computed in: its file has no word
 
     /// To be told of every batch, or each of its parts, before its loss is computed.
     void note(const Batch& batch, const Generator& dropout) {
@@ -46,7 +47,7 @@ struct RetakenStep {
 
 /// Losses and gradients as train() computes them, to the last bit. `dropout` is the generator of
 /// the model's dropout; it ends where the step left it. The model's gradients are cleared before
-/// and hold the sum afterwards.
+/// and hold the sum afterwards. It computes in what the step did, then and later.
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
                    const MachinePeak& peak = {});
 

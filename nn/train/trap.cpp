@@ -17,6 +17,7 @@ Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path 
     : model_(model), dropout_(dropout), tokenizer_(tokenizer), directory_(std::move(directory)) {
     step_.step = steps + 1;
     step_.micro_batches = micro_batches;
+    step_.compute = model.config().compute;
     step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }
 

@@ -54,6 +54,26 @@ TEST_CASE("cli sample: a prompt is continued") {
     CHECK(place.sample({"--prompt", "was it?\nIt"}).starts_with("was it?\nIt"));
 }
 
+TEST_CASE("cli sample: weights of fewer bits write, alike with any number of threads") {
+    const ModelPlace place;
+    for (const char* type : {"bf16", "int8"}) {
+        const Arguments weights{"--weights", type, "--prompt", "The"};
+        const std::string text = place.sample(weights);
+        CHECK(text.starts_with("The"));
+        CHECK_EQ(text.size(), 3 + 40 + 1);
+        CHECK_EQ(place.sample(weights + Arguments{"--threads", "2"}), text);
+    }
+    CHECK_EQ(place.sample({"--weights", "f32"}), place.sample({}));
+    check_refused(place.run({"sample", "--model", "m", "--weights", "int4"}), "int4");
+    spill(place / "t.txt", simple_text());
+    const auto train = [&](const char* type) {
+        return place.run({"train", "--text", "t.txt", "--out", "x", "--weights", type});
+    };
+    check_refused(train("int8"),
+                  "a step changes a weight by less than lies between two such numbers");
+    check_refused(train("bf16"), "bf16 is no type that weights learn in; --compute bf16 keeps");
+}
+
 TEST_CASE("cli sample: a reader that goes away ends it") {
     const ModelPlace place;
     const Outcome outcome =

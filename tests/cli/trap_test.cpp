@@ -107,6 +107,15 @@ TEST_CASE("cli trap: an overflow inside the model, forward, with dropout and acc
     CHECK_GT(step.at("batches").at(1).at("offset"), step.at("batches").at(0).at("offset"));
 }
 
+TEST_CASE("cli trap: in bf16, where the step comes again in bf16") {
+    const TrapPlace place;
+    place.plant("blocks.0.feed_forward.up.bias", 3.4e38F, 3);  // more than the largest of bf16
+    const std::string said = place.trapped({"--compute", "bf16"}, "train: step 1: the loss is ");
+    CHECK(said.find("first infinity: to (#") != std::string::npos);
+    CHECK(said.find("(blocks.0.feed_forward.up.bias) ") != std::string::npos);
+    CHECK_EQ(Json::parse(slurp(place / "m" / "trap" / "step.json")).at("compute"), "bf16");
+}
+
 TEST_CASE("cli trap: a learning rate beyond all reason") {
     const TrapPlace place;
     const std::string said = place.trapped({"--lr", "1000"}, "taken again, first ");

@@ -489,8 +489,9 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     refused(config, "export: GPT-2's format has no name for the activation swiglu");
     Ours wide(small_config());
     wide.model.to(DType::f64);
-    check_message<ValueError>([&] { export_hugging_face(scratch / "o", wide.model, nullptr); },
-                              "export: parameter token_embedding.weight is f64, not f32");
+    check_message<ValueError>(
+        [&] { export_hugging_face(scratch / "o", wide.model, nullptr); },
+        "export: parameter token_embedding.weight is f64, neither f32 nor bf16");
     spill(scratch / "file", "x");
     const Ours ours(small_config());
     check_message<IoError>([&] { export_hugging_face(scratch / "file", ours.model, nullptr); },

@@ -1,0 +1,139 @@
+#include <tapestry/ops/int8_rows.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/check.h>
+#include <tapestry/ops/kernels/table.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+constexpr float kLargest = 127;
+/// Rows of x from which W becomes f32, and how many of W's at a time: they fit into caches.
+constexpr std::int64_t kFewRows = 4, kWideRows = 256;
+
+void put_row(const float* from, std::int64_t row, Int8Rows& to) {
+    float largest = 0;
+    for (std::int64_t j = 0; j < to.cols; ++j) {
+        require(std::isfinite(from[j]), "int8_rows: row {} holds {}", row, from[j]);
+        largest = std::max(largest, std::abs(from[j]));
+    }
+    const float scale = largest / kLargest;
+    to.scales[static_cast<std::size_t>(row)] = scale;
+    std::int8_t* const numbers = to.numbers.data() + row * to.cols;
+    for (std::int64_t j = 0; j < to.cols; ++j) {
+        // A scale so small that it is subnormal, or 0, may be off by much.
+        const float number = scale > 0 ? std::nearbyint(from[j] / scale) : 0;
+        numbers[j] = static_cast<std::int8_t>(std::clamp(number, -kLargest, kLargest));
+    }
+}
+
+void check_operands(const Tensor& x, const Int8Rows& w, const Tensor& bias) {
+    check_defined("multiply_by_rows", x);
+    require<DTypeError>(x.dtype() == DType::f32, "multiply_by_rows: needs f32, got {}", x.dtype());
+    require<ShapeError>(x.rank() > 0 && x.size(-1) == w.cols,
+                        "multiply_by_rows: x {} does not end in the {} columns of [{}, {}]",
+                        x.shape(), w.cols, w.rows, w.cols);
+    require<AutogradError>(Tape::following({x, bias}) == nullptr,
+                           "multiply_by_rows: a product with rows of int8 has no gradient");
+    if (!bias.defined()) return;
+    check_same_dtype("multiply_by_rows", x, bias);
+    require<ShapeError>(bias.shape() == Shape{w.rows},
+                        "multiply_by_rows: the bias is {}, a matrix [{}, {}] needs [{}]",
+                        bias.shape(), w.rows, w.cols, w.rows);
+}
+
+// y [R, rows], row by row at the pace of memory.
+void multiply_few(const Tensor& x, const Int8Rows& w, const float* bias, Tensor& y) {
+    kernels::GemmArguments<float, std::int8_t> g;
+    g.m = x.size(0);
+    g.n = w.rows;
+    g.k = w.cols;
+    g.a = x.data<float>();
+    g.a_row = w.cols;
+    g.a_col = 1;
+    g.b = w.numbers.data();
+    g.b_row = 1;
+    g.b_col = w.cols;
+    g.c = y.mutable_data<float>();
+    g.c_row = w.rows;
+    kernels::table<float>().int8_gemm.few_rows(g);
+    for (std::int64_t i = 0; i < g.m; ++i) {
+        float* const row = g.c + i * g.c_row;
+        for (std::int64_t j = 0; j < g.n; ++j) {
+            row[j] =
+                row[j] * w.scales[static_cast<std::size_t>(j)] + (bias != nullptr ? bias[j] : 0);
+        }
+    }
+}
+
+void multiply_many(const Tensor& x, const Int8Rows& w, const float* bias, Tensor& y) {
+    Tensor wide({std::min(kWideRows, w.rows), w.cols}, DType::f32);
+    float* const to = wide.mutable_data<float>();
+    for (std::int64_t first = 0; first < w.rows; first += kWideRows) {
+        kernels::GemmArguments<float> g;
+        g.m = x.size(0);
+        g.n = std::min(kWideRows, w.rows - first);
+        g.k = w.cols;
+        parallel_for(g.n, 16, [&](std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i) {
+                const std::int8_t* const from = w.numbers.data() + (first + i) * w.cols;
+                const float scale = w.scales[static_cast<std::size_t>(first + i)];
+                for (std::int64_t j = 0; j < w.cols; ++j) {
+                    to[i * w.cols + j] = scale * static_cast<float>(from[j]);
+                }
+            }
+        });
+        g.a = x.data<float>();
+        g.a_row = w.cols;
+        g.a_col = 1;
+        g.b = to;
+        g.b_row = 1;
+        g.b_col = w.cols;
+        g.c = y.mutable_data<float>() + first;
+        g.c_row = w.rows;
+        g.bias = bias != nullptr ? bias + first : nullptr;
+        kernels::table<float>().gemm.gemm(g);
+    }
+}
+
+}  // namespace
+
+Int8Rows int8_rows(const Tensor& matrix) {
+    check_defined("int8_rows", matrix);
+    require<ShapeError>(matrix.rank() == 2, "int8_rows: {} is no matrix", matrix.shape());
+    require<DTypeError>(matrix.dtype() == DType::f32, "int8_rows: needs f32, got {}",
+                        matrix.dtype());
+    const Tensor from = dense(matrix);
+    Int8Rows to{.rows = matrix.size(0), .cols = matrix.size(1), .numbers = {}, .scales = {}};
+    to.numbers.resize(static_cast<std::size_t>(to.rows * to.cols));
+    to.scales.resize(static_cast<std::size_t>(to.rows));
+    for (std::int64_t i = 0; i < to.rows; ++i) put_row(from.data<float>() + i * to.cols, i, to);
+    return to;
+}
+
+Tensor multiply_by_rows(const Tensor& x, const Int8Rows& w, const Tensor& bias) {
+    check_operands(x, w, bias);
+    Shape shape = x.shape();
+    shape.back() = w.rows;
+    Tensor y(shape, DType::f32);
+    const std::int64_t count = numel(x.shape().sub(0, x.rank() - 1));
+    if (y.numel() == 0) return y;
+    const Tensor from = views::reshape(dense(x), {count, w.cols});
+    const Tensor added = bias.defined() ? dense(bias) : bias;
+    const float* const b = bias.defined() ? added.data<float>() : nullptr;
+    Tensor to = views::reshape(y, {count, w.rows});
+    if (count <= kFewRows) {
+        multiply_few(from, w, b, to);
+    } else {
+        multiply_many(from, w, b, to);
+    }
+    return y;
+}
+
+}  // namespace tapestry

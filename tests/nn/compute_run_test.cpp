@@ -1,0 +1,165 @@
+// Runs in bf16: interrupted and gone on with, by other numbers of threads and processes; taken
+// again step by step; what the inspector and the files see of it.
+#include <tapestry/nn/distributed/thread_group.h>
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/kept_weights.h>
+#include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/train/rewind.h>
+#include <tapestry/nn/train/shared_run.h>
+#include <tapestry/ops/activation.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/reduction.h>
+#include <tapestry/tests/nn/run_place.h>
+
+#include <cmath>
+
+using namespace tapestry;
+
+namespace {
+
+TrainingConfig config_of(const test::RunPlace& place) {
+    TrainingConfig config = place.config();
+    config.model.compute = ComputeType::bf16;
+    config.model.dropout = 0.1;
+    config.batch = 6;
+    config.micro_batches = 6;
+    config.steps = 6;
+    config.warmup = 2;
+    config.eval_every = 3;
+    return config;
+}
+
+// On to the end, or to step `last`.
+void train(const test::RunPlace& place, int processes, int threads, bool resume,
+           std::int64_t last = 1000) {
+    const RunRequest request{
+        .config = config_of(place), .out = place.out.string(), .resume = resume};
+    run_in_threads(processes, [&](Communicator& c) {
+        const ThreadsGuard guard(threads);
+        const BegunRun begun = begin_shared_run(c, request);
+        if (c.rank() != 0) return begun.session->follow();
+        TrainingRunOptions options{.report = true, .hash_every = 1};
+        options.checkpoints.every_steps = 2;
+        options.stepped = [&](const StepMetrics& m, const Speed&) { return m.step < last; };
+        TrainingRun(*begun.session, *begun.directory, options).to_the_end();
+        begun.session->dismiss();
+    });
+}
+
+std::string model_in(const test::RunPlace& place) {
+    return test::slurp(place.out / "model.safetensors");
+}
+
+GPTConfig small() {
+    return {.vocab = 11,
+            .context = 8,
+            .layers = 2,
+            .heads = 2,
+            .dim = 16,
+            .compute = ComputeType::bf16};
+}
+
+}  // namespace
+
+TEST_CASE("compute run: the same bits interrupted or not, from one thread and process or several") {
+    const test::RunPlace whole, parts;
+    train(whole, 1, 1, false);
+    train(parts, 2, 1, false, 1);
+    train(parts, 1, 3, true, 3);
+    train(parts, 3, 2, true);
+    CHECK((model_in(whole) == model_in(parts)));
+
+    TrainingConfig wide = config_of(whole);
+    wide.model.compute = ComputeType::f32;
+    const auto refused = [&] {
+        RunDirectory place(whole.out);
+        place.resume({.wanted = wide, .given = {"compute"}});
+    };
+    test::check_message<ValueError>(refused, "compute");
+}
+
+TEST_CASE("compute run: every step comes again, to the bits of the run") {
+    const test::RunPlace place;
+    train(place, 1, 2, false);
+    const RunHistory history(place.out);
+    const Rewinder rewinder(history);
+    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+        CAPTURE(k);
+        const auto session = rewinder.session_before(k);
+        const RewoundStep step = take_again(*session, k == 3);
+        CHECK_EQ(difference(history.step(k), step.metrics), "");
+        CHECK_FALSE(history.step(k).grad_xxh3.empty());
+    }
+}
+
+TEST_CASE("compute run: the inspector names types, counts bins and dead units, and finds a NaN") {
+    Generator generator(3);
+    GPT model(small(), generator);
+    const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {1, 6});
+    const auto inspected = [&](const auto& check) {
+        Inspector inspector(model);
+        Tape tape;
+        tape.backward(model.loss(ids, ids));
+        inspector.finish();
+        check(inspector);
+    };
+    inspected([](const Inspector& inspector) {
+        CHECK_FALSE(inspector.non_finite().has_value());
+        CHECK(to_json(inspector, {.title = "t"}).find("\"dtype\":\"bf16\"") != std::string::npos);
+        for (const InspectedParameter& p : inspector.parameters()) {
+            REQUIRE(p.gradient.has_value());
+            CHECK_GT(p.gradient_histogram.counts.size(), 0);
+        }
+        int activations = 0;
+        for (const InspectedEntry& entry : inspector.entries()) {
+            if (entry.name != "gelu") continue;
+            ++activations;
+            CHECK(entry.outputs[0].dtype == DType::bf16);
+            REQUIRE(entry.units.has_value());
+            CHECK_EQ(entry.units->units, 64);
+            CHECK_EQ(entry.units->dead, 0);
+        }
+        CHECK_EQ(activations, 2);
+    });
+    // 3.4e38 is an f32, and beyond the largest bf16: it becomes infinity where it is converted.
+    model.blocks.layers[1]->feed_forward.up.bias.fill_(3.4e38);
+    inspected([](const Inspector& inspector) {
+        REQUIRE(inspector.non_finite().has_value());
+        CHECK(to_text(*inspector.non_finite()).find("first infinity: to (#") == 0);
+        CHECK(to_text(*inspector.non_finite()).find("up.bias") != std::string::npos);
+    });
+}
+
+TEST_CASE("compute run: units that bf16 leaves below 0 are dead") {
+    const Tensor x = to(test::random({5, 4}, 2, DType::f32), DType::bf16);
+    const Tensor w = tensor<float>({-1000, 10, 10}).set_requires_grad();
+    Tape tape;
+    const Tensor came = to(w, DType::bf16) + sum(x, {1}, true);
+    const Tensor y = relu(came);
+    const Tensors gradients = tape.gradient(sum(y * y), {y, came});
+    const UnitCounts counts = count_units(gradients[0], gradients[1]);
+    CHECK_EQ(counts.units, 3);
+    CHECK_EQ(counts.dead + counts.unreached, 1);
+}
+
+TEST_CASE("compute run: a model of bf16 goes out under Hugging Face's names, and comes back") {
+    const test::Scratch scratch;
+    Generator generator(3);
+    GPT model(small(), generator);
+    export_hugging_face(scratch / "wide", model, nullptr);
+    keep_weights(model, WeightType::bf16);
+    export_hugging_face(scratch / "half", model, nullptr);
+    CHECK(test::slurp(scratch / "half/config.json").find("\"bfloat16\"") != std::string::npos);
+    const auto all = read_safetensors(scratch / "half/model.safetensors").tensors;
+    for (const auto& one : all) CHECK(one.second.dtype() == DType::bf16);
+    CHECK_EQ(all.size(), read_safetensors(scratch / "wide/model.safetensors").tensors.size());
+    CHECK_EQ(all.front().first.substr(0, 12), "transformer.");
+    const LoadedModel back = load_hugging_face(scratch / "half");
+    const NamedTensors ours = model.named_parameters(), theirs = back.model->named_parameters();
+    REQUIRE_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        CHECK(theirs[i].second.dtype() == DType::f32);
+        CHECK(ours[i].second.to_vector<float>() == theirs[i].second.to_vector<float>());
+    }
+}

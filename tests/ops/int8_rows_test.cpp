@@ -1,0 +1,106 @@
+// Rows of int8: how near they are, and that products with them are those of the numbers they stand
+// for.
+#include <doctest/doctest.h>
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
+#include <tapestry/core/cpu.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/random.h>
+#include <tapestry/core/views.h>
+#include <tapestry/ops/int8_rows.h>
+#include <tapestry/ops/matmul.h>
+#include <tapestry/tests/core/support.h>
+#include <tapestry/tests/settings.h>
+
+#include <cmath>
+
+namespace tapestry::test {
+namespace {
+
+Tensor widened(const Int8Rows& w) {
+    Tensor wide({w.rows, w.cols}, DType::f32);
+    for (std::int64_t i = 0; i < w.rows * w.cols; ++i) {
+        wide.mutable_data<float>()[i] = w.scales[static_cast<std::size_t>(i / w.cols)] *
+                                        static_cast<float>(w.numbers[static_cast<std::size_t>(i)]);
+    }
+    return wide;
+}
+
+}  // namespace
+
+TEST_CASE("int8 rows: the nearest, by the row's largest") {
+    const Int8Rows w = int8_rows(tensor<float>({254, -127, 3, 0, 0, 0, 0.25F, -0.5F, 0}, {3, 3}));
+    CHECK(w.scales == std::vector<float>{2, 0, 0.5F / 127});
+    CHECK(w.numbers ==
+          std::vector<std::int8_t>{127, -64, 2, 0, 0, 0, 64, -127, 0});  // ties to even
+    Generator generator(3);
+    const Tensor x = randn({40, 300}, generator);
+    const Int8Rows near = int8_rows(views::transpose(views::transpose(x, 0, 1).clone(), 0, 1));
+    const auto there = x.to_vector<float>(), here = widened(near).to_vector<float>();
+    for (std::size_t i = 0; i < there.size(); ++i) {
+        CHECK(std::abs(there[i] - here[i]) <= 0.5001F * near.scales[i / 300]);
+    }
+    // The smallest numbers there are.
+    const Int8Rows tiny = int8_rows(full({1, 2}, 1e-45));
+    CHECK(std::isfinite(widened(tiny).to_vector<float>()[0]));
+}
+
+TEST_CASE("int8 rows: products are those of the numbers that they stand for, on all threads") {
+    const SettingsGuard restored;
+    Generator generator(3);
+    for (const std::int64_t rows : {1, 4, 5, 70}) {
+        for (const std::int64_t cols : {3, 500}) {
+            const Tensor w = randn({300, cols}, generator), b = randn({300}, generator);
+            const Tensor x = randn({2, rows, cols}, generator);
+            const Int8Rows near = int8_rows(w);
+            const Tensor expected = linear(x, widened(near), b);
+            for (const Isa isa : available_isas()) {
+                if (parent_of(isa) != isa) continue;
+                set_isa(isa);
+                CAPTURE(name_of(isa));
+                std::vector<std::vector<float>> results;
+                for (const int threads : {1, 3}) {
+                    set_num_threads(threads);
+                    results.push_back(multiply_by_rows(x, near, b).to_vector<float>());
+                }
+                CHECK(results[0] == results[1]);
+                const auto wanted = expected.to_vector<float>();
+                double worst = 0;
+                for (std::size_t i = 0; i < wanted.size(); ++i) {
+                    worst = std::max<double>(worst, std::abs(results[0][i] - wanted[i]));
+                }
+                CHECK_LT(worst, 1e-4);
+            }
+        }
+    }
+}
+
+TEST_CASE("int8 rows: what is refused") {
+    const Int8Rows w = int8_rows(ones({3, 2}));
+    check_throws<ShapeError>(
+        [&] {
+            multiply_by_rows(ones({2, 3}), w);
+        },
+        "multiply_by_rows: x [2, 3] does not end in the 2 columns of [3, 2]");
+    check_throws<ShapeError>([&] { multiply_by_rows(ones({2}), w, ones({2})); },
+                             "multiply_by_rows: the bias is [2], a matrix [3, 2] needs [3]");
+    check_throws<DTypeError>([&] { multiply_by_rows(ones({2}, DType::bf16), w); },
+                             "multiply_by_rows: needs f32, got bf16");
+    check_throws<ValueError>(
+        [] {
+            int8_rows(full({1, 1}, INFINITY));
+        },
+        "int8_rows: row 0 holds inf");
+    check_throws<ShapeError>([] { int8_rows(ones({2})); }, "int8_rows: [2] is no matrix");
+    check_throws<DTypeError>(
+        [] {
+            int8_rows(ones({2, 2}, DType::f64));
+        },
+        "int8_rows: needs f32, got f64");
+    const Tensor x = ones({2}).set_requires_grad();
+    Tape tape;
+    check_throws<AutogradError>([&] { multiply_by_rows(x, w); },
+                                "multiply_by_rows: a product with rows of int8 has no gradient");
+}
+
+}  // namespace tapestry::test
