@@ -1,6 +1,6 @@
 // A trained model's weights in fewer bits, for writing with it: where one token at a time is
-// computed, memory sets the pace, and half or a quarter of the bytes take half or a quarter of the
-// time.
+// computed, memory sets the pace, and half or a quarter of the bytes take little more than half or
+// a quarter of the time.
 //
 //     keep_weights(*loaded.model, WeightType::int8);
 //     sample(*loaded.model, ...);

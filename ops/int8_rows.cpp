@@ -14,7 +14,8 @@ namespace tapestry {
 namespace {
 
 constexpr float kLargest = 127;
-/// Rows of x from which W becomes f32, and how many of W's at a time: they fit into caches.
+/// The most rows of x for which W is read as it is: the kernels' kFewRows (gemm_few_rows.h). Beyond
+/// that, how many of W's are f32 at a time: they fit into caches.
 constexpr std::int64_t kFewRows = 4, kWideRows = 256;
 
 void put_row(const float* from, std::int64_t row, Int8Rows& to) {

@@ -123,6 +123,7 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     RewoundStep step;
     step.recorded.step = session.steps() + 1;
     step.recorded.micro_batches = session.config().micro_batches;
+    step.recorded.compute = session.config().model.compute;
     GradientFlow flow(session.model());
     Generator& dropout = session.weights_generator();
     std::string checksum;

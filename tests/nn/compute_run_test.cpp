@@ -12,7 +12,7 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/run_place.h>
 
-#include <cmath>
+#include <algorithm>
 
 using namespace tapestry;
 
@@ -84,12 +84,23 @@ TEST_CASE("compute run: every step comes again, to the bits of the run") {
     train(place, 1, 2, false);
     const RunHistory history(place.out);
     const Rewinder rewinder(history);
-    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+    const auto check = [&](Session& session, std::int64_t k, bool watch) {
         CAPTURE(k);
-        const auto session = rewinder.session_before(k);
-        const RewoundStep step = take_again(*session, k == 3);
+        const RewoundStep step = take_again(session, watch);  // watched, its batches come twice
         CHECK_EQ(difference(history.step(k), step.metrics), "");
         CHECK_FALSE(history.step(k).grad_xxh3.empty());
+        if (!watch) return;
+        const auto& entries = step.watched->inspector->entries();
+        const auto half = [](const InspectedEntry& e) { return e.outputs[0].dtype == DType::bf16; };
+        CHECK(std::any_of(entries.begin(), entries.end(), half));
+    };
+    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+        check(*rewinder.session_before(k), k, false);
+    }
+    auto session = rewinder.session_before(1);
+    for (std::int64_t k = 1; k <= history.last_step(); ++k) {
+        rewinder.advance(session, k);
+        check(*session, k, k % 2 == 1);
     }
 }
 
