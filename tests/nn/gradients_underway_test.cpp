@@ -160,7 +160,9 @@ TEST_CASE("gradients underway: a process has no more of them than docs/distribut
     constexpr double kSlack = 0.15;  // what is being packed, rows, losses
     const std::pair<int, std::int64_t> shared[] = {{2, 2},  {4, 4},  {2, 8}, {4, 16},
                                                    {3, 16}, {5, 51}, {6, 61}};
-    for (const auto& [processes, leaves] : shared) {
+    for (const auto& one : shared) {  // clang 14 captures no structured bindings
+        const int processes = one.first;
+        const std::int64_t leaves = one.second;
         INFO(processes << " processes, " << leaves << " leaves");
         const std::vector<double> most = most_sets(processes, leaves);
         const double mean = std::accumulate(most.begin(), most.end(), 0.0) / processes;
