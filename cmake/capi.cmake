@@ -9,7 +9,7 @@ target_link_libraries(tapestry_capi
   PRIVATE fmt::fmt nlohmann_json::nlohmann_json tapestry_build_flags tapestry_quick_build)
 target_sources(tapestry PRIVATE $<TARGET_OBJECTS:tapestry_capi>)
 
-if(PROJECT_IS_TOP_LEVEL AND NOT TAPESTRY_SANITIZE)
+if(PROJECT_IS_TOP_LEVEL AND NOT TAPESTRY_SANITIZE AND NOT EMSCRIPTEN)
   set(exported ${PROJECT_SOURCE_DIR}/autograd/capi/exported.map)
   add_library(tapestry_gradcheck SHARED $<TARGET_OBJECTS:tapestry_capi>)
   target_link_libraries(tapestry_gradcheck PRIVATE tapestry::tapestry)

@@ -8,6 +8,10 @@ target_compile_options(tapestry_build_flags INTERFACE
   -ffp-contract=off
   # sqrt and friends need not set errno, so that loops over them vectorise.
   -fno-math-errno)
+if(EMSCRIPTEN)  # what is in memory has indices of 32 bits; a region of OpenMP is its block alone
+  target_compile_options(tapestry_build_flags INTERFACE
+    -Wno-shorten-64-to-32 -Wno-unused-lambda-capture)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # a precompiled header that does not fit says so
   target_compile_options(tapestry_build_flags INTERFACE -Winvalid-pch)
 endif()
@@ -45,6 +49,9 @@ endif()
 # are hidden, and none can be replaced from outside, so that calls stay direct: a program is as fast
 # as without (tests/frame/instruction_counts.sh).
 function(tapestry_position_independent target)
+  if(EMSCRIPTEN)  # there are no shared objects, and code would be slower
+    return()
+  endif()
   set_target_properties(${target} PROPERTIES
     POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${target} PRIVATE -fno-semantic-interposition)

@@ -1,6 +1,7 @@
 # The libraries for a cross build, from their headers alone: the installed packages speak of x86-64 code.
 # They get an include folder of their own, for /usr/include holds x86-64's C library as well.
-# Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see ./check --neon.
+# Included by the first project() (CMAKE_PROJECT_TOP_LEVEL_INCLUDES): see ./check --neon and the
+# preset wasm.
 set(headers ${CMAKE_BINARY_DIR}/header_only)
 file(MAKE_DIRECTORY ${headers})
 foreach(library fmt xsimd nlohmann doctest CLI xxhash.h)
@@ -14,18 +15,34 @@ foreach(target xsimd nlohmann_json::nlohmann_json doctest::doctest CLI11::CLI11)
   add_library(${target} ALIAS header_only)
 endforeach()
 
-# fmt is compiled once: as a header alone it triples the time of every source. The option keeps what is
-# inline there, whether called or not.
-file(CONFIGURE OUTPUT fmt.cpp CONTENT "#include <fmt/format.h>\n")
+# fmt is compiled once: as a header alone it triples the time of every source. What is inline there is
+# kept by g++'s option, whether called or not; for clang the functions are none, and the two templates
+# that its headers leave to others are named.
+if(EMSCRIPTEN)
+  file(CONFIGURE OUTPUT fmt.cpp CONTENT [[
+#include <fmt/format-inl.h>
+template auto fmt::detail::thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
+template auto fmt::detail::decimal_point_impl(locale_ref) -> char;
+]])
+else()
+  file(CONFIGURE OUTPUT fmt.cpp CONTENT "#include <fmt/format.h>\n")
+endif()
 add_library(fmt STATIC EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/fmt.cpp)
 add_library(fmt::fmt ALIAS fmt)
 target_include_directories(fmt SYSTEM PUBLIC ${headers})
-target_compile_definitions(fmt PRIVATE FMT_HEADER_ONLY)
-target_compile_options(fmt PRIVATE -fkeep-inline-functions)
+if(EMSCRIPTEN)  # what em++ has no OpenMP and no complete <charconv> for
+  add_library(wasm_shims INTERFACE)
+  target_include_directories(wasm_shims SYSTEM INTERFACE ${CMAKE_CURRENT_LIST_DIR}/wasm/shims)
+  add_library(OpenMP::OpenMP_CXX ALIAS wasm_shims)
+  target_link_libraries(fmt PUBLIC wasm_shims)
+else()
+  target_compile_definitions(fmt PRIVATE FMT_HEADER_ONLY)
+  target_compile_options(fmt PRIVATE -fkeep-inline-functions)
+endif()
 
-# Every find_package comes here first; what is not found here (OpenMP) is looked for as ever.
+# Every find_package comes here first; what is not found here is looked for as ever.
 macro(tapestry_find_header_only method name)
-  if("${name}" MATCHES "^(fmt|xsimd|nlohmann_json|doctest|CLI11)$")
+  if("${name}" MATCHES "^(fmt|xsimd|nlohmann_json|doctest|CLI11)$" OR TARGET ${name}::${name}_CXX)
     set(${name}_FOUND TRUE)
   endif()
 endmacro()

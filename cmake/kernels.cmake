@@ -24,6 +24,9 @@ if(unknown_isas OR NOT least_isa IN_LIST TAPESTRY_ISAS)
                       "is always among them")
 endif()
 set(TAPESTRY_FLAGS_baseline "")
+if(EMSCRIPTEN)  # which has SSE2's functions, on its own vectors: the kernels are x86-64's, and the bits
+  set(TAPESTRY_FLAGS_baseline -msse2)
+endif()
 set(TAPESTRY_FLAGS_neon "")
 set(TAPESTRY_FLAGS_avx2 -mavx2 -mfma)
 set(TAPESTRY_FLAGS_avx512 -mavx512f -mavx512cd -mavx512dq -mavx512bw -mavx512vl -mfma

@@ -23,7 +23,7 @@ public:
     Checksum& operator=(Checksum&&) noexcept;
 
     void add(std::span<const std::byte> bytes);
-    void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
+    void add(std::string_view text) { add(std::as_bytes(std::span(text.data(), text.size()))); }
 
     /// Of all bytes added so far, as 32 hexadecimal digits: what `xxhsum -H128` prints.
     std::string hex() const;

@@ -81,7 +81,7 @@ public:
 
     /// Appends. Throws IoError when the bytes cannot all be written (disk full, size limit).
     void write(std::span<const std::byte> bytes);
-    void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+    void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
     /// Writes what is still held back for a whole block; the last thing to be done past the cache.
     /// Throws as write() does.

@@ -61,6 +61,12 @@ Decimal shortest(T x) {
     return parse_scientific({text, static_cast<std::size_t>(end - text)});
 }
 
+// Of numbers of 16 bits as well, which not every standard library takes for numbers.
+template <class T>
+bool is_finite(T x) {
+    return std::isfinite(static_cast<double>(x));
+}
+
 std::string sign_of(double x) { return std::signbit(x) ? "-" : ""; }
 
 // A number as text, "12." and "5": the two sides of its point; and "+07", its exponent if any.
@@ -136,7 +142,7 @@ bool needs_exponent(const std::vector<T>& values) {
     Real largest = 0;
     Real smallest = std::numeric_limits<Real>::infinity();
     for (const Real x : values) {
-        if (!std::isfinite(x) || x == 0) continue;
+        if (!is_finite(x) || x == 0) continue;
         largest = std::max(largest, std::abs(x));
         smallest = std::min(smallest, std::abs(x));
     }
@@ -168,7 +174,7 @@ Words words_of(const std::vector<T>& values) {
     Widths widths;
     std::size_t other = 0;  // the longest nan or inf
     for (const T x : values) {
-        if (!std::isfinite(x)) {
+        if (!is_finite(x)) {
             other = std::max(other, not_finite(x).size());
             parts.emplace_back();
             continue;
@@ -184,7 +190,7 @@ Words words_of(const std::vector<T>& values) {
     Words words;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const T x = values[i];
-        if (!std::isfinite(x)) {
+        if (!is_finite(x)) {
             words.push_back(fmt::format("{:>{}}", not_finite(x), widths.whole + rest));
         } else if (exponent) {  // all with the digits of the longest: real ones, not zeros
             words.push_back(padded(scientific(x, static_cast<int>(widths.fraction)), widths));
@@ -212,7 +218,7 @@ Words words_of(const std::vector<bool>& values) {
 // A tensor of rank 0: the number alone, with all its digits.
 template <class T>
 std::string alone(T x) {
-    if (!std::isfinite(x)) return not_finite(x);
+    if (!is_finite(x)) return not_finite(x);
     const double size = std::abs(static_cast<double>(x));
     if (x == 0 || (size >= 1e-4 && size < 1e16)) {
         const Parts parts = positional(x, shortest(x));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -12,8 +13,9 @@
 namespace tapestry {
 namespace {
 
-constexpr std::size_t kAlignment = 64;                    // a cache line, and an AVX-512 register
-constexpr std::size_t kMostBytes = std::size_t{1} << 62;  // so that no rounding up overflows
+constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
+constexpr std::uint64_t kMostBytes =    // a quarter of all addresses: no rounding up overflows
+    std::numeric_limits<std::size_t>::max() / 4 + 1;
 constexpr std::size_t kAlwaysKept = std::size_t{1} << 28;
 
 // Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
@@ -47,9 +49,9 @@ SizeClass size_class(std::size_t bytes) {
 
 class Allocator {
 public:
-    std::byte* allocate(std::size_t bytes) {
+    std::byte* allocate(std::uint64_t bytes) {
         require<MemoryError>(bytes <= kMostBytes, "memory: no system has {} bytes", bytes);
-        const SizeClass wanted = size_class(bytes);
+        const SizeClass wanted = size_class(static_cast<std::size_t>(bytes));
         const std::lock_guard lock(mutex_);
         std::byte* block = reuse(wanted);
         if (block == nullptr) block = from_system(wanted.bytes);
@@ -145,7 +147,8 @@ Allocator& allocator() {
 
 }  // namespace
 
-Storage::Storage(std::size_t bytes) : data_(allocator().allocate(bytes)), bytes_(bytes) {}
+Storage::Storage(std::uint64_t bytes)
+    : data_(allocator().allocate(bytes)), bytes_(static_cast<std::size_t>(bytes)) {}
 Storage::Storage(std::byte* borrowed, std::size_t bytes)
     : data_(borrowed), bytes_(bytes), borrowed_(true) {}
 Storage::~Storage() {

@@ -14,7 +14,7 @@ namespace tapestry {
 class Storage {
 public:
     /// `bytes` of uninitialised memory. Throws MemoryError when the system has no more.
-    explicit Storage(std::size_t bytes);
+    explicit Storage(std::uint64_t bytes);
     /// Memory that stays somebody else's (from_blob.h).
     Storage(std::byte* borrowed, std::size_t bytes);
     ~Storage();

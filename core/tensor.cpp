@@ -8,10 +8,10 @@ namespace tapestry {
 
 namespace {
 
-std::size_t bytes_for(const Shape& shape, DType dtype) {
-    std::size_t bytes = 0;
+std::uint64_t bytes_for(const Shape& shape, DType dtype) {
+    std::uint64_t bytes = 0;
     const bool overflow =
-        __builtin_mul_overflow(static_cast<std::size_t>(numel(shape)), size_of(dtype), &bytes);
+        __builtin_mul_overflow(static_cast<std::uint64_t>(numel(shape)), size_of(dtype), &bytes);
     require<MemoryError>(!overflow, "tensor: {} of {} needs more bytes than 64 bits count", shape,
                          dtype);
     return bytes;

@@ -198,7 +198,7 @@ std::vector<std::string> all_gather(Communicator& communicator, std::string_view
         places.push_back(std::as_writable_bytes(std::span(all[p])));
     }
     all[static_cast<std::size_t>(communicator.rank())] = mine;
-    to_all(communicator, std::as_bytes(std::span(mine)), places, what);
+    to_all(communicator, std::as_bytes(std::span(mine.data(), mine.size())), places, what);
     return all;
 }
 
@@ -211,7 +211,7 @@ std::vector<std::vector<double>> all_gather(Communicator& communicator,
     for (const std::size_t count : counts) all.emplace_back(count);
     for (auto& one : all) places.push_back(std::as_writable_bytes(std::span(one)));
     all[static_cast<std::size_t>(communicator.rank())] = mine;
-    to_all(communicator, std::as_bytes(std::span(mine)), places, what);
+    to_all(communicator, std::as_bytes(std::span(mine.data(), mine.size())), places, what);
     return all;
 }
 

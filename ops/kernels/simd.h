@@ -67,7 +67,8 @@ inline Batch<T> fma(const Batch<T>& x, const Batch<T>& y, const Batch<T>& z) {
 template <class T>
 inline Batch<T> rounded(const Batch<T>& x) {
     typename Batch<T>::register_type value = x;
-#if defined(__aarch64__)
+#if defined(__wasm__)  // has no instruction that fuses
+#elif defined(__aarch64__)
     asm("" : "+w"(value));
 #elif defined(__AVX512BW__)
     asm("" : "+v"(value));

@@ -74,7 +74,7 @@ TEST_CASE("storage: current, peak and cached") {
 
 TEST_CASE("storage: absurd requests") {
     const auto before = memory_statistics();
-    check_throws<MemoryError>([] { Storage(SIZE_MAX); },
+    check_throws<MemoryError>([] { Storage(UINT64_MAX); },
                               "memory: no system has 18446744073709551615 bytes");
     check_throws<MemoryError>(
         [] { empty({std::int64_t{1} << 61}, DType::f64); },

@@ -71,6 +71,7 @@ const std::vector<Room>& rooms() {
         {"python", {"autograd/capi"}},
         {"examples/options", nn},
         {"examples/stories", {}},
+        {"examples/playground", nn + Names{"examples/stories"}},
         {"examples/tasks", nn + Names{"tapestry.h", "examples/stories"}},
         {"examples/pictures", core},
         {"examples/experiments",

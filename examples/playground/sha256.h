@@ -1,0 +1,32 @@
+// SHA-256, by which two trainings are known to have ended in the same numbers, and by a name that
+// every system's tools print as well.
+//
+// Source: FIPS 180-4, "Secure Hash Standard", section 6.2.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tapestry::examples {
+
+class Sha256 {
+public:
+    void add(std::span<const std::byte> bytes);
+
+    /// Of all bytes added, as 64 hexadecimal digits. Nothing is to be added after.
+    std::string hex();
+
+private:
+    void add_byte(std::byte byte);
+    void mix();
+
+    std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    std::array<std::byte, 64> block_{};
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace tapestry::examples
