@@ -1,0 +1,156 @@
+// The playground's tabs: those of the report, which want data to begin with; samples on demand; one
+// step looked at from inside; and the digest of the parameters.
+import { attentionTab } from './attention.js';
+import { gradientsTab } from './gradients.js';
+import { h } from './dom.js';
+import { tapeTab } from './tape.js';
+
+// A tab of the report, filled when it is open and data are there. `tab(panel, data)` returns a
+// function that takes newer data.
+export function waitingView(tab) {
+  let panel = null;
+  let renew = null;
+  let data = null;
+  const show = () => {
+    if (panel === null || data === null) return;
+    if (renew) return renew(data);
+    panel.replaceChildren();
+    renew = tab(panel, data);
+    panel.dispatchEvent(new Event('shown'));
+  };
+  return {
+    fill(to) {
+      panel = to;
+      show();
+    },
+    renew(newer) {
+      data = newer;
+      show();
+    },
+    clear() {
+      renew = null;
+      data = null;
+    },
+  };
+}
+
+const EVERY = 3000; // milliseconds between samples, and looks, while it runs
+
+// Calls ask() when the tab is opened, when the training stands still at another step, and now and
+// then while it runs.
+class Asking {
+  constructor(ask) {
+    Object.assign(this, { ask, panel: null, step: -1, asked: 0 });
+  }
+
+  fill(panel) {
+    this.panel = panel;
+    panel.addEventListener('shown', () => this.now());
+  }
+
+  now() {
+    this.asked = Date.now();
+    this.ask();
+  }
+
+  stands(step, playing) {
+    const due = playing ? Date.now() - this.asked >= EVERY : step !== this.step;
+    if (this.panel === null || this.panel.hidden || !due) return;
+    this.step = step;
+    this.now();
+  }
+}
+
+export function samplesView(ask) {
+  const prompt = h('input', { type: 'search', 'data-control': 'prompt', size: 40,
+    'aria-label': 'Text to go on with', placeholder: 'text to go on with',
+    onchange: () => asking.now() });
+  const text = h('pre', { 'data-view': 'sample', 'aria-live': 'polite' });
+  const asking = new Asking(() => ask(prompt.value));
+  return {
+    fill(panel) {
+      panel.append(h('div', { class: 'row' }, h('label', {}, 'Begin with ', prompt),
+        h('button', { class: 'step-button', 'data-control': 'write',
+          onclick: () => asking.now() }, 'Write')),
+      h('p', { class: 'quiet legend' }, 'The same random numbers every time: what differs is the ' +
+        'model, and the temperature.'), text);
+      asking.fill(panel);
+    },
+    ask: () => asking.panel && asking.now(),
+    show: (written) => { text.textContent = written; },
+    clear: () => { text.textContent = ''; },
+    stands: (step, playing) => asking.stands(step, playing),
+  };
+}
+
+const LOOKS = { attention: attentionTab, tape: tapeTab, gradients: gradientsTab };
+
+// The tabs of `tapestry inspect`, of one step on a sentence: { fill(name), begin, show, stands }.
+export function lookView(ask) {
+  const parts = {}; // by name: { field, body, asking }
+  let sentence = '';
+  let most = 0;
+  const askAgain = () => ask(sentence);
+  return {
+    fill: (name) => (panel) => {
+      const field = h('input', { type: 'search', size: 40, value: sentence, maxlength: most,
+        'data-control': 'sentence', 'aria-label': 'Sentence to look at', onchange: () => {
+          sentence = field.value;
+          Object.values(parts).forEach((part) => { part.field.value = sentence; });
+          askAgain();
+        } });
+      const body = h('div', {});
+      const asking = new Asking(askAgain);
+      parts[name] = { field, body, asking };
+      panel.append(h('div', { class: 'row sentence' }, h('label', {}, 'One step on ', field)), body);
+      asking.fill(panel);
+    },
+    // The beginning of the text, as far as the model can look.
+    begin(text, context) {
+      most = context + 1;
+      sentence = text.slice(0, Math.min(most, 33)).split('\n')[0];
+      for (const { field, body } of Object.values(parts)) {
+        field.value = sentence;
+        field.maxLength = most;
+        body.replaceChildren();
+      }
+    },
+    show(data) {
+      for (const [name, { body, asking }] of Object.entries(parts)) {
+        if (asking.panel.hidden) continue;
+        const fresh = h('div', {});
+        body.replaceChildren(fresh);
+        LOOKS[name](fresh, data);
+      }
+    },
+    // While it runs the picture stands still: whoever studies it wants no other.
+    stands(step, playing) {
+      if (!playing) Object.values(parts).forEach(({ asking }) => asking.stands(step, playing));
+    },
+  };
+}
+
+export function bitsView(ask) {
+  const digest = h('pre', { 'data-readout': 'digest' });
+  const at = h('p', { class: 'quiet' });
+  const asking = new Asking(ask);
+  let place = '';
+  return {
+    fill(panel) {
+      panel.append(h('h3', {}, 'SHA-256 of all parameters'), digest, at,
+        h('p', { class: 'legend' }, 'The same text, settings and seed give these very bits in ' +
+          'every browser, and in the native library under TAPESTRY_ISA=baseline, as long as ' +
+          'nothing is changed on the way.'));
+      asking.fill(panel);
+    },
+    show(text) {
+      digest.textContent = text;
+      at.textContent = place;
+    },
+    clear: () => { digest.textContent = ''; },
+    stands(step, steps) {
+      place = `After step ${step} of ${steps}.`;
+      asking.stands(step, false);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// The playground in a browser that has no network: started, played, paused, stepped and changed; every
+// tab with what the worker says; its digest is that of the same module in node; no word on the
+// console, no request, nothing wider than the window.
+//
+//     node playground_page.js CHROMIUM DIRECTORY [SCREENSHOTS]
+const assert = require('node:assert');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const { watch } = require('../npm/browser.js');
+const { moduleFactory } = require('./train.js');
+
+const [,, program, directory, screenshots] = process.argv;
+const file = path.resolve(directory, 'playground.html');
+const STEPS = 60;
+
+// What the page's settings come to in node, where nothing is changed on the way.
+async function digestInNode() {
+  const module = await moduleFactory(directory)();
+  const call = (name, result, types, ...args) => module.cwrap(`playground_${name}`, result, types)(...args);
+  const text = call('stories', 'string', ['number', 'number'], 1, 300000);
+  assert.ok(call('start', 'number', ['string', ...Array(10).fill('number')], text, 2, 2, 64, 32, 8,
+    STEPS, 6, 1e-3, 0, 1337));
+  while (!call('is_finished', 'number', [])) assert.ok(call('step', 'number', []));
+  return call('digest', 'string', []);
+}
+
+// Waits without page.waitForFunction, whose evaluation of text the page's policy forbids.
+async function until(page, f, argument) {
+  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
+    assert.ok(tries < 1200, `never true: ${f}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+const stepOf = (page) => page.evaluate(() => Number(document.body.dataset.step));
+const waitForStep = (page, least) => until(page, (step) =>
+  Number(document.body.dataset.step) >= step, least);
+const readout = (page, name) => page.textContent(`[data-readout="${name}"]`);
+
+async function startOver(page, steps) {
+  await page.fill('[data-control="steps"]', String(steps));
+  await page.click('[data-control="restart"]');
+  await until(page, (text) =>
+    document.querySelector('[data-readout="status"]').textContent.includes(text), `step 0 of ${steps}`);
+}
+
+async function checkSteps(page) {
+  await page.click('[data-control="step"]');
+  await waitForStep(page, 1);
+  assert.match(await readout(page, 'status'), /^Paused: step 1 of 60\. Loss \d/);
+  assert.equal(await stepOf(page), 1);
+  await page.click('[data-control="run"]');
+  await waitForStep(page, 10);
+  await page.focus('[data-control="lr"]');
+  await page.keyboard.press('ArrowRight');
+  await page.focus('[data-control="dropout"]');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await readout(page, 'lr'), '0.0015');
+  assert.equal(await readout(page, 'dropout'), '1%');
+  if (await page.textContent('[data-control="run"]') === 'Pause') {
+    await page.click('[data-control="run"]');
+  }
+  await until(page, () => document.body.dataset.playing === 'false');
+}
+
+async function checkTabs(page, shoot) {
+  assert.match(await readout(page, 'loss'), /loss \d/);
+  await shoot('curves');
+  await page.click('#tab-samples');
+  await until(page, () =>
+    document.querySelector('[data-view="sample"]').textContent.length > 100);
+  const first = await page.textContent('[data-view="sample"]');
+  await page.fill('[data-control="prompt"]', 'Tom and');
+  await page.click('[data-control="write"]');
+  await until(page, (before) => {
+    const text = document.querySelector('[data-view="sample"]').textContent;
+    return text !== before && text.startsWith('Tom and');
+  }, first);
+  await shoot('samples');
+  await page.click('#tab-attention');
+  await page.waitForSelector('#panel-attention [data-map]');
+  assert.equal(await page.locator('#panel-attention [data-map]').count(), 4); // 2 layers of 2 heads
+  await shoot('attention');
+  await page.click('#tab-tape');
+  await page.waitForSelector('#panel-tape [data-control="next"]');
+  await page.click('#panel-tape [data-control="next"]');
+  assert.match(await page.textContent('#panel-tape [data-readout="walk"]'), /Step 1 of \d+/);
+  await shoot('tape');
+  await page.click('#tab-gradients');
+  await page.waitForSelector('#panel-gradients [data-table="parameters"]');
+  await shoot('gradients');
+  await page.click('#tab-flow');
+  await page.waitForSelector('#panel-flow [data-parameter="blocks.0.attention.qkv.weight"]');
+  await shoot('flow');
+  await page.click('#tab-bits');
+  await until(page, () =>
+    /^[0-9a-f]{64}$/.test(document.querySelector('[data-readout="digest"]').textContent));
+  await shoot('bits');
+}
+
+async function checkMistakes(page) {
+  await page.selectOption('[data-control="source"]', 'own');
+  await page.fill('[data-control="text"]', 'too short');
+  await page.click('[data-control="restart"]');
+  assert.match(await readout(page, 'failed'), /^Your text has 9 characters; at least 1000 are needed/);
+  await page.fill('[data-control="text"]', 'A text of one\u2019s own, again and again. '.repeat(60));
+  await startOver(page, 5);
+  await page.click('[data-control="run"]');
+  await waitForStep(page, 5);
+  assert.match(await readout(page, 'status'), /^Finished: step 5 of 5/);
+  assert.ok(await page.isDisabled('[data-control="run"]'));
+  assert.ok(await page.isHidden('[data-readout="failed"]'));
+}
+
+async function check(browser, width, scheme, expected) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
+  await context.setOffline(true);
+  const page = await context.newPage();
+  page.setDefaultTimeout(120000);
+  const wrong = watch(page, (url) => url === `file://${file}` || url.startsWith('blob:'));
+  const shoot = async (name) => {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+    if (!screenshots) return;
+    await page.screenshot({ fullPage: true,
+      path: path.join(screenshots, `playground_${name}_${width}_${scheme}.png`) });
+  };
+  await page.goto(`file://${file}`);
+  await until(page, () => document.body.dataset.step === '0');
+  await startOver(page, STEPS);
+  await checkSteps(page);
+  await checkTabs(page, shoot);
+  // Once more, and nothing changed: the bits that the module has in node.
+  await page.focus('[data-control="lr"]');
+  await page.keyboard.press('ArrowLeft');
+  await page.focus('[data-control="dropout"]');
+  await page.keyboard.press('ArrowLeft');
+  await startOver(page, STEPS);
+  await page.click('[data-control="run"]');
+  await waitForStep(page, STEPS);
+  await until(page, (text) =>
+    document.querySelector('[data-readout="digest"]').textContent === text, expected);
+  await checkMistakes(page);
+  assert.deepEqual(wrong, []);
+  await context.close();
+}
+
+(async () => {
+  const expected = await digestInNode();
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  await check(browser, 1280, 'light', expected);
+  await check(browser, 390, 'dark', expected);
+  await browser.close();
+  console.log('the playground plays, at two widths');
+})().catch((error) => {
+  console.error(error.stack);
+  process.exit(1);
+});
