@@ -1,4 +1,4 @@
-// How many of something, in words: "1 thread", "2 threads".
+// How many of something, in words: "1 thread", "2 threads". Internal to nn.
 #pragma once
 
 #include <fmt/core.h>
