@@ -13,6 +13,7 @@ std::int64_t hidden_size(const FeedForwardConfig& config) {
 Tensor activate(Activation activation, const Tensor& x) {
     switch (activation) {
         case Activation::relu: return relu(x);
+        case Activation::relu_squared: return relu_squared(x);
         case Activation::gelu_tanh: return gelu(x, Gelu::tanh);
         case Activation::gelu_erf: return gelu(x, Gelu::erf);
         case Activation::silu:
@@ -42,15 +43,6 @@ Tensor FeedForward::operator()(const Tensor& x) const {
     return hooked(down(h), x);  // [..., dim]
 }
 
-std::string FeedForward::settings() const {
-    switch (activation_) {
-        case Activation::relu: return "relu";
-        case Activation::gelu_tanh: return "gelu_tanh";
-        case Activation::gelu_erf: return "gelu_erf";
-        case Activation::silu: return "silu";
-        case Activation::swiglu: return "swiglu";
-    }
-    return {};
-}
+std::string FeedForward::settings() const { return name_of_value(activation_); }
 
 }  // namespace tapestry

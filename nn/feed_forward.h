@@ -8,12 +8,13 @@
 
 namespace tapestry {
 
-/// swiglu is silu(gate) * up, with a third matrix for the gate.
-enum class Activation { relu, gelu_tanh, gelu_erf, silu, swiglu };
+/// relu_squared is max(x, 0)^2; swiglu is silu(gate) * up, with a third matrix for the gate.
+enum class Activation { relu, relu_squared, gelu_tanh, gelu_erf, silu, swiglu };
 
 template <>
 struct NamesOf<Activation> {
-    static constexpr EnumNames<Activation, 5> list{{{Activation::relu, "relu"},
+    static constexpr EnumNames<Activation, 6> list{{{Activation::relu, "relu"},
+                                                    {Activation::relu_squared, "relu_squared"},
                                                     {Activation::gelu_tanh, "gelu_tanh"},
                                                     {Activation::gelu_erf, "gelu_erf"},
                                                     {Activation::silu, "silu"},
@@ -29,8 +30,9 @@ struct FeedForwardConfig {
 
 /// down(activation(up(x))), [..., dim] -> [..., hidden] -> [..., dim]; with swiglu
 /// down(silu(gate(x)) * up(x)).
-/// Sources: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 has gelu_tanh; swiglu: Shazeer
-/// 2020, "GLU Variants Improve Transformer", who takes hidden = 8/3 dim for as many parameters.
+/// Sources: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 has gelu_tanh; relu_squared:
+/// So et al. 2021, "Primer"; swiglu: Shazeer 2020, "GLU Variants Improve Transformer", who takes
+/// hidden = 8/3 dim for as many parameters.
 class FeedForward : public Module {
 public:
     Linear up;                   // [hidden, dim]

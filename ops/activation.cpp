@@ -15,7 +15,8 @@
 
 namespace tapestry {
 
-// ---- relu ---------------------------------------------------------------------------------------
+// ---- relu, its square
+// ---------------------------------------------------------------------------------------
 
 namespace {
 struct ReluOp final : Op {
@@ -34,6 +35,25 @@ struct ReluOp final : Op {
 Tensor relu(const Tensor& x) {
     Tensor y = map_unary<kernels::Relu>("relu", x);
     return record<ReluOp>({x}, y, x);
+}
+
+namespace {
+struct ReluSquaredOp final : Op {
+    explicit ReluSquaredOp(const Tensor& x) : Op("relu_squared", {x}) {}
+    bool is_cheap() const override { return true; }
+    Tensors forward(const Tensors& x) const override { return {relu_squared(x[0])}; }
+    Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& x = saved(0);
+        if (is_recording()) return {mul(grads[0] * relu(x), 2)};
+        return {map_binary<kernels::ReluSquaredGrad>("relu_squared", grads[0], x)};
+    }
+};
+}  // namespace
+
+Tensor relu_squared(const Tensor& x) {
+    Tensor y = map_unary<kernels::ReluSquared>("relu_squared", x);
+    return record<ReluSquaredOp>({x}, y, x);
 }
 
 Tensor relu6(const Tensor& x) {

@@ -8,6 +8,10 @@ namespace tapestry {
 /// max(x, 0). Gradient: g where x > 0 (0 at 0). NaN stays NaN.
 Tensor relu(const Tensor& x);
 
+/// max(x, 0)^2. Gradient: 2 g x where x > 0 (0 at 0). NaN stays NaN.
+/// Source: So et al. 2021, "Primer: Searching for Efficient Transformers for Language Modeling".
+Tensor relu_squared(const Tensor& x);
+
 /// x where x > 0, else slope x. Gradient: g, else slope g (at 0 too). NaN stays NaN.
 /// Source: Maas et al. 2013, "Rectifier Nonlinearities Improve Neural Network Acoustic Models".
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);

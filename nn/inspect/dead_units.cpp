@@ -25,8 +25,8 @@ std::vector<bool> moved(const Tensor& gradient, std::int64_t units) {
 }  // namespace
 
 bool is_activation(const Op& op) {
-    static constexpr std::array<std::string_view, 6> kNames{"relu",     "gelu", "silu",
-                                                            "softplus", "tanh", "sigmoid"};
+    static constexpr std::array<std::string_view, 7> kNames{
+        "relu", "relu_squared", "gelu", "silu", "softplus", "tanh", "sigmoid"};
     return std::find(kNames.begin(), kNames.end(), op.name()) != kNames.end();
 }
 

@@ -16,6 +16,7 @@ std::vector<OpCase> activation_cases() {
         rows.push_back(row);
     };
     add_row("relu", "", relu, [](auto x) { return reference::relu(x); });
+    add_row("relu_squared", "", relu_squared, [](auto x) { return reference::relu_squared(x); });
     add_row("silu", "", silu, [](auto x) { return reference::silu(x); });
     add_row("softplus", "", softplus, [](auto x) { return reference::softplus(x); });
     add_row(

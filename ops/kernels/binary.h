@@ -160,6 +160,14 @@ struct ReluGrad {
     }
 };
 
+/// 2 g x where x > 0
+struct ReluSquaredGrad {
+    template <class B>
+    static B apply(const B& g, const B& x) {
+        return select(x > constant<B>(0), (g + g) * x, constant<B>(0));
+    }
+};
+
 /// g (1 - y^2)
 struct TanhGrad {
     template <class B>
@@ -207,8 +215,8 @@ struct GeluTanhGrad {
     }
 };
 
-using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, TanhGrad,
-                             SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad, Atan2, AbsGrad,
-                             LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
+using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad, ReluSquaredGrad,
+                             TanhGrad, SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad, Atan2,
+                             AbsGrad, LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
 
 }  // namespace tapestry::kernels

@@ -98,6 +98,15 @@ struct Relu {
     }
 };
 
+/// max(x, 0)^2
+struct ReluSquared {
+    template <class B>
+    static B apply(const B& x) {
+        const B positive = Relu::apply(x);
+        return positive * positive;
+    }
+};
+
 /// x sigmoid(x)
 struct Silu {
     template <class B>
@@ -149,8 +158,8 @@ struct Softplus {
 };
 
 using UnaryFunctions =
-    List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu, Silu, NormalCdf,
-         GeluErf, GeluTanh, Softplus, Sign, Floor, Ceil, Round, Trunc, Log1p, Expm1, Log2, Log10,
-         Erf, Tan, Asin, Acos, Atan, Sinh, Cosh>;
+    List<Neg, Abs, Square, Sqrt, Rsqrt, Exp, Log, Sin, Cos, Tanh, Sigmoid, Relu, ReluSquared, Silu,
+         NormalCdf, GeluErf, GeluTanh, Softplus, Sign, Floor, Ceil, Round, Trunc, Log1p, Expm1,
+         Log2, Log10, Erf, Tan, Asin, Acos, Atan, Sinh, Cosh>;
 
 }  // namespace tapestry::kernels

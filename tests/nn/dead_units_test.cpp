@@ -58,6 +58,7 @@ TEST_CASE("dead units: counted by what comes to them and what they pass on") {
         CHECK_EQ(c.unreached, 3);
     };
     check("relu", [](const Tensor& x) { return relu(x); });
+    check("relu_squared", [](const Tensor& x) { return relu_squared(x); });
     check("gelu, tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); });
     check("gelu, erf", [](const Tensor& x) { return gelu(x, Gelu::erf); });
     check("silu", [](const Tensor& x) { return silu(x); });

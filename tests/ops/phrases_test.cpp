@@ -340,7 +340,8 @@ TEST_CASE("phrases: layers and losses") {
     // linear
     linear(x, weight);  // F.linear(x, weight)
     // relu
-    relu(x);  // F.relu(x)
+    relu(x);          // F.relu(x)
+    relu_squared(x);  // F.relu(x).square()
     // gelu, silu, sigmoid, tanh, softplus
     gelu(x);             // F.gelu(x, approximate="tanh")
     gelu(x, Gelu::erf);  // F.gelu(x)

@@ -17,6 +17,11 @@ T relu(T x) {
 }
 
 template <class T>
+T relu_squared(T x) {
+    return relu(x) * relu(x);
+}
+
+template <class T>
 T silu(T x) {
     return x * sigmoid(x);
 }
