@@ -113,7 +113,7 @@ void Optimizer::step(double grad_scale) {
     for (Slot& slot : slots_) {
         if (!slot.parameter.grad().defined()) continue;
         if (slot.steps++ == 0) {
-            const std::size_t moments = moment_names(settings()).size();
+            const std::size_t moments = moment_names_in(slot.group, settings()).size();
             while (slot.moments.size() < moments) {
                 slot.moments.push_back(zeros_like(slot.parameter));
             }

@@ -67,7 +67,7 @@ protected:
         std::size_t group;
         std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it stands in one
         std::int64_t steps = 0;  ///< it had a gradient in, the one that is being taken included
-        Tensors moments;         ///< as many as moment_names(), zeros before the first step
+        Tensors moments;         ///< as many as moment_names_in(group), zeros before the first step
     };
 
     /// The learning rate and the weight decay of a slot.
@@ -84,6 +84,12 @@ protected:
 
     /// What is kept of each parameter with these settings: "m", "v".
     virtual std::vector<std::string> moment_names(const Settings& settings) const = 0;
+
+    /// The same of the parameters of one group, for an optimiser that does not treat all alike.
+    virtual std::vector<std::string> moment_names_in(std::size_t /*group*/,
+                                                     const Settings& settings) const {
+        return moment_names(settings);
+    }
 
 private:
     struct Group {

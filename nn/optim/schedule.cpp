@@ -55,6 +55,27 @@ Schedule warmup_cosine_schedule(const WarmupCosine& settings) {
     };
 }
 
+Schedule trapezoid_schedule(const WarmupTrapezoid& settings) {
+    check_rate("trapezoid_schedule", settings.rate);
+    check_rate("trapezoid_schedule", settings.min_rate);
+    require(settings.warmup >= 0 && settings.steps > 0,
+            "trapezoid_schedule: warmup {} and steps {}", settings.warmup, settings.steps);
+    require(settings.cooldown >= 0 && settings.cooldown <= 1,
+            "trapezoid_schedule: cooldown {} is no share", settings.cooldown);
+    const auto fall =
+        static_cast<std::int64_t>(settings.cooldown * static_cast<double>(settings.steps));
+    const std::int64_t begin = std::max(settings.warmup, settings.steps - fall);
+    return [s = settings, begin](std::int64_t step) {
+        if (step < s.warmup) {
+            return s.rate * static_cast<double>(step + 1) / static_cast<double>(s.warmup);
+        }
+        if (step < begin) return s.rate;
+        const auto length = static_cast<double>(std::max<std::int64_t>(1, s.steps - begin));
+        const double done = std::min(1.0, static_cast<double>(step - begin) / length);
+        return s.rate + (s.min_rate - s.rate) * done;
+    };
+}
+
 Schedule inverse_sqrt_schedule(std::int64_t dim, std::int64_t warmup, double factor) {
     require(dim > 0 && warmup > 0 && factor > 0 && std::isfinite(factor),
             "inverse_sqrt_schedule: dim {}, warmup {} and factor {} must be positive", dim, warmup,

@@ -28,6 +28,20 @@ struct WarmupCosine {
 /// a cosine to `min_rate`, and stays there. Source: Loshchilov and Hutter 2017, "SGDR".
 Schedule warmup_cosine_schedule(const WarmupCosine& settings);
 
+struct WarmupTrapezoid {
+    double rate = 1e-3;      ///< between the warm-up and the fall
+    double min_rate = 1e-4;  ///< at the end
+    std::int64_t warmup = 100;
+    std::int64_t steps = 2000;  ///< warm-up and fall included
+    double cooldown = 0.4;      ///< share of the steps in which it falls
+};
+
+/// Rises in equal parts to `rate` over the warm-up, stays there, falls in equal parts to `min_rate`
+/// over the last cooldown * steps (rounded down, and never before the warm-up is over), and stays.
+/// Throws ValueError for a cooldown outside [0, 1], and as warmup_cosine_schedule does. Source:
+/// Zhai et al. 2022, "Scaling Vision Transformers", section 3.5.
+Schedule trapezoid_schedule(const WarmupTrapezoid& settings);
+
 /// factor / sqrt(dim) * min(1 / sqrt(n), n / warmup^1.5) at step n = 1, 2, ... (step 0 is n = 1):
 /// rises in equal parts over the warm-up, then falls as 1 / sqrt(n). Throws ValueError unless dim,
 /// warmup and factor are positive. Source: Vaswani et al. 2017, equation 3, there with factor 1 and

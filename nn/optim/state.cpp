@@ -67,8 +67,8 @@ OptimizerState Optimizer::shared_state() const {
     for (const Group& group : groups_) {
         state.groups.push_back({{}, group.weight_decay, group.lr_factor});
     }
-    const std::vector<std::string> moments = moment_names(state.settings);
     for (const Slot& slot : slots_) {
+        const std::vector<std::string> moments = moment_names_in(slot.group, state.settings);
         state.groups[slot.group].parameters.push_back(slot.name);
         state.tensors.emplace_back("steps." + slot.name, tensor(std::vector{slot.steps}, {}));
         if (slot.steps == 0) continue;
@@ -108,7 +108,6 @@ void Optimizer::check_groups(const OptimizerState& state) const {
 
 // The slots as they will be.
 std::vector<Optimizer::Slot> Optimizer::restored(const OptimizerState& state) const {
-    const std::vector<std::string> moments = moment_names(state.settings);
     StoredTensors stored(state.tensors);
     std::vector<Slot> slots = slots_;
     for (Slot& slot : slots) {
@@ -118,7 +117,7 @@ std::vector<Optimizer::Slot> Optimizer::restored(const OptimizerState& state) co
                 state.steps);
         slot.moments.clear();
         if (slot.steps == 0) continue;
-        for (const std::string& moment : moments) {
+        for (const std::string& moment : moment_names_in(slot.group, state.settings)) {
             slot.moments.push_back(stored.take(moment + "." + slot.name, slot.parameter.shape(),
                                                slot.parameter.dtype()));
         }

@@ -25,7 +25,7 @@ struct OptimizerState {
     std::vector<Group> groups = {};
     /// Of parameter NAME "steps.NAME", i64 [], the steps in which it had a gradient; and unless
     /// that is 0, its moments, of its shape and dtype: "m.NAME" and "v.NAME" of Adam and AdamW,
-    /// "momentum.NAME" of SGD with momentum.
+    /// "momentum.NAME" of SGD with momentum, and of the matrices of Muon.
     NamedTensors tensors = {};
 };
 

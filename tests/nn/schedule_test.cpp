@@ -48,6 +48,26 @@ TEST_CASE("schedule: warm-up and cosine") {
     CHECK_EQ(all_warmup(11), Approx(0));
 }
 
+TEST_CASE("schedule: warm-up, a level, and a fall") {
+    const Schedule rate =
+        trapezoid_schedule({.rate = 1, .min_rate = 0.2, .warmup = 2, .steps = 10, .cooldown = 0.4});
+    const double expected[] = {0.5, 1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 0.2};
+    for (std::int64_t step = 0; step < 12; ++step) CHECK_EQ(rate(step), Approx(expected[step]));
+    const Schedule all =
+        trapezoid_schedule({.rate = 1, .min_rate = 0, .warmup = 5, .steps = 10, .cooldown = 1});
+    CHECK_EQ(all(4), 1);
+    CHECK_EQ(all(5), 1);
+    CHECK_EQ(all(6), Approx(0.8));  // not before the warm-up is over
+    const Schedule none =
+        trapezoid_schedule({.rate = 1, .min_rate = 0, .warmup = 0, .steps = 10, .cooldown = 0});
+    CHECK_EQ(none(0), 1);
+    CHECK_EQ(none(9), 1);
+    check_throws<ValueError>([] { trapezoid_schedule({.cooldown = 1.5}); },
+                             "trapezoid_schedule: cooldown 1.5 is no share");
+    check_throws<ValueError>([] { trapezoid_schedule({.rate = -1}); },
+                             "trapezoid_schedule: learning rate -1 is not a finite number >= 0");
+}
+
 TEST_CASE("inverse_sqrt_schedule: equation 3 of Attention Is All You Need") {
     const Schedule rate = inverse_sqrt_schedule(512, 4000);
     for (const std::int64_t n : {1, 100, 3999, 4000, 4001, 100000}) {
