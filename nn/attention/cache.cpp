@@ -60,6 +60,7 @@ void KeyValueCache::select(const Tensor& rows) {
     const NoGradGuard no_grad;
     keys_ = index_select(keys_, 0, rows);
     values_ = index_select(values_, 0, rows);
+    if (latest_.defined()) latest_ = index_select(latest_, 0, rows);
 }
 
 }  // namespace tapestry

@@ -24,10 +24,16 @@ public:
     /// beginning may have several continuations. Throws IndexError for a row outside [0, B).
     void select(const Tensor& rows);
 
+    /// Ids of the last tokens, i64 [B, n], for a model that looks at them besides attention; kept
+    /// with the sequences they belong to. Undefined: nobody did.
+    const Tensor& latest() const { return latest_; }
+    void set_latest(const Tensor& ids) { latest_ = ids; }
+
     void clear() { *this = KeyValueCache(); }
 
 private:
     Tensor keys_, values_;  // [B, H, capacity, D], doubled when full
+    Tensor latest_;
     std::int64_t length_ = 0;
 };
 

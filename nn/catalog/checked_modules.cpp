@@ -111,6 +111,9 @@ CheckedModule gpt(bool recompute, Positions positions) {
     GPTConfig config{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
     config.recompute = recompute;
     config.positions = positions;
+    config.earlier = positions == Positions::rotary ? 2 : 0;
+    config.pairs = 20 * config.earlier;
+    config.softcap = static_cast<double>(config.earlier);
     const Tensor x = ids({2, 5}, 11, 1), y = ids({2, 5}, 11, 2);
     return checked(std::make_shared<GPT>(config, g), {},
                    [x, y](const GPT& m, const Tensors&) { return m.loss(x, y); });

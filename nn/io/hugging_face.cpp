@@ -30,11 +30,12 @@ struct ActivationName {
 };
 
 // The first name of each is the one that is written.
-constexpr std::array<ActivationName, 7> kActivations{{{"gelu_new", Activation::gelu_tanh},
+constexpr std::array<ActivationName, 8> kActivations{{{"gelu_new", Activation::gelu_tanh},
                                                       {"gelu_pytorch_tanh", Activation::gelu_tanh},
                                                       {"gelu_fast", Activation::gelu_tanh},
                                                       {"gelu", Activation::gelu_erf},
                                                       {"relu", Activation::relu},
+                                                      {"relu2", Activation::relu_squared},
                                                       {"silu", Activation::silu},
                                                       {"swish", Activation::silu}}};
 
@@ -280,6 +281,11 @@ void check_expressible(const GPT& model) {
             name_of_value(config.qk_norm));
     require(name_of(config.activation) != nullptr,
             "export: GPT-2's format has no name for the activation swiglu");
+    require(config.earlier == 0 && config.pairs == 0,
+            "export: GPT-2's format has no tables of earlier tokens, and this model has");
+    require(config.softcap == 0,
+            "export: GPT-2's format knows no bent logits, and this model's end at {}",
+            config.softcap);
     for (const auto& [name, parameter] : model.named_parameters()) {
         const bool known = parameter.dtype() == DType::f32 || parameter.dtype() == DType::bf16;
         require(known, "export: parameter {} is {}, neither f32 nor bf16", name, parameter.dtype());

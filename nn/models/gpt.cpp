@@ -1,7 +1,9 @@
 #include <tapestry/nn/models/gpt.h>
 
 #include <tapestry/nn/check_ids.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/loss.h>
 
 #include <cmath>
@@ -13,6 +15,8 @@ const GPTConfig& checked(const GPTConfig& config) {
     check_positive("GPT", config);
     require(config.deviation >= 0 && std::isfinite(config.deviation),
             "GPT: deviation {} is not a finite number >= 0", config.deviation);
+    require(config.softcap >= 0 && std::isfinite(config.softcap),
+            "GPT: softcap {} is not a finite number >= 0", config.softcap);
     require(config.dim % config.heads == 0, "GPT: {} heads do not divide dim {} (remainder {})",
             config.heads, config.dim, config.dim % config.heads);
     return config;
@@ -53,6 +57,14 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
         position_embedding.emplace(config.positions, config.context, config.dim, generator);
         register_module("position_embedding", *position_embedding);
     }
+    if (config.earlier > 0 || config.pairs > 0) {
+        token_history.emplace(TokenHistoryConfig{.vocab = config.vocab,
+                                                 .dim = config.dim,
+                                                 .earlier = config.earlier,
+                                                 .pairs = config.pairs},
+                              generator);
+        register_module("token_history", *token_history);
+    }
     register_module("embedding_dropout", embedding_dropout);
     register_module("blocks", blocks);
     register_module("final_norm", final_norm);
@@ -62,12 +74,15 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
 }
 
 void GPT::initialise(Generator& generator) {
-    const double residual = config_.deviation / std::sqrt(2 * static_cast<double>(config_.layers));
+    const double residual =
+        config_.zero_outputs
+            ? 0
+            : config_.deviation / std::sqrt(2 * static_cast<double>(config_.layers));
     const auto ends_with = [](const std::string& name, std::string_view end) {
         return name.ends_with(end);
     };
     for (auto& [name, parameter] : named_parameters()) {
-        if (ends_with(name, ".bias")) {
+        if (ends_with(name, ".bias") || ends_with(name, "pairs.weight")) {
             parameter.fill_(0);
         } else if (parameter.rank() == 2) {  // the norms' weights, of rank 1, stay 1
             const bool writes = ends_with(name, "output.weight") || ends_with(name, "down.weight");
@@ -85,11 +100,25 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
     require<ShapeError>(first + ids.size(1) <= config_.context,
                         "GPT: {} tokens are more than the context of {}", first + ids.size(1),
                         config_.context);
-    Tensor x = token_embedding(ids);  // [B, T, C]
+    Tensor x = embedded(ids, inputs);
     if (position_embedding) x = (*position_embedding)(x, first);
     if (config_.compute == ComputeType::bf16) x = tapestry::to(x, DType::bf16);
     x = blocks(embedding_dropout(x), inputs);
-    return hooked(head(final_norm(x)), ids);  // [B, T, V]
+    Tensor logits = head(final_norm(x));  // [B, T, V]
+    if (config_.softcap > 0) logits = config_.softcap * tanh(logits * (1 / config_.softcap));
+    return hooked(logits, ids);
+}
+
+// [B, T, C]. The first layer's cache remembers what a later call has to know of these tokens.
+Tensor GPT::embedded(const Tensor& ids, const TransformerStackInputs& inputs) const {
+    const Tensor x = token_embedding(ids);
+    if (!token_history) return x;
+    if (inputs.caches == nullptr) return x + (*token_history)(ids);
+    if (inputs.caches->empty()) inputs.caches->resize(blocks.layers.size());
+    KeyValueCache& cache = inputs.caches->front();
+    const Tensor before = cache.latest();
+    cache.set_latest(token_history->latest(ids, before));
+    return x + (*token_history)(ids, before);
 }
 
 Tensor GPT::loss(const Tensor& ids, const Tensor& targets) const {

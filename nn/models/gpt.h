@@ -4,6 +4,7 @@
 #include <tapestry/nn/embedding.h>
 #include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/positions.h>
+#include <tapestry/nn/token_history.h>
 #include <tapestry/nn/transformer/stack.h>
 
 namespace tapestry {
@@ -11,11 +12,13 @@ namespace tapestry {
 /// ids [B, T] -> logits [B, T, V]: blocks that look back only and normalise first, between
 /// embeddings and a linear head.
 /// Matrices are normal with the deviation of the config, those that write to the residual stream
-/// smaller by sqrt(2 layers); biases 0. Source: Radford et al. 2019 (GPT-2), section 2.3.
+/// smaller by sqrt(2 layers), or 0; biases and the table of pairs 0. Source: Radford et al. 2019
+/// (GPT-2), section 2.3.
 class GPT : public Module {
 public:
     Embedding token_embedding;                             // [V, C]
     std::optional<PositionalEncoding> position_embedding;  // [context, C]; if they are added
+    std::optional<TokenHistory> token_history;             // if it tells of earlier tokens
     Dropout embedding_dropout;
     TransformerStack blocks;
     LayerNorm final_norm;
@@ -40,6 +43,7 @@ public:
 
 private:
     void initialise(Generator& generator);
+    Tensor embedded(const Tensor& ids, const TransformerStackInputs& inputs) const;
 
     GPTConfig config_;
 };

@@ -31,7 +31,9 @@ struct Sizes {
 double parameter_count(const GPTConfig& config) {
     const Sizes s(config);
     const double bias = config.bias ? 1 : 0;
-    const double tables = s.vocab * s.dim * (config.tied_head ? 1 : 2) +
+    const double history = static_cast<double>(config.earlier) * (s.vocab + 1) * s.dim +
+                           static_cast<double>(config.pairs) * s.dim;
+    const double tables = history + s.vocab * s.dim * (config.tied_head ? 1 : 2) +
                           (config.positions == Positions::learned ? s.context * s.dim : 0);
     const double norm = s.dim * (1 + bias);
     // q k v, the attention's output; up (and gate), down.
@@ -55,7 +57,7 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
                                      (s.wide + 1) * s.hidden));
     // Going back through one layer whose bias learns: weights, slopes and what they are made of.
     const double scores = 5 * static_cast<double>(batch) * bias;
-    const double logits = 3 * tokens * s.vocab;
+    const double logits = (config.softcap > 0 ? 5 : 3) * tokens * s.vocab;
     const double sets = 3 + static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
     // Of bf16 the tape also keeps the parameters as they were multiplied with.

@@ -33,7 +33,13 @@ struct GPTConfig {
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< of matrices at the start; narrow models want more
-    bool recompute = false;   ///< blocks again on the way back (autograd/recompute.h)
+    /// Matrices that write to the residual stream begin as zeros: every block as if it were not
+    /// there.
+    bool zero_outputs = false;
+    std::int64_t earlier = 0;  ///< of nn/token_history.h, as is the next
+    std::int64_t pairs = 0;
+    double softcap = 0;      ///< logits x become softcap tanh(x / softcap); 0: they stay
+    bool recompute = false;  ///< blocks again on the way back (autograd/recompute.h)
     ComputeType compute = ComputeType::f32;  ///< what activations are kept and multiplied in
 };
 
@@ -72,6 +78,16 @@ struct FieldsOf<GPTConfig> {
               {.required = true, .gpt2 = "tie_word_embeddings"});
         field("deviation", &C::deviation, "Standard deviation of matrices at the start",
               {.low = 0, .stored = false, .gpt2 = "initializer_range"});
+        field("zero_outputs", &C::zero_outputs,
+              "Matrices that write to the residual stream begin as zeros", {.stored = false});
+        field("earlier", &C::earlier,
+              "Tokens before a token that its vector tells of as well, each by a table of its own",
+              {.low = 0, .high = 64});
+        field("pairs", &C::pairs,
+              "Rows of a table for a token and the one before it together; 0: none", {.low = 0});
+        field("softcap", &C::softcap,
+              "Logits are bent so that none is larger than this; 0: they stay as they are",
+              {.low = 0});
         field("recompute", &C::recompute, "Compute blocks again instead of keeping them",
               {.stored = false});
         field("compute", &C::compute, "What activations are kept and multiplied in",

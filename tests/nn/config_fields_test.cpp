@@ -73,7 +73,11 @@ TEST_CASE("config fields: what is written is read back, with every bit") {
                           .norm_eps = 1.0 / 3e5,
                           .bias = false,
                           .tied_head = false,
-                          .deviation = 0.5};
+                          .deviation = 0.5,
+                          .zero_outputs = true,
+                          .earlier = 3,
+                          .pairs = 40,
+                          .softcap = 30};
     const GPTConfig read = read_back(given);
     for_each_field<GPTConfig>([&](const auto& one) {
         INFO(one.name);
@@ -108,8 +112,8 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
     refused(least + R"(, "hidden": "wide"})",
             "c: \"hidden\" is \"wide\", which is not what belongs there");
     refused(least + R"(, "activation": "tanh"})",
-            "c: \"activation\" is \"tanh\"; known are \"relu\", \"gelu_tanh\", \"gelu_erf\", "
-            "\"silu\", \"swiglu\"");
+            "c: \"activation\" is \"tanh\"; known are \"relu\", \"relu_squared\", \"gelu_tanh\", "
+            "\"gelu_erf\", \"silu\", \"swiglu\"");
     refused(least + R"(, "positions": "spiral"})",
             "c: \"positions\" is \"spiral\"; known are \"learned\", \"sinusoidal\", \"rotary\", "
             "\"alibi\", \"relative\", \"none\"");
@@ -131,7 +135,7 @@ TEST_CASE("config fields: what a file may lack, and what it must have") {
 
 TEST_CASE("parameter_count: what the model has, from its configuration alone") {
     const GPTConfig small{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
-    std::vector<GPTConfig> gpts(11, small);
+    std::vector<GPTConfig> gpts(14, small);
     gpts[1].tied_head = false;
     gpts[2].bias = false;
     gpts[3].activation = Activation::swiglu;
@@ -143,6 +147,9 @@ TEST_CASE("parameter_count: what the model has, from its configuration alone") {
     gpts[8].qk_norm = QKNorm::rms;
     gpts[9].qk_norm = gpts[10].qk_norm = QKNorm::layer;
     gpts[10].bias = false;
+    gpts[11].earlier = 2;
+    gpts[12].pairs = 13;
+    gpts[13].earlier = gpts[13].pairs = 1;
     for (const GPTConfig& config : gpts) {
         CHECK_EQ(parameter_count(config), static_cast<double>(GPT(config).parameter_count()));
     }

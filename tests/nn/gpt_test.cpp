@@ -127,6 +127,33 @@ TEST_CASE("GPT: names, and how it starts") {
     CHECK(all_parameters(GPT(kTiny, generator)) != all_parameters(GPT(kTiny, same)));
 }
 
+TEST_CASE("GPT: blocks that begin as if they were not there, and logits that are bent") {
+    GPTConfig config = kTiny;
+    config.zero_outputs = true;
+    config.positions = Positions::none;
+    Generator generator(1);
+    const GPT empty(config, generator);
+    const Tensor ids = random_ids({2, 5}, config.vocab);
+    CHECK_EQ(empty(ids).to_vector<float>(),
+             empty.head(empty.final_norm(empty.token_embedding(ids))).to_vector<float>());
+    config = kTiny;
+    Generator again(1), once_more(1);
+    GPT straight(config, again);
+    config.softcap = 0.25;
+    GPT bent(config, once_more);
+    for (GPT* model : {&straight, &bent}) {
+        model->to(DType::f64);
+        test::move_parameters(*model, 0.5, 3);
+    }
+    const auto logits = straight(ids).to_vector<double>(), less = bent(ids).to_vector<double>();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        CHECK_EQ(less[i], Approx(0.25 * std::tanh(logits[i] / 0.25)).epsilon(1e-12));
+    }
+    config.softcap = -1;
+    check_throws<ValueError>([&] { GPT model(config); },
+                             "GPT: softcap -1 is not a finite number >= 0");
+}
+
 TEST_CASE("GPT: what it refuses") {
     const auto with = [](auto change) {
         return [change] {

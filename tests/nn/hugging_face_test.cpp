@@ -363,6 +363,7 @@ TEST_CASE("hugging face: our model there and back has the same bits") {
         config.activation = Activation::relu;
         config.dropout = 0.25;
     }
+    SUBCASE("relu_squared") { config.activation = Activation::relu_squared; }
     SUBCASE("silu") { config.activation = Activation::silu; }
     SUBCASE("without biases") { config.bias = false; }
     const Ours ours(config);
@@ -487,6 +488,12 @@ TEST_CASE("hugging face: what GPT-2 has no words for is not exported") {
     config = small_config();
     config.activation = Activation::swiglu;
     refused(config, "export: GPT-2's format has no name for the activation swiglu");
+    config = small_config();
+    config.pairs = 4;
+    refused(config, "export: GPT-2's format has no tables of earlier tokens, and this model has");
+    config = small_config();
+    config.softcap = 15;
+    refused(config, "export: GPT-2's format knows no bent logits, and this model's end at 15");
     Ours wide(small_config());
     wide.model.to(DType::f64);
     check_message<ValueError>(

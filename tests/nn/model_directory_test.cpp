@@ -84,8 +84,8 @@ TEST_CASE("model directory: what is loaded computes the same bits") {
 
 TEST_CASE("model directory: every setting is kept") {
     for (const Activation activation :
-         {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf, Activation::silu,
-          Activation::swiglu}) {
+         {Activation::relu, Activation::relu_squared, Activation::gelu_tanh, Activation::gelu_erf,
+          Activation::silu, Activation::swiglu}) {
         for (const Positions positions :
              {Positions::learned, Positions::sinusoidal, Positions::rotary}) {
             GPTConfig config = small_config();
@@ -117,6 +117,9 @@ TEST_CASE("model directory: what attention is made to is kept") {
             config.rotary_share = 0.5;
             config.rotary_pairs = RotaryPairs::halves;
             config.qk_norm = norm;
+            config.earlier = norm == QKNorm::rms ? 2 : 0;
+            config.pairs = norm == QKNorm::layer ? 9 : 0;
+            config.softcap = norm == QKNorm::none ? 0 : 0.5;
             Saved saved(config);
             saved.model.eval();
             CHECK_EQ(logits_of(*load_model(saved.directory).model), logits_of(saved.model));
@@ -128,9 +131,9 @@ TEST_CASE("model directory: models saved before there were more settings") {
     Saved saved;
     saved.model.eval();
     saved.change_config([](Json& json) {
-        for (const char* name :
-             {"tokenizer", "hidden", "activation", "positions", "norm_eps", "kv_heads",
-              "rotary_base", "rotary_share", "rotary_pairs", "qk_norm"}) {
+        for (const char* name : {"tokenizer", "hidden", "activation", "positions", "norm_eps",
+                                 "kv_heads", "rotary_base", "rotary_share", "rotary_pairs",
+                                 "qk_norm", "earlier", "pairs", "softcap"}) {
             CHECK_EQ(json.erase(name), 1);
         }
     });

@@ -212,7 +212,10 @@ TEST_CASE("sample: the cache changes nothing, inside the context and beyond it")
                    .kv_heads = added ? 2 : 1,
                    .dim = 16,
                    .positions = positions,
-                   .qk_norm = added ? QKNorm::none : QKNorm::rms},
+                   .qk_norm = added ? QKNorm::none : QKNorm::rms,
+                   .earlier = added ? 0 : 2,
+                   .pairs = added ? 0 : 50,
+                   .softcap = added ? 0.0 : 9.0},
                   generator);
         for (Tensor p : model.parameters()) {  // far from uniform logits
             if (p.rank() == 2) p.copy_(normal(p.shape(), 0, 0.4, generator));
