@@ -85,6 +85,7 @@
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/optim/lion.h>
+#include <tapestry/nn/optim/muon.h>
 #include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
@@ -108,6 +109,7 @@
 #include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
+#include <tapestry/nn/train/named_settings.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/nn/transformer/decoder.h>

@@ -6,6 +6,7 @@
 #include <tapestry/examples/cli/run_options.h>
 #include <tapestry/examples/cli/run_training.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/nn/train/named_settings.h>
 
 #include <fmt/core.h>
 
@@ -41,7 +42,7 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
         o.text("--fork", s.run.fork, "Go on in OUT from a step of the run in this directory");
     Option step =
         o.count("--step", s.run.step, "With --fork: after which; 0 is the beginning", {0});
-    fork.needs(step).excludes(o.option("--resume"));
+    fork.needs(step).excludes(o.option("--resume")).excludes(o.option("--recipe"));
     step.needs(fork).without_default();
     o.text("--checkpoint-every", s.interval,
            "Steps between checkpoints, or seconds (30s); 0: none. Without it: at evaluations")
@@ -72,25 +73,20 @@ void add_train(Options& app) {
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
     Options& o = app.subcommand("train", "Train a GPT on a text");
-    add_fields(o, config, {"text", "data"});
+    add_fields(o, config, {"recipe", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
     o.text("--out", s->run.out, "Directory for the model").required();
     add_fields(o, config, {"start", "train_only"});
     add_fields(o, config.model,
-               {"context", "layers", "heads", "kv_heads", "dim", "positions", "rotary_base",
-                "rotary_share", "qk_norm"});
-    for (const char* shape : {"--layers", "--heads", "--kv-heads", "--dim", "--context",
-                              "--positions", "--rotary-base", "--rotary-share", "--qk-norm"}) {
-        o.option("--model").excludes(o.option(shape));
-    }
+               {"context", "layers", "heads", "kv_heads", "dim", "hidden", "activation",
+                "positions", "rotary_base", "rotary_share", "qk_norm", "bias", "tied_head",
+                "deviation", "zero_outputs", "earlier", "pairs", "softcap"});
+    exclude_fields<GPTConfig>(o, o.option("--model"));
     add_fields(o, config.model, {"dropout", "compute"});
     o.text("--weights", s->weights, "What the weights are kept in: f32")
         .check("TYPE", [](const std::string& type) { return refused_weights(type); });
-    add_fields(
-        o, config,
-        {"test_fraction", "batch", "order", "accumulate", "micro_batches", "steps", "lr", "min_lr",
-         "warmup", "weight_decay", "beta2", "clip", "eval_every", "eval_batches", "seed"});
+    add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
     o.number("--timeout", s->timeout, 0, 1e6,
@@ -110,6 +106,7 @@ void add_train(Options& app) {
         run.given = given_fields<TrainingConfig>(o);
         const auto of_model = given_fields<GPTConfig>(o);
         run.given.insert(run.given.end(), of_model.begin(), of_model.end());
+        fill_in_recipe(run.config, run.given);
         s->options.report = !s->no_report;
         s->options.checkpoints.rewind_budget = 1e6 * s->rewind_megabytes;
         s->options.recipe = recipe_of(o);

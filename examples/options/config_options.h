@@ -41,6 +41,9 @@ void add_field(Options& o, const std::string& name, T& value, const char* meanin
         o.text(name, value, meaning);
     } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
         o.texts(name, value, meaning);
+    } else if constexpr (std::is_same_v<T, bool>) {
+        const auto choose = [&value](const std::string& chosen) { value = chosen == "yes"; };
+        o.choice(name, value_text(value), {"no", "yes"}, choose, meaning);
     } else if constexpr (std::is_enum_v<T>) {
         add_choice(o, name, value, meaning);
     }
@@ -53,6 +56,23 @@ void add_fields(Options& o, Config& config, std::initializer_list<std::string_vi
     for_each_field<Config>([&](const auto& one) {
         if (std::find(names.begin(), names.end(), one.name) == names.end()) return;
         add_field(o, option_name(one), config.*one.member, one.meaning, one.traits);
+    });
+}
+
+/// All that are not declared yet.
+template <class Config>
+void add_other_fields(Options& o, Config& config) {
+    for_each_field<Config>([&](const auto& one) {
+        if (o.declares(option_name(one))) return;
+        add_field(o, option_name(one), config.*one.member, one.meaning, one.traits);
+    });
+}
+
+/// `option` goes with none of the fields of Config that are declared so far.
+template <class Config>
+void exclude_fields(Options& o, Option option) {
+    for_each_field<Config>([&](const auto& one) {
+        if (o.declares(option_name(one))) option.excludes(o.option(option_name(one)));
     });
 }
 

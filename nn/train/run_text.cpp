@@ -27,10 +27,12 @@ std::string text_of(const Session& session) {
 std::string description_of(const Session& session) {
     const GPTConfig& model = session.config().model;
     std::string text = text_of(session);
-    text += fmt::format("GPT: {}, {}, dim {}, context {}: {} parameters; {}\n",
-                        counted(model.layers, "layer"), counted(model.heads, "head"), model.dim,
-                        model.context, session.model().parameter_count(),
-                        counted(num_threads(), "thread"));
+    const Recipe recipe = session.config().recipe;
+    text += fmt::format(
+        "GPT: {}, {}, dim {}, context {}: {} parameters; {}{}\n", counted(model.layers, "layer"),
+        counted(model.heads, "head"), model.dim, model.context, session.model().parameter_count(),
+        counted(num_threads(), "thread"),
+        recipe == Recipe::standard ? "" : fmt::format("; recipe {}", name_of_value(recipe)));
     const std::size_t frozen = frozen_parameters(session.model()).size();
     if (frozen == 0) return text;
     return text + fmt::format("frozen: {} of {} tensors of parameters\n", frozen,

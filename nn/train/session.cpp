@@ -8,6 +8,7 @@
 #include <tapestry/nn/models/check_memory.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/make_optimizer.h>
 #include <tapestry/ops/view.h>
 
 #include <utility>
@@ -52,8 +53,7 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
                                             config_.micro_batches));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
-    optimizer_.emplace(decay_groups(*model_, config_.weight_decay),
-                       AdamConfig{.lr = config_.lr, .beta1 = 0.9, .beta2 = config_.beta2});
+    optimizer_ = make_optimizer(*model_, config_);
     start_loop(0);
 }
 
@@ -111,6 +111,7 @@ void Session::keep_settings_of(const OptimizerState& configured) {
     state.settings = configured.settings;
     for (std::size_t i = 0; i < state.groups.size(); ++i) {
         state.groups[i].weight_decay = configured.groups[i].weight_decay;
+        state.groups[i].lr_factor = configured.groups[i].lr_factor;
     }
     optimizer_->load_state(state);
 }

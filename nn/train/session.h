@@ -14,7 +14,7 @@
 #include <tapestry/nn/inspect/process_account.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/resume.h>
 #include <tapestry/nn/train/streams.h>
 #include <tapestry/nn/train/tokenized_text.h>
@@ -154,7 +154,7 @@ private:
     Generator weights_;
     Generator batches_;
     std::unique_ptr<GPT> model_;
-    std::optional<AdamW> optimizer_;
+    std::unique_ptr<Optimizer> optimizer_;
     std::optional<TrainLoop> loop_;
     SessionWatchers watchers_;
     Batch batch_;                   // of which a part comes next,

@@ -28,6 +28,10 @@ constexpr std::array kNumbers{
 
 void Session::share_among(Communicator& communicator) {
     if (communicator.size() == 1) return;
+    require(config_.optimizer == OptimizerKind::adamw,
+            "train: {} processes share the moments out in slices, and Muon's products need whole "
+            "matrices; --optimizer adamw",
+            communicator.size());
     const std::int64_t step = broadcast_state(communicator, checkpoint());
     communicator_ = &communicator;
     start_loop(step);

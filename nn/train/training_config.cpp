@@ -17,13 +17,23 @@ std::int64_t TrainingConfig::micro_batch_size() const {
 }
 
 TrainOptions TrainingConfig::loop() const {
-    return {.steps = steps,
-            .accumulate = accumulate,
-            .micro_batches = micro_batches,
-            .clip = clip,
-            .schedule = warmup_cosine_schedule(
-                {.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps}),
-            .eval_every = eval_every};
+    TrainOptions options{.steps = steps,
+                         .accumulate = accumulate,
+                         .micro_batches = micro_batches,
+                         .clip = clip,
+                         .schedule = {},
+                         .eval_every = eval_every};
+    if (schedule == RateCurve::cosine) {
+        options.schedule = warmup_cosine_schedule(
+            {.rate = lr, .min_rate = min_lr, .warmup = warmup, .steps = steps});
+    } else {
+        options.schedule = trapezoid_schedule({.rate = lr,
+                                               .min_rate = min_lr,
+                                               .warmup = warmup,
+                                               .steps = steps,
+                                               .cooldown = cooldown});
+    }
+    return options;
 }
 
 void check_names(const TrainingConfig& config) {

@@ -15,7 +15,38 @@
 
 namespace tapestry {
 
+/// Settings that go together (named_settings.h): nanoGPT's for a CPU, or what comes to the same
+/// loss in a fraction of the time.
+enum class Recipe { standard, fast };
+
+template <>
+struct NamesOf<Recipe> {
+    static constexpr EnumNames<Recipe, 2> list{
+        {{Recipe::standard, "standard"}, {Recipe::fast, "fast"}}};
+};
+
+/// Who moves the parameters: AdamW all of them, or Muon the matrices of the blocks and AdamW the
+/// rest (nn/optim/muon.h).
+enum class OptimizerKind { adamw, muon };
+
+template <>
+struct NamesOf<OptimizerKind> {
+    static constexpr EnumNames<OptimizerKind, 2> list{
+        {{OptimizerKind::adamw, "adamw"}, {OptimizerKind::muon, "muon"}}};
+};
+
+/// How the learning rate falls after the warm-up (nn/optim/schedule.h).
+enum class RateCurve { cosine, trapezoid };
+
+template <>
+struct NamesOf<RateCurve> {
+    static constexpr EnumNames<RateCurve, 2> list{
+        {{RateCurve::cosine, "cosine"}, {RateCurve::trapezoid, "trapezoid"}}};
+};
+
 struct TrainingConfig {
+    /// What it began with; it says so, and the other fields say what is done.
+    Recipe recipe = Recipe::standard;
     std::string text = {};  ///< the file to learn from
     std::string data = {};  ///< or a directory that `tapestry tokenize` has written
     /// Of the ids, cut off the end of those held out: no training looks at them.
@@ -31,9 +62,15 @@ struct TrainingConfig {
     std::int64_t accumulate = 1;
     std::int64_t micro_batches = 1;
     std::int64_t steps = 2000;
+    OptimizerKind optimizer = OptimizerKind::adamw;
     double lr = 1e-3;
     double min_lr = 1e-4;
     std::int64_t warmup = 100;
+    RateCurve schedule = RateCurve::cosine;
+    double cooldown = 0.4;
+    double muon_lr = 1;
+    double muon_momentum = 0.95;
+    std::int64_t muon_iterations = 5;
     double weight_decay = 0.1;
     double beta2 = 0.99;
     double clip = 1;
@@ -44,7 +81,7 @@ struct TrainingConfig {
     std::int64_t tokens_per_step() const { return batch * model.context * accumulate; }
     /// Sequences in each part of a batch. Throws ValueError unless micro_batches divides batch.
     std::int64_t micro_batch_size() const;
-    /// Steps, clipping, evaluations, and a rate that rises and falls along a cosine.
+    /// Steps, clipping, evaluations, and a rate that rises and falls.
     TrainOptions loop() const;
 };
 
@@ -53,6 +90,8 @@ struct FieldsOf<TrainingConfig> {
     using C = TrainingConfig;
     template <class Visitor>
     static constexpr void list(const Visitor& field) {
+        field("recipe", &C::recipe,
+              "Settings that go together; what is given besides takes their place");
         field("text", &C::text, "UTF-8 text to learn from");
         field("data", &C::data, "Instead of a text: what `tapestry tokenize` has made of texts");
         field("test_fraction", &C::test_fraction,
@@ -72,11 +111,23 @@ struct FieldsOf<TrainingConfig> {
               "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
               {.low = 1});
         field("steps", &C::steps, "Optimiser steps", {.low = 1});
+        field(
+            "optimizer", &C::optimizer,
+            "AdamW for everything, or Muon for the matrices of the blocks and AdamW for the rest");
         field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000});
         field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000});
         field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0});
-        field("weight_decay", &C::weight_decay, "AdamW's, on matrices only",
+        field("schedule", &C::schedule,
+              "How the learning rate falls: along a cosine, or at the end in equal parts "
+              "(trapezoid)");
+        field("cooldown", &C::cooldown, "Share of the steps in which a trapezoid falls",
+              {.low = 0, .high = 1});
+        field("muon_lr", &C::muon_lr, "Muon's learning rate, as a multiple of the others'",
               {.low = 0, .high = 1000});
+        field("muon_momentum", &C::muon_momentum, "Of Muon", {.low = 0.000001, .high = 0.999999});
+        field("muon_iterations", &C::muon_iterations,
+              "Of Muon, on the way to directions equally long", {.low = 1, .high = 100});
+        field("weight_decay", &C::weight_decay, "On matrices only", {.low = 0, .high = 1000});
         field("beta2", &C::beta2, "AdamW's second decay rate", {.low = 0, .high = 0.999999});
         field("clip", &C::clip, "Largest norm of the gradient; 0: do not clip",
               {.low = 0, .high = 1e12});

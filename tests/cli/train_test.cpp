@@ -224,6 +224,23 @@ TEST_CASE("cli train: positions, shared keys and norms of attention, and writing
                   "rotary: pairs of numbers turn, but a share of 0.03 of a head's");
 }
 
+TEST_CASE("cli train: a recipe, and what is given besides") {
+    const TrainingPlace place;
+    const Outcome outcome = place.run(
+        tiny_training({"--recipe", "fast", "--steps", "4", "--bias", "yes", "--eval-every", "2"}));
+    check_done(outcome);
+    CHECK(outcome.out.find("; recipe fast\n") != std::string::npos);
+    const Json config = Json::parse(slurp(place / "m" / "config.json"));
+    CHECK_EQ(config.at("positions"), "rotary");
+    CHECK_EQ(config.at("bias"), true);
+    CHECK_EQ(config.at("layers"), 1);
+    check_done(place.run({"sample", "--model", "m", "--tokens", "5"}));
+    Arguments again = tiny_training({"--recipe", "standard", "--steps", "4", "--resume"});
+    check_refused(place.run(again), "recipe was fast so far and is standard now");
+    check_refused(place.run(tiny_training({"--recipe", "slow"})), "slow");
+    check_refused(place.run(tiny_training({"--bias", "maybe"})), "maybe");
+}
+
 TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
     const TrainingPlace place;
     put_model(place / "start");

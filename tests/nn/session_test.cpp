@@ -1,6 +1,8 @@
 // Session: a training as a value, taken step by step, against the parts put together by hand.
 #include <tapestry/core/file.h>
+#include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
+#include <tapestry/nn/train/named_settings.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
@@ -154,6 +156,37 @@ TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bi
     save_checkpoint(file, {.module = whole.model(), .optimizer = whole.optimizer()});
     check_message<IoError>([&] { Session::resume(file); },
                            "c.safetensors: configuration: not JSON");
+}
+
+TEST_CASE(
+    "session: the fast recipe, left after three steps and gone on with, gives the same bits") {
+    const Trained t;
+    TrainingConfig config = t.config();
+    config.recipe = Recipe::fast;
+    fill_in_recipe(config, {"text", "layers", "heads", "dim", "context", "batch", "steps",
+                            "eval_every", "eval_batches"});
+    config.model.pairs = 40;  // and what it does without
+    config.model.softcap = 10;
+    const auto file = t.scratch / "c.safetensors";
+    Session whole(config);
+    for (int i = 0; i < 3; ++i) whole.take_step();
+    whole.save(file);
+    const std::unique_ptr<Session> second = Session::resume(file);
+    CHECK_EQ(to_json(second->config()), to_json(whole.config()));
+    CHECK_EQ(std::string(second->optimizer().kind()), std::string(whole.optimizer().kind()));
+    while (!whole.is_finished()) {
+        const StepMetrics a = whole.take_step(), b = second->take_step();
+        CHECK_EQ(b.loss, a.loss);
+        CHECK_EQ(b.lr, a.lr);
+        CHECK(b.val_loss == a.val_loss);
+    }
+    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    CHECK_EQ(second->sample(20), whole.sample(20));
+    TrainingConfig other = config;
+    other.muon_lr = 3;
+    const auto overridden = Session::resume(
+        file, {.wanted = other, .given = {"muon_lr"}, .overrides = {"muon_lr"}});
+    CHECK_EQ(overridden->optimizer().state().groups[0].lr_factor, 3);
 }
 
 TEST_CASE("session: a part of the model is trained, and the rest stays, also after a checkpoint") {

@@ -1,4 +1,5 @@
 // TrainingConfig: to JSON and back, and what the loop makes of it.
+#include <tapestry/nn/train/named_settings.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/core/scratch.h>
@@ -12,27 +13,38 @@ using test::check_message;
 using test::check_throws;
 
 TEST_CASE("training config: what JSON keeps is the configuration") {
-    TrainingConfig given{
-        .text = "a \"b\".txt",
-        .data = "d",
-        .test_fraction = 0.01,
-        .start = "m",
-        .model = {.vocab = 5, .context = 7, .layers = 1, .dropout = 0.1, .deviation = 0.3},
-        .train_only = {"blocks.0", "final_norm"},
-        .batch = 3,
-        .order = BatchOrder::epoch,
-        .accumulate = 2,
-        .micro_batches = 3,
-        .steps = 11,
-        .lr = 1.0 / 3,
-        .min_lr = 0.01,
-        .warmup = 4,
-        .weight_decay = 0.2,
-        .beta2 = 0.95,
-        .clip = 0.5,
-        .eval_every = 6,
-        .eval_batches = 8,
-        .seed = ~std::uint64_t{0}};
+    TrainingConfig given{.recipe = Recipe::fast,
+                         .text = "a \"b\".txt",
+                         .data = "d",
+                         .test_fraction = 0.01,
+                         .start = "m",
+                         .model = {.vocab = 5,
+                                   .context = 7,
+                                   .layers = 1,
+                                   .dropout = 0.1,
+                                   .deviation = 0.3,
+                                   .zero_outputs = true},
+                         .train_only = {"blocks.0", "final_norm"},
+                         .batch = 3,
+                         .order = BatchOrder::epoch,
+                         .accumulate = 2,
+                         .micro_batches = 3,
+                         .steps = 11,
+                         .optimizer = OptimizerKind::muon,
+                         .lr = 1.0 / 3,
+                         .min_lr = 0.01,
+                         .warmup = 4,
+                         .schedule = RateCurve::trapezoid,
+                         .cooldown = 0.3,
+                         .muon_lr = 2,
+                         .muon_momentum = 0.7,
+                         .muon_iterations = 3,
+                         .weight_decay = 0.2,
+                         .beta2 = 0.95,
+                         .clip = 0.5,
+                         .eval_every = 6,
+                         .eval_batches = 8,
+                         .seed = ~std::uint64_t{0}};
     const std::string json = to_json(given);
     const TrainingConfig read = training_config_from_json(json, "c");
     for_each_field<TrainingConfig>([&](const auto& one) {
@@ -60,13 +72,14 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
 
 TEST_CASE("training config: every member has a field, but the model, which has a list of its own") {
     const TrainingConfig config;
-    [[maybe_unused]] const auto& [text, data, test_fraction, start, model, start_dropout,
-                                  train_only, batch, order, accumulate, micro_batches, steps, lr,
-                                  min_lr, warmup, weight_decay, beta2, clip, eval_every,
-                                  eval_batches, seed] = config;
+    [[maybe_unused]] const auto& [recipe, text, data, test_fraction, start, model, start_dropout,
+                                  train_only, batch, order, accumulate, micro_batches, steps,
+                                  optimizer, lr, min_lr, warmup, schedule, cooldown, muon_lr,
+                                  muon_momentum, muon_iterations, weight_decay, beta2, clip,
+                                  eval_every, eval_batches, seed] = config;
     int fields = 0;
     for_each_field<TrainingConfig>([&](const auto&) { ++fields; });
-    CHECK_EQ(fields, 21 - 2);
+    CHECK_EQ(fields, 28 - 2);
 }
 
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {
@@ -104,4 +117,25 @@ TEST_CASE("training config: the loop it asks for") {
     CHECK_EQ(loop.schedule(0), Approx(0.25));
     CHECK_EQ(loop.schedule(2), Approx(0.5));
     CHECK_EQ(loop.schedule(10), Approx(0.1));
+    TrainingConfig level = config;
+    level.schedule = RateCurve::trapezoid;
+    level.cooldown = 0.5;
+    CHECK_EQ(level.loop().schedule(5), Approx(0.5));
+    CHECK_EQ(level.loop().schedule(8), Approx(0.26));
+}
+
+TEST_CASE("training config: a recipe is all fields but those that are given") {
+    TrainingConfig config{
+        .recipe = Recipe::fast, .text = "t.txt", .model = {.layers = 2}, .lr = 0.5};
+    fill_in_recipe(config, {"text", "layers", "lr"});
+    CHECK_EQ(config.text, "t.txt");
+    CHECK_EQ(config.lr, 0.5);
+    CHECK_EQ(config.model.layers, 2);
+    const TrainingConfig fast = settings_of(Recipe::fast);
+    CHECK(fast.recipe == Recipe::fast);
+    CHECK_EQ(config.steps, fast.steps);
+    CHECK(config.model.positions == fast.model.positions);
+    CHECK_EQ(to_json(settings_of(Recipe::standard)), to_json(TrainingConfig()));
+    fill_in_recipe(config = {.text = "t.txt"}, {"text"});
+    CHECK_EQ(to_json(config), to_json(TrainingConfig{.text = "t.txt"}));
 }
