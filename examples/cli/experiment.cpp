@@ -22,7 +22,8 @@ struct ExperimentSettings {
 int run_experiment(const ExperimentSettings& s) {
     if (s.name.empty()) {
         fmt::print(
-            "{}\ntapestry experiment NAME runs one of them, tapestry experiment all every one\n",
+            "{}\ntapestry experiment NAME runs one of them, tapestry experiment all every one "
+            "but speedrun\n",
             experiments::list_of_experiments());
         return kSuccess;
     }
@@ -55,6 +56,7 @@ void add_experiment(Options& app) {
             {.low = 1, .high = 1000});
     o.text("--model", s->setting.model,
            "Ask the GPT in this directory (for layers_roles, redundant_heads)");
+    o.text("--text", s->setting.text, "Learn from this text (for speedrun)");
     o.threads(s->threads);
     o.run([s] { return run_experiment(*s); });
 }

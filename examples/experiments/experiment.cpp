@@ -25,6 +25,8 @@ void check_decided(const Experiment& experiment, const Report& report) {
 Found run(const Experiment& experiment, const Setting& setting) {
     require<ValueError>(setting.model.empty() || experiment.takes_model,
                         "--model: experiment {} asks no model in a directory", experiment.name);
+    require<ValueError>(setting.text.empty() || experiment.takes_text,
+                        "--text: experiment {} learns from no text in a file", experiment.name);
     const auto start = std::chrono::steady_clock::now();
     Found found{.name = experiment.name, .report = {}, .outcomes = {}};
     if (experiment.trials != nullptr) {

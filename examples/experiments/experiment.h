@@ -26,6 +26,9 @@ struct Setting {
     /// A directory with a trained GPT to ask instead of training one; empty: none. For experiments
     /// with `takes_model`.
     std::string model = {};
+    /// A text to learn from instead of generated stories; empty: these. For experiments with
+    /// `takes_text`.
+    std::string text = {};
 
     /// One of two, by `quick`.
     template <class T>
@@ -63,6 +66,7 @@ struct Experiment {
     /// Tables, pictures, and the number of every claim.
     Report (*report)(const Setting& setting, const Outcomes& outcomes);
     bool takes_model = false;  ///< it can ask a model in a directory: Setting::model
+    bool takes_text = false;   ///< it can learn from a text: Setting::text
 };
 
 /// An experiment that has run.

@@ -9,7 +9,11 @@ namespace tapestry::experiments {
 
 const std::vector<Experiment>& all_experiments();
 
-/// Throws ValueError, naming those there are, if there is none of this name.
+/// Those that are run by name alone, and have pages of their own: what they measure is half an hour
+/// of both cores.
+const std::vector<Experiment>& experiments_apart();
+
+/// Of either list. Throws ValueError, naming those there are, if there is none of this name.
 const Experiment& find_experiment(std::string_view name);
 
 }  // namespace tapestry::experiments

@@ -32,6 +32,7 @@ std::string command_of(const RunOptions& o) {
         "TAPESTRY_ISA={} tapestry experiment {}{} --seed {} --seeds {}", name_of(current_isa()),
         o.name, o.setting.quick ? " --quick" : "", o.setting.seed, o.setting.seeds);
     if (!o.setting.model.empty()) command += " --model " + o.setting.model;
+    if (!o.setting.text.empty()) command += " --text " + o.setting.text;
     if (!o.json.empty()) command += " --json " + o.json.native();
     if (!o.markdown.empty()) command += " --markdown " + o.markdown.native();
     return command;
@@ -48,10 +49,11 @@ void check_place(const fs::path& file) {
 std::vector<Experiment> chosen_by(const RunOptions& options) {
     std::vector<Experiment> chosen = all_experiments();
     if (options.name != "all") chosen = {find_experiment(options.name)};
-    if (options.setting.model.empty()) return chosen;
     for (const Experiment& e : chosen) {
-        require<ValueError>(e.takes_model, "--model: experiment {} asks no model in a directory",
-                            e.name);
+        require<ValueError>(options.setting.model.empty() || e.takes_model,
+                            "--model: experiment {} asks no model in a directory", e.name);
+        require<ValueError>(options.setting.text.empty() || e.takes_text,
+                            "--text: experiment {} learns from no text in a file", e.name);
     }
     return chosen;
 }
@@ -92,13 +94,18 @@ void run_experiments(const RunOptions& options,
 }
 
 std::string list_of_experiments() {
+    const auto lists = {&all_experiments(), &experiments_apart()};
     std::size_t widest = 0;
-    for (const Experiment& e : all_experiments()) widest = std::max(widest, e.name.size());
-    std::string list;
-    for (const Experiment& e : all_experiments()) {
-        list += fmt::format("{:{}}  {}\n", e.name, widest, e.question);
+    for (const auto* list : lists) {
+        for (const Experiment& e : *list) widest = std::max(widest, e.name.size());
     }
-    return list;
+    std::string text;
+    for (const auto* list : lists) {
+        for (const Experiment& e : *list) {
+            text += fmt::format("{:{}}  {}\n", e.name, widest, e.question);
+        }
+    }
+    return text;
 }
 
 }  // namespace tapestry::experiments

@@ -56,9 +56,12 @@ TEST_CASE("experiments run: what is none, or has no place, is said before anythi
 
 TEST_CASE("experiments run: the list names every one") {
     const std::string list = list_of_experiments();
-    CHECK_EQ(std::count(list.begin(), list.end(), '\n'), std::ssize(all_experiments()));
-    for (const Experiment& e : all_experiments()) {
-        INFO(e.name);
-        CHECK(has(list, "  " + e.question + "\n"));
+    CHECK_EQ(std::count(list.begin(), list.end(), '\n'),
+             std::ssize(all_experiments()) + std::ssize(experiments_apart()));
+    for (const auto* some : {&all_experiments(), &experiments_apart()}) {
+        for (const Experiment& e : *some) {
+            INFO(e.name);
+            CHECK(has(list, "  " + e.question + "\n"));
+        }
     }
 }
