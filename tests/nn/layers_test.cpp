@@ -171,8 +171,8 @@ TEST_CASE("Dropout") {
 
 TEST_CASE("FeedForward") {
     for (const Activation activation :
-         {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf, Activation::silu,
-          Activation::swiglu}) {
+         {Activation::relu, Activation::relu_squared, Activation::gelu_tanh, Activation::gelu_erf,
+          Activation::silu, Activation::swiglu}) {
         FeedForward layer({.dim = 3, .hidden = 5, .activation = activation});
         in_f64(layer);
         const Tensor x = random({2, 3});
@@ -184,6 +184,9 @@ TEST_CASE("FeedForward") {
         switch (activation) {
             case Activation::relu:
                 CHECK(difference(y, wanted(reference::relu<double>)) < kExact);
+                break;
+            case Activation::relu_squared:
+                CHECK(difference(y, wanted(reference::relu_squared<double>)) < kExact);
                 break;
             case Activation::gelu_tanh:
                 CHECK(difference(y, wanted(reference::gelu_tanh<double>)) < kExact);
