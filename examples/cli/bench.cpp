@@ -78,8 +78,7 @@ void add_data(Options& parent) {
     o.count("--vocab", s->measured.vocab, "Tokens of the byte pairs", {257, 1'000'000});
     o.count("--batch", s->measured.batch, "Sequences per batch");
     o.count("--context", s->measured.context, "Tokens in a sequence");
-    o.number("--seconds", s->measured.seconds, 0, 60,
-             "Time for each row; it is run five times at least");
+    o.number("--seconds", s->measured.seconds, 0, 60, "Time for a row, of five runs or more");
     add_json(o, s->json);
     o.run([s] {
         const bench::DataRow row = bench::measure_data(s->measured);
