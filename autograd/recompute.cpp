@@ -100,8 +100,8 @@ void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Ten
     op->input_count_ = op->operands_.size();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const int slot = known_slot(outputs[i]);
-        const bool twice = std::ranges::any_of(
-            op->outputs(), [slot](const auto& y) { return y.slot == slot; });
+        const bool twice =
+            std::ranges::any_of(op->outputs(), [slot](const auto& y) { return y.slot == slot; });
         if (!made_since(from, slot) || twice) continue;  // an input given back is still itself
         op->operands_.push_back({slot, outputs[i].shape(), outputs[i].dtype()});
         op->returned_.push_back(i);

@@ -123,7 +123,8 @@ void DataParallel::update(double lr, double grad_scale) {
     const double before = communicator_.seconds();
     communicator_.exchange(sent, received, "parameters");
     // What has all its own may still owe others a word or a piece that MPI has put aside and sends
-    // only while it is called: whoever went on to compute would let them wait for a third of a step.
+    // only while it is called: whoever went on to compute would let them wait for a third of a
+    // step.
     barrier(communicator_, "parameters");
     traffic_.parameters += communicator_.seconds() - before;
     for (int p = 0; p < communicator_.size(); ++p) {

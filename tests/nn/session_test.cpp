@@ -184,8 +184,8 @@ TEST_CASE(
     CHECK_EQ(second->sample(20), whole.sample(20));
     TrainingConfig other = config;
     other.muon_lr = 3;
-    const auto overridden = Session::resume(
-        file, {.wanted = other, .given = {"muon_lr"}, .overrides = {"muon_lr"}});
+    const auto overridden =
+        Session::resume(file, {.wanted = other, .given = {"muon_lr"}, .overrides = {"muon_lr"}});
     CHECK_EQ(overridden->optimizer().state().groups[0].lr_factor, 3);
 }
 
