@@ -6,6 +6,7 @@
 #include <tapestry/core/loop.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/keep.h>
+#include <tapestry/ops/staging.h>
 
 namespace tapestry {
 namespace {
@@ -32,7 +33,10 @@ Tensor keep(const Tensor& x, const Tensor& kept, double p) {
         T* to = y.mutable_data<T>();
         const auto factor = static_cast<Compute<T>>(keep_factor(p));
         parallel_for(y.numel(), kGrain, [=](std::int64_t begin, std::int64_t end) {
-            keep_some(to + begin, from + begin, chosen + begin, factor, end - begin);
+            const std::int64_t n = end - begin;
+            const Widened<T> some(from + begin, n);
+            const Narrowed<T> result(to + begin, n);
+            keep_some(result.data(), some.data(), chosen + begin, factor, n);
         });
     });
     return record<DropoutOp>({x}, y, kept, p);
