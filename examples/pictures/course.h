@@ -17,7 +17,8 @@ std::vector<Picture> recurrent_pictures();    ///< 8
 std::vector<Picture> attention_pictures();    ///< 9 to 11
 std::vector<Picture> transformer_pictures();  ///< 12 and 13
 std::vector<Picture> model_pictures();        ///< 14 and 15
-std::vector<Picture> state_pictures();        ///< 16 and 17
+std::vector<Picture> state_pictures();        ///< 16 and 18
+std::vector<Picture> speed_pictures();        ///< 17
 
 /// All of these, in the order of the course.
 std::vector<Picture> course_pictures();

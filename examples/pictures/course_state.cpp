@@ -1,4 +1,4 @@
-// Chapters 16 and 17: what a training consists of, a tree of sums, a ring of workers, an order to
+// Chapters 16 and 18: what a training consists of, a tree of sums, a ring of workers, an order to
 // go by. Read course.h first.
 #include <tapestry/examples/pictures/course.h>
 
