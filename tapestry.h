@@ -23,7 +23,9 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/from_blob.h>
+#include <tapestry/core/memory_plan.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/planned_memory.h>
 #include <tapestry/core/print.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/thread_pool.h>
+#include <tapestry/core/turn_memory.h>
 
 #include <omp.h>
 
@@ -42,6 +43,7 @@ void set_num_threads(int n) {
 }
 
 void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
+    const TurnScope outside(nullptr);  // which thread a chunk is done by, and when, nobody plans
     const int threads = chunks > 1 ? num_threads() : 1;
     if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {
         return pool->share(chunks, f, context, threads);

@@ -1,6 +1,7 @@
 #include <tapestry/core/storage.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/turn_memory.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace tapestry {
@@ -51,27 +53,35 @@ class Allocator {
 public:
     std::byte* allocate(std::uint64_t bytes) {
         require<MemoryError>(bytes <= kMostBytes, "memory: no system has {} bytes", bytes);
-        const SizeClass wanted = size_class(static_cast<std::size_t>(bytes));
+        const auto asked = static_cast<std::size_t>(bytes);
+        detail::TurnMemory* const turn = detail::current_turn_memory();
         const std::lock_guard lock(mutex_);
+        if (std::byte* place = turn != nullptr ? turn->take(asked) : nullptr) {
+            statistics_.cached -= planned_bytes(asked);
+            count(planned_bytes(asked));
+            return place;
+        }
+        const SizeClass wanted = size_class(asked);
         std::byte* block = reuse(wanted);
         if (block == nullptr) block = from_system(wanted.bytes);
-        statistics_.current += wanted.bytes;
-        statistics_.peak = std::max(statistics_.peak, statistics_.current);
-        most_ = std::max(most_, statistics_.current);
+        count(wanted.bytes);
+        if (turn != nullptr) turn->took(asked, block);
         return block;
     }
 
     void free(std::byte* block, std::size_t bytes) noexcept {
-        const SizeClass had = size_class(bytes);
         const std::lock_guard lock(mutex_);
+        if (give_back(block, planned_bytes(bytes))) return;
+        for (detail::TurnMemory* turn : turns_) turn->let_go(block);
+        const SizeClass had = size_class(bytes);
         statistics_.current -= had.bytes;
         if (kCaching) {
             // Blocks of sizes that nobody asks for any more would pile up: what is beyond twice all
             // that was ever in use at a time goes back, and what is in use comes again.
-            if (statistics_.cached + had.bytes > std::max(kAlwaysKept, 2 * most_)) release_locked();
+            if (kept_ + had.bytes > std::max(kAlwaysKept, 2 * most_)) release_locked();
             try {
                 free_[had.index].push_back(block);
-                statistics_.cached += had.bytes;
+                keep(had.bytes);
                 return;
             } catch (const std::bad_alloc&) {  // no room to remember the block: let it go
             }
@@ -94,12 +104,54 @@ public:
         statistics_.peak = statistics_.current;
     }
 
+    std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+
+    // With the lock:
+    void add(detail::TurnMemory& turn) { turns_.push_back(&turn); }
+    void remove(detail::TurnMemory& turn) { std::erase(turns_, &turn); }
+    void add(std::shared_ptr<detail::Arena> arena) {
+        statistics_.cached += arena->plan().bytes;
+        arenas_.push_back(std::move(arena));
+    }
+    void let_go_empty_arenas() noexcept {
+        std::erase_if(arenas_, [this](const auto& arena) {
+            const bool over = arena.use_count() == 1 && arena->is_empty();
+            if (over) statistics_.cached -= arena->plan().bytes;
+            return over;
+        });
+    }
+
 private:
+    void count(std::size_t bytes) {
+        statistics_.current += bytes;
+        statistics_.peak = std::max(statistics_.peak, statistics_.current);
+        most_ = std::max(most_, statistics_.current);
+    }
+
+    void keep(std::size_t bytes) {
+        kept_ += bytes;
+        statistics_.cached += bytes;
+    }
+
+    // Was the block a place in an arena?
+    bool give_back(const std::byte* block, std::size_t bytes) noexcept {
+        for (const auto& arena : arenas_) {
+            if (!arena->holds(block)) continue;
+            arena->give_back(block);
+            statistics_.current -= bytes;
+            statistics_.cached += bytes;
+            if (arena->is_empty()) let_go_empty_arenas();
+            return true;
+        }
+        return false;
+    }
+
     std::byte* reuse(const SizeClass& wanted) {
         auto& blocks = free_[wanted.index];
         if (blocks.empty()) return nullptr;
         std::byte* block = blocks.back();
         blocks.pop_back();
+        kept_ -= wanted.bytes;
         statistics_.cached -= wanted.bytes;
         return block;
     }
@@ -130,13 +182,16 @@ private:
             for (std::byte* block : blocks) to_system(block);
             blocks.clear();
         }
-        statistics_.cached = 0;
+        statistics_.cached -= std::exchange(kept_, 0);
     }
 
     std::mutex mutex_;
     std::array<std::vector<std::byte*>, 8 + 8 * 60> free_;
     MemoryStatistics statistics_;
+    std::size_t kept_ = 0;  // of what is cached, all but the empty places of arenas
     std::size_t most_ = 0;  // bytes that were ever in use
+    std::vector<detail::TurnMemory*> turns_;
+    std::vector<std::shared_ptr<detail::Arena>> arenas_;
 };
 
 // Never destroyed: tensors in static variables may outlive it otherwise.
@@ -154,6 +209,17 @@ Storage::Storage(std::byte* borrowed, std::size_t bytes)
 Storage::~Storage() {
     if (!borrowed_) allocator().free(data_, bytes_);
 }
+
+namespace detail {
+std::unique_lock<std::mutex> lock_blocks() { return allocator().lock(); }
+void watch_blocks(TurnMemory& memory) { allocator().add(memory); }
+void unwatch_blocks(TurnMemory& memory) {
+    allocator().remove(memory);
+    let_go_arenas();
+}
+void keep_arena(std::shared_ptr<Arena> arena) { allocator().add(std::move(arena)); }
+void let_go_arenas() { allocator().let_go_empty_arenas(); }
+}  // namespace detail
 
 MemoryStatistics memory_statistics() { return allocator().statistics(); }
 void reset_peak_memory() { allocator().reset_peak(); }

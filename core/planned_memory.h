@@ -1,0 +1,73 @@
+// PlannedMemory: memory for what is done again and again, as a step of training is.
+//
+//     PlannedMemory memory;
+//     for (;;) {
+//         const PlannedMemory::Turn turn(memory);
+//         step();                                  // any step: nothing in it knows of this
+//     }
+//
+// An allocator that knows nothing of what comes keeps a block for every size that there was. A step
+// that comes again asks for the same blocks in the same order and lets them go at the same moments,
+// so after two of them it is known who can lie in whose place (memory_plan.h), and from then on all
+// of a turn's tensors lie in one piece, little larger than the most that is needed at one moment.
+//
+// A turn that asks for others is none the worse: from the first block that differs the allocator
+// serves it, and a place is given away only when it is empty. Numbers never depend on any of this.
+// The piece stays as long as a block in it: who keeps a gradient keeps it whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tapestry {
+
+namespace detail {
+class TurnMemory;
+}
+
+class PlannedMemory {
+public:
+    PlannedMemory();
+    ~PlannedMemory();
+    PlannedMemory(const PlannedMemory&) = delete;
+    PlannedMemory& operator=(const PlannedMemory&) = delete;
+
+    /// What this thread asks for while it is alive is a turn's, but for the chunks of parallel
+    /// loops, whose order is another every time. A turn ends when the next begins: what is let go
+    /// in between belongs to it.
+    class Turn {
+    public:
+        explicit Turn(PlannedMemory& memory);  ///< which outlives it
+        ~Turn();
+        Turn(const Turn&) = delete;
+        Turn& operator=(const Turn&) = delete;
+
+    private:
+        detail::TurnMemory* outer_;
+    };
+
+    struct Report {
+        std::size_t blocks = 0;     ///< of a turn, as planned; 0: there is no plan yet
+        std::size_t places = 0;     ///< of these in the plan: the others live on from turn to turn
+        std::size_t bytes = 0;      ///< of the piece
+        std::size_t least = 0;      ///< the greatest sum of what is needed at one moment
+        std::int64_t followed = 0;  ///< turns that asked for what was planned, to the end
+        std::int64_t left = 0;      ///< turns that did not
+        std::string why_left = {};  ///< of the first of these
+    };
+    Report report() const;
+
+private:
+    std::unique_ptr<detail::TurnMemory> memory_;
+};
+
+/// TAPESTRY_PLAN=1, or set_planning(true): a TrainStep plans its memory. Throws ValueError for a
+/// TAPESTRY_PLAN that is neither 0 nor 1.
+bool planning_enabled();
+
+/// For all threads, and for what is made from now on.
+void set_planning(bool enabled);
+
+}  // namespace tapestry

@@ -1,0 +1,215 @@
+// Turns that are alike lie in one piece of memory; others are served as ever. Blocks are never in
+// each other's way, whoever lets them go, and when.
+#include "support.h"
+
+#include <tapestry/core/parallel.h>
+#include <tapestry/core/planned_memory.h>
+#include <tapestry/core/storage.h>
+
+#include <cstring>
+#include <thread>
+
+using namespace tapestry;
+using tapestry::test::kAddressSanitizer;
+
+namespace {
+
+using Block = std::unique_ptr<Storage>;
+
+Block block(std::size_t bytes) { return std::make_unique<Storage>(bytes); }
+
+// What stays of a turn when it is over: as a gradient, which the next one lets go.
+struct Kept {
+    Block gradient;
+};
+
+// A small step: 1000 bytes needed through it all, two of 4096 one after the other, and a gradient.
+// Returns where they were.
+std::vector<const std::byte*> step(Kept& kept) {
+    kept.gradient = nullptr;
+    std::vector<const std::byte*> places;
+    const Block first = block(1000);
+    places.push_back(first->data());
+    for (int i = 0; i < 2; ++i) places.push_back(block(4096)->data());
+    kept.gradient = block(2048);
+    places.push_back(kept.gradient->data());
+    return places;
+}
+
+constexpr std::size_t kFirst = 1024, kMost = kFirst + 4096;  // of which the gradient takes 2048
+
+}  // namespace
+
+TEST_CASE("planned memory: turns that are alike lie in the least that they need") {
+    PlannedMemory memory;
+    Kept kept;
+    for (int i = 0; i < 3; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        CHECK(memory.report().blocks == (i < 2 ? 0 : 4));  // two turns are looked at
+        step(kept);
+    }
+    std::vector<const std::byte*> places;
+    {
+        const PlannedMemory::Turn turn(memory);
+        places = step(kept);
+    }
+    const auto report = memory.report();
+    CHECK(report.places == 4);
+    CHECK(report.bytes == kMost);
+    CHECK(report.least == kMost);
+    CHECK(places[1] == places[2]);
+    const auto before = memory_statistics();
+    for (int i = 0; i < 10; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        CHECK(step(kept) == places);
+    }
+    CHECK(memory_statistics().system == before.system);
+    CHECK(memory_statistics().current == before.current);
+    CHECK(memory.report().followed == 11);  // whether the last one is over is not yet known
+    CHECK(memory.report().left == 0);
+}
+
+TEST_CASE("planned memory: a turn that asks for something else, and one that ends too early") {
+    PlannedMemory memory;
+    Kept kept;
+    for (int i = 0; i < 4; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        step(kept);
+    }
+    {
+        const PlannedMemory::Turn turn(memory);
+        const Block other = block(999);
+        step(kept);
+    }
+    { const PlannedMemory::Turn turn(memory); }
+    for (int i = 0; i < 2; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        step(kept);
+    }
+    const auto report = memory.report();
+    CHECK(report.why_left == "turn 5 asked for 999 bytes as block 1; 1000 were planned");
+    CHECK(report.left == 2);
+    CHECK(report.followed == 3);
+    CHECK(report.blocks == 4);  // the plan is still there
+}
+
+TEST_CASE("planned memory: after three turns of another kind there is another plan") {
+    PlannedMemory memory;
+    Kept kept;
+    for (int i = 0; i < 4; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        step(kept);
+    }
+    for (int i = 0; i < 8; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        const Block more = block(1 << 16);
+        step(kept);
+    }
+    CHECK(memory.report().blocks == 5);
+    CHECK(memory.report().bytes == kMost + (1 << 16));
+}
+
+TEST_CASE("planned memory: who keeps a block for longer has it, and nobody else") {
+    PlannedMemory memory;
+    Kept kept;
+    std::vector<Block> mine;
+    for (int i = 0; i < 20; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        kept.gradient = nullptr;
+        Block first = block(1000);
+        std::memset(first->data(), i, 1000);
+        const Block second = block(4096);
+        std::memset(second->data(), 255, 4096);
+        kept.gradient = block(2048);
+        std::memset(kept.gradient->data(), 254, 2048);
+        if (i == 6 || i == 7 || i == 12) mine.push_back(std::move(first));
+    }
+    REQUIRE(mine.size() == 3);
+    const int written[] = {6, 7, 12};
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+        for (std::size_t at = 0; at < 1000; ++at) {
+            REQUIRE(std::to_integer<int>(mine[k]->data()[at]) == written[k]);
+        }
+    }
+    CHECK(memory.report().left == 0);
+}
+
+TEST_CASE("planned memory: blocks outlive the plan, and are let go on another thread") {
+    const std::size_t before = memory_statistics().current;
+    Kept kept;
+    {
+        PlannedMemory memory;
+        for (int i = 0; i < 5; ++i) {
+            const PlannedMemory::Turn turn(memory);
+            step(kept);
+        }
+        CHECK(memory.report().blocks == 4);
+    }
+    std::memset(kept.gradient->data(), 1, 2048);
+    std::thread([&] { kept.gradient = nullptr; }).join();
+    CHECK(memory_statistics().current == before);
+    release_cached_memory();
+    CHECK(memory_statistics().cached == 0);
+}
+
+TEST_CASE("planned memory: other threads, and what lies between turns, are not the turn's") {
+    PlannedMemory memory;
+    Kept kept;
+    for (int i = 0; i < 6; ++i) {
+        {
+            const PlannedMemory::Turn turn(memory);
+            std::thread([&] { block(100 + static_cast<std::size_t>(i)); }).join();
+            step(kept);
+        }
+        block(777 + static_cast<std::size_t>(i));
+    }
+    CHECK(memory.report().blocks == 4);
+    CHECK(memory.report().left == 0);
+}
+
+TEST_CASE("planned memory: what the chunks of a loop ask for is not the turn's") {
+    for (const int threads : {1, 2}) {
+        const ThreadsGuard guard(threads);
+        PlannedMemory memory;
+        Kept kept;
+        for (int i = 0; i < 40; ++i) {
+            const PlannedMemory::Turn turn(memory);
+            parallel_for_chunks(
+                5, [](std::int64_t chunk) { block(100 * static_cast<std::size_t>(chunk)); });
+            step(kept);
+        }
+        CHECK(memory.report().blocks == 4);
+        CHECK(memory.report().followed == 37);
+    }
+}
+
+TEST_CASE("planned memory: a turn of too many blocks has none, and loses nothing by it") {
+    if (kAddressSanitizer) return;
+    PlannedMemory memory;
+    const auto turn_of_many = [&] {
+        const PlannedMemory::Turn turn(memory);
+        for (int i = 0; i < 9000; ++i) block(64);
+    };
+    for (int i = 0; i < 3; ++i) turn_of_many();
+    const auto before = memory_statistics().system;
+    for (int i = 0; i < 3; ++i) turn_of_many();
+    CHECK(memory_statistics().system == before);
+    CHECK(memory.report().blocks == 0);
+    CHECK(memory.report().why_left == "a turn of 9000 blocks, for which there is no plan");
+}
+
+TEST_CASE("planned memory: a turn within another is its own") {
+    PlannedMemory outer, inner;
+    Kept kept, within;
+    for (int i = 0; i < 6; ++i) {
+        const PlannedMemory::Turn turn(outer);
+        {
+            const PlannedMemory::Turn other(inner);
+            step(within);
+        }
+        step(kept);
+    }
+    CHECK(outer.report().blocks == 4);
+    CHECK(inner.report().blocks == 4);
+    CHECK(outer.report().left + inner.report().left == 0);
+}
