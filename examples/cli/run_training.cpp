@@ -82,6 +82,7 @@ int run_training(TrainSettings s) {
     const std::unique_ptr<Communicator> processes = join_processes();
     processes->set_timeout(s.timeout);
     set_num_threads(s.threads);
+    set_planning(s.plan || planning_enabled());
     const auto cache = text_cache(s.no_cache);
     if (processes->size() > 1) return run_together(s, *processes, cache.get(), run_begun);
     BegunRun begun = begin_run(s.run, cache.get(), [](const std::string& text) { say(text); });

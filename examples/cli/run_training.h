@@ -16,6 +16,7 @@ struct TrainSettings {
     double rewind_megabytes = 400;
     int threads = 1;
     double timeout = 0;  ///< seconds for a process that does not answer
+    bool plan = false;
     bool show_samples = false;
     bool no_report = false;
     bool no_cache = false;

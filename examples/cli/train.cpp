@@ -1,5 +1,4 @@
-// tapestry train: a GPT from a text file, from the beginning or from a model's weights. What it
-// does is in run_training.cpp.
+// tapestry train: a GPT on a text, from the beginning or from a model's weights (run_training.cpp).
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
@@ -89,6 +88,7 @@ void add_train(Options& app) {
     add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);
+    o.flag("--plan", s->plan, "Steps that are alike lie in one piece of memory");
     o.number("--timeout", s->timeout, 0, 1e6,
              "Under mpirun: seconds after which a process that does not answer ends all; 0: never");
     o.flag("--show-samples", s->show_samples, "Print what the model writes before and after");

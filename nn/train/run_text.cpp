@@ -45,8 +45,8 @@ std::string to_text(const TrainingResult& result, const std::string& out) {
                                           result.tokens_per_second, 100 * result.share);
     return fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                        clock_text(result.last.seconds), speed, result.last.loss, val) +
-           fmt::format("saved in {}{}{}\n{}", out, result.concern.empty() ? "" : ", but ",
-                       result.concern, result.report);
+           fmt::format("saved in {}{}{}\n{}{}", out, result.concern.empty() ? "" : ", but ",
+                       result.concern, result.plan, result.report);
 }
 
 }  // namespace tapestry

@@ -81,6 +81,9 @@ public:
     /// asks, while the others follow.
     std::vector<ProcessAccount> accounts();
 
+    /// Null unless planning_enabled().
+    const PlannedMemory* planned_memory() { return loop_->step().planned_memory(); }
+
     /// Steps taken.
     std::int64_t steps() const { return loop_->steps(); }
     bool is_finished() const { return loop_->is_finished(); }

@@ -31,6 +31,7 @@ TrainStep::TrainStep(Optimizer& optimizer, TrainStepOptions options)
     require(options_.micro_batches >= 1, "train: micro_batches {}; at least 1 is needed",
             options_.micro_batches);
     require(options_.clip >= 0, "train: clip {} is negative", options_.clip);
+    if (options_.plan) memory_ = std::make_unique<PlannedMemory>();
     if (options_.communicator == nullptr || options_.communicator->size() == 1) return;
     require(options_.micro_batches > 1,
             "train: {} processes share the micro-batches of a step; set micro_batches to at least "
@@ -46,6 +47,8 @@ Range TrainStep::share() const { return parallel_ ? parallel_->share() : Range{0
 StepTraffic TrainStep::traffic() const { return parallel_ ? parallel_->traffic() : StepTraffic{}; }
 
 StepResult TrainStep::take(std::int64_t number, double lr, const BatchLoss& loss) {
+    std::optional<PlannedMemory::Turn> turn;
+    if (memory_) turn.emplace(*memory_);
     StepResult result;
     zero_grad();
     result.loss = gradients(loss);

@@ -12,6 +12,7 @@
 // the optimiser gets. Read next: loop.h, which takes many steps.
 #pragma once
 
+#include <tapestry/core/planned_memory.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -62,6 +63,8 @@ struct TrainStepOptions {
     Communicator* communicator = nullptr;
     /// Told of every phase that has ended. May be empty.
     std::function<void(StepPhase)> ended = {};
+    /// Steps that are alike have their tensors in one planned piece of memory (planned_memory.h).
+    bool plan = planning_enabled();
 };
 
 /// What a step found out before its update.
@@ -89,6 +92,8 @@ public:
     Range share() const;
     /// Of all steps so far; of one process, nothing.
     StepTraffic traffic() const;
+    /// Null without a plan.
+    const PlannedMemory* planned_memory() const { return memory_.get(); }
     /// Null for one process.
     DataParallel* data_parallel() { return parallel_.get(); }
 
@@ -110,6 +115,7 @@ private:
     Optimizer& optimizer_;
     TrainStepOptions options_;
     Tensors parameters_;
+    std::unique_ptr<PlannedMemory> memory_;
     std::unique_ptr<DataParallel> parallel_;
     std::optional<GradientSum> sum_;  // of this process's leaves, until it is reduced
 };

@@ -3,6 +3,7 @@
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/plan_text.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/retention.h>
@@ -335,6 +336,9 @@ void TrainingRun::finish() {
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
     result_.share = speed_.mean_share();
     result_.concern = losses_.concern();
+    if (const PlannedMemory* memory = session_.planned_memory()) {
+        result_.plan = plan_text(memory->report());
+    }
     if (report_) {
         account();
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);

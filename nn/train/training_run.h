@@ -70,6 +70,7 @@ struct TrainingResult {
     double tokens_per_second = 0;    ///< evaluations included
     double share = 0;                ///< of the machine's peak, evaluations excluded
     bool interrupted = false;        ///< `stepped` ended it
+    std::string plan = {};           ///< plan_text(), if steps were planned
     std::string report = {};         ///< where the report is and what it took; empty: none
     std::string concern = {};        ///< LossWatch::concern()
 };

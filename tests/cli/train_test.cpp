@@ -146,6 +146,21 @@ TEST_CASE("cli train: evaluating more often does not change what is learned") {
     CHECK(seldom == place.trained({"--eval-every", "3", "--eval-batches", "5"}));
 }
 
+TEST_CASE("cli train: with planned memory, by option or variable, the same weights") {
+    const TrainingPlace place;
+    const Arguments noisy{"--dropout", "0.1", "--accumulate", "2", "--eval-every", "5"};
+    const std::string eager = place.trained(noisy);
+    const Outcome planned = place.run(tiny_training(noisy + Arguments{"--plan"}));
+    check_done(planned);
+    CHECK(eager == place.weights());
+    CHECK(planned.out.find("plan: the ") != std::string::npos);
+    CHECK(planned.out.find(" steps followed it\n") != std::string::npos);
+    const Surroundings with{.environment = {{"TAPESTRY_PLAN", "1"}}};
+    CHECK(eager == place.trained(noisy, with));
+    check_refused(place.run(tiny_training(), {.environment = {{"TAPESTRY_PLAN", "on"}}}),
+                  "TAPESTRY_PLAN=on: neither 0 nor 1");
+}
+
 TEST_CASE("cli train: an interrupt saves, and ends with 130") {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         const TrainingPlace place;
