@@ -19,6 +19,7 @@
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/autograd/repeated_run.h>
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/chance.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
@@ -29,6 +30,7 @@
 #include <tapestry/core/print.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/core/stream.h>
 #include <tapestry/core/team.h>
 #include <tapestry/core/tensor.h>
 #include <tapestry/core/thread_shortage.h>

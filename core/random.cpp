@@ -3,6 +3,7 @@
 #include <tapestry/core/random.h>
 
 #include <tapestry/core/loop.h>
+#include <tapestry/core/philox.h>
 #include <tapestry/core/portable_math.h>
 
 #include <algorithm>
@@ -15,40 +16,10 @@
 namespace tapestry {
 namespace {
 
-// Table 2 and section 3.3 of the paper: multipliers, and what the key grows by in each round
-// (golden ratio and sqrt(3) - 1).
-constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
-
 using Key = std::array<std::uint32_t, 2>;
 
 constexpr std::uint32_t low_half(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 constexpr std::uint32_t high_half(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
-
-// W independent counters side by side, word k of all of them in word[k]: loops over W vectorise.
-template <std::size_t W>
-struct Blocks {
-    std::array<std::array<std::uint32_t, W>, 4> word;
-};
-
-template <std::size_t W>
-void scramble(Blocks<W>& x, Key key) {
-    for (int round = 0; round < kRounds; ++round) {
-        for (std::size_t i = 0; i < W; ++i) {
-            const std::uint64_t product0 = kMultiplier0 * x.word[0][i];
-            const std::uint64_t product1 = kMultiplier1 * x.word[2][i];
-            x.word[0][i] = high_half(product1) ^ x.word[1][i] ^ key[0];
-            x.word[1][i] = low_half(product1);
-            x.word[2][i] = high_half(product0) ^ x.word[3][i] ^ key[1];
-            x.word[3][i] = low_half(product0);
-        }
-        key[0] += kWeyl0;
-        key[1] += kWeyl1;
-    }
-}
 
 Key key_of(std::uint64_t seed) { return {low_half(seed), high_half(seed)}; }
 
@@ -64,20 +35,14 @@ std::array<std::uint64_t, 2> block_at(std::uint64_t seed, std::uint64_t counter,
 
 // ---- from words to numbers ----------------------------------------------------------------------
 
-constexpr std::size_t kTileBlocks = 16;
+constexpr int kTileBlocks = 16;
 constexpr std::int64_t kTileWords = 4 * kTileBlocks;
 using Words = std::array<std::uint32_t, kTileWords>;
 
 // The words of the counters [first, first + 16), block by block.
 void tile(std::uint64_t seed, std::uint64_t first, Words& words) {
-    Blocks<kTileBlocks> x;
-    for (std::size_t i = 0; i < kTileBlocks; ++i) {
-        x.word[0][i] = low_half(first + i);
-        x.word[1][i] = high_half(first + i);
-        x.word[2][i] = 0;
-        x.word[3][i] = 0;
-    }
-    scramble(x, key_of(seed));
+    PhiloxBlocks<kTileBlocks> x = philox_counters<kTileBlocks>(first);
+    scramble(x, seed);
     for (std::size_t i = 0; i < kTileBlocks; ++i) {
         for (std::size_t k = 0; k < 4; ++k) words[4 * i + k] = x.word[k][i];
     }
@@ -185,8 +150,8 @@ std::uint64_t bounded_element(std::uint64_t seed, std::uint64_t first, std::int6
 
 std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
                                     const std::array<std::uint32_t, 2>& key) {
-    Blocks<1> x{{{{counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}}}};
-    scramble(x, key);
+    PhiloxBlocks<1> x{{{counter[0]}, {counter[1]}, {counter[2]}, {counter[3]}}};
+    scramble(x, key[0] | std::uint64_t{key[1]} << 32);
     return {x.word[0][0], x.word[1][0], x.word[2][0], x.word[3][0]};
 }
 

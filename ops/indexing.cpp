@@ -5,11 +5,13 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/element_ids.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace tapestry {
 namespace {
@@ -92,12 +94,44 @@ struct IndexAddOp final : IndexOp {
     }
 };
 
+// Of 16 bits, rows are summed in f32, and of these only such as an id names: a table of words is
+// long, and the ids of a batch are few.
+template <class T>
+requires kIsHalf<T>
+void add_half_rows(const Tensor& source, int axis, const Tensor& ids, Tensor& y) {
+    std::vector<std::int64_t> place(static_cast<std::size_t>(y.size(axis)), -1), named;
+    Tensor places(ids.shape(), DType::i64);
+    const auto* id = ids.data<std::int64_t>();
+    auto* to = places.mutable_data<std::int64_t>();
+    for (std::int64_t i = 0; i < ids.numel(); ++i) {
+        std::int64_t& at = place[static_cast<std::size_t>(id[i])];
+        if (at < 0) {
+            at = static_cast<std::int64_t>(named.size());
+            named.push_back(id[i]);
+        }
+        to[i] = at;
+    }
+    Shape shape = y.shape();
+    shape[axis] = static_cast<std::int64_t>(named.size());
+    Tensor sums = zeros(shape, DType::f32);
+    add_rows<T>(source, axis, places, sums);
+    for (std::int64_t i = 0; i < shape[axis]; ++i) {
+        const std::int64_t row = named[static_cast<std::size_t>(i)];
+        views::slice(y, axis, row, row + 1).copy_(views::slice(sums, axis, i, i + 1));
+    }
+}
+
 Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& source) {
     const Tensor from = dense(source);
-    Tensor sums = zeros(shape, compute_dtype(source.dtype()));
-    visit_stored("index_add", source.dtype(),
-                 [&](auto zero) { add_rows<decltype(zero)>(from, axis, ids, sums); });
-    Tensor y = cast(sums, source.dtype());
+    Tensor y = zeros(shape, source.dtype());
+    visit_stored("index_add", source.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (kIsHalf<T>) {
+            add_half_rows<T>(from, axis, ids, y);
+        } else {
+            add_rows<T>(from, axis, ids, y);
+        }
+    });
     return record<IndexAddOp>({source}, y, axis, ids);
 }
 

@@ -3,8 +3,10 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/loop.h>
 #include <tapestry/core/portable_math.h>
+#include <tapestry/ops/adam_in_bf16.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/staging.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,6 +59,8 @@ kernels::AdamStep<T> adam_step(const AdamUpdate& u) {
 void check_adam_parameter(const AdamParameter& a) {
     constexpr std::string_view kOp = "adamw_update_";
     check_floating(kOp, a.p);
+    require<DTypeError>(a.p.dtype() != DType::f16, "{}: f16 has no numbers as small as v; use bf16",
+                        kOp);
     check_adam(a.update);
     check_contiguous(kOp, "the parameter", a.p);
     check_state(kOp, "m", a.p, a.m);
@@ -102,21 +106,31 @@ void adam_steps(std::vector<AdamParameter>& all) {
         T* m;
         T* v;
         const T* g;
-        kernels::AdamStep<T> step;
+        kernels::AdamStep<Compute<T>> step;
+        kernels::Draw draw;
     };
     std::vector<Row> rows;
     rows.reserve(all.size());
     Arrays arrays(all.size());
     for (AdamParameter& a : all) {
         if (a.p.dtype() != dtype_of<T>()) continue;
-        rows.push_back({a.p.mutable_data<T>(), a.m.mutable_data<T>(), a.v.mutable_data<T>(),
-                        a.grad.data<T>(), adam_step<T>(a.update)});
+        rows.push_back({a.p.mutable_data<T>(),
+                        a.m.mutable_data<T>(),
+                        a.v.mutable_data<T>(),
+                        a.grad.data<T>(),
+                        adam_step<Compute<T>>(a.update),
+                        {a.update.rounding_key, static_cast<std::uint64_t>(a.update.first)}});
         arrays.add(a.p.numel());
     }
-    const auto kernel = kernels::table<T>().optimizer_step.adam;
     arrays.for_each([&](std::int64_t, std::size_t i, std::int64_t begin, std::int64_t end) {
         const Row& row = rows[i];
-        kernel(row.p + begin, row.m + begin, row.v + begin, row.g + begin, end - begin, row.step);
+        T *const p = row.p + begin, *const m = row.m + begin, *const v = row.v + begin;
+        if constexpr (kIsHalf<T>) {
+            adam_by_chance(p, m, v, row.g + begin, end - begin, row.step,
+                           {row.draw.key, row.draw.first + static_cast<std::uint64_t>(begin)});
+        } else {
+            kernels::table<T>().optimizer_step.adam(p, m, v, row.g + begin, end - begin, row.step);
+        }
     });
 }
 
@@ -132,9 +146,10 @@ std::vector<double> squares_of(const Tensors& tensors) {
         arrays.add(x.numel());
     }
     std::vector<double> sums(static_cast<std::size_t>(arrays.pieces()), 0.0);
-    const auto kernel = kernels::table<T>().reduce.sum_of_squares;
+    const auto kernel = kernels::table<Compute<T>>().reduce.sum_of_squares;
     arrays.for_each([&](std::int64_t piece, std::size_t i, std::int64_t begin, std::int64_t end) {
-        sums[static_cast<std::size_t>(piece)] += kernel(rows[i] + begin, end - begin);
+        const Widened<T> numbers(rows[i] + begin, end - begin);
+        sums[static_cast<std::size_t>(piece)] += kernel(numbers.data(), end - begin);
     });
     return sums;
 }
@@ -189,6 +204,7 @@ void adamw_update_(std::vector<AdamParameter>& all) {
     }
     adam_steps<float>(all);
     adam_steps<double>(all);
+    adam_steps<Bf16>(all);
 }
 
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update) {
@@ -276,8 +292,12 @@ std::vector<double> sums_of_squares(const Tensors& tensors) {
         arrays.push_back(dense(tensor));
     }
     std::vector<double> sums = squares_of<float>(arrays);
-    const std::vector<double> doubles = squares_of<double>(arrays);
-    sums.insert(sums.end(), doubles.begin(), doubles.end());
+    const auto append = [&sums](const std::vector<double>& more) {
+        sums.insert(sums.end(), more.begin(), more.end());
+    };
+    append(squares_of<double>(arrays));
+    append(squares_of<Bf16>(arrays));
+    append(squares_of<F16>(arrays));
     return sums;
 }
 
@@ -290,19 +310,21 @@ void scale_(Tensor& x, double factor) {
     check_floating("scale_", x);
     const Loop<1> loop(x.shape(), {x.strides()});
     const std::int64_t stride = loop.inner_stride(0);
-    visit_floating("scale_", x.dtype(), [&](auto zero) {
+    visit_stored("scale_", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const auto multiply =
-            kernels::table<T>()
+            kernels::table<Compute<T>>()
                 .elementwise.binary[kernels::kIndexOf<kernels::Mul, kernels::BinaryFunctions>];
-        const T by = static_cast<T>(factor);
+        const auto by = static_cast<Compute<T>>(factor);
         T* const to = x.mutable_data<T>();
         loop.for_each_row([&](const auto& offsets, std::int64_t n) {
             T* const row = to + offsets[0];
             if (stride == 1) {
-                multiply(row, row, 1, &by, 0, n);
+                const Widened<T> in(row, n);
+                const Narrowed<T> out(row, n);
+                multiply(out.data(), in.data(), 1, &by, 0, n);
             } else {
-                for (std::int64_t i = 0; i < n; ++i) row[i * stride] *= by;
+                for (std::int64_t i = 0; i < n; ++i) row[i * stride] = T(row[i * stride] * by);
             }
         });
     });

@@ -23,13 +23,19 @@ struct AdamUpdate {
     bool decoupled =
         true;  ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
     double grad_scale = 1;  ///< the gradient is multiplied by it first
+    /// Of bf16: under which key chance is drawn, another one for each parameter and step; and, of a
+    /// part of a parameter, its first number's place there.
+    std::uint64_t rounding_key = 0;
+    std::int64_t first = 0;
 };
 
 /// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as PyTorch's:
 ///     m <- beta1 m + (1 - beta1) g          v <- beta2 v + (1 - beta2) g^2
 ///     p <- p (1 - lr weight_decay) - lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps)
 /// m and v start as zeros. Not decoupled: g + weight_decay p takes the place of g, and p is not
-/// shrunk.
+/// shrunk. Of bf16 it is computed in f32, and p, m and v are rounded up or down by chance, so that
+/// the mean of what is rounded is right (core/chance.h); f16 has no numbers
+/// for g^2 (DTypeError).
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update);
 
 /// What one step changes, and by what.
@@ -102,11 +108,11 @@ void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& up
 double sum_of_squares(const Tensors& tensors);
 
 /// What sum_of_squares adds, from the first to the last: a sum for every kGrain (core/loop.h)
-/// numbers, the tensors lying one behind the other, those of f32 before those of f64. Whoever has a
-/// part of them that begins at such a piece has its sums.
+/// numbers, the tensors lying one behind the other, those of f32 first, then those of f64, bf16 and
+/// f16. Whoever has a part of them that begins at such a piece has its sums.
 std::vector<double> sums_of_squares(const Tensors& tensors);
 
-/// x <- factor x, in place. f32, f64, any strides.
+/// x <- factor x, in place, rounded to nearest. Any floating type and strides.
 void scale_(Tensor& x, double factor);
 
 }  // namespace tapestry

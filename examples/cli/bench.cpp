@@ -1,5 +1,4 @@
-// tapestry bench: how fast a training step, its parts, and writing are, here and now, and which
-// share of what the machine can do that is. What is measured, and how, is in nn/bench.
+// tapestry bench: how fast a step, its parts and writing are, beside the machine's peak (nn/bench).
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
@@ -38,6 +37,7 @@ void add_step(Options& parent) {
     Options& o = parent.subcommand("step", "One training step on random tokens");
     add_model_options(o, s->measured.model, s->measured.batch);
     o.count("--vocab", s->measured.model.vocab, "Tokens in the vocabulary");
+    add_fields(o, s->measured.model, {"weights"});
     o.count("--steps", s->measured.steps, "Steps to measure");
     o.threads(s->threads);
     add_json(o, s->json);

@@ -55,14 +55,14 @@ void add_checkpoint_options(Options& o, TrainSettings& s) {
              "MB for states at equal distances, for `tapestry rewind`");
 }
 
-// Why weights of this type do not learn; empty for f32.
-std::string refused_weights(const std::string& type) {
-    if (type == "f32") return {};
+// Why weights of this type do not learn; empty for those that do.
+std::string read_weights(const std::string& type, ComputeType& to) {
     if (type == "int8") {
         return "int8 is for `tapestry sample`: a step changes a weight by less than lies between "
                "two such numbers, so that rounding would undo it";
     }
-    return type + " is no type that weights learn in; --compute bf16 keeps activations in bf16";
+    to = type == "bf16" ? ComputeType::bf16 : ComputeType::f32;
+    return type == name_of_value(to) ? "" : type + " is no type that weights learn in";
 }
 
 }  // namespace
@@ -83,8 +83,8 @@ void add_train(Options& app) {
                 "deviation", "zero_outputs", "earlier", "pairs", "softcap"});
     exclude_fields<GPTConfig>(o, o.option("--model"));
     add_fields(o, config.model, {"dropout", "compute"});
-    o.text("--weights", s->weights, "What the weights are kept in: f32")
-        .check("TYPE", [](const std::string& type) { return refused_weights(type); });
+    o.text("--weights", s->weights, "What weights, gradients and moments are kept in: f32 or bf16")
+        .check("TYPE", [&](auto& type) { return read_weights(type, config.model.weights); });
     add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);

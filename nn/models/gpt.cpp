@@ -1,5 +1,6 @@
 #include <tapestry/nn/models/gpt.h>
 
+#include <tapestry/core/storage.h>
 #include <tapestry/nn/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
@@ -71,6 +72,10 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     register_module("head", head);
     if (config.tied_head) head.weight = token_embedding.weight;
     initialise(generator);
+    if (config.weights != ComputeType::bf16) return;
+    to(DType::bf16);
+    release_cached_memory();  // blocks of f32, of which those of bf16 would reuse none
+    config_.compute = ComputeType::bf16;
 }
 
 void GPT::initialise(Generator& generator) {

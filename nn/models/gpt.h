@@ -25,7 +25,7 @@ public:
     Linear head;  // [V, C], no bias
 
     /// Throws ValueError for sizes that are not positive or heads that do not divide dim,
-    /// and as MultiHeadAttention does.
+    /// and as MultiHeadAttention does. Weights of bf16 are drawn as f32, and rounded to nearest.
     explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
 
     /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
@@ -37,7 +37,7 @@ public:
     Tensor loss(const Tensor& ids, const Tensor& targets) const;
 
     const GPTConfig& config() const { return config_; }
-    /// What later calls compute in. Parameters stay as they are.
+    /// What later calls compute in. Parameters stay as they are; those of bf16 know nothing else.
     void compute_in(ComputeType type) { config_.compute = type; }
     std::string settings() const override;
 

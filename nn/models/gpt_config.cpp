@@ -58,12 +58,14 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     // Going back through one layer whose bias learns: weights, slopes and what they are made of.
     const double scores = 5 * static_cast<double>(batch) * bias;
     const double logits = (config.softcap > 0 ? 5 : 3) * tokens * s.vocab;
-    const double sets = 3 + static_cast<double>(gradient_sets);
+    const auto sets = static_cast<double>(gradient_sets);
     constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
-    // Of bf16 the tape also keeps the parameters as they were multiplied with.
-    const bool half = config.compute == ComputeType::bf16;
-    const double numbers = half ? 2 : 4;
-    return (4 * sets + (half ? 2 : 0)) * parameter_count(config) +
+    // Beside parameters of f32 the tape also keeps them as bf16 multiplies with them.
+    const bool narrow = config.weights == ComputeType::bf16;
+    const bool half = narrow || config.compute == ComputeType::bf16;
+    const double numbers = half ? 2 : 4, number = narrow ? 2 : 4;
+    const double gradients = gradient_sets > 1 ? 4 * sets : number;
+    return (3 * number + gradients + (half && !narrow ? 2 : 0)) * parameter_count(config) +
            numbers * (kept + scores + logits) + kLayer * s.layers;
 }
 

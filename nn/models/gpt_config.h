@@ -41,6 +41,9 @@ struct GPTConfig {
     double softcap = 0;      ///< logits x become softcap tanh(x / softcap); 0: they stay
     bool recompute = false;  ///< blocks again on the way back (autograd/recompute.h)
     ComputeType compute = ComputeType::f32;  ///< what activations are kept and multiplied in
+    /// What parameters are kept in, and with them gradients and moments; of bf16 the model computes
+    /// in bf16.
+    ComputeType weights = ComputeType::f32;
 };
 
 template <>
@@ -92,6 +95,10 @@ struct FieldsOf<GPTConfig> {
               {.stored = false});
         field("compute", &C::compute, "What activations are kept and multiplied in",
               {.stored = false});
+        field("weights", &C::weights,
+              "What weights are kept in, and with them gradients and moments; of bf16, activations "
+              "as well",
+              {.stored = false});
     }
 };
 
@@ -99,9 +106,9 @@ struct FieldsOf<GPTConfig> {
 double parameter_count(const GPTConfig& config);
 
 /// Bytes that training takes at the most: parameters, their gradients, once or several times (of
-/// micro-batches whose sums are outstanding), two moments, what the tape keeps of one batch, and
-/// what a layer takes that has next to no numbers. An estimate from the shapes, good to some ten
-/// per cent.
+/// micro-batches whose sums are outstanding; those of bf16 are added up in f32), two moments, what
+/// the tape keeps of one batch, and what a layer takes that has next to no numbers. An estimate
+/// from the shapes, good to some ten per cent.
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 /// Floating-point operations of the products of one training step, the rest being small beside

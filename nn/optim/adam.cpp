@@ -1,19 +1,37 @@
 #include <tapestry/nn/optim/adam.h>
 
+#include <tapestry/core/stream.h>
 #include <tapestry/ops/optimizer_step.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry {
+namespace {
+
+constexpr const char* kSeed = "rounding_seed";
+
+bool has_bf16(const Tensors& parameters) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [](const Tensor& p) { return p.dtype() == DType::bf16; });
+}
+
+}  // namespace
 
 Adam::Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled)
     : Optimizer(std::move(groups), config.lr, config.weight_decay.value_or(decoupled ? 0.01 : 0)),
-      decoupled_(decoupled) {
-    set_settings({{"beta1", config.beta1}, {"beta2", config.beta2}, {"eps", config.eps}});
+      decoupled_(decoupled),
+      rounds_(has_bf16(parameters())) {
+    set_settings({{"beta1", config.beta1},
+                  {"beta2", config.beta2},
+                  {"eps", config.eps},
+                  {kSeed, static_cast<double>(config.rounding_seed)}});
 }
 
 Optimizer::Settings Adam::settings() const {
-    return {{"beta1", beta1_}, {"beta2", beta2_}, {"eps", eps_}};
+    Settings settings{{"beta1", beta1_}, {"beta2", beta2_}, {"eps", eps_}};
+    if (rounds_) settings[kSeed] = static_cast<double>(rounding_seed_);
+    return settings;
 }
 
 void Adam::set_settings(const Settings& settings) {
@@ -23,6 +41,13 @@ void Adam::set_settings(const Settings& settings) {
     require(fraction(beta1) && fraction(beta2) && eps >= 0 && std::isfinite(eps),
             "{}: beta1 {}, beta2 {} must lie in [0, 1) and eps {} be finite and not negative",
             kind(), beta1, beta2, eps);
+    const auto seed = settings.find(kSeed);
+    if (seed != settings.end()) {
+        require(
+            seed->second >= 0 && seed->second <= 0x1p53 && seed->second == std::floor(seed->second),
+            "{}: rounding_seed {} is no whole number from 0 to 2^53", kind(), seed->second);
+        rounding_seed_ = static_cast<std::uint64_t>(seed->second);
+    }
     beta1_ = beta1;
     beta2_ = beta2;
     eps_ = eps;
@@ -35,6 +60,11 @@ void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
     std::vector<AdamParameter> all;
     all.reserve(slots.size());
     for (const Slot* slot : slots) {
+        const bool rounds = slot->parameter.dtype() == DType::bf16;
+        const auto key = [&] {
+            return stream(rounding_seed_, slot->part.of, static_cast<std::uint64_t>(slot->steps))
+                .seed();
+        };
         // Counted by parameter: one may miss a step, and its moments are then younger.
         all.push_back({slot->parameter, slot->parameter.grad(), slot->moments[0], slot->moments[1],
                        AdamUpdate{.lr = lr_of(*slot),
@@ -44,7 +74,9 @@ void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
                                   .weight_decay = weight_decay_of(*slot),
                                   .step = slot->steps,
                                   .decoupled = decoupled_,
-                                  .grad_scale = grad_scale}});
+                                  .grad_scale = grad_scale,
+                                  .rounding_key = rounds ? key() : 0,
+                                  .first = slot->part.first}});
     }
     adamw_update_(all);
 }

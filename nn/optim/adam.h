@@ -13,10 +13,14 @@ struct AdamConfig {
     /// Of all parameters in groups without one of their own. If not given, 0 for Adam and 0.01 for
     /// AdamW, as PyTorch's.
     std::optional<double> weight_decay = {};
+    /// Of parameters of bf16, which are rounded by chance, as their moments are. What is drawn
+    /// follows from this seed, a parameter's name, its step and the number's place: threads and
+    /// parts change nothing. At most 2^53.
+    std::uint64_t rounding_seed = 0;
 };
 
-/// Kingma and Ba 2015; weight decay is added to the gradient. Formulas: adamw_update_ in
-/// ops/optimizer_step.h.
+/// Kingma and Ba 2015; weight decay is added to the gradient. Formulas, and what is done of bf16:
+/// adamw_update_ in ops/optimizer_step.h.
 class Adam : public Optimizer {
 public:
     explicit Adam(ParameterGroups groups, const AdamConfig& config = {})
@@ -35,7 +39,9 @@ private:
     double beta1_ = 0;
     double beta2_ = 0;
     double eps_ = 0;
+    std::uint64_t rounding_seed_ = 0;
     bool decoupled_;
+    bool rounds_;  // some parameters are bf16: the seed is one of the settings
 };
 
 /// Loshchilov and Hutter 2019; weight decay shrinks the parameter itself.

@@ -49,6 +49,7 @@ void Optimizer::add_group(const ParameterGroup& group, double weight_decay, std:
         slots_.push_back({.name = known_as,
                           .parameter = parameter,
                           .group = groups_.size() - 1,
+                          .part = {known_as, 0},
                           .place = there ? place : nullptr,
                           .moments = {}});
     }
@@ -125,6 +126,12 @@ void Optimizer::step(double grad_scale) {
 
 void Optimizer::zero_grad() {
     for (Slot& slot : slots_) slot.parameter.clear_grad();
+}
+
+void Optimizer::set_parts(const std::vector<Part>& parts) {
+    require(parts.size() == slots_.size(), "optimizer: {} parts for {} parameters", parts.size(),
+            slots_.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) slots_[i].part = parts[i];
 }
 
 Tensors Optimizer::parameters() const {

@@ -40,6 +40,15 @@ public:
     /// The parameters of all groups.
     Tensors parameters() const;
 
+    /// What a parameter is a part of: another's numbers from `first` on. Steps that draw random
+    /// numbers (of bf16) then draw those that the whole would.
+    struct Part {
+        std::string of;
+        std::int64_t first = 0;
+    };
+    /// Of the parameters, in their order. Throws ValueError for more or fewer than there are.
+    void set_parts(const std::vector<Part>& parts);
+
     /// All that makes the next step what it is, gradients and parameters excepted; in memory of its
     /// own.
     OptimizerState state() const;
@@ -65,6 +74,7 @@ protected:
         std::string name;
         Tensor parameter;
         std::size_t group;
+        Part part;  ///< the whole of itself, unless set_parts() says otherwise
         std::shared_ptr<const ParameterPlace> place;  ///< in its module, if it stands in one
         std::int64_t steps = 0;  ///< it had a gradient in, the one that is being taken included
         Tensors moments;         ///< as many as moment_names_in(group), zeros before the first step

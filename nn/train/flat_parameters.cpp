@@ -86,21 +86,21 @@ std::vector<FlatParameters::Part> FlatParameters::parts(Range range) const {
     return parts;
 }
 
-Tensor FlatParameters::pack(const Tensors& tensors, Range range) const {
-    return packed(tensors, parts(range), range.size());
+Tensor FlatParameters::pack(const Tensors& tensors, Range range, DType dtype) const {
+    return packed(tensors, parts(range), range.size(), dtype);
 }
 
 Tensor FlatParameters::pack(const Tensors& tensors, int rank) const {
-    return packed(tensors, parts(rank), owned(rank));
+    return packed(tensors, parts(rank), owned(rank), dtype_);
 }
 
 Tensor FlatParameters::packed(const Tensors& tensors, const std::vector<Part>& parts,
-                              std::int64_t n) const {
-    Tensor numbers({n}, dtype_);
+                              std::int64_t n, DType dtype) const {
+    Tensor numbers({n}, dtype);
     const std::span<std::byte> to = mutable_bytes_of(numbers);
-    const std::size_t size = size_of(dtype_);
+    const std::size_t size = size_of(dtype);
     for (const Part& part : parts) {
-        const Tensor from = dense(tensors[part.parameter]);
+        const Tensor from = dense(cast(tensors[part.parameter], dtype));
         const auto bytes = bytes_of(from).subspan(static_cast<std::size_t>(part.own.begin) * size,
                                                   static_cast<std::size_t>(part.own.size()) * size);
         std::copy(bytes.begin(), bytes.end(),

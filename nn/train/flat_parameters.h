@@ -42,14 +42,16 @@ public:
     std::vector<Part> parts(int rank) const;
 
     /// The numbers of a range, or of a slice, copied out of tensors of the parameters' shapes: [n].
-    Tensor pack(const Tensors& tensors, Range range) const;
+    /// Those of a range are converted to `dtype`.
+    Tensor pack(const Tensors& tensors, Range range, DType dtype) const;
     Tensor pack(const Tensors& tensors, int rank) const;
     /// And of a slice back into these.
     void unpack(const Tensor& numbers, int rank, Tensors& into) const;
 
 private:
     std::int64_t pieces() const;
-    Tensor packed(const Tensors& tensors, const std::vector<Part>& parts, std::int64_t n) const;
+    Tensor packed(const Tensors& tensors, const std::vector<Part>& parts, std::int64_t n,
+                  DType dtype) const;
 
     int processes_;
     std::int64_t bucket_pieces_;

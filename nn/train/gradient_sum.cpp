@@ -2,7 +2,9 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/checksum.h>
+#include <tapestry/ops/cast.h>
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <utility>
@@ -10,20 +12,8 @@
 namespace tapestry {
 namespace {
 
-// A parameter that a leaf does not reach has no gradient there.
-void add_to(Tensor& sum, Tensor gradient) {
-    if (!gradient.defined()) return;
-    if (!sum.defined()) {
-        sum = std::move(gradient);
-    } else if (sum.owns_alone() && sum.is_contiguous()) {
-        accumulate_gradients_in_place(sum, gradient);
-    } else {
-        sum = accumulate_gradients(sum, gradient);
-    }
-}
-
 void add_to(Tensors& sums, Tensors gradients) {
-    for (std::size_t i = 0; i < sums.size(); ++i) add_to(sums[i], std::move(gradients[i]));
+    for (std::size_t i = 0; i < sums.size(); ++i) add_gradient(sums[i], std::move(gradients[i]));
 }
 
 // Two subtrees of one size are one where the left begins at an even multiple of it.
@@ -31,7 +21,28 @@ bool are_siblings(const GradientSubtree& left, const GradientSubtree& right) {
     return left.leaves == right.leaves && left.first % (2 * left.leaves) == 0;
 }
 
+bool are_half(const Tensors& parameters) {
+    return std::any_of(parameters.begin(), parameters.end(),
+                       [](const Tensor& p) { return is_half(p.dtype()); });
+}
+
 }  // namespace
+
+// A parameter that a leaf does not reach has no gradient there.
+void add_gradient(Tensor& sum, Tensor more) {
+    if (!more.defined()) return;
+    if (!sum.defined()) {
+        sum = std::move(more);
+        return;
+    }
+    sum = to(sum, compute_dtype(sum.dtype()));
+    more = to(more, sum.dtype());
+    if (sum.owns_alone() && sum.is_contiguous()) {
+        accumulate_gradients_in_place(sum, more);
+    } else {
+        sum = accumulate_gradients(sum, more);
+    }
+}
 
 Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts) {
     const auto begin = [&](std::int64_t p) { return (count * p + parts - 1) / parts; };
@@ -39,7 +50,9 @@ Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts) {
 }
 
 GradientSum::GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf)
-    : parameters_(std::move(parameters)), in_tree_(micro_batches > 1), next_leaf_(first_leaf) {
+    : parameters_(std::move(parameters)),
+      in_tree_(micro_batches > 1 || are_half(parameters_)),
+      next_leaf_(first_leaf) {
     if (in_tree_) before_ = take_all();
 }
 
@@ -77,7 +90,7 @@ void GradientSum::take(std::size_t parameter) {
     parameters_[parameter].clear_grad();
     for (std::size_t i = subtrees_.size(); i-- > kept();) {
         Tensor right = std::exchange(sum, std::move(subtrees_[i].gradients[parameter]));
-        add_to(sum, std::move(right));
+        add_gradient(sum, std::move(right));
     }
 }
 
@@ -132,7 +145,10 @@ double GradientSum::finish() {
     GradientSubtree& all = subtrees_.front();
     add_to(all.gradients, std::move(before_));
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        if (all.gradients[i].defined()) parameters_[i].set_grad(std::move(all.gradients[i]));
+        Tensor& sum = all.gradients[i];
+        if (!sum.defined()) continue;
+        parameters_[i].set_grad(to(sum, parameters_[i].dtype()));
+        sum = Tensor();  // before the next is rounded
     }
     return all.loss;
 }

@@ -24,18 +24,30 @@ struct Range {
 /// most; the first are the larger, so that none but the last are empty.
 Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts);
 
+/// sum <- sum + more; either may be undefined, which is nothing. Numbers of 16 bits are added up in
+/// f32: beside a sum of eight bits what is small would be lost.
+void add_gradient(Tensor& sum, Tensor more);
+
+/// What add_gradient makes of this many gradients of that type.
+constexpr DType sum_dtype(DType dtype, std::int64_t count) {
+    return count > 1 ? compute_dtype(dtype) : dtype;
+}
+
 /// The sum of some neighbouring leaves, of which the tree has one.
 struct GradientSubtree {
     std::int64_t first = 0;   ///< leaf
     std::int64_t leaves = 0;  ///< how many, a power of two
     double loss = 0;
-    Tensors gradients = {};  ///< of the parameters, in their order; undefined where none arrived
+    /// Of the parameters, in their order; undefined where none arrived. Of bf16 those of several
+    /// leaves are f32.
+    Tensors gradients = {};
 };
 
 /// The sum of the gradients and losses of a step's leaves 0 .. n - 1: its batches, or, where these
 /// are cut into V micro-batches, all parts of all batches.
 ///
-/// V = 1: one after the other, in the parameters' grad(), as tapes add them. V >= 2: a binary tree,
+/// V = 1: one after the other, in the parameters' grad(), as tapes add them. V >= 2, and wherever
+/// parameters are of 16 bits, so that their sums are f32 and rounded once: a binary tree,
 ///     sum(0 .. n) = sum(0 .. p) + sum(p .. n),   p the largest power of two below n,
 /// of which every subtree depends on its own leaves alone: whoever has the gradients of leaves 4 to
 /// 7 can sum these, and send one sum. Of the subtrees that are complete, sizes are powers of two

@@ -3,6 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/train/leaf_tree.h>
+#include <tapestry/ops/cast.h>
 
 #include <algorithm>
 #include <utility>
@@ -122,6 +123,16 @@ void GradientsUnderway::send(std::size_t bucket) {
     std::erase(ready_, bucket);
     Bucket& b = buckets_[bucket];
     const std::vector<Tensors*> whole = sum_.whole();
+    const auto subtrees = [&](int p) {
+        return subtrees_in(share_of(leaves_, p, communicator_.size()));
+    };
+    const auto dtype = [&](const Leaves& subtree) {
+        return sum_dtype(flat_.dtype(), subtree.count);
+    };
+    const std::vector<Leaves> own_subtrees = subtrees(communicator_.rank());
+    const auto pack = [&](std::size_t s, Range slice) {
+        return flat_.pack(*whole[s], slice, dtype(own_subtrees[s]));
+    };
     const auto channel = static_cast<int>(bucket % Communicator::kChannels);
     const Range own = flat_.share(bucket, communicator_.rank());
     std::vector<Sent> sent;
@@ -129,16 +140,15 @@ void GradientsUnderway::send(std::size_t bucket) {
     for (int p = 0; p < communicator_.size(); ++p) {
         const Range slice = flat_.share(bucket, p);
         if (p == communicator_.rank()) {
-            for (const Tensors* of : whole) b.incoming.push_back(flat_.pack(*of, slice));
+            for (std::size_t s = 0; s < whole.size(); ++s) b.incoming.push_back(pack(s, slice));
             continue;
         }
         for (std::size_t s = 0; s < whole.size() && slice.size() > 0; ++s) {
-            b.outgoing.push_back(flat_.pack(*whole[s], slice));
+            b.outgoing.push_back(pack(s, slice));
             sent.push_back({p, bytes_of(b.outgoing.back()), channel});
         }
-        const Range leaves = share_of(leaves_, p, communicator_.size());
-        for (std::size_t s = subtrees_in(leaves).size(); s > 0; --s) {
-            b.incoming.emplace_back(Shape{own.size()}, flat_.dtype());
+        for (const Leaves& subtree : subtrees(p)) {
+            b.incoming.emplace_back(Shape{own.size()}, dtype(subtree));
             if (own.size() == 0) continue;
             received.push_back({p, mutable_bytes_of(b.incoming.back()), channel});
         }
@@ -192,9 +202,8 @@ Tensor GradientsUnderway::add_up(Tensors subtrees) const {
         }
     }
     subtrees.clear();
-    return tree_sum(known, 0, leaves_, [](Tensor& sum, const Tensor& other) {
-        accumulate_gradients_in_place(sum, other);
-    });
+    const Tensor sum = tree_sum(known, 0, leaves_, add_gradient);
+    return to(sum, flat_.dtype());
 }
 
 std::vector<double> GradientsUnderway::to_go() const {

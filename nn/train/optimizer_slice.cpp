@@ -57,6 +57,7 @@ OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int
             optimizer_ = std::make_unique<Adam>(groups(own));
         }
         optimizer_->load_state(own);
+        optimizer_->set_parts(origins(own));
     }
     begun_ = without_moments(0);
     OptimizerState empty = begun_;
@@ -101,6 +102,20 @@ ParameterGroups OptimizerSlice::groups(const OptimizerState& of) const {
         groups.push_back({parameters, group.weight_decay, group.lr_factor});
     }
     return groups;
+}
+
+// Of the parts, in the order of the groups.
+std::vector<Optimizer::Part> OptimizerSlice::origins(const OptimizerState& of) const {
+    std::vector<Optimizer::Part> origins;
+    for (const auto& group : of.groups) {
+        for (const std::string& here : group.parameters) {
+            for (const FlatParameters::Part& part : parts_) {
+                const std::string& name = names_[part.parameter];
+                if (part_name(name, part) == here) origins.push_back({name, part.own.begin});
+            }
+        }
+    }
+    return origins;
 }
 
 void OptimizerSlice::step(const Tensor& gradient, double lr, double grad_scale) {

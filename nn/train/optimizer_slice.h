@@ -32,6 +32,7 @@ public:
 private:
     OptimizerState cut(const OptimizerState& whole) const;
     ParameterGroups groups(const OptimizerState& of) const;
+    std::vector<Optimizer::Part> origins(const OptimizerState& of) const;
     Tensors own_moments() const;
     OptimizerState without_moments(std::int64_t steps) const;
 

@@ -68,11 +68,15 @@ RecordedBatch batch_from(const JsonNode& json, const GPTConfig& config) {
     return b;
 }
 
-ComputeType compute_from(const std::string& name) {
+void read_type(const JsonNode& json, const char* field, ComputeType& type) {
+    if (!json.find(field)) return;
+    const auto name = json.get<std::string>(field);
     for (const auto& entry : NamesOf<ComputeType>::list) {
-        if (entry.second == name) return entry.first;
+        if (entry.second != name) continue;
+        type = entry.first;
+        return;
     }
-    fail("computed in {}; f32 and bf16 are known", name);
+    fail("{} in {}; f32 and bf16 are known", field, name);
 }
 
 RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
@@ -84,7 +88,8 @@ RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
     }
     require(!step.batches.empty(), "no batches");
     step.micro_batches = json.find("micro_batches") ? json.get<std::int64_t>("micro_batches") : 1;
-    if (json.find("compute")) step.compute = compute_from(json.get<std::string>("compute"));
+    read_type(json, "compute", step.compute);
+    read_type(json, "weights", step.weights);
     const auto count = static_cast<std::int64_t>(step.batches.size());
     require(step.micro_batches >= 1 && count % step.micro_batches == 0,
             "{} micro-batches, which are not {} of each batch", count, step.micro_batches);
@@ -99,6 +104,8 @@ RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
     RetakenStep retaken;
     model.zero_grad();
     model.compute_in(step.compute);
+    const bool widened = model.head.weight.dtype() != DType::bf16;  // as it was read from its file
+    if (step.weights == ComputeType::bf16 && widened) model.to(DType::bf16);
     GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
         const RecordedBatch& recorded = step.batches[i];
@@ -151,6 +158,7 @@ void write_step(const fs::path& directory, const RecordedStep& step,
         json.member("built", outcome.built);
         json.member("micro_batches", step.micro_batches);
         json.member("compute", name_of_value(step.compute));
+        json.member("weights", name_of_value(step.weights));
         json.list("batches", step.batches, [&](const RecordedBatch& b) { write(json, b); });
     });
     write_file_atomically(directory / kStepName, json.text() + "\n");

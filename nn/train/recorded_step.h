@@ -28,6 +28,7 @@ struct RecordedStep {
     std::vector<RecordedBatch> batches = {};  ///< whose gradients are added up
     std::int64_t micro_batches = 1;           ///< how many of these are one batch
     ComputeType compute = ComputeType::f32;   ///< what the model computed in: its file has no word
+    ComputeType weights = ComputeType::f32;   ///< nor of what its weights were
 
     /// To be told of every batch, or each of its parts, before its loss is computed.
     void note(const Batch& batch, const Generator& dropout) {
@@ -47,7 +48,8 @@ struct RetakenStep {
 
 /// Losses and gradients as train() computes them, to the last bit. `dropout` is the generator of
 /// the model's dropout; it ends where the step left it. The model's gradients are cleared before
-/// and hold the sum afterwards. It computes in what the step did, then and later.
+/// and hold the sum afterwards. It computes in what the step did, then and later, and its weights
+/// become what they were then.
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
                    const MachinePeak& peak = {});
 

@@ -124,6 +124,7 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     step.recorded.step = session.steps() + 1;
     step.recorded.micro_batches = session.config().micro_batches;
     step.recorded.compute = session.config().model.compute;
+    step.recorded.weights = session.config().model.weights;
     GradientFlow flow(session.model());
     Generator& dropout = session.weights_generator();
     std::string checksum;

@@ -26,6 +26,11 @@ LoadedModel load_start(const std::string& directory) {
 
 TrainingConfig checked(TrainingConfig config) {
     check_names(config);
+    if (config.model.weights == ComputeType::f32) return config;
+    require(config.optimizer == OptimizerKind::adamw,
+            "train: weights of bf16 take AdamW's steps, which are rounded by chance, and Muon's "
+            "would be lost; --optimizer adamw");
+    config.model.compute = ComputeType::bf16;
     return config;
 }
 
@@ -40,9 +45,10 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
       weights_(stream(config_.seed, Stream::weights)),
       batches_(stream(config_.seed, Stream::batches)) {
     if (start.model) {
-        const ComputeType compute = config_.model.compute;  // not the model's, but a training's
+        const GPTConfig wanted = config_.model;
         config_.model = start.model->config();
-        config_.model.compute = compute;
+        config_.model.compute = wanted.compute;  // not the model's, but a training's
+        config_.model.weights = wanted.weights;
         config_.model.dropout = config_.start_dropout.value_or(config_.model.dropout);
     } else if (!resumed) {
         config_.model.vocab = tokenizer().vocab_size();

@@ -3,22 +3,18 @@
 // everything ties nothing together.
 #pragma once
 
-#include <tapestry/core/random.h>
+#include <tapestry/core/stream.h>
 
-#include <string_view>
+#include <cstdint>
 
 namespace tapestry {
 
-/// Those that every training has. Dropout draws from `weights`, after the weights at the start.
+/// Those that every training has; others have names of their own (`stream` in core/stream.h).
+/// Dropout draws from `weights`, after the weights at the start.
 enum class Stream : std::uint64_t { weights, batches, evaluation, samples };
 
 /// The stream's generator at its beginning. Its key is 4 seed + 0 .. 3, modulo 2^64, as it has been
 /// since the first trainings: with another, the same seed would give another model.
 Generator stream(std::uint64_t seed, Stream name);
-
-/// Any other stream, and one for each step and each index (of a process, or a batch). Its key is a
-/// hash of the four: Philox under the seed scrambles the name, and under the result step and index.
-Generator stream(std::uint64_t seed, std::string_view name, std::uint64_t step = 0,
-                 std::uint64_t index = 0);
 
 }  // namespace tapestry

@@ -18,6 +18,7 @@ Trap::Trap(GPT& model, Generator& dropout, const Tokenizer& tokenizer, fs::path 
     step_.step = steps + 1;
     step_.micro_batches = micro_batches;
     step_.compute = model.config().compute;
+    step_.weights = model.config().weights;
     step_.began_finite = std::isfinite(sum_of_squares(model.parameters()));
 }
 

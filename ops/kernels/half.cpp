@@ -1,4 +1,5 @@
 // Compiled once per ISA.
+#include <tapestry/core/philox.h>
 #include <tapestry/ops/kernels/half.h>
 #include <tapestry/ops/kernels/half_vector.h>
 
@@ -13,11 +14,46 @@ void narrow(Bf16* y, const float* x, std::int64_t n) {
     narrow_run(reinterpret_cast<std::uint16_t*>(y), x, n);
 }
 
+void narrow_by_chance(Bf16* y, const float* x, const std::uint16_t* chance, std::int64_t n) {
+    narrow_run_by_chance(reinterpret_cast<std::uint16_t*>(y), x, chance, n);
+}
+
+constexpr int kBlocks = 16;  // side by side; each has the words of two numbers
+
+// Of the numbers 2 block .. 2 block + 2 kBlocks - 1.
+void draw_tile(std::uint16_t (&to)[kChances][2 * kBlocks], std::uint64_t key, std::uint64_t block) {
+    PhiloxBlocks<kBlocks> x = philox_counters<kBlocks>(block);
+    scramble(x, key);
+    for (int i = 0; i < kBlocks; ++i) {
+        for (int second = 0; second < 2; ++second) {
+            const std::uint32_t a = x.word[2 * second][i], b = x.word[2 * second + 1][i];
+            to[0][2 * i + second] = static_cast<std::uint16_t>(a);
+            to[1][2 * i + second] = static_cast<std::uint16_t>(a >> 16U);
+            to[2][2 * i + second] = static_cast<std::uint16_t>(b);
+        }
+    }
+}
+
+void chances(std::uint16_t* const (&to)[kChances], const Draw& draw, std::int64_t n) {
+    std::uint16_t tile[kChances][2 * kBlocks];
+    std::uint64_t block = draw.first / 2;
+    auto skipped = static_cast<std::int64_t>(draw.first % 2);  // the first number's neighbour
+    for (std::int64_t at = 0; at < n; block += kBlocks, skipped = 0) {
+        draw_tile(tile, draw.key, block);
+        const std::int64_t left = n - at, room = 2 * kBlocks - skipped;
+        const std::int64_t count = left < room ? left : room;
+        for (int k = 0; k < kChances; ++k) {
+            __builtin_memcpy(to[k] + at, tile[k] + skipped, 2 * static_cast<std::size_t>(count));
+        }
+        at += count;
+    }
+}
+
 }  // namespace
 
 template <>
 void install(Half& kernels) {
-    kernels = {widen, narrow};
+    kernels = {widen, narrow, narrow_by_chance, chances};
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

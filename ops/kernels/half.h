@@ -11,11 +11,25 @@ struct Bf16;
 
 namespace tapestry::kernels {
 
+/// Where numbers to be drawn stand: in the stream that Philox makes under a key, from number
+/// `first` on. Number e has the words 2 e and 2 e + 1 of the stream.
+struct Draw {
+    std::uint64_t key;
+    std::uint64_t first;
+};
+
+/// What each number has: the lower and upper half of its first word, and the lower of its second.
+inline constexpr int kChances = 3;
+
 struct Half {
     /// y[i] = x[i], 0 <= i < n. y overlaps nothing.
     void (*widen)(float* y, const Bf16* x, std::int64_t n);
     /// The same, rounded to nearest even, bit for bit as core/half.h does.
     void (*narrow)(Bf16* y, const float* x, std::int64_t n);
+    /// Rounded by chance[i], as core/chance.h does.
+    void (*narrow_by_chance)(Bf16* y, const float* x, const std::uint16_t* chance, std::int64_t n);
+    /// chances[k][i] of number draw.first + i, 0 <= i < n.
+    void (*chances)(std::uint16_t* const (&chances)[kChances], const Draw& draw, std::int64_t n);
 };
 
 }  // namespace tapestry::kernels

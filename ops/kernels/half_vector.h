@@ -37,6 +37,14 @@ inline Shorts narrowed(const Words& x) {
     return __builtin_convertvector(kept >> 16U, Shorts);
 }
 
+// One of the two neighbours (core/chance.h).
+inline Shorts narrowed_by_chance(const Words& x, const Shorts& chance) {
+    const Signed size = reinterpret_cast<Signed>(x & 0x7fffffffU);
+    const Words risen = x + __builtin_convertvector(chance, Words);
+    const Words kept = size > 0x7f800000 ? x | 0x400000U : risen;
+    return __builtin_convertvector(kept >> 16U, Shorts);
+}
+
 /// What load and load_partial of simd.h are, of bits of bf16: as f32.
 inline Batch<float> load(const std::uint16_t* p) {
     Shorts in;
@@ -57,21 +65,37 @@ inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n) {
     if (i < n) store_partial(y + i, load_partial(x + i, n - i), n - i);
 }
 
-/// The same, rounded to nearest even.
-inline void narrow_run(std::uint16_t* y, const float* x, std::int64_t n) {
+// y[i] = round(x[i], number of the first of these and how many they are), a vector at a time.
+template <class Round>
+inline void narrow_by(std::uint16_t* y, const float* x, std::int64_t n, const Round& round) {
     std::int64_t i = 0;
     Words in;
     for (; i + kHalfWidth <= n; i += kHalfWidth) {
         __builtin_memcpy(&in, x + i, sizeof in);
-        const Shorts out = narrowed(in);
+        const Shorts out = round(in, i, kHalfWidth);
         __builtin_memcpy(y + i, &out, sizeof out);
     }
     if (i == n) return;
     const auto rest = static_cast<std::size_t>(n - i);
     in = Words{};
     __builtin_memcpy(&in, x + i, 4 * rest);
-    const Shorts out = narrowed(in);
+    const Shorts out = round(in, i, n - i);
     __builtin_memcpy(y + i, &out, 2 * rest);
+}
+
+/// The same, rounded to nearest even.
+inline void narrow_run(std::uint16_t* y, const float* x, std::int64_t n) {
+    narrow_by(y, x, n, [](const Words& in, std::int64_t, std::int64_t) { return narrowed(in); });
+}
+
+/// And rounded by chance[i].
+inline void narrow_run_by_chance(std::uint16_t* y, const float* x, const std::uint16_t* chance,
+                                 std::int64_t n) {
+    narrow_by(y, x, n, [chance](const Words& in, std::int64_t i, std::int64_t count) {
+        Shorts drawn = {};
+        __builtin_memcpy(&drawn, chance + i, 2 * static_cast<std::size_t>(count));
+        return narrowed_by_chance(in, drawn);
+    });
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -116,6 +116,14 @@ TEST_CASE("cli trap: in bf16, where the step comes again in bf16") {
     CHECK_EQ(Json::parse(slurp(place / "m" / "trap" / "step.json")).at("compute"), "bf16");
 }
 
+TEST_CASE("cli trap: with weights of bf16, which replay rounds as the training did") {
+    const TrapPlace place;
+    place.plant("final_norm.weight", 3e38F);
+    place.plant("token_embedding.weight", 3e38F, 5);
+    place.trapped({"--weights", "bf16", "--dropout", "0.2"}, "train: step 1: the loss is ");
+    CHECK_EQ(Json::parse(slurp(place / "m" / "trap" / "step.json")).at("weights"), "bf16");
+}
+
 TEST_CASE("cli trap: a learning rate beyond all reason") {
     const TrapPlace place;
     const std::string said = place.trapped({"--lr", "1000"}, "taken again, first ");

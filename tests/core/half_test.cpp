@@ -1,5 +1,6 @@
 // The formats of 16 bits: every number there and back, and every border between two neighbours.
 #include <doctest/doctest.h>
+#include <tapestry/core/chance.h>
 #include <tapestry/core/half.h>
 
 #include <cmath>
@@ -128,6 +129,30 @@ TEST_CASE("half: elements are rounded from whatever type as the number itself wo
     CHECK_EQ(static_cast<double>(Bf16(true)), 1);
     CHECK_EQ(static_cast<double>(F16(2049)), 2048);
     CHECK(std::isinf(static_cast<float>(F16(std::numeric_limits<std::int64_t>::max()))));
+}
+
+TEST_CASE("half: by chance to a neighbour, as often as the number is near it") {
+    for (const float sign : {1.0F, -1.0F}) {
+        for (const std::uint32_t rest : {0U, 1U, 0x4000U, 0x8000U, 0xffffU}) {
+            for (const std::uint32_t base : {0x3f80U, 0x3fffU, 0x0000U, 0x0001U, 0x7f7fU}) {
+                const float x = sign * std::bit_cast<float>(base << 16U | rest);
+                std::uint32_t away = 0, other = 0;
+                for (std::uint32_t chance = 0; chance < 0x10000; chance += 0x3fU) {
+                    const auto got = bf16_bits_by_chance(x, static_cast<std::uint16_t>(chance));
+                    const bool rises = chance + rest >= 0x10000U;
+                    away += rises ? 1 : 0;
+                    const std::uint32_t wanted = base + (rises ? 1 : 0) + (sign < 0 ? 0x8000U : 0);
+                    other += got == wanted ? 0 : 1;
+                }
+                CHECK_EQ(other, 0);
+                CHECK_EQ(away > 0, rest > 0x3fU);
+            }
+        }
+    }
+    const auto kept = [](float x) { return f32_from_bf16(bf16_bits_by_chance(x, 0xffff)); };
+    CHECK_EQ(kept(std::numeric_limits<float>::infinity()), std::numeric_limits<float>::infinity());
+    CHECK(std::isnan(kept(std::bit_cast<float>(0x7fffffffU))));
+    CHECK(std::isnan(kept(std::bit_cast<float>(0x7f800001U))));
 }
 
 TEST_CASE("half: at compile time, and from f64 in one step") {

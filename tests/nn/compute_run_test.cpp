@@ -1,5 +1,5 @@
-// Runs in bf16: interrupted and gone on with, by other numbers of threads and processes; taken
-// again step by step; what the inspector and the files see of it.
+// Runs in bf16, of activations and of weights: interrupted and gone on with, by other numbers of
+// threads and processes; taken again step by step; what the inspector and the files see of it.
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -18,9 +18,15 @@ using namespace tapestry;
 
 namespace {
 
-TrainingConfig config_of(const test::RunPlace& place) {
+// A place whose trainings compute in bf16, or keep all they have in it.
+struct Place : test::RunPlace {
+    explicit Place(bool weights) : of_weights(weights) {}
+    bool of_weights;
+};
+
+TrainingConfig config_of(const Place& place) {
     TrainingConfig config = place.config();
-    config.model.compute = ComputeType::bf16;
+    (place.of_weights ? config.model.weights : config.model.compute) = ComputeType::bf16;
     config.model.dropout = 0.1;
     config.batch = 6;
     config.micro_batches = 6;
@@ -31,8 +37,7 @@ TrainingConfig config_of(const test::RunPlace& place) {
 }
 
 // On to the end, or to step `last`.
-void train(const test::RunPlace& place, int processes, int threads, bool resume,
-           std::int64_t last = 1000) {
+void train(const Place& place, int processes, int threads, bool resume, std::int64_t last = 1000) {
     const RunRequest request{
         .config = config_of(place), .out = place.out.string(), .resume = resume};
     run_in_threads(processes, [&](Communicator& c) {
@@ -47,9 +52,7 @@ void train(const test::RunPlace& place, int processes, int threads, bool resume,
     });
 }
 
-std::string model_in(const test::RunPlace& place) {
-    return test::slurp(place.out / "model.safetensors");
-}
+std::string model_in(const Place& place) { return test::slurp(place.out / "model.safetensors"); }
 
 GPTConfig small() {
     return {.vocab = 11,
@@ -63,24 +66,75 @@ GPTConfig small() {
 }  // namespace
 
 TEST_CASE("compute run: the same bits interrupted or not, from one thread and process or several") {
-    const test::RunPlace whole, parts;
-    train(whole, 1, 1, false);
-    train(parts, 2, 1, false, 1);
-    train(parts, 1, 3, true, 3);
-    train(parts, 3, 2, true);
-    CHECK((model_in(whole) == model_in(parts)));
+    for (const bool of_weights : {false, true}) {
+        CAPTURE(of_weights);
+        const Place whole(of_weights), parts(of_weights);
+        train(whole, 1, 1, false);
+        train(parts, 2, 1, false, 1);
+        train(parts, 1, 3, true, 3);
+        train(parts, 3, 2, true);
+        CHECK((model_in(whole) == model_in(parts)));
 
-    TrainingConfig wide = config_of(whole);
-    wide.model.compute = ComputeType::f32;
-    const auto refused = [&] {
-        RunDirectory place(whole.out);
-        place.resume({.wanted = wide, .given = {"compute"}});
+        const char* const field = of_weights ? "weights" : "compute";
+        const auto refused = [&] {
+            RunDirectory place(whole.out);
+            place.resume({.wanted = whole.config(), .given = {field}});
+        };
+        test::check_message<ValueError>(refused, field);
+    }
+}
+
+TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report tells of them") {
+    const Place place(true);
+    train(place, 1, 2, false);
+    for (const auto& [name, tensor] : read_safetensors(place.out / "model.safetensors").tensors) {
+        CHECK_MESSAGE(tensor.dtype() == DType::bf16, name);
+    }
+    RunDirectory directory(place.out);
+    const auto session = directory.resume({});
+    int moments = 0;
+    for (const auto& [name, tensor] : session->optimizer().state().tensors) {
+        if (name.starts_with("steps.")) continue;
+        ++moments;
+        CHECK_MESSAGE(tensor.dtype() == DType::bf16, name);
+    }
+    CHECK_EQ(moments, 2 * session->model().parameters().size());
+    CHECK(session->config().model.compute == ComputeType::bf16);
+    const std::string report = test::slurp(place.out / "report.html");
+    CHECK(report.find(R"("--weights","value":"bf16")") != std::string::npos);
+
+    // For writing with it and for another training it is a model like any other.
+    const LoadedModel read = load_model(place.out);
+    CHECK(read.model->head.weight.dtype() == DType::f32);
+    TrainingConfig after = config_of(place);
+    after.start = place.out.string();
+    Session next(after);
+    CHECK(next.model().head.weight.to_vector<float>() ==
+          session->model().head.weight.to_vector<float>());
+    CHECK(std::isfinite(next.take_step().loss));
+    export_hugging_face(place.scratch / "hf", session->model(), nullptr);
+    CHECK(test::slurp(place.scratch / "hf/config.json").find("\"bfloat16\"") != std::string::npos);
+}
+
+TEST_CASE("compute run: weights of bf16 are AdamW's; chance follows from the seed") {
+    const Place place(true);
+    TrainingConfig config = config_of(place);
+    config.optimizer = OptimizerKind::muon;
+    test::check_message<ValueError>([&] { Session{config}; }, "--optimizer adamw");
+    config.optimizer = OptimizerKind::adamw;
+    const auto rounding = [&](std::uint64_t seed) {
+        config.seed = seed;
+        return Session(config).optimizer().state().settings.at("rounding_seed");
     };
-    test::check_message<ValueError>(refused, "compute");
+    CHECK_EQ(rounding(1), rounding(1));
+    CHECK_NE(rounding(1), rounding(2));
 }
 
 TEST_CASE("compute run: every step comes again, to the bits of the run") {
-    const test::RunPlace place;
+    bool of_weights = false;
+    SUBCASE("of activations") {}
+    SUBCASE("of weights") { of_weights = true; }
+    const Place place(of_weights);
     train(place, 1, 2, false);
     const RunHistory history(place.out);
     const Rewinder rewinder(history);

@@ -40,12 +40,15 @@ Tensor loss_of(Model& model, std::int64_t step, std::int64_t leaf) {
     const auto seed = static_cast<std::uint64_t>(1000 * step + leaf);
     const Tensor x = test::random({4, 30}, seed, DType::f32);
     const Tensor y = test::random({4, 40}, seed + 500000, DType::f32);
-    return mse_loss(model(x), y);
+    const DType dtype = model.in.weight.dtype();
+    return mse_loss(model(cast(x, dtype)), cast(y, dtype));
 }
 
-Trained train(Communicator* communicator, std::int64_t leaves, double clip = 0.05) {
+Trained train(Communicator* communicator, std::int64_t leaves, DType dtype = DType::f32) {
+    constexpr double clip = 0.05;
     Generator g(5);
     Model model(g);
+    model.to(dtype);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = 1e-3, .beta2 = 0.99});
     TrainStep step(optimizer,
                    {.micro_batches = leaves, .clip = clip, .communicator = communicator});
@@ -62,10 +65,10 @@ Trained train(Communicator* communicator, std::int64_t leaves, double clip = 0.0
 }
 
 // What each of `size` processes has in the end.
-std::vector<Trained> trained_by(int size, std::int64_t leaves) {
+std::vector<Trained> trained_by(int size, std::int64_t leaves, DType dtype) {
     std::vector<Trained> all(static_cast<std::size_t>(size));
     run_in_threads(size, [&](Communicator& c) {
-        all[static_cast<std::size_t>(c.rank())] = train(&c, leaves);
+        all[static_cast<std::size_t>(c.rank())] = train(&c, leaves, dtype);
     });
     return all;
 }
@@ -79,10 +82,18 @@ TEST_CASE("data parallel: any number of processes has the bits of one") {
         for (const int size : {1, 2, 3, 4, 7, 16}) {
             if (size > leaves) continue;
             INFO(size << " processes, " << leaves << " leaves");
-            for (const Trained& one : trained_by(size, leaves)) CHECK((one == alone));
+            for (const Trained& one : trained_by(size, leaves, DType::f32)) CHECK((one == alone));
         }
     }
     CHECK((train(nullptr, 7) != train(nullptr, 16)));  // or nothing has been seen
+}
+
+TEST_CASE("data parallel: of bf16 as well, whose sums are f32 and rounded once") {
+    const Trained alone = train(nullptr, 7, DType::bf16);
+    for (const int size : {1, 2, 3, 7}) {
+        INFO(size << " processes");
+        for (const Trained& one : trained_by(size, 7, DType::bf16)) CHECK((one == alone));
+    }
 }
 
 TEST_CASE("data parallel: more processes than pieces of the parameters") {

@@ -284,13 +284,14 @@ double measured_training_bytes(const GPTConfig& config) {
 
 TEST_CASE("GPT: the estimate of what training takes") {
     const GPTConfig usual{.vocab = 65, .context = 64, .layers = 4, .heads = 4, .dim = 128};
-    GPTConfig turning = usual, shared = usual, biased = usual;
+    GPTConfig turning = usual, shared = usual, biased = usual, narrow = usual;
     turning.positions = Positions::rotary;
     shared.kv_heads = 1;
     shared.qk_norm = QKNorm::rms;
     biased.positions = Positions::relative;
-    for (const GPTConfig& config : {usual, turning, shared, biased}) {
-        INFO(name_of_value(config.positions), ", ", config.kv_heads);
+    narrow.weights = ComputeType::bf16;
+    for (const GPTConfig& config : {usual, turning, shared, biased, narrow}) {
+        INFO(name_of_value(config.positions), ", ", config.kv_heads, name_of_value(config.weights));
         CHECK(training_bytes(config, 12) == Approx(measured_training_bytes(config)).epsilon(0.25));
     }
     // Layers without numbers to speak of are modules and entries of a tape all the same.

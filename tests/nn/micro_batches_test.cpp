@@ -158,6 +158,22 @@ TEST_CASE("micro-batches: what was there before is added to, and a leaf may reac
     CHECK(before.to_vector<float>() == Numbers{1, 2});  // the caller's, not changed in place
 }
 
+TEST_CASE("micro-batches: gradients of bf16 are summed in f32 and rounded once") {
+    Tensor w = tensor<float>({0, 0});
+    w = cast(w, DType::bf16).set_requires_grad();
+    for (const std::int64_t micro_batches : {1, 200}) {  // of batches as well
+        w.clear_grad();
+        GradientSum sum({w}, micro_batches);
+        for (int leaf = 0; leaf < 200; ++leaf) {  // 256 + 1 is no number of bf16
+            w.set_grad(cast(tensor<float>({leaf == 0 ? 256.0F : 1.0F, 1}), DType::bf16));
+            sum.add(0);
+        }
+        sum.finish();
+        CHECK(w.grad().dtype() == DType::bf16);
+        CHECK(w.grad().to_vector<float>() == std::vector<float>{456, 200});  // of 455
+    }
+}
+
 TEST_CASE("micro-batches: few sets of gradients exist at a time") {
     CHECK_EQ(GradientSum::gradient_sets(100, 1), 1);
     for (const auto& [count, sets] :

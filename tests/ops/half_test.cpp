@@ -3,6 +3,7 @@
 // refused.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/chance.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
@@ -15,6 +16,7 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/finite.h>
 #include <tapestry/ops/indexing.h>
+#include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
@@ -24,8 +26,10 @@
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/settings.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace tapestry::test {
 namespace {
@@ -104,6 +108,51 @@ TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruct
                 const bool inside = i >= 1 && i <= n;
                 wrong += out[at].bits == Bf16(inside ? near[98 + at] : 7.0F).bits ? 0 : 1;
                 wrong += back[at] == (inside ? float(x[0x3f80 + i - 1]) : 7.0F) ? 0 : 1;
+            }
+        }
+        CHECK_EQ(wrong, 0);
+    }
+}
+
+TEST_CASE(
+    "half: kernels draw, and round by chance, as the definitions do, on every instruction set") {
+    const SettingsGuard restored;
+    Generator generator(5);
+    constexpr std::int64_t kMost = 150;
+    std::vector<float> x = randn({kMost}, generator).to_vector<float>();
+    x[3] = std::bit_cast<float>(0x7fffffffU);
+    x[4] = -std::numeric_limits<float>::infinity();
+    const std::uint64_t key = 0x0123456789abcdefU;
+    const auto words = [&](std::uint64_t e) {  // the two of number e
+        const std::uint64_t block = e / 2;
+        const auto all = philox(
+            {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32U), 0, 0},
+            {0x89abcdefU, 0x01234567U});
+        return std::array{all[2 * (e % 2)], all[2 * (e % 2) + 1]};
+    };
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        CAPTURE(name_of(isa));
+        const kernels::Half& half = kernels::table<float>().half;
+        int wrong = 0;
+        for (const std::uint64_t first : {0ULL, 1ULL, 31ULL, 77ULL, 0x1fffffff0ULL}) {
+            for (const std::int64_t n : {0, 1, 2, 31, 33, 64, 150}) {
+                std::vector<std::uint16_t> drawn[3];
+                for (auto& one : drawn) one.assign(kMost + 1, 7);
+                half.chances({drawn[0].data(), drawn[1].data(), drawn[2].data()}, {key, first}, n);
+                std::vector<Bf16> y(kMost + 1, Bf16(7));
+                half.narrow_by_chance(y.data(), x.data(), drawn[2].data(), n);
+                for (std::int64_t i = 0; i < n; ++i) {
+                    const auto at = static_cast<std::size_t>(i);
+                    const auto [a, b] = words(first + at);
+                    wrong += drawn[0][at] == (a & 0xffffU) ? 0 : 1;
+                    wrong += drawn[1][at] == a >> 16U ? 0 : 1;
+                    wrong += drawn[2][at] == (b & 0xffffU) ? 0 : 1;
+                    wrong += y[at].bits == bf16_bits_by_chance(x[at], drawn[2][at]) ? 0 : 1;
+                }
+                const auto end = static_cast<std::size_t>(n);  // and not one more
+                for (const auto& one : drawn) wrong += one[end] == 7 ? 0 : 1;
+                wrong += y[end].bits == Bf16(7).bits ? 0 : 1;
             }
         }
         CHECK_EQ(wrong, 0);
