@@ -5,6 +5,7 @@
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/repeated_run.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 
 #include <fmt/format.h>
@@ -18,13 +19,38 @@ namespace {
 
 using namespace checker;
 
-constexpr double kEps32 = std::numeric_limits<float>::epsilon();
-constexpr double kSafety = 6;
-// What f32 rounds inside of an op and no change of the inputs brings to light: 1 - tanh(x) loses
-// some ten bits where x is 4. A part of the largest entry.
-constexpr double kUnseen = 1024 * kEps32;
-constexpr double kResolution = 1e-2;
 constexpr int kShaken = 4;
+
+// What is known of a type's rounding.
+struct Narrow {
+    DType dtype;
+    Format format;
+    double epsilon;
+    double shake;  // by which part of themselves inputs are changed
+    double safety;
+    // What is rounded inside of an op and no change of the inputs brings to light: 1 - tanh(x) in
+    // f32 loses some ten bits where x is 4. A part of the largest entry.
+    double unseen;
+    double by_value;  // the same, of what a function's value and inputs say of its gradient
+    double by_size;   // and of what numbers of the size of the loudest lose
+    double resolution;
+    double largest, smallest;  // gradients beyond are no finding
+};
+
+// Of 16 bits ops compute in f32 and round each result once: less is hidden in an op, and more of
+// what there is shows when the inputs change.
+Narrow narrow_of(DType dtype) {
+    const auto half = [dtype](Format format, double largest, double smallest) {
+        const double e = epsilon(format);
+        return Narrow{dtype, format, e, e, 3, 4 * e, 0, e, 16 * e, largest, smallest};
+    };
+    if (dtype == DType::bf16) return half(Format::bf16, 1e38, 1e-37);
+    if (dtype == DType::f16) return half(Format::f16, 6e4, 6e-5);
+    require<DTypeError>(dtype == DType::f32, "compare_precisions: {} is not f32, bf16 or f16",
+                        dtype);
+    const double e = epsilon(Format::f32);
+    return {dtype, Format::f32, e, 2 * e, 6, 1024 * e, 64 * e, 4 * e, 1e-2, 1e38, 1e-37};
+}
 
 // The largest number that any op gave (a mask's -1e30 aside).
 class Loudest final : public TapeObserver {
@@ -50,12 +76,11 @@ struct Run {
 };
 
 Tensor as(const Values& values, const Shape& shape, DType dtype) {
-    if (dtype == DType::f64) return tensor(values, shape);
-    return tensor(std::vector<float>(values.begin(), values.end()), shape);
+    return cast(tensor(values, shape), dtype);
 }
 
 void put(const Values& values, Tensor leaf) {
-    visit_floating("compare_precisions", leaf.dtype(), [&](auto zero) {
+    visit_stored("compare_precisions", leaf.dtype(), [&](auto zero) {
         using T = decltype(zero);
         T* to = leaf.mutable_data<T>();
         for (std::size_t i = 0; i < values.size(); ++i) to[i] = static_cast<T>(values[i]);
@@ -76,7 +101,7 @@ Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& w
     Loudest loudest;
     Tape tape;
     const Tensor y = f.value();
-    require<DTypeError>(y.dtype() == dtype,
+    require<DTypeError>(y.dtype() == dtype || y.dtype() == compute_dtype(dtype),
                         "compare_precisions: for {} inputs the function gave {}", dtype, y.dtype());
     result.branch = trace.branches.decided;
     result.loudest = loudest.largest;
@@ -85,7 +110,7 @@ Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& w
     }
     const bool followed = tape.follows(y);
     const Tensors grads =
-        followed ? tape.gradient(y, leaves, {.cotangent = as(weights, y.shape(), dtype)})
+        followed ? tape.gradient(y, leaves, {.cotangent = as(weights, y.shape(), y.dtype())})
                  : Tensors{};
     for (std::size_t i = 0; i < x.size(); ++i) {
         result.gradients.push_back(followed ? grads[i].to_vector<double>()
@@ -94,16 +119,16 @@ Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& w
     return result;
 }
 
-Values rounded(Values x) {
-    for (double& value : x) value = static_cast<double>(static_cast<float>(value));
+Values rounded_to(const Narrow& narrow, Values x) {
+    for (double& value : x) value = rounded(narrow.format, value);
     return x;
 }
 
-// As with_shaken_bits(), of f32.
-Values shaken(Values x, std::uint64_t seed) {
+// As with_shaken_bits(), of the narrow type.
+Values shaken(const Narrow& narrow, Values x, std::uint64_t seed) {
     const Values signs = random_signs(x.size(), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += std::ldexp(x[i] * signs[i], -22);
-    return rounded(std::move(x));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += x[i] * signs[i] * narrow.shake;
+    return rounded_to(narrow, std::move(x));
 }
 
 std::size_t bin_of(double ulps) {
@@ -114,38 +139,39 @@ std::size_t bin_of(double ulps) {
 }
 
 // uncertainty: the largest change of any entry.
-PrecisionReport::Input compare(const Values& f32, const Values& f64, double uncertainty,
-                               double natural, double loudest, double elsewhere) {
+PrecisionReport::Input compare(const Narrow& type, const Values& narrow, const Values& f64,
+                               double uncertainty, double natural, double loudest,
+                               double elsewhere) {
     PrecisionReport::Input found;
     const double scale = largest(f64);
-    const double unseen = kUnseen * scale + 64 * kEps32 * natural;
+    const double unseen = type.unseen * scale + type.by_value * natural;
     // e^x is as wrong, relatively, as x is absolutely, and x is rounded at the size of the largest
     // number that went into it.
     // The gradient may be the small difference of such numbers (p - 1): elsewhere one sees of
     // which.
-    const double by_size = 4 * kEps32 * (1 + loudest) * std::max(scale, elsewhere);
-    const double allowed = kSafety * uncertainty + unseen + by_size;
+    const double by_size = type.by_size * (1 + loudest) * std::max(scale, elsewhere);
+    const double allowed = type.safety * uncertainty + unseen + by_size;
     double worst = -1;
     std::size_t place = 0;
     for (std::size_t i = 0; i < f64.size(); ++i) {
-        double difference = std::abs(f32[i] - f64[i]);
-        if (f32[i] == f64[i]) difference = 0;  // both infinite
+        double difference = std::abs(narrow[i] - f64[i]);
+        if (narrow[i] == f64[i]) difference = 0;  // both infinite
         if (!std::isfinite(difference)) difference = std::numeric_limits<double>::infinity();
         if (difference > worst) {
             worst = difference;
             place = i;
         }
-        const double ulp = kEps32 * std::exp2(std::floor(std::log2(std::max(scale, 1e-38))));
+        const double ulp = type.epsilon * std::exp2(std::floor(std::log2(std::max(scale, 1e-38))));
         ++found.ulps[bin_of(difference / ulp)];
     }
     found.tolerance = allowed;
     if (f64.empty()) return found;
-    found.f32 = f32[place];
+    found.narrow = narrow[place];
     found.f64 = f64[place];
     found.worst = fmt::format("{}", place);
     if (worst > allowed) {
         found.verdict = Verdict::fail;
-    } else if (worst > unseen && allowed > kResolution * scale) {
+    } else if (worst > unseen && allowed > type.resolution * scale) {
         found.verdict = Verdict::inconclusive;
         found.reason = Reason::roundoff;
     }
@@ -155,34 +181,36 @@ PrecisionReport::Input compare(const Values& f32, const Values& f64, double unce
 // f in both types at the same point, with the same cotangent and the same random numbers.
 class PrecisionCheck {
 public:
-    PrecisionCheck(const TwoPrecisions& f, std::uint64_t seed) : f_(f), seed_(seed) {
+    PrecisionCheck(const TwoPrecisions& f, std::uint64_t seed, DType narrow)
+        : f_(f), seed_(seed), type_(narrow_of(narrow)) {
         leaves_ = f.leaves(DType::f64);
         for (const auto& [name, leaf] : leaves_) {
             original_.push_back(leaf.to_vector<double>());
-            x_.push_back(rounded(original_.back()));
+            x_.push_back(rounded_to(type_, original_.back()));
         }
         const GeneratorLog log;
         const Tensor y = f.value();
         generators_ = log.states();
         for (const auto& then : generators_) then.generator->set_state(then.seed, then.offset);
         values_ = y.to_vector<double>();
-        w_ = rounded(random_weights(values_.size(), seed));
+        w_ = rounded_to(type_, random_weights(values_.size(), seed));
     }
 
     PrecisionReport run() {
-        const Run narrow = at(x_, w_, DType::f32);
+        const Run narrow = at(x_, w_, type_.dtype);
         const Run exact = at(x_, w_, DType::f64);
         std::vector<Values> opposite = x_;
         for (Values& one : opposite) {
             for (double& value : one) value = -value;
         }
         const Run negated = at(opposite, w_, DType::f64);
-        PrecisionReport report;
+        PrecisionReport report{.dtype = type_.dtype};
         if (remembers(narrow)) {
             report.verdict = Verdict::fail;
-            report.complaint =
-                "in f32 the same incoming gradient gave two results: a backward rule "
-                "keeps something between calls";
+            report.complaint = fmt::format(
+                "in {} the same incoming gradient gave two results: a backward rule keeps "
+                "something between calls",
+                type_.dtype);
         }
         const std::vector<double> moved = largest_changes(narrow);
         for (std::size_t i = 0; i < x_.size(); ++i) {
@@ -205,20 +233,22 @@ private:
 
     // Asked the same again, with something else in between, do the rules say the same?
     bool remembers(const Run& narrow) const {
-        at(x_, rounded(random_weights(w_.size(), seed_ + 3)), DType::f32);
-        return at(x_, w_, DType::f32).gradients != narrow.gradients && narrow.finite;
+        at(x_, rounded_to(type_, random_weights(w_.size(), seed_ + 3)), type_.dtype);
+        return at(x_, w_, type_.dtype).gradients != narrow.gradients && narrow.finite;
     }
 
-    // By how much entries of each f32 gradient change with the last bits of inputs and cotangent.
+    // By how much entries of each narrow gradient change with the last bits of inputs and
+    // cotangent.
     std::vector<double> largest_changes(const Run& narrow) const {
         std::vector<double> moved(x_.size(), 0.0);
         for (std::uint64_t k = 0; k < kShaken; ++k) {
             std::vector<Values> near;
-            for (const Values& one : x_) near.push_back(shaken(one, seed_ + 10 * k + near.size()));
-            const Values w = shaken(w_, seed_ + 10 * k + 9);
-            Run other = at(near, w, DType::f32);
+            for (const Values& one : x_)
+                near.push_back(shaken(type_, one, seed_ + 10 * k + near.size()));
+            const Values w = shaken(type_, w_, seed_ + 10 * k + 9);
+            Run other = at(near, w, type_.dtype);
             // Where the last bits choose the branch, they are left alone.
-            if (other.branch != narrow.branch) other = at(x_, w, DType::f32);
+            if (other.branch != narrow.branch) other = at(x_, w, type_.dtype);
             for (std::size_t i = 0; i < x_.size(); ++i) {
                 for (std::size_t j = 0; j < x_[i].size(); ++j) {
                     const double change = std::abs(other.gradients[i][j] - narrow.gradients[i][j]);
@@ -233,14 +263,14 @@ private:
                                  const Run& negated, double moved) const {
         const double elsewhere = largest(negated.gradients[i]);
         const double natural = largest(w_) * largest(values_) / typical_size(x_[i]);
-        auto found = compare(narrow.gradients[i], exact.gradients[i], moved, natural,
+        auto found = compare(type_, narrow.gradients[i], exact.gradients[i], moved, natural,
                              narrow.loudest, elsewhere);
         found.name = leaves_[i].first;
         found.shape = leaves_[i].second.shape();
         if (!found.worst.empty()) found.worst = index_text(found.shape, std::stoll(found.worst));
         const bool overflow =
-            !narrow.finite || largest(exact.gradients[i]) > 1e38 ||
-            (largest(exact.gradients[i]) < 1e-37 && largest(exact.gradients[i]) > 0);
+            !narrow.finite || largest(exact.gradients[i]) > type_.largest ||
+            (largest(exact.gradients[i]) < type_.smallest && largest(exact.gradients[i]) > 0);
         if (found.verdict != Verdict::pass && (overflow || narrow.branch != exact.branch)) {
             found.verdict = Verdict::inconclusive;
             found.reason = overflow ? Reason::not_finite : Reason::kink;
@@ -250,9 +280,10 @@ private:
 
     const TwoPrecisions& f_;
     std::uint64_t seed_;
+    Narrow type_;
     NamedTensors leaves_ = {};
     std::vector<Values> original_ = {};
-    std::vector<Values> x_ = {};  // rounded to f32
+    std::vector<Values> x_ = {};  // rounded to the narrow type
     std::vector<GeneratorLog::State> generators_ = {};
     Values values_ = {};
     Values w_ = {};
@@ -260,31 +291,31 @@ private:
 
 }  // namespace
 
-PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed) {
+PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed, DType narrow) {
     const RepeatedRun trial;
-    return PrecisionCheck(f, seed).run();
+    return PrecisionCheck(f, seed, narrow).run();
 }
 
 PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& inputs,
-                                   std::uint64_t seed) {
+                                   std::uint64_t seed, DType dtype) {
     refuse_overlaps(inputs);
     NamedTensors wide, narrow;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         require<DTypeError>(inputs[i].defined() && is_floating(inputs[i].dtype()),
-                            "compare_precisions: input {} is not f32 or f64", i);
+                            "compare_precisions: input {} has no floating numbers", i);
         const std::string name = fmt::format("input {}", i);
         const Values values = inputs[i].to_vector<double>();
         wide.emplace_back(name, as(values, inputs[i].shape(), DType::f64).set_requires_grad());
-        narrow.emplace_back(name, as(values, inputs[i].shape(), DType::f32).set_requires_grad());
+        narrow.emplace_back(name, as(values, inputs[i].shape(), dtype).set_requires_grad());
     }
     Tensors x;
-    const auto leaves = [&](DType dtype) {
-        const NamedTensors& chosen = dtype == DType::f64 ? wide : narrow;
+    const auto leaves = [&](DType wanted) {
+        const NamedTensors& chosen = wanted == DType::f64 ? wide : narrow;
         x.clear();
         for (const auto& [name, leaf] : chosen) x.push_back(leaf);
         return chosen;
     };
-    return compare_precisions({leaves, [&] { return f(x); }}, seed);
+    return compare_precisions({leaves, [&] { return f(x); }}, seed, dtype);
 }
 
 }  // namespace tapestry

@@ -6,15 +6,15 @@
 namespace tapestry {
 
 std::string to_string(const PrecisionReport& report) {
-    std::string text = fmt::format("{}  f32 against f64; ulps: 0, 1, 2-3, 4-15, 16-255, more",
-                                   to_string(report.verdict));
+    std::string text = fmt::format("{}  {} against f64; ulps: 0, 1, 2-3, 4-15, 16-255, more",
+                                   to_string(report.verdict), report.dtype);
     if (!report.complaint.empty()) text += "\n  " + report.complaint;
     for (const auto& input : report.inputs) {
         text += fmt::format("\n  {:<12} {} {}: {}", to_string(input.verdict), input.name,
                             input.shape, fmt::join(input.ulps, ", "));
         if (input.verdict == Verdict::pass) continue;
-        text += fmt::format("\n    at {}: f32 {:.8g}, f64 {:.12g} (allowed difference {:.2g}{}{})",
-                            input.worst, input.f32, input.f64, input.tolerance,
+        text += fmt::format("\n    at {}: {} {:.8g}, f64 {:.12g} (allowed difference {:.2g}{}{})",
+                            input.worst, report.dtype, input.narrow, input.f64, input.tolerance,
                             input.reason == Reason::none ? "" : "; ",
                             input.reason == Reason::none ? "" : to_string(input.reason));
     }
@@ -31,7 +31,7 @@ std::string to_json(const PrecisionReport& report) {
                                   {"verdict", to_string(input.verdict)},
                                   {"reason", to_string(input.reason)},
                                   {"worst", input.worst},
-                                  {"f32", input.f32},
+                                  {name_of(report.dtype), input.narrow},
                                   {"f64", input.f64},
                                   {"allowed", input.tolerance},
                                   {"ulps", input.ulps}});

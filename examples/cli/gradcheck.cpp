@@ -40,10 +40,11 @@ std::vector<ErrorCurve> curves(const GradcheckSettings& s) {
 int run_gradcheck(GradcheckSettings& s) {
     require(s.model.empty() == s.text.empty(), "gradcheck: --model needs --text, and the reverse");
     require(s.dtype == "f64" || s.options.order == 0,
-            "gradcheck: --order is for f64; f32 gradients are compared with them");
+            "gradcheck: --order is for f64; other gradients are compared with them");
     require(s.plot.empty() || !s.op.empty() || !s.module.empty() || !s.model.empty(),
             "gradcheck: --plot needs an op, a module or a model");
-    s.options.dtype = s.dtype == "f32" ? DType::f32 : DType::f64;
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16})
+        if (name_of(dtype) == s.dtype) s.options.dtype = dtype;
     const catalog::CheckedGradients checked = check(s);
     if (s.json) {
         fmt::print("{}\n", catalog::to_json(checked));
@@ -68,8 +69,8 @@ void add_gradcheck(Options& app) {
     o.text("--text", s->text, "The text that --model is checked on");
     op.excludes(module).excludes(model);
     module.excludes(model);
-    o.choice("--dtype", s->dtype, {"f64", "f32"},
-             "f64: against differences; f32: against the same gradients in f64");
+    o.choice("--dtype", s->dtype, {"f64", "f32", "bf16", "f16"},
+             "f64: against differences; others: against the same gradients in f64");
     o.count("--order", s->options.order,
             "Only first (1) or second (2) derivatives; by default both, of a model the first",
             {1, 2})

@@ -32,7 +32,8 @@ CheckedGradient checked(std::string what, GradcheckReport report,
 }
 
 CheckedGradient checked(std::string what, const PrecisionReport& report) {
-    return {std::move(what), "f32", report.verdict, to_string(report), tapestry::to_json(report)};
+    return {std::move(what), std::string(name_of(report.dtype)), report.verdict, to_string(report),
+            tapestry::to_json(report)};
 }
 
 GradcheckOptions options_of(const CheckOptions& o) {
@@ -50,8 +51,9 @@ void check_row(const OpCase& row, const CheckOptions& o, CheckedGradients& to) {
     for (std::size_t i = 0; i < row.samples.size(); ++i) {
         const BoundCase bound = bound_sample(row, i);
         const std::string what = fmt::format("{}, sample {}", row.title(), i);
-        if (o.dtype == DType::f32) {
-            to.push_back(checked(what, compare_precisions(bound.f, bound.inputs, o.seed)));
+        if (o.dtype != DType::f64) {
+            if (is_half(o.dtype) && !row.no_half_gradient.empty()) continue;
+            to.push_back(checked(what, compare_precisions(bound.f, bound.inputs, o.seed, o.dtype)));
             continue;
         }
         GradcheckOptions options = options_of(o);
@@ -73,7 +75,7 @@ void check_row(const OpCase& row, const CheckOptions& o, CheckedGradients& to) {
 CheckedGradients check_leaves(const std::string& what, const TwoPrecisions& both,
                               const CheckOptions& o, GradcheckOptions options,
                               const char* option = nullptr) {
-    if (o.dtype == DType::f32) return {checked(what, compare_precisions(both, o.seed))};
+    if (o.dtype != DType::f64) return {checked(what, compare_precisions(both, o.seed, o.dtype))};
     const NamedTensors leaves = both.leaves(DType::f64);
     const auto again = [&](int order) {
         return option == nullptr ? std::string{} : command(option, what, o, order);

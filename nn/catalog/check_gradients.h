@@ -14,7 +14,7 @@
 namespace tapestry::catalog {
 
 struct CheckOptions {
-    DType dtype = DType::f64;  ///< f64: against differences; f32: against the gradients in f64
+    DType dtype = DType::f64;  ///< f64: against differences; else against the gradients in f64
     int order = 0;             ///< derivatives in f64, first (1) or second (2); 0: both
     double certainty = 0.999;  ///< GradcheckOptions::certainty
     std::uint64_t seed = 1;    ///< of directions
@@ -23,7 +23,7 @@ struct CheckOptions {
 /// One check, and its report for people and for programs.
 struct CheckedGradient {
     std::string what;   ///< "softmax (last axis), sample 2"
-    std::string check;  ///< "gradcheck", "gradgradcheck" or "f32"
+    std::string check;  ///< "gradcheck", "gradgradcheck", or "f32" and the like
     Verdict verdict;
     std::string text;
     std::string json;

@@ -52,7 +52,38 @@ TEST_CASE("compare_precisions: what f32 cannot hold is inconclusive") {
     CHECK_EQ(report.verdict, Verdict::inconclusive);
     CHECK_EQ(report.reason, Reason::not_finite);
     check_throws<DTypeError>([&] { compare_precisions(f, {tensor<std::int64_t>({1})}); },
-                             "compare_precisions: input 0 is not f32 or f64");
+                             "compare_precisions: input 0 has no floating numbers");
+}
+
+TEST_CASE("compare_precisions: in bf16 and f16 what is off by more than their numbers are apart") {
+    const Tensors x{random({5, 7})};
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+        CAPTURE(name_of(dtype));
+        const auto with = [&](double factor) {
+            return compare_precisions(wrong_in(dtype, factor), x, 1, dtype);
+        };
+        const PrecisionReport right = with(1);
+        CHECK_EQ(right.verdict, Verdict::pass);
+        CHECK(right.dtype == dtype);
+        CHECK_EQ(compare_precisions(wrong_in(DType::f32, -1), x, 1, dtype).verdict, Verdict::pass);
+        for (const double factor : {-1.0, 0.0, 0.5, 2.0}) {
+            CAPTURE(factor);
+            const PrecisionReport wrong = with(factor);
+            CHECK_EQ(wrong.verdict, Verdict::fail);
+            CHECK(to_string(wrong).find(fmt::format("{} against f64", dtype)) != std::string::npos);
+            CHECK(nlohmann::json::parse(to_json(wrong))
+                      .at("inputs")
+                      .at(0)
+                      .contains(std::string(name_of(dtype))));
+        }
+        CHECK_NE(with(dtype == DType::f16 ? 1.1 : 1.5).verdict, Verdict::pass);
+    }
+    const TensorFunction f = [](const Tensors& t) { return exp(t[0]); };
+    const PrecisionReport beyond = compare_precisions(f, {tensor<double>({12, 13})}, 1, DType::f16);
+    CHECK_EQ(beyond.verdict, Verdict::inconclusive);
+    CHECK_EQ(beyond.reason, Reason::not_finite);
+    check_throws<DTypeError>([&] { compare_precisions(f, {random({2})}, 1, DType::f64); },
+                             "compare_precisions: f64 is not f32, bf16 or f16");
 }
 
 TEST_CASE("compare_precisions: a rule that remembers is found") {

@@ -48,10 +48,12 @@ int run(const Settings& s) {
     if (s.verbose) options.told = [](const std::string& text) { fmt::print("{}\n\n", text); };
     const auto started = std::chrono::steady_clock::now();
     const auto ops = mutate_ops(options);
-    const auto narrow = mutate_ops_f32(options);
+    const auto f32_ops = mutate_ops_in(DType::f32, options);
+    const auto bf16_ops = mutate_ops_in(DType::bf16, options);
     const auto models = mutate_models(options);
     const FalseAlarms wide = false_alarms(s.cases, DType::f64, s.seed, options.told);
     const FalseAlarms f32 = false_alarms(s.cases, DType::f32, s.seed, options.told);
+    const FalseAlarms bf16 = false_alarms(s.cases, DType::bf16, s.seed, options.told);
 
     fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9}\n", "mutation, ops in f64", "mutants", "detected",
                "named", "located");
@@ -66,19 +68,26 @@ int run(const Settings& s) {
                    c.percent(c.detected), c.percent(c.named), c.percent(c.located));
     }
     fmt::print("\n");
-    const Counts op = total(ops), op32 = total(narrow), model = total(models);
+    const Counts op = total(ops), model = total(models);
     Table table;
     table.row("mutants detected, f64, ops", op.percent(op.detected), of(op.detected, op.mutants),
               op.detected == op.mutants, "100 %");
+    const Counts op32 = total(f32_ops), op16 = total(bf16_ops);
     table.row("mutants detected, f32, ops", op32.percent(op32.detected),
               of(op32.detected, op32.mutants), op32.percent(op32.detected) >= 99, "99 %");
+    const int seen = op16.detected + op16.inconclusive;
+    table.row("mutants detected, bf16, ops", op16.percent(op16.detected),
+              of(op16.detected, op16.mutants), op16.percent(op16.detected) >= 97, "97 %");
+    table.row("mutants detected or INCONCLUSIVE, bf16, ops", op16.percent(seen),
+              of(seen, op16.mutants), op16.percent(seen) >= 99, "99 %");
     table.row("cause named at first guess, ops", op.percent(op.named), of(op.named, op.mutants),
               op.percent(op.named) >= 90, "90 %");
     table.row("mutants detected inside a model", model.percent(model.detected),
               of(model.detected, model.mutants), model.detected == model.mutants, "100 %");
     table.row("the op named rightly inside a model", model.percent(model.located),
               of(model.located, model.mutants), model.percent(model.located) >= 95, "95 %");
-    for (const auto& [name, found] : {std::pair{"f64", wide}, std::pair{"f32", f32}}) {
+    for (const auto& [name, found] :
+         {std::pair{"f64", wide}, std::pair{"f32", f32}, std::pair{"bf16", bf16}}) {
         const double share = 100.0 * found.inconclusive / std::max(1, found.cases);
         std::string reasons;
         for (const auto& [reason, count] : found.reasons) {

@@ -29,7 +29,7 @@ Tensor changed(const Tensor& g, F f) {
     auto values = g.to_vector<double>();
     f(values);
     Tensor result = zeros(g.shape(), g.dtype());
-    visit_floating("mutant", g.dtype(), [&](auto zero) {
+    visit_stored("mutant", g.dtype(), [&](auto zero) {
         using T = decltype(zero);
         T* to = result.mutable_data<T>();
         for (std::size_t i = 0; i < values.size(); ++i) to[i] = static_cast<T>(values[i]);

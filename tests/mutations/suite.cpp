@@ -52,7 +52,7 @@ Values gradient_of(const std::function<Tensor()>& f, const Tensors& leaves) {
     if (!tape.follows(y)) return all;
     for (const std::uint64_t seed : {31U, 32U}) {
         Generator generator(seed);
-        const Tensor w = randn(y.shape(), generator, y.dtype());
+        const Tensor w = cast(randn(y.shape(), generator, compute_dtype(y.dtype())), y.dtype());
         all.clear();
         for (const Tensor& g : tape.gradient(y, leaves, {.cotangent = w, .retain = true})) {
             const Values values = g.to_vector<double>();
@@ -183,7 +183,7 @@ template <class Each>
 void for_each_op_mutant(DType dtype, double threshold, const SuiteOptions& options, Each each) {
     int number = 0;
     for (const OpCase& row : all_cases()) {
-        if (!row.differentiable) continue;
+        if (!row.differentiable || (is_half(dtype) && !row.no_half_gradient.empty())) continue;
         for (const MutationCase& one : cases_of(row)) {
             const Tensors leaves = as_leaves(one.bound.inputs, dtype);
             const std::function<Tensor()> f = [&one, leaves] { return one.bound.f(leaves); };
@@ -236,20 +236,21 @@ std::map<Mutation, Counts> mutate_ops(const SuiteOptions& options) {
     return counts;
 }
 
-std::map<Mutation, Counts> mutate_ops_f32(const SuiteOptions& options) {
+std::map<Mutation, Counts> mutate_ops_in(DType dtype, const SuiteOptions& options) {
     std::map<Mutation, Counts> counts;
     for_each_op_mutant(
-        DType::f32, 1e-2, options,
+        dtype, is_half(dtype) ? 0.25 : 1e-2, options,
         [&](const MutationCase& one, const Bench&, const Target& target, Mutation mutation,
             const std::vector<Mutation>&) {
             Counts& count = counts[mutation];
             ++count.mutants;
             const Mutant mutant(mutation, target);
-            const PrecisionReport report = compare_precisions(one.bound.f, one.bound.inputs);
+            const PrecisionReport report =
+                compare_precisions(one.bound.f, one.bound.inputs, 1, dtype);
             if (report.verdict == Verdict::fail) ++count.detected;
             if (report.verdict == Verdict::inconclusive) ++count.inconclusive;
             if (report.verdict == Verdict::fail) return;
-            options.told(fmt::format("f32, not detected: {} operand {}, {}\n{}", target.op,
+            options.told(fmt::format("{}, not detected: {} operand {}, {}\n{}", dtype, target.op,
                                      target.operand, to_string(mutation), to_string(report)));
         });
     return counts;
@@ -367,7 +368,7 @@ FalseAlarms false_alarms(int cases, DType dtype, std::uint64_t seed, const Told&
             text = to_string(report);
         } else {
             const BoundCase bound = bind_case(*one.row, one.inputs);
-            const PrecisionReport report = compare_precisions(bound.f, bound.inputs);
+            const PrecisionReport report = compare_precisions(bound.f, bound.inputs, 1, dtype);
             verdict = report.verdict;
             reason = report.reason;
             text = to_string(report);

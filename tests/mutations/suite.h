@@ -46,8 +46,9 @@ void for_each_mutant(const SuiteOptions& options,
 
 /// Every mutation of every operand of every entry of every row's tape, in f64.
 std::map<Mutation, Counts> mutate_ops(const SuiteOptions& options);
-/// The same in f32 alone, the f64 rules being right; changes over 1 % count.
-std::map<Mutation, Counts> mutate_ops_f32(const SuiteOptions& options);
+/// The same in f32 or bf16 alone, the f64 rules being right; changes over 1 % count, of bf16 over a
+/// quarter.
+std::map<Mutation, Counts> mutate_ops_in(DType dtype, const SuiteOptions& options);
 /// Inside models: by model.
 std::map<std::string, Counts> mutate_models(const SuiteOptions& options);
 

@@ -38,6 +38,8 @@ TEST_CASE("check gradients: both orders of an op, or the one that is asked for")
              std::vector<std::string>{checks_of(both)[1]});
     CHECK_EQ(checks_of(catalog::check_op("exp", {.dtype = DType::f32})),
              std::vector<std::string>{"f32"});
+    CHECK_EQ(checks_of(catalog::check_op("exp", {.dtype = DType::bf16})),
+             std::vector<std::string>{"bf16"});
     CHECK_EQ(both.front().what, "exp, sample 0");
     check_message<ValueError>([] { catalog::check_op("nosuch"); }, "no op is called \"nosuch\"");
     check_message<ValueError>([] { catalog::check_module("nosuch"); },
