@@ -35,7 +35,7 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # What each page is joined of, in the order in which the modules need one another.
-set(page_modules dom data heads libraries attention_lines attention_map attention_chain attention
+set(page_modules dom table data heads libraries attention_lines attention_map attention_chain attention
                  graph tape_graph walk tape chart memory histogram non_finite units gradients
                  tabs main)
 set(page_styles page)

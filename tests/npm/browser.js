@@ -1,4 +1,5 @@
 // What the tests of pages share.
+const assert = require('node:assert');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 
@@ -17,6 +18,15 @@ exports.withPlain = (file, plain) => {
     .replace(/script-src '[^']*'; style-src '[^']*'/,
       `script-src '${hash(script)}'; style-src '${hash(style)}'`));
   return to;
+};
+
+// Fails on anything that axe-core finds in the page as it stands: names, roles, focus, contrast.
+exports.checkAccessible = async (page, where) => {
+  await page.evaluate(fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const { violations } = await page.evaluate(() =>
+    window.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map(({ id, impact, nodes }) =>
+    [id, impact, ...nodes.slice(0, 3).map(({ target }) => target.join(' '))]), [], where);
 };
 
 // A list that fills with what the page must not do: write to the console, throw, ask for a URL that

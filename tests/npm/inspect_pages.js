@@ -9,13 +9,18 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { watch, withPlain } = require('./browser.js');
+const { checkAccessible, watch, withPlain } = require('./browser.js');
 const tabs = require('./inspect_tabs.js');
 
 const [,, program, pages, plain, screenshots] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
 // At both widths, and with the plain script, which is the same source, joined otherwise.
 const THOROUGHLY = ['gpt', 'encoder_decoder', 'large'];
+// Between them they have all that a page may hold.
+const ACCESSIBLE = ['gpt', 'masked', 'dead', 'finding'];
+
+const linesOf = (name) => fs.readFileSync(path.join(pages, name), 'utf8').trim().split('\n')
+  .map((line) => line.split(' '));
 
 // Milliseconds that it takes; once more if a busy machine may be to blame.
 async function openPage(page, file) {
@@ -34,12 +39,12 @@ async function checkPage(browser, file, width, scheme) {
   const wrong = watch(page, (url) => url === `file://${file}`);
   const opened = await openPage(page, file);
   const model = path.basename(file, '.html').replace('_plain', '');
-  const weights = fs.readFileSync(path.join(pages, `${model}.txt`), 'utf8').trim().split('\n')
-    .map((line) => line.split(' '));
+  const weights = linesOf(`${model}.txt`);
   for (const [name, check] of Object.entries(tabs)) {
     await page.click(`#tab-${name}`);
     assert.equal(await page.getAttribute(`#tab-${name}`, 'aria-selected'), 'true');
     await check(page, { model, weights, width });
+    if (ACCESSIBLE.includes(model)) await checkAccessible(page, `${model}, ${name}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
     if (screenshots) {

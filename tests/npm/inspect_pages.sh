@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A ctest: the pages of nn/pages, reports among them, in Debian's chromium, steered by npm's
-# playwright-core, which is installed under the build tree and goes nowhere else. Tried are the pages
-# as built and, once more, with the script that a build without npm would have. Skipped, with a
-# message, where there is no chromium, no npm or no network.
+# playwright-core and examined by its axe-core, which are installed under the build tree and go
+# nowhere else. Tried are the pages as built and, once more, with the script that a build without npm
+# would have. Skipped, with a message, where there is no chromium, no npm or no network.
 #
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -12,7 +12,7 @@ directory=$build/npm_pages
 . "$source/tests/npm/install.sh"
 
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1
+install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
     NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" \

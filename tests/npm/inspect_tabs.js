@@ -1,8 +1,7 @@
 // What is asked of each tab of a page, by the tab's name, in their order: see inspect_pages.js.
 const assert = require('node:assert');
 
-// "−0.0123" as the page writes it
-const toNumber = (text) => Number(text.replace(/\u2212/g, '-').replace('\u221e', 'Infinity'));
+const { toNumber } = require('./numbers.js');
 
 const STEP = '[data-table=steps] tr[data-step=';
 const stepOf = async (page, name) =>
@@ -169,7 +168,26 @@ exports.tape = async (page, { model }) => {
     row.includes('attention')));
   await page.fill('[data-control=filter]', '');
   if (model === 'gpt') await checkEntry(page);
+  if (model === 'gpt') await checkSorting(page);
 };
+
+// Rows in the order of a column, by mouse and keyboard, whatever the unit that a cell shows.
+async function checkSorting(page) {
+  const column = (i) => page.$$eval('[data-table=entries] tbody tr', (rows, at) =>
+    rows.map((row) => Number(row.cells[at].dataset.value ?? row.cells[at].textContent)), i);
+  const flops = page.locator('[data-table=entries] th:nth-child(7)');
+  await flops.locator('button').click();
+  assert.equal(await flops.getAttribute('aria-sort'), 'descending');
+  const falling = await column(6);
+  assert.ok(falling[0] > 1e5 && falling.every((x, i) => i === 0 || x <= falling[i - 1]));
+  await page.keyboard.press('Enter');
+  assert.equal(await flops.getAttribute('aria-sort'), 'ascending');
+  const number = page.locator('[data-table=entries] th:nth-child(1)');
+  await number.locator('button').click();
+  await page.keyboard.press('Enter');
+  assert.equal(await flops.getAttribute('aria-sort'), null);
+  assert.deepEqual(await column(0), falling.map((_, i) => i));
+}
 
 // The entry that made the first infinity is marked, and shown before any is chosen.
 async function checkCulprit(page, isThere) {

@@ -3,13 +3,21 @@
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 
-# install_package DIRECTORY NAME VERSION
+# install_package DIRECTORY NAME VERSION [NAME VERSION]...
 install_package() {
+    local directory=$1 packages=() missing=
+    shift
     command -v node >/dev/null || skip "node is not installed (Debian: nodejs)"
     command -v npm >/dev/null || skip "npm is not installed"
-    [[ ! -d $1/node_modules/$2 ]] || return 0
-    mkdir -p "$1"
-    timeout 120 npm install --prefix "$1" --no-save --no-audit --no-fund --ignore-scripts \
-        --prefer-offline --fetch-retries 0 "$2@$3" >"$1/install.log" 2>&1 ||
-        skip "npm could not install $2@$3: $(tail -n 1 "$1/install.log")"
+    for (( ; $# > 0; )); do
+        [[ -d $directory/node_modules/$1 ]] || missing=yes
+        packages+=("$1@$2")
+        shift 2
+    done
+    [[ $missing ]] || return 0
+    mkdir -p "$directory"
+    # At once: npm removes what an earlier call brought and this one does not name.
+    timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
+        --prefer-offline --fetch-retries 0 "${packages[@]}" >"$directory/install.log" 2>&1 ||
+        skip "npm could not install ${packages[*]}: $(tail -n 1 "$directory/install.log")"
 }

@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { watch, withPlain } = require('./browser.js');
+const { checkAccessible, watch, withPlain } = require('./browser.js');
 
 const [,, program, pages, plain, screenshots] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
@@ -165,6 +165,7 @@ async function checkTabs(browser, file, width, scheme) {
     await check(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+    await checkAccessible(page, `${path.basename(file)}, ${name}`);
     if (screenshots) {
       const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
       await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });

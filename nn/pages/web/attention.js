@@ -84,16 +84,17 @@ export function attentionTab(panel, data) {
 function modelView(layers, choose) {
   const size = smallSize(Math.max(...layers.map((each) => each.heads)));
   const cells = [];
-  const element = h('div', { class: 'model', 'aria-label': 'All heads' });
+  const element = h('div', { class: 'model' });
   for (const kind of kindsOf(layers)) {
     const members = layers.filter((each) => kindOf(each) === kind);
     const heads = Math.max(...members.map((each) => each.heads));
     const grid = h('div', { class: 'maps', role: 'grid', 'aria-label': kind });
-    grid.append(h('div', { class: 'maps-row heads quiet', role: 'row' }, h('span', {}, 'head'),
-      ...Array.from({ length: heads }, (_, i) => span(String(i), size))));
+    grid.append(h('div', { class: 'maps-row heads quiet', role: 'row' },
+      h('span', { role: 'columnheader' }, 'head'), ...Array.from({ length: heads }, (_, i) => span(String(i), size))));
     members.forEach((attention, layer) => {
       const row = h('div', { class: 'maps-row', role: 'row' },
-        h('span', { class: 'quiet', title: attention.module }, `layer ${layer}`));
+        h('span', { class: 'quiet', role: 'rowheader', title: attention.module },
+          `layer ${layer}`));
       for (let head = 0; head < attention.heads; ++head) {
         const canvas = h('canvas', { 'aria-hidden': 'true' });
         const button = h('button', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false',
@@ -118,7 +119,7 @@ function modelView(layers, choose) {
 }
 
 function span(text, size) {
-  const element = h('span', {}, text);
+  const element = h('span', { role: 'columnheader' }, text);
   element.style.width = `${size}px`;
   return element;
 }

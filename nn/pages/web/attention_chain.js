@@ -1,7 +1,8 @@
 // How one query comes to weigh one key: q, k, their products, the score, the softmax of the row,
 // the weight; every number that is needed to do it again by hand.
-import { fixed, h, number, tokenText } from './dom.js';
+import { barCell, fixed, h, number, tokenText } from './dom.js';
 import { softmax } from './heads.js';
+import { scrolling } from './table.js';
 
 const SHOWN_KEYS = 12;
 
@@ -42,9 +43,9 @@ export class ChainView {
       return h('tr', {}, h('td', { class: 'quiet' }, String(d)), h('td', {}, fixed(value, 4)),
         h('td', {}, fixed(k[d], 4)), h('td', {}, fixed(product, 4)), barCell(product / most));
     });
-    return h('div', { class: 'tall' }, h('table', { 'data-table': 'products' },
-      h('thead', {}, h('tr', {}, ...['d', 'q', 'k', 'q \u00d7 k', ''].map((name) =>
-        h('th', { scope: 'col' }, name)))),
+    return scrolling('Products', 'tall', h('table', { 'data-table': 'products' },
+      h('thead', {}, h('tr', {}, ...['d', 'q', 'k', 'q \u00d7 k'].map((name) =>
+        h('th', { scope: 'col' }, name)), h('td', {}))),
       h('tbody', {}, ...rows)));
   }
 
@@ -93,8 +94,8 @@ export class ChainView {
       h('td', {}, fixed(rest, 4)), h('td', {})));
     }
     return h('table', { 'data-table': 'row' }, h('thead', {}, h('tr', {},
-      ...['', 'key', 'score', 'exp', 'weight', ''].map((name) =>
-        h('th', { scope: 'col', class: name === 'key' ? 'word' : null }, name)))),
+      h('td', {}), ...['key', 'score', 'exp', 'weight'].map((name) =>
+        h('th', { scope: 'col', class: name === 'key' ? 'word' : null }, name)), h('td', {}))),
     h('tbody', {}, ...rows));
   }
 }
@@ -102,11 +103,4 @@ export class ChainView {
 // A fixed number of places; a score may be -infinity.
 function place(x, places = 4) {
   return Number.isFinite(x) ? fixed(x, places) : number(x);
-}
-
-// -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 is one to the right.
-function barCell(share) {
-  const bar = h('span', { class: share < 0 ? 'bar minus' : 'bar' });
-  bar.style.width = `${Math.round(36 * Math.abs(share || 0))}px`;
-  return h('td', { class: 'bars', 'aria-hidden': 'true' }, bar);
 }

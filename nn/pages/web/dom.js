@@ -58,6 +58,7 @@ export const bytesText = (x) => scaled(x, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
 export const flopsText = (x) => (x === 0 ? '0' : scaled(x, ['', 'K', 'M', 'G', 'T'], 1000));
 export const secondsText = (x) => scaled(1e6 * x, ['\u00b5s', 'ms', 's'], 1000);
 export const percent = (x) => (x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` : '\u2013');
+export const sharePercent = (p) => `${number(100 * p, 3)}%`; // three digits, of small ones as well
 export const shapeText = (shape) => `[${shape.join(', ')}]`;
 
 // A token as it can be seen: spaces and ends of lines would be nothing.
@@ -66,6 +67,13 @@ export function tokenText(text, position) {
   return text.replace(/ /g, '\u2423').replace(/\r/g, '\u240d').replace(/\n/g, '\u21b5')
     .replace(/\t/g, '\u21e5').replace(/[\p{C}\p{Z}]/gu, (c) =>
       `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) || '\u2205';
+}
+
+// -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 is one to the right.
+export function barCell(share) {
+  const bar = h('span', { class: share < 0 ? 'bar minus' : 'bar' });
+  bar.style.width = `${Math.round(36 * Math.abs(share || 0))}px`;
+  return h('td', { class: 'bars', 'aria-hidden': 'true' }, bar);
 }
 
 // ---- canvases and colours -----------------------------------------------------------------------

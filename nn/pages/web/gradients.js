@@ -4,6 +4,7 @@
 import { h, number, percent, shapeText } from './dom.js';
 import { powersAxis, powersHistogram, powersOf } from './histogram.js';
 import { nonFiniteView } from './non_finite.js';
+import { scrolling, sortable } from './table.js';
 import { unitsView } from './units.js';
 
 export function gradientsTab(panel, data) {
@@ -25,13 +26,13 @@ function parametersView(parameters) {
     h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
       `size, from 2^${powers.first} to 2^${powers.last + 1}; zeros are in none.`),
-    h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Parameters' },
+    scrolling('Parameters', 'wide', sortable(
       h('table', { 'data-table': 'parameters' }, h('thead', {}, h('tr', {},
         ...names.map((name) => h('th', { scope: 'col',
           class: name.startsWith(' ') ? 'word' : null }, name.trim())),
         h('th', { scope: 'col', class: 'word' }, 'sizes of values', powersAxis(powers)),
         h('th', { scope: 'col', class: 'word' }, 'sizes of gradients', powersAxis(powers)))),
-      h('tbody', {}, ...rows))));
+      h('tbody', {}, ...rows)))));
 }
 
 const rms = (s) => (s.mean === null ? NaN : Math.hypot(s.mean, s.std)); // none is finite: NaN

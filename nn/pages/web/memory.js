@@ -2,6 +2,7 @@
 // holds what at any time; at first at the peak.
 import { bytesChart } from './chart.js';
 import { bytesText, colour, h, onTheme, percent, perFrame, sized } from './dom.js';
+import { scrolling, sortable, valueCell } from './table.js';
 
 const LIFE_ROW = 4; // pixels a block
 const KINDS = ['parameter', 'input', 'activation', 'gradient'];
@@ -44,10 +45,11 @@ export function memoryTab(panel, data) {
         h('p', { class: 'row quiet legend' }, ...KINDS.map((kind) => h('span', {},
           h('span', { class: `key ${kind}` }), kind)))),
       h('div', {}, h('h3', {}, 'The largest that are held at that time'),
-        h('div', { class: 'wide' }, h('table', { 'data-table': 'holders' }, h('thead', {},
-          h('tr', {}, ...[' block', ' kind', 'bytes', 'share', 'born', 'died'].map((name) =>
-            h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
-        holders)))));
+        scrolling('Largest blocks in memory now', 'wide', sortable(
+          h('table', { 'data-table': 'holders' }, h('thead', {}, h('tr', {},
+            ...[' block', ' kind', 'bytes', 'share', 'born', 'died'].map((name) => h('th',
+              { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
+          holders))))));
   show(peak);
 }
 
@@ -65,7 +67,7 @@ function holderRow(data, life, all) {
   const name = life.entry >= 0 ? `#${life.entry} ${life.name}` : life.name;
   return h('tr', {}, h('td', { class: 'word', title: module }, name),
     h('td', { class: 'word quiet' }, h('span', { class: `key ${life.kind}` }), life.kind),
-    h('td', {}, bytesText(life.bytes)), h('td', {}, percent(life.bytes / all)),
+    valueCell(life.bytes, bytesText(life.bytes)), h('td', {}, percent(life.bytes / all)),
     h('td', {}, String(life.born)), h('td', {}, life.died < 0 ? '\u2013' : String(life.died)));
 }
 

@@ -8,7 +8,8 @@ export function recipeTab(panel, data) {
   const { command, options } = data.recipe;
   const table = (name, heads, body) => h('div', { class: 'wide', tabindex: '0', role: 'region',
     'aria-label': name }, h('table', { class: 'words', 'data-table': name }, h('thead', {},
-    h('tr', {}, ...heads.map((head) => h('th', { scope: 'col', class: 'word' }, head)))), body));
+    h('tr', {}, ...heads.map((head) => (head === '' ? h('td', {})
+      : h('th', { scope: 'col', class: 'word' }, head))))), body));
   const rows = options.map(({ name, value, meaning }) => h('tr', { 'data-option': name },
     h('th', { class: 'word', scope: 'row' }, name), h('td', { class: 'word value' }, value),
     h('td', { class: 'word quiet' }, meaning)));

@@ -16,7 +16,9 @@ export function tabbed(tabs, shown = () => {}) {
     }
     if (!filled.has(name)) {
       filled.add(name);
-      tabs.find(([other]) => other === name)[2](panels.get(name));
+      const [, label, fill] = tabs.find(([other]) => other === name);
+      panels.get(name).append(h('h2', { class: 'spoken' }, label)); // headings begin at this level
+      fill(panels.get(name));
     }
     shown(name);
     panels.get(name).dispatchEvent(new Event('shown'));

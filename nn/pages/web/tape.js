@@ -1,6 +1,7 @@
 // The tape tab: the step as it ran, as a graph folded by module and as a table; a slider goes
 // through the walk back, rule by rule.
 import { bytesText, flopsText, h, number, percent, secondsText, shapeText } from './dom.js';
+import { scrolling, sortable, valueCell } from './table.js';
 import { TapeGraph } from './tape_graph.js';
 import { stateOf, WalkStates } from './walk.js';
 
@@ -96,9 +97,10 @@ function entryDetail(data, number_) {
     h('td', { class: 'word' }, x.slot >= 0 ? placeText(data, x.slot) : 'constant'),
     h('td', { class: 'word' }, `${x.dtype} ${shapeText(x.shape)}`),
     h('td', { class: 'word warn' }, x.dead || '')));
-  const outputs = entry.outputs.flatMap((y) => [['value', y.values], ['gradient', y.grad]]
+  const several = entry.outputs.length > 1;
+  const outputs = entry.outputs.flatMap((y, i) => [['value', y.values], ['gradient', y.grad]]
     .filter(([, s]) => s).map(([name, s]) => h('tr', {},
-      h('th', { class: 'word', scope: 'row' }, name),
+      h('th', { class: 'word', scope: 'row' }, several ? `${name} of output ${i}` : name),
       ...[s.min, s.max, s.mean, s.std].map((x) => h('td', {}, number(x))),
       h('td', {}, percent(s.count ? s.zeros / s.count : 0)),
       h('td', { class: s.nans + s.infs > 0 ? 'warn' : null }, String(s.nans + s.infs)))));
@@ -111,13 +113,13 @@ function entryDetail(data, number_) {
       `${bytesText(entry.saved)} for backward`),
     culpritOf(data) === number_ ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
     entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
-    h('div', { class: 'wide' }, h('table', { 'data-table': 'outputs' },
+    scrolling('Its output', 'wide', h('table', { 'data-table': 'outputs' },
       head([' of its output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
       h('tbody', {}, ...outputs))),
-    h('div', { class: 'wide' }, h('table', { 'data-table': 'inputs' },
+    scrolling('Its inputs', 'wide', h('table', { 'data-table': 'inputs' },
       head([' input made by', ' type and shape', ' no gradient because']),
       h('tbody', {}, ...inputs))),
-    h('div', { class: 'wide' }, h('table', { 'data-table': 'work' },
+    scrolling('What it took', 'wide', h('table', { 'data-table': 'work' },
       head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of peak']),
       h('tbody', {}, workRow('forward', entry.forward),
         entry.backward ? workRow('backward', entry.backward) : '')))];
@@ -133,17 +135,16 @@ const share = (work) => (work && work.s > 0 ? work.floor / work.s : 0);
 
 // ---- all entries --------------------------------------------------------------------------------
 
-const COLUMNS = ['#', ' op', ' module', ' shapes', 'min', 'max', 'mean', 'std', 'gradient std',
-  'saved', 'FLOPs', 'forward', 'backward', 'of peak'];
+const COLUMNS = ['#', ' op', ' module', 'forward', 'backward', 'of peak', 'FLOPs', 'saved', 'min',
+  'max', 'mean', 'std', 'gradient std', ' shapes'];
 
 function entryTable(data, choose) {
   const rows = data.entries.map((entry, i) => entryRow(entry, i, choose));
   if (culpritOf(data) !== null) markFinding(rows[culpritOf(data)], data);
-  const element = h('div', { class: 'wide entries', tabindex: '0', role: 'region',
-    'aria-label': 'All entries' }, h('table', { 'data-table': 'entries' },
-    h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
+  const element = scrolling('All entries', 'wide entries', sortable(
+    h('table', { 'data-table': 'entries' }, h('thead', {}, h('tr', {}, ...COLUMNS.map((name) =>
       h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
-    h('tbody', {}, ...rows)));
+    h('tbody', {}, ...rows))));
   return {
     element,
     show: (state) => rows.forEach((row, i) => { row.dataset.state = state(i); }),
@@ -171,13 +172,15 @@ function entryRow(entry, i, choose) {
   const cells = [
     h('td', { class: 'quiet' }, String(i)),
     h('td', { class: 'word' }, h('button', { onclick: () => choose(i) }, entry.op)),
-    h('td', { class: 'word quiet' }, entry.module), h('td', { class: 'word quiet' }, shapes),
+    h('td', { class: 'word quiet' }, entry.module),
+    valueCell(f.s, secondsText(f.s)),
+    b ? valueCell(b.s, secondsText(b.s)) : h('td', {}, '\u2013'),
+    h('td', {}, percent(time > 0 ? (f.floor + (b ? b.floor : 0)) / time : 0)),
+    valueCell(f.flops, flopsText(f.flops)), valueCell(entry.saved, bytesText(entry.saved)),
     ...[y.values.min, y.values.max, y.values.mean, y.values.std].map((x) =>
       h('td', {}, number(x, 3))),
     entry.dead ? h('td', { class: 'warn', title: entry.dead }, 'none')
       : h('td', {}, y.grad ? number(y.grad.std, 3) : '\u2013'),
-    h('td', {}, bytesText(entry.saved)), h('td', {}, flopsText(f.flops)),
-    h('td', {}, secondsText(f.s)), h('td', {}, b ? secondsText(b.s) : '\u2013'),
-    h('td', {}, percent(time > 0 ? (f.floor + (b ? b.floor : 0)) / time : 0))];
+    h('td', { class: 'word quiet' }, shapes)];
   return h('tr', { 'data-entry': String(i), onclick: () => choose(i) }, ...cells);
 }

@@ -1,5 +1,6 @@
 // Units of activation functions that passed no gradient on in this step, entry by entry.
 import { h, number, percent } from './dom.js';
+import { scrolling, sortable } from './table.js';
 
 const SATURATES = ['tanh', 'sigmoid'];
 
@@ -25,10 +26,11 @@ export function unitsView({ entries }) {
 
 function unitsTable(idle) {
   const names = [' entry', ' module', 'rows', 'units', 'dead', 'share', ' ', 'unreached'];
-  return h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Dead units' },
+  return scrolling('Dead units', 'wide', sortable(
     h('table', { 'data-table': 'units' }, h('thead', {}, h('tr', {}, ...names.map((name) =>
-      h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
-    h('tbody', {}, ...idle.map(unitsRow))));
+      (name === ' ' ? h('td', {}) : h('th', { scope: 'col',
+        class: name.startsWith(' ') ? 'word' : null }, name.trim()))))),
+    h('tbody', {}, ...idle.map(unitsRow)))));
 }
 
 function unitsRow({ i, op, module, units }) {
