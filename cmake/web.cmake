@@ -37,7 +37,7 @@ endif()
 # What each page is joined of, in the order in which the modules need one another.
 set(page_modules dom table data heads libraries attention_lines attention_map attention_chain attention
                  graph tape_graph walk tape chart memory histogram non_finite units gradients
-                 tabs main)
+                 guesses predictions tabs main)
 set(page_styles page)
 set(report_modules dom data libraries plot lines_chart curves spikes samples histogram flow processes
                    recipe follow tabs report)

@@ -11,6 +11,7 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/recorded_loss.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/staging.h>
@@ -84,6 +85,7 @@ struct CrossEntropyOp final : Op {
     }
     Tensor fused(const Tensor& grad) const;
     Tensor recordable(const Tensor& grad) const;
+    RecordedCrossEntropy asked() const { return {saved(1), options}; }
     // A mean over no rows is NaN, but its rows' gradients are 0 like those of any ignored row.
     double share() const {
         const bool divided = options.reduction == Reduction::mean && counted > 0;
@@ -225,6 +227,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     });
     Tensor y = reduced(losses, options.reduction, counted);
     return record<CrossEntropyOp>({logits}, y, logits, classes, lse, options, counted);
+}
+
+std::optional<RecordedCrossEntropy> recorded_cross_entropy(const Op& op) {
+    const auto* found = dynamic_cast<const CrossEntropyOp*>(&op);
+    return found == nullptr || found->released() ? std::nullopt : std::optional(found->asked());
 }
 
 // ---- nll_loss -----------------------------------------------------------------------------------

@@ -179,8 +179,11 @@ Guesses learn_masked_words(const TaskOptions& options, std::size_t bytes, std::i
     const MaskedTokens asked = question(data);
     Words tokens;
     for (const auto id : asked.ids.to_vector<std::int64_t>()) tokens.push_back(data.table.word(id));
-    write_page(options, model, "a story with hidden words", {{.queries = tokens}},
-               [&] { return model.loss(asked.ids, asked.targets); });
+    write_page(options, model,
+               {.what = "a story with hidden words",
+                .texts = {{.queries = tokens}},
+                .name_of = [&](std::int64_t id) { return data.table.word(id); },
+                .loss = [&] { return model.loss(asked.ids, asked.targets); }});
     const Answering answering(model);
     if (options.print) fmt::print("\n{}\n\n", show_guesses(model, data));
     return guess(model, data, data.test.size(0));

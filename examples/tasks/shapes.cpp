@@ -64,10 +64,15 @@ Score learn(Model& model, const DrawImages& draw, const LabelledImages& test,
         [&] { return classify(model, some); });
     const Tensor image = slice(test.images, 0, 0, 1), label = slice(test.labels, 0, 0, 1);
     const auto truth = label.item<std::int64_t>();
-    const std::string name(names.empty() ? std::to_string(truth)
-                                         : names[static_cast<std::size_t>(truth)]);
-    write_page(options, model, "an image: " + name, texts,
-               [&] { return model.loss(image, label); });
+    const auto name_of = [names](std::int64_t id) {
+        return names.empty() ? std::to_string(id)
+                             : std::string(names[static_cast<std::size_t>(id)]);
+    };
+    write_page(
+        options, model,
+        {.what = "an image: " + name_of(truth), .texts = texts, .name_of = name_of, .loss = [&] {
+             return model.loss(image, label);
+         }});
     const Answering answering(model);
     return classify(model, test);
 }

@@ -4,17 +4,17 @@
 
 namespace tapestry::examples {
 
-void write_page(const TaskOptions& options, Module& model, const std::string& what,
-                const std::vector<PageText>& texts, const std::function<Tensor()>& loss) {
+void write_page(const TaskOptions& options, Module& model, const TaskQuestion& question) {
     if (options.page.empty()) return;
-    const WatchedStep step(model, loss);
+    const WatchedStep step(model, question.loss);
     const PageOptions page{
-        .title = what,
+        .title = question.what,
         .subtitle = fmt::format("{}: {}, {} parameters; held out; loss {:.4f}", model.kind(),
                                 model.settings(), model.parameter_count(), step.loss()),
-        .texts = texts};
+        .texts = question.texts,
+        .name_of = question.name_of};
     write_file_atomically(options.page, to_html(step.inspector(), page));
-    if (options.print) fmt::print("{}: one step on {}\n", options.page, what);
+    if (options.print) fmt::print("{}: one step on {}\n", options.page, question.what);
 }
 
 std::vector<std::string> characters_of(std::string_view text) {

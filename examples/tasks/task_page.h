@@ -5,10 +5,15 @@
 
 namespace tapestry::examples {
 
-/// Writes the page that options.page asks for, or nothing. `what` says what the question is, `loss`
-/// asks it. Throws IoError.
-void write_page(const TaskOptions& options, Module& model, const std::string& what,
-                const std::vector<PageText>& texts, const std::function<Tensor()>& loss);
+struct TaskQuestion {
+    std::string what;  ///< "a story with hidden words"
+    std::vector<PageText> texts;
+    std::function<std::string(std::int64_t)> name_of;  ///< of what is to be predicted
+    std::function<Tensor()> loss;                      ///< asks it
+};
+
+/// Writes the page that options.page asks for, or nothing. Throws IoError.
+void write_page(const TaskOptions& options, Module& model, const TaskQuestion& question);
 
 /// A text as its characters, a token each.
 std::vector<std::string> characters_of(std::string_view text);

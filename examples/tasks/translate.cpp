@@ -138,9 +138,11 @@ Score learn_pairs(Model& model, const DrawPair& draw, const TaskOptions& options
     const Pair asked = draw(true, held_out_ones);
     std::vector<std::string> written = characters_of(asked.target);
     written.insert(written.begin(), "[begin]");
-    write_page(options, model, fmt::format("'{}' to '{}'", asked.source, asked.target),
-               texts_of_both(characters_of(asked.source), written),
-               [&] { return loss_of(model, pack({asked})); });
+    write_page(options, model,
+               {.what = fmt::format("'{}' to '{}'", asked.source, asked.target),
+                .texts = texts_of_both(characters_of(asked.source), written),
+                .name_of = [](std::int64_t id) { return ascii_characters().name_of(id); },
+                .loss = [&] { return loss_of(model, pack({asked})); }});
     const Answering answering(model);
     if (example != nullptr) {
         fmt::print("\nwhere it looks as it writes:\n\n{}\n", picture(model, *example));

@@ -27,6 +27,11 @@ struct MarkedCharacters {
         id -= first;
         return characters.decode({&id, 1});
     }
+    /// Of any id, for people: a mark is "[begin]", "[end]" or "[padding]".
+    std::string name_of(std::int64_t id) const {
+        if (id >= first) return text_of(id);
+        return id == begin ? "[begin]" : id == end ? "[end]" : "[padding]";
+    }
 };
 
 }  // namespace tapestry

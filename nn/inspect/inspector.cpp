@@ -106,6 +106,7 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
     non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
     see_attention(op, inputs, number);
+    see_predictions(op, inputs, number);
     last_ = Clock::now();
 }
 
@@ -131,6 +132,16 @@ void Inspector::see_attention(const Op& op, const Tensors& inputs, int entry) {
     trace.cross = !trace.module.empty() && source_of(op.inputs()[0].slot, trace.module) !=
                                                source_of(op.inputs()[1].slot, trace.module);
     attention_.push_back(std::move(trace));
+}
+
+void Inspector::see_predictions(const Op& op, const Tensors& inputs, int entry) {
+    if (predictions_) return;
+    lens_.recorded(op, inputs);
+    const auto asked = recorded_cross_entropy(op);
+    if (!asked) return;
+    predictions_ = trace_predictions(op, inputs[0], *asked, lens_);
+    predictions_->entry = entry;
+    lens_.clear();
 }
 
 // What was let go since the last rule ran was let go by its step.

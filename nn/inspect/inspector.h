@@ -10,8 +10,8 @@
 //     }
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
-// Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h, non_finite.h
-// and dead_units.h, its parts.
+// Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h,
+// prediction_trace.h, non_finite.h and dead_units.h, its parts.
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
@@ -19,6 +19,7 @@
 #include <tapestry/nn/inspect/dead_units.h>
 #include <tapestry/nn/inspect/memory_trace.h>
 #include <tapestry/nn/inspect/non_finite.h>
+#include <tapestry/nn/inspect/prediction_trace.h>
 #include <tapestry/nn/inspect/statistics.h>
 #include <tapestry/nn/module.h>
 
@@ -116,6 +117,8 @@ public:
     const std::vector<InspectedEntry>& entries() const { return entries_; }
     const std::vector<WalkStep>& walk() const { return walk_; }
     const std::vector<AttentionTrace>& attention() const { return attention_; }
+    /// Of the step's first cross-entropy, if there was one.
+    const std::optional<PredictionTrace>& predictions() const { return predictions_; }
     const std::vector<InspectedParameter>& parameters() const { return parameters_; }
     /// Time t < entries().size() is that of entry t, when it was recorded; then the walk's steps
     /// follow, if no entry was recorded in between.
@@ -138,6 +141,7 @@ private:
     void see_gradients(const Op& op, int entry, const Tensors& incoming, const Tensors& outgoing);
     std::string leaf_name(const Tensor& x) const;
     void see_attention(const Op& op, const Tensors& inputs, int entry);
+    void see_predictions(const Op& op, const Tensors& inputs, int entry);
     int source_of(int slot, const std::string& module) const;
     void settle_step();
     void look_at_parameters();
@@ -156,6 +160,8 @@ private:
     std::vector<InspectedEntry> entries_;
     std::vector<WalkStep> walk_;
     std::vector<AttentionTrace> attention_;
+    LogitLens lens_;
+    std::optional<PredictionTrace> predictions_;
     std::vector<InspectedParameter> parameters_;
     MemoryTrace memory_;
     NonFiniteFinder non_finite_;

@@ -10,6 +10,7 @@ void Inspector::finish() {
     find_dead_ends();
     look_at_parameters();
     numbers_.clear();
+    lens_.clear();
 }
 
 // Entries that no cotangent reached, and those whose inputs nobody asked about.

@@ -1,10 +1,11 @@
-// What an Inspector has seen, as one HTML file: tape, attention, memory, gradients. It holds its
-// own script and style, needs no network and asks for none (its content security policy forbids
-// it), and opens from a disk. The script is bundled at build time from web/.
+// What an Inspector has seen, as one HTML file: predictions, attention, tape, memory, gradients. It
+// holds its own script and style, needs no network and asks for none (its content security policy
+// forbids it), and opens from a disk. The script is bundled at build time from web/.
 #pragma once
 
 #include <tapestry/nn/inspect/inspector.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,14 @@ struct PageOptions {
     std::string title;
     std::string subtitle = {};
     std::vector<PageText> texts = {};  ///< positions are numbers where there is none
+    /// What a class that is predicted is called: a token's text. Without it classes are numbers.
+    std::function<std::string(std::int64_t)> name_of = {};
 };
+
+/// Of `texts`, the tokens at `count` positions of a module: queries of the first text that fits;
+/// empty where there is none, or not one per position.
+std::vector<std::string> tokens_of(const std::string& module, std::int64_t count,
+                                   const std::vector<PageText>& texts);
 
 /// Of `texts`, the one of this attention: keys are its queries unless the attention is cross;
 /// either is empty where there is none, or not one text per position.

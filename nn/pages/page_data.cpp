@@ -3,6 +3,7 @@
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/pages/prediction_json.h>
 
 #include <limits>
 #include <set>
@@ -216,11 +217,17 @@ PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& t
     return {};
 }
 
+std::vector<std::string> tokens_of(const std::string& module, std::int64_t count,
+                                   const std::vector<PageText>& texts) {
+    return text_of({.module = module, .queries = count, .keys = count}, texts).queries;
+}
+
 std::string to_json(const Inspector& inspector, const PageOptions& options) {
     JsonWriter json;
     json.object([&] {
         json.member("title", options.title);
         json.member("subtitle", options.subtitle);
+        json.member("predictions", [&] { write_predictions(json, inspector, options); });
         json.list("entries", inspector.entries(), [&](const InspectedEntry& e) { write(json, e); });
         json.member("places", [&] { write_places(json, inspector); });
         json.list("walk", inspector.walk(), [&](const WalkStep& s) { write(json, s); });

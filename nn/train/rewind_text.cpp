@@ -130,7 +130,10 @@ PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const 
                                     step.updated ? " as the step's update left them" : "",
                                     name_of_batch(step, retaken.batch), ids.size(0), ids.size(1),
                                     retaken.loss),
-            .texts = {{.queries = sequence_of(ids, 0, tokenizer)}}};
+            .texts = {{.queries = sequence_of(ids, 0, tokenizer)}},
+            .name_of = [&tokenizer](std::int64_t id) {
+                return token_texts(tokenizer, {&id, 1}).front();
+            }};
 }
 
 }  // namespace tapestry

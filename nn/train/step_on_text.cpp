@@ -40,13 +40,19 @@ StepOnText step_of_gpt(const std::string& directory, const std::string& prompt) 
     const Tensor inputs = views::slice(all, 1, 0, count);
     const Tensor targets = views::slice(all, 1, 1, count + 1);
     const std::span<const std::int64_t> read(ids.data(), ids.size() - 1);
+    std::vector<std::string> texts = token_texts(tokenizer, read);
     const std::shared_ptr<GPT> model = std::move(loaded.model);
+    const std::shared_ptr<const Tokenizer> names = std::move(loaded.tokenizer);
     return {.directory = directory,
             .model = model,
             .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
             .predicted =
-                fmt::format("{} {}s predicted, each from those before it", count, tokenizer.unit()),
-            .texts = {{.queries = token_texts(tokenizer, read)}}};
+                fmt::format("{} {}s predicted, each from those before it", count, names->unit()),
+            .texts = {{.queries = std::move(texts)}},
+            .name_of =
+                [names](std::int64_t id) {
+                    return token_texts(*names, {&id, 1}).front();
+                }};
 }
 
 // ---- an encoder-decoder reads the prompt and writes the target ----------------------------------
@@ -82,7 +88,8 @@ StepOnText step_of_transformer(const std::string& directory, const std::string& 
             .predicted = fmt::format(
                 "{} characters read, {} and the end predicted, each from those before it",
                 source.size(), target.size() - 1),
-            .texts = texts_of_both(read, written)};
+            .texts = texts_of_both(read, written),
+            .name_of = [marked = vocabulary](std::int64_t id) { return marked.name_of(id); }};
 }
 
 }  // namespace
@@ -98,7 +105,8 @@ PageOptions StepOnText::page(double loss_of_it) const {
     return {.title = fmt::format("One step of {}", directory),
             .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model->settings(),
                                     model->parameter_count(), predicted, loss_of_it),
-            .texts = texts};
+            .texts = texts,
+            .name_of = name_of};
 }
 
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,

@@ -27,6 +27,7 @@ struct StepOnText {
     std::function<Tensor()> loss;
     std::string predicted;  ///< "11 characters predicted, each from those before it"
     std::vector<PageText> texts;
+    std::function<std::string(std::int64_t)> name_of;  ///< the text of a token
 
     /// What a page says of it, when it has given `loss`.
     PageOptions page(double loss) const;

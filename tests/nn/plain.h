@@ -9,8 +9,10 @@
 #include <tapestry/ops/catalog/reference/matmul.h>
 #include <tapestry/ops/catalog/reference/norm.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 namespace tapestry::test::plain {
 
@@ -83,8 +85,8 @@ inline Numbers block(const Numbers& x, const TransformerBlock& layer, std::int64
     return add(h, feed_forward(layer_norm(h, layer.feed_forward_norm), layer.feed_forward));
 }
 
-/// ids [B, T] -> logits [B, T, V]
-inline Numbers gpt(const Tensor& ids, const GPT& model) {
+/// ids [B, T] -> logits [B, T, V], of the first `layers` of the model's layers
+inline Numbers gpt(const Tensor& ids, const GPT& model, std::size_t layers = SIZE_MAX) {
     const std::int64_t length = ids.size(1), dim = model.config().dim;
     const Numbers tokens = numbers(model.token_embedding.weight);
     const Numbers positions = numbers(model.position_embedding->weight);
@@ -95,7 +97,9 @@ inline Numbers gpt(const Tensor& ids, const GPT& model) {
         x[i] = tokens[places[static_cast<std::size_t>(row)] * dim + column] +
                positions[row % length * dim + column];
     }
-    for (const auto& b : model.blocks.layers) x = block(x, *b, model.config().heads, true);
+    for (std::size_t i = 0; i < std::min(layers, model.blocks.layers.size()); ++i) {
+        x = block(x, *model.blocks.layers[i], model.config().heads, true);
+    }
     return linear(layer_norm(x, model.final_norm), model.head);
 }
 

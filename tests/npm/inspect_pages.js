@@ -10,7 +10,7 @@ const path = require('node:path');
 const { chromium } = require('playwright-core');
 
 const { checkAccessible, watch, withPlain } = require('./browser.js');
-const tabs = require('./inspect_tabs.js');
+const tabs = { ...require('./predictions_tab.js'), ...require('./inspect_tabs.js') };
 
 const [,, program, pages, plain, screenshots] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
@@ -40,10 +40,12 @@ async function checkPage(browser, file, width, scheme) {
   const opened = await openPage(page, file);
   const model = path.basename(file, '.html').replace('_plain', '');
   const weights = linesOf(`${model}.txt`);
+  const expected = linesOf(`${model}.predictions.txt`)
+    .map(([layer, ...numbers]) => [layer, ...numbers.map(Number)]);
   for (const [name, check] of Object.entries(tabs)) {
     await page.click(`#tab-${name}`);
     assert.equal(await page.getAttribute(`#tab-${name}`, 'aria-selected'), 'true');
-    await check(page, { model, weights, width });
+    await check(page, { model, weights, expected, width });
     if (ACCESSIBLE.includes(model)) await checkAccessible(page, `${model}, ${name}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);

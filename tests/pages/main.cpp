@@ -1,15 +1,19 @@
 // Writes pages of every kind of model, small and untrained, into a folder, and beside each
-// NAME.html what the Inspector saw as NAME.txt, for the browser test to compare with (tests/npm).
-// Their weights are random and large, so that heads look at something.
+// NAME.html for the browser test to compare with (tests/npm) the weights that the Inspector saw,
+// NAME.txt, and what the model must have predicted, NAME.predictions.txt, which no Inspector
+// computed. Their weights are random and large, so that heads look at something.
 //
 //     inspect_pages DIRECTORY
 #include <tapestry/core/file.h>
+#include <tapestry/core/views.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/machine_peak.h>
+#include <tapestry/tests/nn/plain.h>
+#include <tapestry/tests/pages/expected.h>
 #include <tapestry/tests/pages/report.h>
 
 #include <fmt/core.h>
@@ -50,6 +54,15 @@ void write_page(const std::filesystem::path& to, const Module& model, const Page
     write_file_atomically(fmt::format("{}.txt", to.string()), weights_of(inspector));
 }
 
+void write_predictions(const std::filesystem::path& to, const std::string& lines) {
+    write_file_atomically(fmt::format("{}.predictions.txt", to.string()), lines);
+}
+
+std::string predictions_of(const Tensor& logits, const Tensor& targets) {
+    return test::expected_predictions("model", logits.to_vector<double>(),
+                                      targets.to_vector<std::int64_t>());
+}
+
 std::vector<std::string> tokens(const std::vector<std::string>& words, std::int64_t count) {
     std::vector<std::string> all;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -68,11 +81,23 @@ void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::in
     const GPT model(config, generator);
     const Tensor ids = randint(0, config.vocab, {1, count}, generator);
     const Tensor targets = randint(0, config.vocab, {1, count}, generator);
-    write_page(to, model,
-               {.title = "GPT </script><script>alert(1)</script>",
-                .subtitle = fmt::format("{}; random weights", model.settings()),
-                .texts = {{.queries = tokens(kWords, count)}}},
-               [&] { return model.loss(ids, targets); });
+    write_page(
+        to, model,
+        {.title = "GPT </script><script>alert(1)</script>",
+         .subtitle = fmt::format("{}; random weights", model.settings()),
+         .texts = {{.queries = tokens(kWords, count)}},
+         .name_of = [](std::int64_t id) { return kWords[static_cast<std::size_t>(id) % 16]; }},
+        [&] { return model.loss(ids, targets); });
+    if (count > 32) return write_predictions(to, predictions_of(model(ids), targets));
+    // In doubles and plain loops, layer by layer.
+    const std::vector<std::int64_t> right = targets.to_vector<std::int64_t>();
+    std::string lines =
+        test::expected_predictions("model", test::plain::gpt(ids, model).data, right);
+    for (std::size_t layer = 0; layer < model.blocks.layers.size(); ++layer) {
+        lines += test::expected_predictions(std::to_string(layer),
+                                            test::plain::gpt(ids, model, layer).data, right);
+    }
+    write_predictions(to, lines);
 }
 
 Tensor parameter_of(const Module& model, const std::string& name) {
@@ -104,6 +129,8 @@ void write_dead(const std::filesystem::path& to) {
     const Tensor ids = randint(0, 60, {2, 16}, generator);
     write_page(to, model, {.title = "Dead units", .subtitle = model.settings()},
                [&] { return model.loss(ids, ids); });
+    const Tensor first = views::slice(ids, 0, 0, 1);
+    write_predictions(to, predictions_of(model(first), first));
 }
 
 // One hidden unit of layer 1 is too large for the weight that comes after it.
@@ -117,6 +144,7 @@ void write_finding(const std::filesystem::path& to) {
     const Tensor ids = randint(0, 60, {1, 16}, generator);
     write_page(to, model, {.title = "A step that overflows", .subtitle = model.settings()},
                [&] { return model.loss(ids, ids); });
+    write_predictions(to, "");  // there is no telling
 }
 
 void write_transformer(const std::filesystem::path& to) {
@@ -142,6 +170,7 @@ void write_transformer(const std::filesystem::path& to) {
                 .texts = {{.module = "encoder", .queries = read},
                           {.module = "decoder", .queries = written, .keys = read}}},
                [&] { return model.loss(source, target, next); });
+    write_predictions(to, predictions_of(model(source, target), next));
 }
 
 void write_masked(const std::filesystem::path& to) {
@@ -154,6 +183,7 @@ void write_masked(const std::filesystem::path& to) {
     for (const int i : {0, 1, 2, 5, 6, 9}) targets.mutable_data<std::int64_t>()[i] = -100;
     write_page(to, model, {.title = "Masked language model", .subtitle = model.settings()},
                [&] { return model.loss(ids, targets); });
+    write_predictions(to, predictions_of(model(ids), targets));
 }
 
 void write_vision(const std::filesystem::path& to) {
@@ -165,6 +195,7 @@ void write_vision(const std::filesystem::path& to) {
     const Tensor labels = randint(0, 5, {1}, generator);
     write_page(to, model, {.title = "Vision Transformer", .subtitle = model.settings()},
                [&] { return model.loss(images, labels); });
+    write_predictions(to, predictions_of(model(images), labels));
 }
 
 }  // namespace

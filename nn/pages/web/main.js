@@ -1,13 +1,15 @@
-// The page of `tapestry inspect`: a title and tabs. Read next: attention.js.
+// The page of `tapestry inspect`: a title and tabs. Read next: predictions.js.
 import { attentionTab } from './attention.js';
 import { readData } from './data.js';
 import { h } from './dom.js';
 import { gradientsTab } from './gradients.js';
 import { memoryTab } from './memory.js';
+import { predictionsTab } from './predictions.js';
 import { tabbed } from './tabs.js';
 import { tapeTab } from './tape.js';
 
 const TABS = [
+  ['predictions', 'Predictions', predictionsTab],
   ['attention', 'Attention', attentionTab],
   ['tape', 'Tape', tapeTab],
   ['memory', 'Memory', memoryTab],
@@ -21,7 +23,8 @@ function start() {
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle)),
     ...tabs.elements);
-  tabs.open(data.nonFinite ? 'gradients' : data.attention.length > 0 ? 'attention' : 'tape');
+  tabs.open(data.nonFinite ? 'gradients' : data.predictions ? 'predictions'
+    : data.attention.length > 0 ? 'attention' : 'tape');
 }
 
 document.addEventListener('DOMContentLoaded', start);
