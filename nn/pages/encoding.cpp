@@ -52,4 +52,9 @@ std::string half_base64(std::span<const float> numbers) {
     return base64(bytes);
 }
 
+std::string float_base64(std::span<const float> numbers) {
+    static_assert(std::endian::native == std::endian::little);
+    return base64(std::as_bytes(numbers));
+}
+
 }  // namespace tapestry

@@ -17,4 +17,7 @@ std::uint16_t half_bits(float x);
 /// The numbers as binary16, little-endian, in base64.
 std::string half_base64(std::span<const float> numbers);
 
+/// The numbers as they are, little-endian, in base64.
+std::string float_base64(std::span<const float> numbers);
+
 }  // namespace tapestry

@@ -165,7 +165,17 @@ void write(JsonWriter& json, const MemoryTrace& memory) {
     });
 }
 
-void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options) {
+// Small models' queries and keys as they were, so that whoever calculates with the page's numbers
+// gets the model's; those of large ones would make a page of tens of megabytes.
+bool is_exact(const Inspector& inspector) {
+    constexpr std::int64_t kMostParameters = 2'000'000;
+    std::int64_t count = 0;
+    for (const InspectedParameter& p : inspector.parameters()) count += numel(p.shape);
+    return count <= kMostParameters;
+}
+
+void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options, bool exact) {
+    const auto encoded = exact ? float_base64 : half_base64;
     const auto number = [&](double x) { json.value(six_digits(x)); };
     json.object([&] {
         json.member("entry", a.entry);
@@ -177,12 +187,12 @@ void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options
         json.member("queries", a.queries);
         json.member("keys", a.keys);
         json.member("dim", a.dim);
-        json.member("q", half_base64(a.q));
-        json.member("k", half_base64(a.k));
+        json.member("q", encoded(a.q));
+        json.member("k", encoded(a.k));
         json.list("entropy", a.entropy, number);
         json.list("distance", a.distance, number);
         if (!a.mask.empty()) {
-            json.member("mask", half_base64(a.mask));
+            json.member("mask", encoded(a.mask));
             json.member("maskHeads", a.mask_heads);
         }
         const PageText text = text_of(a, options.texts);
@@ -232,8 +242,10 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
         json.member("places", [&] { write_places(json, inspector); });
         json.list("walk", inspector.walk(), [&](const WalkStep& s) { write(json, s); });
         json.member("memory", [&] { write(json, inspector.memory()); });
+        const bool exact = is_exact(inspector);
+        json.member("exact", exact);
         json.list("attention", inspector.attention(),
-                  [&](const AttentionTrace& a) { write(json, a, options); });
+                  [&](const AttentionTrace& a) { write(json, a, options, exact); });
         json.list("parameters", inspector.parameters(),
                   [&](const InspectedParameter& p) { write(json, p); });
         json.member("nonFinite", [&] { write(json, inspector.non_finite()); });

@@ -3,7 +3,7 @@ const assert = require('node:assert');
 
 // "-0.0123" with a true minus, "1.2e-5", "12.3%"
 exports.toNumber = (text) => {
-  const plain = text.replace(/\u2212/g, '-').replace('\u221e', 'Infinity');
+  const plain = text.replace(/^\u2248\u00a0/, '').replace(/\u2212/g, '-').replace('\u221e', 'Infinity');
   return plain.endsWith('%') ? Number(plain.slice(0, -1)) / 100 : Number(plain);
 };
 

@@ -33,7 +33,7 @@ std::string weights_of(const Inspector& inspector) {
             for (std::int64_t key = 0; key < a.keys; key += 3) {
                 const auto at = static_cast<std::size_t>((head * a.queries + query) * a.keys + key);
                 lines +=
-                    fmt::format("{} {} {} {} {:.6f}\n", a.module, head, query, key, a.weights[at]);
+                    fmt::format("{} {} {} {} {:.9f}\n", a.module, head, query, key, a.weights[at]);
             }
         }
     }

@@ -12,7 +12,7 @@ export function attentionTab(panel, data) {
       'softmax(q k\u1d40) v.'));
     return;
   }
-  const layers = data.attention.map((each) => new Attention(each));
+  const layers = data.attention.map((each) => new Attention(each, data.exact));
   const state = { attention: layers[0], head: 0, query: layers[0].queries - 1, key: 0 };
   state.key = layers[0].heaviestKey(0, state.query);
 

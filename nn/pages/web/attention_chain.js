@@ -26,10 +26,17 @@ export class ChainView {
     const token = (texts, i) => h('b', {}, tokenText((texts || [])[i], i));
     this.element.replaceChildren(
       h('h3', {}, 'One pair, from vectors to weight'),
+      attention.exact ? '' : h('p', { class: 'quiet legend' }, '\u2248 marks what follows from q and ' +
+        'k, which this page keeps rounded to 11 bits: the model is too large for all of them.'),
       h('p', { class: 'row' },
         h('label', {}, 'query ', this.queryInput, ' ', token(attention.queryTexts, query)),
         h('label', {}, 'key ', this.keyInput, ' ', token(attention.keyTexts, key))),
       h('div', { class: 'columns' }, this.products(), this.steps(scores), this.row(scores)));
+  }
+
+  // A number that is only as good as q and k.
+  about(x, places = 4) {
+    return `${this.state.attention.exact || !Number.isFinite(x) ? '' : '\u2248\u00a0'}${place(x, places)}`;
   }
 
   products() {
@@ -40,8 +47,8 @@ export class ChainView {
     for (let d = 0; d < q.length; ++d) most = Math.max(most, Math.abs(q[d] * k[d]));
     const rows = Array.from(q, (value, d) => {
       const product = value * k[d];
-      return h('tr', {}, h('td', { class: 'quiet' }, String(d)), h('td', {}, fixed(value, 4)),
-        h('td', {}, fixed(k[d], 4)), h('td', {}, fixed(product, 4)), barCell(product / most));
+      return h('tr', {}, h('td', { class: 'quiet' }, String(d)), h('td', {}, this.about(value)),
+        h('td', {}, this.about(k[d])), h('td', {}, this.about(product)), barCell(product / most));
     });
     return scrolling('Products', 'tall', h('table', { 'data-table': 'products' },
       h('thead', {}, h('tr', {}, ...['d', 'q', 'k', 'q \u00d7 k'].map((name) =>
@@ -59,15 +66,15 @@ export class ChainView {
     const hidden = scores[key] === -Infinity;
     const added = key < attention.seen(query) ? attention.masked(head, query, key) : -Infinity;
     const terms = [
-      ['q \u00b7 k', 'sum of the products', fixed(dot, 4), 'dot'],
-      ['\u00d7 scale', number(attention.scale), fixed(dot * attention.scale, 4), 'scaled'],
+      ['q \u00b7 k', 'sum of the products', this.about(dot), 'dot'],
+      ['\u00d7 scale', number(attention.scale), this.about(dot * attention.scale), 'scaled'],
       attention.mask || hidden ? ['+ mask', hidden ? 'the query may not look there'
         : 'what the mask adds', hidden ? number(-Infinity) : fixed(added, 4), 'mask'] : null,
-      ['score', '', place(scores[key]), 'score'],
-      ['\u2212 max', `the row's largest, ${place(max)}`,
-        hidden ? number(-Infinity) : fixed(scores[key] - max, 4), 'shifted'],
-      ['exp', '', place(Math.exp(scores[key] - max), 5), 'exp'],
-      ['\u00f7 sum', `over the row, ${place(sum)}`, fixed(weights[key], 5), 'weight'],
+      ['score', '', this.about(scores[key]), 'score'],
+      ['\u2212 max', `the row's largest, ${this.about(max)}`,
+        this.about(hidden ? -Infinity : scores[key] - max), 'shifted'],
+      ['exp', '', this.about(Math.exp(scores[key] - max), 5), 'exp'],
+      ['\u00f7 sum', `over the row, ${this.about(sum)}`, this.about(weights[key], 5), 'weight'],
     ].filter(Boolean);
     return h('table', { class: 'steps', 'data-table': 'steps' }, h('tbody', {},
       ...terms.map(([name, note, value, id]) => h('tr', { 'data-step': id },
@@ -86,12 +93,12 @@ export class ChainView {
     const rows = shown.map((j) => h('tr', { 'aria-selected': String(j === key) },
       h('td', { class: 'quiet' }, String(j)),
       h('td', { class: 'word' }, tokenText((attention.keyTexts || [])[j], j)),
-      h('td', {}, place(scores[j])), h('td', {}, place(Math.exp(scores[j] - max))),
-      h('td', {}, fixed(weights[j], 4)), barCell(weights[j])));
+      h('td', {}, this.about(scores[j])), h('td', {}, this.about(Math.exp(scores[j] - max))),
+      h('td', {}, this.about(weights[j])), barCell(weights[j])));
     if (shown.length < attention.keys && rest > 5e-5) {
       rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' },
         `${attention.keys - shown.length} others`), h('td', {}), h('td', {}),
-      h('td', {}, fixed(rest, 4)), h('td', {})));
+      h('td', {}, this.about(rest)), h('td', {})));
     }
     return h('table', { 'data-table': 'row' }, h('thead', {}, h('tr', {},
       h('td', {}), ...['key', 'score', 'exp', 'weight'].map((name) =>

@@ -140,7 +140,8 @@ export class MapView {
     const q = tokenText((attention.queryTexts || [])[query], query);
     const k = tokenText((attention.keyTexts || [])[key], key);
     this.readout.textContent =
-      `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ${fixed(weight, 4)}`;
+      `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ` +
+      `${attention.exact ? '' : '\u2248\u00a0'}${fixed(weight, 4)}`;
   }
 
   drawNow() {

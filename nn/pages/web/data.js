@@ -13,6 +13,11 @@ export function decodeHalf(text) {
   return numbers;
 }
 
+// f32 in base64 -> Float32Array
+export function decodeFloats(text) {
+  return new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+}
+
 function halfValue(half) {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 31;

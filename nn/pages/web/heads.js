@@ -1,19 +1,21 @@
 // One attention of a model: its queries and keys, and what follows from them,
 //     score(i, j) = scale q_i . k_j + mask(i, j),   weight(i, .) = softmax of row i,
 // over the keys that query i may see.
-import { decodeHalf } from './data.js';
+import { decodeFloats, decodeHalf } from './data.js';
 
 export class Attention {
-  constructor(data) {
-    Object.assign(this, data);
+  // exact: q, k and the mask are what the model had, and not rounded.
+  constructor(data, exact) {
+    Object.assign(this, data, { exact });
     this.cached = new Map();
   }
 
   decode() {
     if (typeof this.q !== 'string') return;
-    this.q = decodeHalf(this.q);
-    this.k = decodeHalf(this.k);
-    this.mask = this.mask ? decodeHalf(this.mask) : null;
+    const decoded = this.exact ? decodeFloats : decodeHalf;
+    this.q = decoded(this.q);
+    this.k = decoded(this.k);
+    this.mask = this.mask ? decoded(this.mask) : null;
   }
 
   // How many keys query i sees, from the first: causal attention is aligned at the end.
