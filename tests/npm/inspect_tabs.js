@@ -54,6 +54,10 @@ async function checkLines(page, model) {
   await page.click('[data-switch=Lines]');
   const lines = page.locator('[data-view=lines]');
   await lines.scrollIntoViewIfNeeded();
+  const chosen = Number(await page.inputValue('input[aria-label=Query]'));
+  const [top, high] = await lines.evaluate((element) => [element.scrollTop, element.clientHeight]);
+  assert.ok(26 + 20 * chosen >= top && 26 + 20 * chosen < top + high, 'the query is in sight');
+  await lines.evaluate((element) => { element.scrollTop = 0; });
   const box = await lines.boundingBox();
   await page.mouse.move(box.x + 40, box.y + 26 + 20 * 2.5); // the third query
   assert.equal(await lines.getAttribute('data-hovered'), 'query 2');
@@ -66,6 +70,18 @@ async function checkLines(page, model) {
   assert.equal(await page.inputValue('input[aria-label=Query]'), '3');
   const inner = await lines.evaluate((element) => element.scrollHeight);
   assert.ok(inner >= 20 * Math.max(queries, keys), `${inner} pixels for ${queries} rows`);
+}
+
+// What a causal head may not see has a colour of its own, and not that of a weight of 0.
+async function checkHidden(page) {
+  const [corner, first] = await page.$eval('[data-map="blocks.0.attention 0"] canvas', (canvas) => {
+    const row = Array.from(canvas.getContext('2d').getImageData(0, 1, canvas.width, 1).data);
+    return [row.slice(-8, -5), row.slice(4, 7)];
+  });
+  const hidden = await page.$eval('.key.hidden-pair', (key) =>
+    getComputedStyle(key).backgroundColor.match(/\d+/g).map(Number));
+  assert.deepEqual(corner, hidden);
+  assert.notDeepEqual(first, hidden);
 }
 
 async function checkMap(page, model) {
@@ -119,6 +135,7 @@ exports.attention = async (page, { model, weights }) => {
   await checkLines(page, model);
   await checkMap(page, model);
   if (model === 'long') await checkFluid(page);
+  if (model === 'gpt') await checkHidden(page);
   if (model === 'gpt') await checkGpt(page);
   if (model === 'encoder_decoder') await checkPadding(page);
 };
@@ -172,6 +189,7 @@ exports.tape = async (page, { model }) => {
   await page.fill('[data-control=filter]', '');
   if (model === 'gpt') await checkEntry(page);
   if (model === 'gpt') await checkSorting(page);
+  if (model === 'gpt') await checkClosing(page);
 };
 
 // Rows in the order of a column, by mouse and keyboard, whatever the unit that a cell shows.
@@ -219,7 +237,7 @@ async function checkWalk(page, count) {
   assert.equal(second.indexOf('walking'), count - 2);
   await page.focus('[data-control=walk]');
   await page.keyboard.press('End');
-  assert.match(await page.textContent('[data-readout=walk]'), /^Step (\d+) of \1: .*cotangents exist/);
+  assert.match(await page.textContent('[data-readout=walk]'), /^Step (\d+) of \1: .*gradients in memory/);
   const last = await states();
   assert.ok(last.every((state) => state === 'walked' || state === 'walking'));
 }
@@ -242,6 +260,23 @@ async function checkGraph(page, count) {
   }
   await page.click('[data-control=fold]');
   assert.equal(await nodes(), folded);
+}
+
+// A module that was opened has a button that closes it, and it alone.
+async function checkClosing(page) {
+  const nodes = () => page.locator('[data-node]').count();
+  const folded = await nodes();
+  await page.click('[data-node="blocks.0"]');
+  await page.click('[data-node="blocks.1"]');
+  const both = await nodes();
+  await page.focus('[data-close="blocks.0"]');
+  await page.keyboard.press('Enter');
+  const one = await nodes();
+  assert.ok(folded < one && one < both, `${folded}, ${one}, ${both} nodes`);
+  assert.equal(await page.locator('[data-close]').count(), 1);
+  await page.click('[data-control=fold]');
+  assert.equal(await nodes(), folded);
+  assert.equal(await page.locator('[data-close]').count(), 0);
 }
 
 // The first linear layer: [16, 32] x [96, 32] is 2 16 32 96 FLOPs and a bias.
@@ -274,9 +309,9 @@ exports.memory = async (page) => {
     await page.keyboard.press(key);
     assert.ok(await bytesAt() <= peak);
   }
-  assert.match(await page.textContent('[data-readout=time]'), /has been walked/);
+  assert.match(await page.textContent('[data-readout=time]'), /after the backward of/);
   await page.keyboard.press('Home');
-  assert.match(await page.textContent('[data-readout=time]'), /^Time 0: .*#0 .* has been recorded/);
+  assert.match(await page.textContent('[data-readout=time]'), /^Event 0: .*after the forward of #0 /);
   await page.click('[data-control=peak]');
   assert.equal(await bytesAt(), peak);
   const chart = await page.locator('[data-view=chart] :is(canvas, svg)').first().boundingBox();

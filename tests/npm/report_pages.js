@@ -231,7 +231,7 @@ async function checkOthers(browser, { diverged, old, long }) {
   assert.deepEqual(other.wrong, []);
   await other.page.close();
   const late = await opened(browser, old, 1280, 'dark');
-  assert.match(await readout(late.page, 'age'), /^Not renewed for 2 hours:/);
+  assert.match(await readout(late.page, 'age'), /^No update for 2 hours:/);
   assert.deepEqual(late.wrong, []);
   await late.page.close();
   const { page, wrong } = await opened(browser, long, 1280, 'light');

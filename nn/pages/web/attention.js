@@ -111,11 +111,19 @@ function modelView(layers, choose) {
     element.append(h('section', {}, h('h3', {}, kind), grid));
   }
   element.append(h('p', { class: 'quiet legend' },
-    'Rows are queries, columns keys. The darker (in the dark, the lighter), the larger the weight; ' +
-    'shown is its square root.'));
+    'Rows are queries, columns are keys. Stronger colour means a larger weight (square-root scale).'),
+  colourScale());
   drawInTurn(cells, size);
   onTheme(() => drawInTurn(cells, size));
   return { element, mark: (state) => markCell(cells, state) };
+}
+
+// What the maps' colours stand for; their scale is the square root.
+function colourScale() {
+  return h('div', { class: 'scale quiet legend' }, h('span', { class: 'scale-bar' }),
+    h('span', {}, h('span', { class: 'key hidden-pair' }), 'hidden from the query'),
+    h('span', { class: 'scale-ticks' }, ...['0', '.06', '.25', '.56', '1'].map((text) =>
+      h('span', {}, text))));
 }
 
 function span(text, size) {

@@ -1,5 +1,6 @@
 // A head's view: queries on the left, keys on the right, a line for every pair that matters. What
 // is out of sight is not drawn, so that 512 tokens are as quick as 10.
+import { shade } from './attention_map.js';
 import { colour, h, number, onTheme, perFrame, sized, tokenText } from './dom.js';
 
 const LINES_ROW = 20;
@@ -75,7 +76,12 @@ export class LinesView {
     const query = this.state.query + step;
     if (query < 0 || query >= this.state.attention.queries) return;
     this.choose({ query });
-    const y = LINES_TOP + LINES_ROW * query;
+  }
+
+  // Brings the chosen query into sight, once there is something to see.
+  reveal() {
+    this.revealed = this.state.query;
+    const y = LINES_TOP + LINES_ROW * this.state.query;
     const { scrollTop, clientHeight } = this.element;
     if (y < scrollTop + LINES_TOP) this.element.scrollTop = y - LINES_TOP;
     if (y + LINES_ROW > scrollTop + clientHeight) this.element.scrollTop = y + LINES_ROW - clientHeight;
@@ -86,6 +92,7 @@ export class LinesView {
     const { width, left, right } = this.columns();
     const height = this.element.clientHeight;
     this.spacer.style.height = `${Math.max(0, this.height - height)}px`;
+    if (this.revealed !== this.state.query) this.reveal();
     const context = sized(this.canvas, width, height);
     const y = (index) => LINES_TOP + LINES_ROW * (index + 0.5) - this.element.scrollTop;
     const first = Math.max(0, Math.floor((this.element.scrollTop - LINES_TOP) / LINES_ROW));
@@ -118,8 +125,9 @@ export class LinesView {
           const weight = weights[i * attention.keys + j];
           const isStrong = (strong.side === 'query' ? i : j) === strong.index;
           if (weight < LEAST || isStrong !== (pass === 'strong')) continue;
-          context.globalAlpha = (pass === 'strong' ? 1 : 0.45) * Math.min(1, 0.15 + weight);
-          context.lineWidth = 0.5 + 2.5 * weight;
+          context.globalAlpha = pass === 'strong' ? 0.7 + 0.3 * shade(weight)
+            : 0.12 + 0.4 * shade(weight);
+          context.lineWidth = 0.75 + (pass === 'strong' ? 3 : 1.75) * shade(weight);
           context.beginPath();
           context.moveTo(left, y(i));
           context.bezierCurveTo((left + right) / 2, y(i), (left + right) / 2, y(j), right, y(j));
@@ -136,7 +144,7 @@ export class LinesView {
     const weights = attention.weights(head);
     const strong = this.hovered || { side: 'query', index: query };
     const paint = (side, index, text) => {
-      const chosen = side === 'query' ? index === query : index === key;
+      const chosen = !this.hovered && (side === 'query' ? index === query : index === key);
       const isStrong = side === strong.side && index === strong.index;
       const weight = side === strong.side ? 0
         : weights[side === 'key' ? strong.index * attention.keys + index

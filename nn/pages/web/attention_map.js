@@ -12,6 +12,22 @@ export function shade(weight) {
   return Math.sqrt(weight);
 }
 
+// Less than any weight: what the query may not see, which is something else than a weight of 0.
+const HIDDEN = -1;
+
+// The weights of a head [queries, keys], HIDDEN where there is a mask or the future.
+export function weightsAndMask(attention, head) {
+  const weights = Float32Array.from(attention.weights(head));
+  for (let i = 0; i < attention.queries; ++i) {
+    const seen = attention.seen(i);
+    for (let j = 0; j < attention.keys; ++j) {
+      const visible = j < seen && attention.masked(head, i, j) !== -Infinity;
+      if (!visible) weights[i * attention.keys + j] = HIDDEN;
+    }
+  }
+  return weights;
+}
+
 // Weights [rows, columns] as an image of one pixel each; NaN in the colour of a warning.
 export function weightImage(weights, rows, columns) {
   const canvas = document.createElement('canvas');
@@ -20,10 +36,12 @@ export function weightImage(weights, rows, columns) {
   const context = canvas.getContext('2d');
   const image = context.createImageData(columns, rows);
   const [from, to, warning] = [rgb('map-low'), rgb('map-high'), rgb('warn')];
+  const hidden = rgb('map-hidden');
   for (let i = 0; i < rows * columns; ++i) {
-    const s = shade(weights[i]);
+    const s = shade(Math.max(0, weights[i]));
     for (let c = 0; c < 3; ++c) {
-      image.data[4 * i + c] = Number.isNaN(s) ? warning[c] : from[c] + s * (to[c] - from[c]);
+      image.data[4 * i + c] = Number.isNaN(s) ? warning[c] : weights[i] === HIDDEN ? hidden[c]
+        : from[c] + s * (to[c] - from[c]);
     }
     image.data[4 * i + 3] = 255;
   }
@@ -31,13 +49,23 @@ export function weightImage(weights, rows, columns) {
   return canvas;
 }
 
+// Black or white, whichever stands out more on a share `s` of the way from one colour to another:
+// one of the two always has a contrast of 4.5.
+function readableOn(s, from, to) {
+  const [r, g, b] = from.map((x, c) => {
+    const value = (x + (Number.isNaN(s) ? 1 : s) * (to[c] - x)) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
+}
+
 // A head small: the largest weight of every patch, so that a line one key wide stays to be seen.
 export function drawSmall(canvas, attention, head, size) {
   const { queries, keys } = attention;
-  const weights = attention.weights(head);
+  const weights = weightsAndMask(attention, head);
   const rows = Math.min(queries, size);
   const columns = Math.min(keys, size);
-  const small = new Float32Array(rows * columns);
+  const small = new Float32Array(rows * columns).fill(HIDDEN);
   for (let i = 0; i < queries; ++i) {
     const row = Math.floor(i * rows / queries) * columns;
     for (let j = 0; j < keys; ++j) {
@@ -127,6 +155,7 @@ export class MapView {
       ArrowRight: [0, 1] }[event.key] || [0, 0];
     if (!down && !right) return;
     event.preventDefault();
+    this.pointed = null; // the keys say more than a pointer that rests
     const { attention } = this.state;
     const within = (x, count) => Math.max(0, Math.min(count - 1, x));
     this.choose({ query: within(this.state.query + down, attention.queries),
@@ -159,7 +188,7 @@ export class MapView {
     this.spacer.style.height = `${Math.max(0, high - height)}px`;
     const context = sized(this.canvas, width, height);
     if (!this.image) {
-      this.image = weightImage(attention.weights(head), attention.queries, attention.keys);
+      this.image = weightImage(weightsAndMask(attention, head), attention.queries, attention.keys);
     }
     const x = MAP_LEFT - this.scroller.scrollLeft;
     const y = MAP_TOP - this.scroller.scrollTop;
@@ -173,6 +202,7 @@ export class MapView {
   drawNumbers(context, x, y, cell, width, height) {
     const { attention, head } = this.state;
     const weights = attention.weights(head);
+    const [low, high] = [rgb('map-low'), rgb('map-high')];
     context.font = `400 ${cell < 38 ? 10.5 : 11.5}px ${colour('font')}`;
     context.textAlign = 'center';
     for (let i = Math.max(0, Math.floor(-y / cell)); i < attention.queries; ++i) {
@@ -180,8 +210,7 @@ export class MapView {
       for (let j = Math.max(0, Math.floor(-x / cell)); j < attention.seen(i); ++j) {
         if (x + j * cell > width) break;
         const weight = weights[i * attention.keys + j];
-        const light = shade(weight) > 0.5 || Number.isNaN(weight);
-        context.fillStyle = colour(light ? 'on-map-high' : 'on-map-low');
+        context.fillStyle = readableOn(shade(weight), low, high);
         const text = Number.isNaN(weight) ? 'NaN'
           : weight >= 0.9995 ? '1.00' : weight.toFixed(3).slice(1);
         context.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4);

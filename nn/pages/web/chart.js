@@ -30,7 +30,7 @@ function uplotChart(element, { values, marks, pointed, width }) {
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = colour('quiet');
     ctx.font = `${11 * devicePixelRatio}px ${colour('font')}`;
-    for (const { at, text } of marks) {
+    for (const [row, { at, text }] of marks.entries()) {
       const x = Math.round(plot.valToPos(at, 'x', true));
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
@@ -39,7 +39,7 @@ function uplotChart(element, { values, marks, pointed, width }) {
       const right = at > values.length / 2; // then there is room on the left
       ctx.textAlign = right ? 'right' : 'left';
       ctx.fillText(text, x + (right ? -5 : 5) * devicePixelRatio,
-        bbox.top + 12 * devicePixelRatio);
+        bbox.top + (12 + 14 * row) * devicePixelRatio); // one above the other where they are close
     }
     ctx.restore();
   };
@@ -74,9 +74,9 @@ function svgChart(element, { values, marks, pointed, width }) {
     grid.push(svg('text', { class: 'tick', x: x(t), y: CHART_HEIGHT - 10, 'text-anchor': 'middle' },
       String(t)));
   }
-  const lines = marks.flatMap(({ at, text }) => [
+  const lines = marks.flatMap(({ at, text }, row) => [
     svg('line', { class: 'mark', x1: x(at), x2: x(at), y1: 8, y2: CHART_HEIGHT - bottom }),
-    svg('text', { class: 'tick', x: x(at) + (at > values.length / 2 ? -5 : 5), y: 18,
+    svg('text', { class: 'tick', x: x(at) + (at > values.length / 2 ? -5 : 5), y: 18 + 14 * row,
       'text-anchor': at > values.length / 2 ? 'end' : 'start' }, text)]);
   const picture = svg('svg', { width, height: CHART_HEIGHT, 'aria-hidden': 'true' }, ...grid,
     svg('path', { class: 'area', d: `M${x(0)} ${y(0)}${steps}V${y(0)}Z` }),

@@ -1,7 +1,7 @@
 // The gradient flow tab: what each step that was looked at did to every parameter. Read next:
 // nn/inspect/gradient_flow.h, where the numbers come from.
 import { h, number, percent, shapeText, svg } from './dom.js';
-import { powersAxis, powersHistogram, powersOf } from './histogram.js';
+import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
 const TREND = { width: 110, height: 30 };
 const FLOW_KINDS = ['values', 'gradients', 'updates'];
@@ -84,9 +84,9 @@ class FlowTable {
       FLOW_KINDS.map((kind) => each[kind]))));
     this.axes.forEach((axis) => axis.replaceChildren(powersAxis(powers)));
     const sizes = logRange(steps.flatMap(({ flow }) => flow.map(({ ratio }) => ratio)));
-    this.legend.textContent = 'An update of some thousandth of the value is usual. rms: root of ' +
+    this.legend.textContent = 'A healthy update is about a thousandth of the value. rms: root of ' +
       'the mean square. Histograms count elements by the power of two of their size, from ' +
-      `2^${powers.first} to 2^${powers.last + 1}; zeros are in none. The curves of update / value ` +
+      `${powerText(powers.first)} to ${powerText(powers.last + 1)}; zeros are not counted. The curves of update / value ` +
       `are logarithmic, from ${number(sizes[0], 2)} to ${number(sizes[1], 2)}.`;
     this.parameters.forEach((parameter, i) =>
       fillRow(this.rows.get(parameter.name), parameter, i, { steps, at, powers, sizes }));

@@ -2,7 +2,7 @@
 // values and of its gradient, as histograms over the same powers of two, so that rows can be
 // compared at a glance. Read next: non_finite.js and units.js.
 import { h, number, percent, shapeText } from './dom.js';
-import { powersAxis, powersHistogram, powersOf } from './histogram.js';
+import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 import { nonFiniteView } from './non_finite.js';
 import { scrolling, sortable } from './table.js';
 import { unitsView } from './units.js';
@@ -25,7 +25,7 @@ function parametersView(parameters) {
   return h('section', {},
     h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
-      `size, from 2^${powers.first} to 2^${powers.last + 1}; zeros are in none.`),
+      `size, from ${powerText(powers.first)} to ${powerText(powers.last + 1)}; zeros are not counted.`),
     scrolling('Parameters', 'wide', sortable(
       h('table', { 'data-table': 'parameters' }, h('thead', {}, h('tr', {},
         ...names.map((name) => h('th', { scope: 'col',

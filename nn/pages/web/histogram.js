@@ -29,6 +29,10 @@ function middle(histograms) {
 const acrossPowers = (power, { first, last }) =>
   HISTOGRAM.width * (power - first) / (last + 1 - first);
 
+// 2 to the power of n, with the exponent raised.
+export const powerText = (n) => `2${Array.from(String(n), (c) =>
+  (c === '-' ? '\u207b' : '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c])).join('')}`;
+
 export function powersAxis(powers) {
   const labels = [];
   const room = (every) => acrossPowers(powers.first + every, powers);
@@ -37,7 +41,7 @@ export function powersAxis(powers) {
     const x = acrossPowers(power, powers);
     labels.push(svg('text', { class: 'tick', x, y: 10,
       'text-anchor': x < 14 ? 'start' : x > HISTOGRAM.width - 14 ? 'end' : 'middle' },
-    `2^${power}`));
+    powerText(power)));
   }
   return svg('svg', { width: HISTOGRAM.width, height: 13, class: 'axis', 'aria-hidden': 'true' },
     ...labels);

@@ -2,7 +2,7 @@
 // holds what at any time; at first at the peak.
 import { bytesChart } from './chart.js';
 import { bytesText, colour, h, onTheme, percent, perFrame, sized } from './dom.js';
-import { scrolling, sortable, valueCell } from './table.js';
+import { scrolling, sortable, unsorted, valueCell } from './table.js';
 
 const LIFE_ROW = 4; // pixels a block
 const KINDS = ['parameter', 'input', 'activation', 'gradient'];
@@ -27,24 +27,25 @@ export function memoryTab(panel, data) {
     slider.value = String(time);
     const held = lives.filter((life) => isAlive(life, time)).sort((a, b) => b.bytes - a.bytes);
     const sum = held.reduce((total, life) => total + life.bytes, 0);
-    status.replaceChildren(h('b', {}, `Time ${time}: ${bytesText(bytes[time])}`),
-      ` in live tensors, ${eventText(data, time)}. ${held.length} blocks that the tape knows ` +
-      `hold ${bytesText(sum)}${time === peak ? '; this is the peak' : ''}.`);
+    status.replaceChildren(h('b', {}, `Event ${time}: ${bytesText(bytes[time])}`),
+      ` in live tensors, ${eventText(data, time)}. ${held.length} tracked blocks hold ` +
+      `${bytesText(sum)}${time === peak ? '; this is the peak' : ''}.`);
     holders.replaceChildren(...held.slice(0, 25).map((life) => holderRow(data, life, bytes[time])));
+    unsorted(holders);
     blocks.show(time);
   }
 
   panel.append(
-    h('h3', {}, 'Bytes in live tensors, at each entry as it is recorded and walked'),
+    h('h3', {}, 'Memory in use, operation by operation'),
     bytesChart(bytes, marks, show),
-    h('div', { class: 'row walk' }, h('label', { for: 'time-slider' }, 'time'), slider,
+    h('div', { class: 'row walk' }, h('label', { for: 'time-slider' }, 'event'), slider,
       h('button', { class: 'step-button', 'data-control': 'peak', onclick: () => show(peak) },
         'peak'), status),
     h('div', { class: 'split halves' },
-      h('div', {}, h('h3', {}, `Birth and death of ${lives.length} blocks`), blocks.element,
+      h('div', {}, h('h3', {}, `Lifetimes of ${lives.length} blocks`), blocks.element,
         h('p', { class: 'row quiet legend' }, ...KINDS.map((kind) => h('span', {},
           h('span', { class: `key ${kind}` }), kind)))),
-      h('div', {}, h('h3', {}, 'The largest that are held at that time'),
+      h('div', {}, h('h3', {}, 'Largest blocks in memory now'),
         scrolling('Largest blocks in memory now', 'wide', sortable(
           h('table', { 'data-table': 'holders' }, h('thead', {}, h('tr', {},
             ...[' block', ' kind', 'bytes', 'share', 'born', 'died'].map((name) => h('th',
@@ -57,9 +58,9 @@ const isAlive = (life, time) => life.born <= time && (life.died < 0 || life.died
 
 function eventText(data, time) {
   const forward = data.entries.length;
-  if (time < forward) return `as #${time} ${data.entries[time].op} has been recorded`;
+  if (time < forward) return `after the forward of #${time} ${data.entries[time].op}`;
   const step = data.walk[time - forward];
-  return step ? `as #${step.entry} ${data.entries[step.entry].op} has been walked` : 'at the end';
+  return step ? `after the backward of #${step.entry} ${data.entries[step.entry].op}` : 'at the end';
 }
 
 function holderRow(data, life, all) {

@@ -72,8 +72,8 @@ function standing(element, data) {
     const old = Math.max(0, Date.now() / 1000 - written);
     const late = old > 60 + 5 * seconds / Math.max(1, step);
     age.textContent = state !== 'running' ? '' : late
-      ? `Not renewed for ${agoText(old)}: it stands still, or was ended from outside.`
-      : `Renewed ${agoText(old)} ago.`;
+      ? `No update for ${agoText(old)}: it has stalled, or was ended from outside.`
+      : `Updated ${agoText(old)} ago.`;
     age.className = state === 'running' && late ? 'warn' : 'quiet';
     if (state !== 'running') clearInterval(timer);
   };

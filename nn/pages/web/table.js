@@ -30,6 +30,12 @@ export function sortable(table) {
   return table;
 }
 
+// To be called when the rows of a table's body have been replaced: they have an order of their own.
+export function unsorted(body) {
+  const table = body.closest('table');
+  if (table) table.querySelectorAll('[aria-sort]').forEach((head) => head.removeAttribute('aria-sort'));
+}
+
 // NaN of what is no number.
 function numberIn(cell) {
   if (!cell) return NaN;

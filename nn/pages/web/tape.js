@@ -30,7 +30,7 @@ export function tapeTab(panel, data) {
   }
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
-    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} entries`), filter),
+    h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
     table.element);
   choose(culpritOf(data) ?? 0);
   show(0);
@@ -75,8 +75,8 @@ function statusOf(data, at, state) {
   const total = data.walk.length;
   if (total === 0) return ['Backward did not run.'];
   if (at === 0) {
-    return [`Before the walk: ${data.entries.length} entries are recorded; backward begins at the ` +
-      `last that leads to the loss and takes ${total} steps.`];
+    return [`Before the walk: ${data.entries.length} operations are recorded. Backward starts at the ` +
+      `loss and takes ${total} steps.`];
   }
   const step = data.walk[at - 1];
   const entry = data.entries[step.entry];
@@ -84,9 +84,9 @@ function statusOf(data, at, state) {
     'none';
   return [h('b', {}, `Step ${at} of ${total}: #${step.entry} ${entry.op}`),
     entry.module ? ` in ${entry.module}` : '',
-    `. Used up the cotangent of ${list(step.used)}; new: ${list(step.arrived)}. ` +
-    `${state.alive.size} cotangents exist, ${bytesText(step.cotangents)}. ` +
-    `Freed ${bytesText(step.freed)}.`];
+    `. Consumed the gradient of ${list(step.used)}, produced that of ${list(step.arrived)}. ` +
+    `${state.alive.size} gradients in memory, ${bytesText(step.cotangents)}; ` +
+    `freed ${bytesText(step.freed)}.`];
 }
 
 // ---- one entry ----------------------------------------------------------------------------------
@@ -108,16 +108,16 @@ function entryDetail(data, number_) {
     h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim()))));
   return [
     h('h2', {}, `#${number_} ${entry.op}${entry.settings ? ` (${entry.settings})` : ''}`),
-    h('p', { class: 'quiet' }, `${entry.module || 'no module'}; gives ` +
+    h('p', { class: 'quiet' }, `${entry.module || 'no module'}; outputs ` +
       `${entry.outputs.map((y) => `${y.dtype} ${shapeText(y.shape)}`).join(', ')}; keeps ` +
       `${bytesText(entry.saved)} for backward`),
     culpritOf(data) === number_ ? h('p', { class: 'warn' }, data.nonFinite.headline) : '',
     entry.dead ? h('p', { class: 'warn' }, entry.dead) : '',
     scrolling('Its output', 'wide', h('table', { 'data-table': 'outputs' },
-      head([' of its output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
+      head([' output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
       h('tbody', {}, ...outputs))),
     scrolling('Its inputs', 'wide', h('table', { 'data-table': 'inputs' },
-      head([' input made by', ' type and shape', ' no gradient because']),
+      head([' input from', ' type and shape', ' why it has no gradient']),
       h('tbody', {}, ...inputs))),
     scrolling('What it took', 'wide', h('table', { 'data-table': 'work' },
       head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of peak']),

@@ -3,7 +3,7 @@
 import { bytesText, h, secondsText, svg } from './dom.js';
 import { layout } from './graph.js';
 
-const NODE = { width: 190, height: 40 };
+const NODE = { width: 190, height: 40, letters: 22 };
 
 export class TapeGraph {
   constructor(data, choose) {
@@ -15,10 +15,11 @@ export class TapeGraph {
     this.openNumbered();
     this.picture = h('div', { class: 'scroller graph', tabindex: '0', role: 'group',
       'aria-label': 'The tape as a graph' });
+    this.opened = h('span', { class: 'row' });
     this.element = h('div', {}, h('p', { class: 'quiet legend' },
-      'A module opens with a click; a click on an entry shows it.'), this.picture,
+      'Click a module to expand it, an operation to see its numbers.'), this.picture,
     h('p', { class: 'row' }, h('button', { class: 'step-button', 'data-control': 'fold',
-      onclick: () => this.foldAll() }, 'Fold all')));
+      onclick: () => this.foldAll() }, 'Fold all'), this.opened));
     this.draw();
   }
 
@@ -32,6 +33,20 @@ export class TapeGraph {
       });
     }
     inside.forEach((numbered, path) => numbered && this.open.add(path));
+  }
+
+  // A button for each module that was opened; what is open inside it closes as well.
+  listOpened() {
+    const numbered = (path) => this.parts.some((parts) =>
+      parts.slice(0, path.split('.').length).join('.') === path && /^\d+$/.test(parts[path.split('.').length] ?? ''));
+    const paths = Array.from(this.open).filter((path) => path && !numbered(path)).sort();
+    this.opened.replaceChildren(...paths.map((path) => h('button', { class: 'step-button',
+      'data-close': path, 'aria-label': `Close ${path}`, onclick: () => {
+        for (const each of Array.from(this.open)) {
+          if (each === path || each.startsWith(`${path}.`)) this.open.delete(each);
+        }
+        this.draw();
+      } }, `${path} \u00d7`)));
   }
 
   foldAll() {
@@ -86,6 +101,7 @@ export class TapeGraph {
       svg('path', { d: 'M0 0L8 4L0 8z', class: 'arrow' }))),
       ...lines, ...this.boxes.map(({ element }) => element)));
     this.show(this.state);
+    this.listOpened();
     if (this.marked !== undefined) this.mark(this.marked);
   }
 
@@ -101,7 +117,7 @@ export class TapeGraph {
     const saved = node.entries.reduce((sum, i) => sum + this.data.entries[i].saved, 0);
     const title = single ? `${node.id} ${entry.op}` : node.id;
     const note = single ? `${secondsText(seconds)}, keeps ${bytesText(saved)}`
-      : `${node.entries.length} ${node.entries.length === 1 ? 'entry' : 'entries'}, ${secondsText(seconds)}`;
+      : `${node.entries.length} ${node.entries.length === 1 ? 'operation' : 'operations'}, ${secondsText(seconds)}`;
     const act = () => {
       if (single) {
         this.choose(first);
@@ -146,5 +162,5 @@ export class TapeGraph {
 
 // The end of a long path says more than its beginning.
 function shortened(text) {
-  return text.length <= 25 ? text : `\u2026${text.slice(-24)}`;
+  return text.length <= NODE.letters ? text : `\u2026${text.slice(1 - NODE.letters)}`;
 }
