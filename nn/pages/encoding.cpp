@@ -1,11 +1,30 @@
 #include <tapestry/nn/pages/encoding.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <string_view>
 #include <vector>
 
 namespace tapestry {
+namespace {
+
+constexpr int kNoPower = 1000;
+
+// The least n >= -126 for which no number is more than 2047 times 2^n; kNoPower if one is not
+// finite.
+int power_of(std::span<const float> row) {
+    double most = 0;
+    for (const float x : row) {
+        if (!std::isfinite(x)) return kNoPower;
+        most = std::max(most, std::abs(static_cast<double>(x)));
+    }
+    int power = 0;
+    const double fraction = std::frexp(most / 2047, &power);  // in [0.5, 1), or 0
+    return std::max(-126, fraction == 0.5 ? power - 1 : power);
+}
+
+}  // namespace
 
 std::string base64(std::span<const std::byte> bytes) {
     constexpr std::string_view kDigits =
@@ -55,6 +74,31 @@ std::string half_base64(std::span<const float> numbers) {
 std::string float_base64(std::span<const float> numbers) {
     static_assert(std::endian::native == std::endian::little);
     return base64(std::as_bytes(numbers));
+}
+
+PackedRows pack_rows(std::span<const float> numbers, std::size_t width) {
+    constexpr int kBias = 127, kNotFinite = 255;
+    std::vector<std::byte> units;
+    std::vector<unsigned> packed;
+    for (std::size_t first = 0; first < numbers.size(); first += width) {
+        const auto row = numbers.subspan(first, width);
+        const int power = power_of(row);
+        units.push_back(static_cast<std::byte>(power == kNoPower ? kNotFinite : power + kBias));
+        for (const float x : row) {
+            const double multiple = power == kNoPower ? 0 : std::nearbyint(std::ldexp(x, -power));
+            packed.push_back(static_cast<unsigned>(static_cast<int>(multiple)) & 0xFFFU);
+        }
+    }
+    if (packed.size() % 2 != 0) packed.push_back(0);
+    std::vector<std::byte> bytes;
+    bytes.reserve(packed.size() / 2 * 3);
+    for (std::size_t i = 0; i < packed.size(); i += 2) {
+        const unsigned both = packed[i] << 12 | packed[i + 1];
+        for (const unsigned shift : {16U, 8U, 0U}) {
+            bytes.push_back(static_cast<std::byte>(both >> shift & 0xFFU));
+        }
+    }
+    return {base64(bytes), base64(units)};
 }
 
 }  // namespace tapestry

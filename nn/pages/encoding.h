@@ -17,6 +17,15 @@ std::uint16_t half_bits(float x);
 /// The numbers as binary16, little-endian, in base64.
 std::string half_base64(std::span<const float> numbers);
 
+/// Rows of `width` numbers, two characters each: multiples, -2047 to 2047, of the least power of
+/// two that makes room for the row's largest; 12 bits in two's complement, the higher ones first,
+/// in base64. `units` has a byte per row: the power and 127, or 255 where a number is not finite.
+struct PackedRows {
+    std::string numbers;
+    std::string units;
+};
+PackedRows pack_rows(std::span<const float> numbers, std::size_t width);
+
 /// The numbers as they are, little-endian, in base64.
 std::string float_base64(std::span<const float> numbers);
 

@@ -41,8 +41,8 @@ std::vector<PageText> texts_of_both(const std::vector<std::string>& read,
                                     const std::vector<std::string>& written);
 
 /// UTF-8; titles and tokens may hold anything. The page computes scores and weights from queries
-/// and keys; of models with more than two million parameters these are rounded to 11 bits of
-/// mantissa.
+/// and keys; of models with more than two million parameters these are rounded to 12
+/// bits a number.
 std::string to_html(const Inspector& inspector, const PageOptions& options);
 
 /// The page's data alone: one JSON object. page_data.cpp says what is in it.

@@ -174,8 +174,15 @@ bool is_exact(const Inspector& inspector) {
     return count <= kMostParameters;
 }
 
+void write_rows(JsonWriter& json, const std::string& name, const std::vector<float>& numbers,
+                std::int64_t width, bool exact) {
+    if (exact) return json.member(name, float_base64(numbers));
+    const PackedRows rows = pack_rows(numbers, static_cast<std::size_t>(width));
+    json.member(name, rows.numbers);
+    json.member(name + "Units", rows.units);
+}
+
 void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options, bool exact) {
-    const auto encoded = exact ? float_base64 : half_base64;
     const auto number = [&](double x) { json.value(six_digits(x)); };
     json.object([&] {
         json.member("entry", a.entry);
@@ -187,12 +194,12 @@ void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options
         json.member("queries", a.queries);
         json.member("keys", a.keys);
         json.member("dim", a.dim);
-        json.member("q", encoded(a.q));
-        json.member("k", encoded(a.k));
+        write_rows(json, "q", a.q, a.dim, exact);
+        write_rows(json, "k", a.k, a.dim, exact);
         json.list("entropy", a.entropy, number);
         json.list("distance", a.distance, number);
         if (!a.mask.empty()) {
-            json.member("mask", encoded(a.mask));
+            json.member("mask", exact ? float_base64(a.mask) : half_base64(a.mask));
             json.member("maskHeads", a.mask_heads);
         }
         const PageText text = text_of(a, options.texts);

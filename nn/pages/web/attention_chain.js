@@ -27,7 +27,7 @@ export class ChainView {
     this.element.replaceChildren(
       h('h3', {}, 'One pair, from vectors to weight'),
       attention.exact ? '' : h('p', { class: 'quiet legend' }, '\u2248 marks what follows from q and ' +
-        'k, which this page keeps rounded to 11 bits: the model is too large for all of them.'),
+        'k, which this page of a large model keeps in 12 bits each.'),
       h('p', { class: 'row' },
         h('label', {}, 'query ', this.queryInput, ' ', token(attention.queryTexts, query)),
         h('label', {}, 'key ', this.keyInput, ' ', token(attention.keyTexts, key))),

@@ -13,6 +13,21 @@ export function decodeHalf(text) {
   return numbers;
 }
 
+// Rows of `width` numbers as pack_rows (encoding.h) wrote them -> Float32Array
+export function unpackRows(text, units, width) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const unit = Array.from(atob(units), (c) => c.charCodeAt(0))
+    .map((power) => (power === 255 ? NaN : 2 ** (power - 127)));
+  const numbers = new Float32Array(unit.length * width);
+  for (let i = 0, at = 0; i < numbers.length; ++i) {
+    const bits = i % 2 === 0 ? bytes[at] << 4 | bytes[at + 1] >> 4
+      : (bytes[at + 1] & 15) << 8 | bytes[at + 2];
+    if (i % 2 === 1) at += 3;
+    numbers[i] = (bits << 20 >> 20) * unit[Math.floor(i / width)];
+  }
+  return numbers;
+}
+
 // f32 in base64 -> Float32Array
 export function decodeFloats(text) {
   return new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);

@@ -1,7 +1,7 @@
 // One attention of a model: its queries and keys, and what follows from them,
 //     score(i, j) = scale q_i . k_j + mask(i, j),   weight(i, .) = softmax of row i,
 // over the keys that query i may see.
-import { decodeFloats, decodeHalf } from './data.js';
+import { decodeFloats, decodeHalf, unpackRows } from './data.js';
 
 export class Attention {
   // exact: q, k and the mask are what the model had, and not rounded.
@@ -12,10 +12,11 @@ export class Attention {
 
   decode() {
     if (typeof this.q !== 'string') return;
-    const decoded = this.exact ? decodeFloats : decodeHalf;
-    this.q = decoded(this.q);
-    this.k = decoded(this.k);
-    this.mask = this.mask ? decoded(this.mask) : null;
+    const rows = (text, units) => (this.exact ? decodeFloats(text) : unpackRows(text, units, this.dim));
+    this.q = rows(this.q, this.qUnits);
+    this.k = rows(this.k, this.kUnits);
+    const mask = this.exact ? decodeFloats : decodeHalf;
+    this.mask = this.mask ? mask(this.mask) : null;
   }
 
   // How many keys query i sees, from the first: causal attention is aligned at the end.
