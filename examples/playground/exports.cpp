@@ -5,22 +5,32 @@
 #include <tapestry/examples/stories/stories.h>
 
 #include <emscripten.h>
+#include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 #include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace {
 
 using tapestry::StepMetrics;
 using tapestry::TrainingConfig;
 using tapestry::TrainingState;
+using tapestry::examples::BrokenRule;
+using tapestry::examples::Flaw;
 using tapestry::examples::Playground;
 
 std::optional<Playground> playground;
-std::string answer, error;
+std::string answer, error, differs;
 std::array<double, 8> numbers;
+std::vector<double> weights;
 
 template <class F>
 bool succeeds(const F& f) {
@@ -36,6 +46,19 @@ bool succeeds(const F& f) {
 template <class F>
 const char* text_of(const F& f) {
     return succeeds([&] { answer = f(); }) ? answer.c_str() : nullptr;
+}
+
+// "0,3,5"
+std::vector<std::int64_t> numbers_in(std::string_view text) {
+    std::vector<std::int64_t> all;
+    for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+        std::int64_t number = 0;
+        const auto read = std::from_chars(at, end, number);
+        tapestry::require(read.ec == std::errc{}, "'{}' is no list of numbers", text);
+        all.push_back(number);
+        at = read.ptr;
+    }
+    return all;
 }
 
 Playground& started() {
@@ -114,6 +137,115 @@ EMSCRIPTEN_KEEPALIVE const char* playground_look(const char* sentence) {
 
 EMSCRIPTEN_KEEPALIVE const char* playground_digest() {
     return text_of([] { return started().digest(); });
+}
+
+/// The next step, operation by operation: a JSON array.
+EMSCRIPTEN_KEEPALIVE const char* playground_operations() {
+    return text_of([] { return started().step_by_operations(); });
+}
+
+/// `layers` and `heads` as numbers with commas between them.
+EMSCRIPTEN_KEEPALIVE int playground_take_away(int positions, int norms, int residuals,
+                                              const char* layers, const char* heads) {
+    return succeeds([&] {
+        started().take_away({.positions = positions != 0,
+                             .norms = norms != 0,
+                             .residuals = residuals != 0,
+                             .layers = numbers_in(layers),
+                             .heads = numbers_in(heads)});
+    });
+}
+
+/// Of each gradient that could be broken a line: op, number of the operand, and what it is.
+EMSCRIPTEN_KEEPALIVE const char* playground_rules() {
+    return text_of([] {
+        std::string lines;
+        for (const auto& rule :
+             tapestry::examples::breakable_rules(started().session().config().model)) {
+            lines += fmt::format("{}\t{}\t{}\n", rule.op, rule.operand, rule.what);
+        }
+        return lines;
+    });
+}
+
+/// `flaw` as Flaw counts; without an op no rule is broken.
+EMSCRIPTEN_KEEPALIVE void playground_break_rule(const char* op, int operand, int flaw) {
+    std::optional<BrokenRule> rule;
+    if (*op != '\0') rule = {op, static_cast<std::size_t>(operand), static_cast<Flaw>(flaw)};
+    if (playground) playground->break_rule(std::move(rule));
+}
+
+/// The checker's report as text.
+EMSCRIPTEN_KEEPALIVE const char* playground_check() {
+    return text_of([] { return fmt::format("{}", started().check_gradients()); });
+}
+
+EMSCRIPTEN_KEEPALIVE int playground_save(const char* directory) {
+    return succeeds([&] { started().save(directory); });
+}
+
+EMSCRIPTEN_KEEPALIVE int playground_open(const char* directory, const char* text) {
+    return succeeds([&] {
+        auto opened = tapestry::examples::open_run(directory, text);
+        differs = fmt::format("{}", fmt::join(opened.differs, " "));
+        playground.reset();
+        playground.emplace(std::move(opened));
+    });
+}
+
+/// In what this library differs from the one that took the opened run's steps: "isa version".
+EMSCRIPTEN_KEEPALIVE const char* playground_differs() { return differs.c_str(); }
+
+/// Where heads look: the weights of all layers and heads, [T, T] each, one after the other.
+EMSCRIPTEN_KEEPALIVE const double* playground_heads(const char* sentence) {
+    const auto take = [&] {
+        weights.clear();
+        for (const tapestry::Tensor& layer : started().heads(sentence)) {
+            const std::vector<double> values = layer.to_vector<double>();
+            weights.insert(weights.end(), values.begin(), values.end());
+        }
+    };
+    return succeeds(take) ? weights.data() : nullptr;
+}
+
+/// How many numbers playground_heads() returned.
+EMSCRIPTEN_KEEPALIVE int playground_heads_size() { return static_cast<int>(weights.size()); }
+
+/// Of every parameter a line: name, sizes of its values, gradients and updates (root mean squares).
+EMSCRIPTEN_KEEPALIVE const char* playground_flow() {
+    return text_of([] {
+        std::string lines;
+        for (const auto& p : started().flow()) {
+            lines +=
+                fmt::format("{}\t{}\t{}\t{}\n", p.name, p.value_rms, p.gradient_rms, p.update_rms);
+        }
+        return lines;
+    });
+}
+
+/// Validation loss as the model stands, and of the whole model.
+EMSCRIPTEN_KEEPALIVE const double* playground_losses() {
+    const auto take = [] {
+        const auto losses = started().losses();
+        numbers = {losses.as_it_stands, losses.whole};
+    };
+    return succeeds(take) ? numbers.data() : nullptr;
+}
+
+/// Layers, heads of each, context, learning rate, dropout, steps; whether positions are added.
+EMSCRIPTEN_KEEPALIVE const double* playground_settings() {
+    const auto take = [] {
+        const TrainingConfig& config = started().session().config();
+        const tapestry::GPTConfig& model = config.model;
+        numbers = {static_cast<double>(model.layers),
+                   static_cast<double>(model.heads),
+                   static_cast<double>(model.context),
+                   config.lr,
+                   model.dropout,
+                   static_cast<double>(config.steps),
+                   tapestry::are_added(model.positions) ? 1.0 : 0.0};
+    };
+    return succeeds(take) ? numbers.data() : nullptr;
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/nn/json_writer.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -41,6 +42,21 @@ int open_again(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("step", m.step);
+        line.member("loss", m.loss);
+        line.member("lr", m.lr);
+        line.member("grad_norm", m.grad_norm);
+        line.member("tokens_per_s", tokens_per_second);
+        line.member("seconds", m.seconds);
+        if (m.val_loss) line.member("val_loss", *m.val_loss);
+        if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
+    });
+    return line.text();
+}
 
 MetricsFile::MetricsFile(const fs::path& directory)
     : directory_(directory),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <tapestry/core/file.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 
 #include <filesystem>
 #include <string>
@@ -13,6 +14,9 @@ namespace tapestry {
 inline constexpr const char* kMetricsName = "metrics.jsonl";
 /// Where the lines stand until the training has saved a model, if there is one of an earlier.
 inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
+
+/// The line of a step, a JSON object.
+std::string metrics_line(const StepMetrics& metrics, double tokens_per_second);
 
 /// Why something could not be written.
 struct SaveProblem {

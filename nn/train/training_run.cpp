@@ -59,21 +59,6 @@ double step_floor(const TrainingConfig& config) {
     return step_flops(config.model, config.batch * config.accumulate) / measure_flops();
 }
 
-std::string line_of(const StepMetrics& m, const Speed& speed) {
-    JsonWriter line;
-    line.object([&] {
-        line.member("step", m.step);
-        line.member("loss", m.loss);
-        line.member("lr", m.lr);
-        line.member("grad_norm", m.grad_norm);
-        line.member("tokens_per_s", speed.tokens_per_second());
-        line.member("seconds", m.seconds);
-        if (m.val_loss) line.member("val_loss", *m.val_loss);
-        if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
-    });
-    return line.text();
-}
-
 // `also` writes further members.
 template <class F>
 std::string last_line(const TrainingResult& r, const F& also) {
@@ -215,7 +200,7 @@ bool TrainingRun::after(const StepMetrics& metrics) {
     find_rewind_distance();
     const std::optional<CheckpointPurpose> due = due_after(metrics);
     if (due || metrics.val_loss) check_finite(metrics);
-    metrics_.write(line_of(metrics, speed_));
+    metrics_.write(metrics_line(metrics, speed_.tokens_per_second()));
     if (metrics.val_loss || !accounted_) account();
     if (report_) report_->add(metrics);
     save_if_due(metrics, due);
