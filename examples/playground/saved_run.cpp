@@ -16,7 +16,7 @@ void save_run(Session& session, const RunSoFar& run, const std::filesystem::path
         metrics.write(metrics_line(m, tokens / m.step_seconds));
     }
     CheckpointWriter writer(locked, session, metrics);
-    writer.start(run.state, {});
+    writer.start(run.state, {.at_once = true});
     writer.wait();
     require<IoError>(!writer.problem(), "{}", writer.problem().message);
 }

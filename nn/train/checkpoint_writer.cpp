@@ -81,14 +81,19 @@ void CheckpointWriter::start(RunState state, const CheckpointContents& contents)
     Checkpoint checkpoint = session_.checkpoint();
     checkpoint.run = to_json(state);
     job_ = {checkpoint.step, std::move(state), contents};
+    refer_or_copy(checkpoint);
+    begin();
+    waited_ += seconds_since(began);
+}
+
+void CheckpointWriter::refer_or_copy(const Checkpoint& checkpoint) {
+    if (job_.contents.at_once) return snapshot_.refer(checkpoint);
     try {
         snapshot_.take(checkpoint);
         job_.is_copied = true;
     } catch (const std::exception&) {  // no memory is to be had: do without
         snapshot_.refer(checkpoint);
     }
-    begin();
-    waited_ += seconds_since(began);
 }
 
 // In a thread, if there is one to be had.

@@ -22,6 +22,7 @@ struct CheckpointContents {
     bool best = false;       ///< the model also as the best so far
     bool keep_best = false;  ///< the checkpoint of RunState::best stays
     std::int64_t keep = 1;   ///< Retention::keep
+    bool at_once = false;    ///< written before start() returns: without a copy or a thread
 };
 
 /// Of a checkpoint: parameters, and of those that are trained two moments.
@@ -71,6 +72,7 @@ private:
         bool is_copied = false;  // rather than the session's own, which goes on
     };
 
+    void refer_or_copy(const Checkpoint& checkpoint);
     void begin();
     double write(const Job& job) const;
     void begin_anew(Commit& commit) const;

@@ -4,14 +4,13 @@
 //
 //     node playground_page.js CHROMIUM DIRECTORY [SCREENSHOTS]
 const assert = require('node:assert');
-const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { watch } = require('../npm/browser.js');
+const { openPage, readout, shooter, startOver, stepOf, until, waitForStep } =
+  require('./open_playground.js');
 const { moduleFactory } = require('./train.js');
 
 const [,, program, directory, screenshots] = process.argv;
-const file = path.resolve(directory, 'playground.html');
 const STEPS = 60;
 
 // What the page's settings come to in node, where nothing is changed on the way.
@@ -23,26 +22,6 @@ async function digestInNode() {
     STEPS, 6, 1e-3, 0, 1337));
   while (!call('is_finished', 'number', [])) assert.ok(call('step', 'number', []));
   return call('digest', 'string', []);
-}
-
-// Waits without page.waitForFunction, whose evaluation of text the page's policy forbids.
-async function until(page, f, argument) {
-  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
-    assert.ok(tries < 1200, `never true: ${f}`);
-    await page.waitForTimeout(50);
-  }
-}
-
-const stepOf = (page) => page.evaluate(() => Number(document.body.dataset.step));
-const waitForStep = (page, least) => until(page, (step) =>
-  Number(document.body.dataset.step) >= step, least);
-const readout = (page, name) => page.textContent(`[data-readout="${name}"]`);
-
-async function startOver(page, steps) {
-  await page.fill('[data-control="steps"]', String(steps));
-  await page.click('[data-control="restart"]');
-  await until(page, (text) =>
-    document.querySelector('[data-readout="status"]').textContent.includes(text), `step 0 of ${steps}`);
 }
 
 async function checkSteps(page) {
@@ -114,20 +93,8 @@ async function checkMistakes(page) {
 }
 
 async function check(browser, width, scheme, expected) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
-  await context.setOffline(true);
-  const page = await context.newPage();
-  page.setDefaultTimeout(120000);
-  const wrong = watch(page, (url) => url === `file://${file}` || url.startsWith('blob:'));
-  const shoot = async (name) => {
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-    assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
-    if (!screenshots) return;
-    await page.screenshot({ fullPage: true,
-      path: path.join(screenshots, `playground_${name}_${width}_${scheme}.png`) });
-  };
-  await page.goto(`file://${file}`);
-  await until(page, () => document.body.dataset.step === '0');
+  const { page, wrong } = await openPage(browser, directory, width, scheme);
+  const shoot = shooter(page, width, scheme, screenshots);
   await startOver(page, STEPS);
   await checkSteps(page);
   await checkTabs(page, shoot);
@@ -143,7 +110,7 @@ async function check(browser, width, scheme, expected) {
     document.querySelector('[data-readout="digest"]').textContent === text, expected);
   await checkMistakes(page);
   assert.deepEqual(wrong, []);
-  await context.close();
+  await page.context().close();
 }
 
 (async () => {

@@ -15,5 +15,7 @@ echo "$page: $bytes bytes"
 ((bytes <= 3000000)) || { echo "that is more than 3 MB" >&2; exit 1; }
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1
-NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_page.js" "$chromium" \
-    "$build/examples/playground" "${TAPESTRY_SCREENSHOTS:-}"
+for part in page answers; do
+    NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$part.js" "$chromium" \
+        "$build/examples/playground" "${TAPESTRY_SCREENSHOTS:-}"
+done

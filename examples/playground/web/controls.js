@@ -12,6 +12,31 @@ const choice = (name, label, options, onchange) => h('label', {}, `${label} `,
   h('select', { 'data-control': name, onchange },
     ...options.map(([value, text]) => h('option', { value }, text))));
 
+// A run that this page has saved, or a directory of tapestry train's: { element, files() }.
+function savedRun() {
+  const input = (name, label, more) => h('input', { type: 'file', 'data-control': name,
+    'aria-label': label, ...more });
+  const archive = input('archive', 'A saved run, playground.tar.gz', { accept: '.gz,.tar' });
+  const directory = input('directory', 'A directory that tapestry train wrote',
+    { webkitdirectory: true });
+  const text = input('run-text', 'The text that it learned from', { accept: 'text/*,.txt' });
+  return {
+    element: h('div', { class: 'own-text', hidden: true },
+      h('p', { class: 'quiet' }, 'A run that was saved here, or a directory of tapestry train with ' +
+        'the text that it learned from. It stays in this page.'),
+      h('div', { class: 'row' }, h('label', {}, 'Saved run ', archive)),
+      h('div', { class: 'row' }, h('label', {}, 'or directory ', directory),
+        h('label', {}, 'and text ', text))),
+    files() {
+      if (archive.files.length > 0) return { archive: archive.files[0] };
+      if (directory.files.length === 0) throw new Error('Choose a saved run, or a directory.');
+      return { text: text.files[0], directory: Array.from(directory.files)
+        .map((file) => ({ path: file.webkitRelativePath, file }))
+        .filter(({ path }) => !/\/(rewind|best)\//.test(path)) };
+    },
+  };
+}
+
 // Text, size and length: { element, settings(), text() }.
 export function beginning(restart) {
   const own = h('textarea', { rows: 6, 'data-control': 'text', 'aria-label': 'Your own text',
@@ -22,9 +47,13 @@ export function beginning(restart) {
     } });
   const ownText = h('div', { class: 'own-text', hidden: true },
     h('p', { class: 'quiet' }, 'Paste a text, or open a file. It stays in this page.'), own, file);
+  const saved = savedRun();
+  const chosen = () => source.lastChild.value;
   const source = choice('source', 'Text', [['stories', 'children\u2019s stories'],
-    ['own', 'your own']], () => {
-    ownText.hidden = source.lastChild.value !== 'own';
+    ['own', 'your own'], ['saved', 'that of a saved run']], () => {
+    ownText.hidden = chosen() !== 'own';
+    saved.element.hidden = chosen() !== 'saved';
+    for (const field of [size.lastChild, steps, seed]) field.disabled = chosen() === 'saved';
   });
   const size = choice('size', 'Model', Object.entries(SIZES).map(([key, { name }]) => [key, name]));
   const steps = h('input', { type: 'number', min: 1, max: 100000, value: 2000,
@@ -35,7 +64,10 @@ export function beginning(restart) {
     'Start over');
   return {
     element: h('div', { class: 'beginning' }, h('div', { class: 'row' }, source, size,
-      h('label', {}, 'Steps ', steps), h('label', {}, 'Seed ', seed), button), ownText),
+      h('label', {}, 'Steps ', steps), h('label', {}, 'Seed ', seed), button), ownText,
+    saved.element),
+    // The files of a run to go on with; null if one is to begin.
+    run: () => (chosen() === 'saved' ? saved.files() : null),
     settings() {
       const { layers, heads, dim, context, batch } = SIZES[size.lastChild.value];
       return { layers, heads, dim, context, batch, steps: Number(steps.value),
@@ -44,7 +76,7 @@ export function beginning(restart) {
     },
     // What the worker is to learn from; throws where there is too little of it.
     text() {
-      if (source.lastChild.value !== 'own') return { bytes: STORY_BYTES };
+      if (chosen() !== 'own') return { bytes: STORY_BYTES };
       if (own.value.length < LEAST_TEXT) {
         throw new Error(`Your text has ${own.value.length} characters; at least ${LEAST_TEXT} are ` +
           'needed.');
@@ -57,15 +89,25 @@ export function beginning(restart) {
 // A slider with its value beside it. `value` makes a number of its place, `text` words of that.
 function slider(name, label, [min, max, at], value, text, changed) {
   const output = h('output', { 'data-readout': name });
+  let exact = null; // a value between two places
+  const current = () => exact ?? value(Number(input.value));
   const input = h('input', { type: 'range', min, max, step: 1, value: at, 'data-control': name,
-    'aria-label': label, oninput: () => show(), onchange: () => changed() });
+    'aria-label': label, oninput: () => {
+      exact = null;
+      show();
+    }, onchange: () => changed() });
   const show = () => {
-    output.textContent = text(value(Number(input.value)));
+    output.textContent = text(current());
     input.setAttribute('aria-valuetext', output.textContent);
   };
   show();
   return { element: h('label', { class: 'slider' }, h('span', {}, label), input, output),
-    value: () => value(Number(input.value)) };
+    value: current,
+    put(place, x) {
+      input.value = place;
+      exact = x;
+      show();
+    } };
 }
 
 // 1, 1.5, 2, 3, 5, 7 times a power of ten
@@ -81,5 +123,12 @@ export function whileItRuns(changed, temperatureChanged) {
   const temperature = slider('temperature', 'Temperature of samples', [0, 15, 8], (i) => i / 10,
     (x) => x.toFixed(1), temperatureChanged);
   return { element: h('div', { class: 'row sliders' }, lr.element, dropout.element,
-    temperature.element), lr: lr.value, dropout: dropout.value, temperature: temperature.value };
+    temperature.element), lr: lr.value, dropout: dropout.value, temperature: temperature.value,
+    // As the training has them: an opened one may have others than there are places for.
+    set(settings) {
+      const far = (x) => Math.abs(Math.log(x / settings.lr));
+      lr.put(RATES.reduce((best, x, i) => (far(x) < far(RATES[best]) ? i : best), 0),
+      settings.lr);
+      dropout.put(Math.round(100 * settings.dropout), settings.dropout);
+    } };
 }

@@ -3,6 +3,10 @@
 // worker.js; controls.js; views.js.
 import { beginning, whileItRuns } from './controls.js';
 import { h, number } from './dom.js';
+import { operationsView } from './operations.js';
+import { partsView } from './parts.js';
+import { rulesView } from './rules.js';
+import { shareView } from './share.js';
 import { tabbed } from './tabs.js';
 import { bitsView, lookView, samplesView, waitingView } from './views.js';
 import { curvesTab } from './curves.js';
@@ -33,6 +37,7 @@ function showPlayground() {
   const status = h('p', { 'data-readout': 'status', role: 'status' }, 'Loading the library.');
   const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
   const failed = h('p', { class: 'warn', 'data-readout': 'failed', role: 'alert', hidden: true });
+  const other = h('p', { class: 'warn', 'data-readout': 'differs', hidden: true });
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Steps done' });
   const run = h('button', { class: 'step-button', 'data-control': 'run', disabled: true,
     onclick: () => say(playing ? 'pause' : 'play') }, 'Play');
@@ -46,15 +51,31 @@ function showPlayground() {
   const samples = samplesView((prompt) => say('sample', { prompt, tokens: 160,
     temperature: during.temperature() }));
   const looks = lookView((sentence) => say('look', { sentence }));
-  const bits = bitsView(() => say('digest'));
+  const share = shareView(() => say('save'));
+  const bits = bitsView(() => say('digest'), share.element);
+  const operations = operationsView(() => say('operations'));
+  const changes = {}; // by kind: what tapestry train knows nothing of
+  const parts = partsView({ ask: (sentence) => say('heads', { sentence }),
+    askLosses: () => say('losses'), takeAway: (those) => {
+      const any = Object.values(those).some((part) => part === true || part.length > 0);
+      note('parts', any && 'Parts are taken away');
+      say('takeAway', those);
+    } });
+  const rules = rulesView((rule) => {
+    note('rule', rule.op !== '' && 'A rule is broken');
+    say('breakRule', rule);
+  }, () => say('check'));
   const reports = [waitingView(curvesTab), waitingView(flowTab)];
   const tabs = tabbed([
     ['curves', 'Curves', reports[0].fill],
     ['samples', 'Samples', samples.fill],
+    ['parts', 'Parts', parts.fill],
+    ['operations', 'One operation', operations.fill],
     ['attention', 'Attention', looks.fill('attention')],
     ['tape', 'Tape', looks.fill('tape')],
     ['gradients', 'Gradients', looks.fill('gradients')],
     ['flow', 'Gradient flow', reports[1].fill],
+    ['rules', 'Gradient check', rules.fill],
     ['bits', 'Bits', bits.fill],
   ]);
 
@@ -62,9 +83,19 @@ function showPlayground() {
     if (latest) say('change', { lr: during.lr(), dropout: during.dropout() });
   }
 
+  function note(kind, change) {
+    changes[kind] = change;
+    share.say(Object.values(changes).filter(Boolean));
+  }
+
   function restart() {
     failed.hidden = true;
     try {
+      const run = before.run();
+      if (run) {
+        say('resume', run);
+        return;
+      }
       say('start', { ...before.text(), settings: { ...before.settings(), lr: during.lr(),
         dropout: during.dropout() } });
     } catch (error) {
@@ -74,11 +105,20 @@ function showPlayground() {
 
   const answers = {
     opened: restart,
-    started({ beginning: text }) {
+    started({ beginning: text, settings, rules: breakable, differs }) {
       reports.forEach((view) => view.clear());
       samples.clear();
       bits.clear();
-      looks.begin(text, before.settings().context);
+      looks.begin(text, settings.context);
+      during.set(settings);
+      operations.clear();
+      share.clear();
+      parts.begin(settings, text);
+      rules.begin(breakable);
+      ['parts', 'rule'].forEach((kind) => note(kind, false));
+      other.hidden = differs === '';
+      other.textContent = 'Its steps so far were taken by another library ' +
+        `(${differs.split(' ').join(', ')}): what follows has other bits than there.`;
     },
     report(answer) {
       latest = answer.data;
@@ -94,13 +134,22 @@ function showPlayground() {
       bar.value = step / Math.max(1, latest.recipe.steps);
       reports.forEach((view) => view.renew(latest));
       samples.stands(step, playing);
+      parts.stands(step);
       looks.stands(step, playing);
       bits.stands(step, latest.recipe.steps);
     },
     sample: ({ text }) => samples.show(text),
     look: ({ data }) => looks.show(data),
     digest: ({ digest }) => bits.show(digest),
+    heads: (answer) => parts.show(answer),
+    losses: (answer) => parts.losses(answer),
+    taken: () => parts.taken(),
+    checked: ({ text }) => rules.show(text),
+    operations: ({ all, step }) => operations.show(all, step),
+    saved: (answer) => share.save(answer),
     failed({ message }) {
+      parts.failed();
+      rules.failed();
       failed.hidden = false;
       failed.textContent = message;
     },
@@ -111,7 +160,7 @@ function showPlayground() {
       'page: the library\u2019s own code, compiled to WebAssembly. Nothing leaves your computer.')),
     before.element,
     h('div', { class: 'walk' }, h('div', { class: 'row' }, run, one, during.element), bar, status,
-      subtitle, failed),
+      subtitle, other, failed),
     ...tabs.elements);
   tabs.open('curves');
   const worker = startWorker((answer) => answers[answer.kind](answer));

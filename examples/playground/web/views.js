@@ -130,7 +130,8 @@ export function lookView(ask) {
   };
 }
 
-export function bitsView(ask) {
+// `share` is shown below the digest.
+export function bitsView(ask, share) {
   const digest = h('pre', { 'data-readout': 'digest' });
   const at = h('p', { class: 'quiet' });
   const asking = new Asking(ask);
@@ -140,7 +141,7 @@ export function bitsView(ask) {
       panel.append(h('h3', {}, 'SHA-256 of all parameters'), digest, at,
         h('p', { class: 'legend' }, 'The same text, settings and seed give these very bits in ' +
           'every browser, and in the native library under TAPESTRY_ISA=baseline, as long as ' +
-          'nothing is changed on the way.'));
+          'nothing is changed on the way.'), share);
       asking.fill(panel);
     },
     show(text) {

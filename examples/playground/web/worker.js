@@ -2,12 +2,14 @@
 // between messages. What it is told and what it tells are plain objects with a `kind`. In front of
 // this text stands em++'s, which defines tapestryPlayground. Read next: ../exports.cpp, what is
 // called here.
+import { packed, unpacked } from './tar.js';
 
 const SLICE = 60; // milliseconds of steps between messages
 const REPORT = 400; // between reports, at least
 const STATES = { running: 0, finished: 1, interrupted: 2, diverged: 3 };
 
 let library = null; // the module's functions, by name
+let files = null; // its files, in memory
 let playing = false;
 let reported = 0; // when
 
@@ -17,7 +19,11 @@ function functionsOf(module) {
     error: [text], stories: [text, number, number],
     start: [number, text, ...Array(10).fill(number)], is_finished: [number], step: [number],
     change: [number, number, number], sample: [text, text, number, number],
-    report: [text, number, text], look: [text, text], digest: [text],
+    report: [text, number, text], look: [text, text], digest: [text], operations: [text],
+    heads: [number, text], heads_size: [number], flow: [text], losses: [number],
+    take_away: [number, number, number, number, text, text], rules: [text],
+    break_rule: [null, text, number, number], check: [text], save: [number, text],
+    open: [number, text, text], differs: [text], settings: [number],
   };
   return Object.fromEntries(Object.entries(list).map(([name, [result, ...args]]) =>
     [name, module.cwrap(`playground_${name}`, result, args)]));
@@ -29,10 +35,19 @@ function checked(value) {
   return value;
 }
 
-function report(state, message = '') {
+// Numbers that a call has left in the library's memory.
+const numbersAt = (place, count) => Array.from(library.memory().subarray(place / 8,
+  place / 8 + count));
+
+// Lines of fields with tabs between them.
+const tableOf = (text) => text.split('\n').slice(0, -1).map((line) => line.split('\t'));
+
+const reportData = (state = 'interrupted', message = '') =>
+  JSON.parse(checked(library.report(STATES[state], message)));
+
+function report(state, message) {
   reported = Date.now();
-  const data = JSON.parse(checked(library.report(STATES[state], message)));
-  postMessage({ kind: 'report', data, playing });
+  postMessage({ kind: 'report', data: reportData(state, message), playing });
 }
 
 function pause(state, message) {
@@ -63,12 +78,71 @@ function play() {
   setTimeout(play, 0);
 }
 
+// ---- files --------------------------------------------------------------------------------------
+
+const TEXT_NAME = 'text.txt'; // what is learned from
+const RUN_FOLDER = 'opened';
+const SAVED_FOLDER = 'saved';
+
+async function bytesOf(directory) {
+  const read = directory.map(async ({ path, file }) =>
+    [path, new Uint8Array(await file.arrayBuffer())]);
+  return Object.fromEntries(await Promise.all(read));
+}
+
+// All files below a folder of the library's, by their paths below `name`.
+function filesBelow(folder, name) {
+  const all = {};
+  for (const entry of files.readdir(folder)) {
+    if (entry === '.' || entry === '..') continue;
+    const path = `${folder}/${entry}`;
+    if (files.isDir(files.stat(path).mode)) {
+      Object.assign(all, filesBelow(path, `${name}/${entry}`));
+    } else {
+      all[`${name}/${entry}`] = files.readFile(path);
+    }
+  }
+  return all;
+}
+
+// Puts a run's files where the library finds them; all of them lie in one folder. Returns the text.
+function writeRun(all) {
+  if (files.analyzePath(RUN_FOLDER).exists) {
+    Object.keys(filesBelow(RUN_FOLDER, RUN_FOLDER)).forEach((path) => files.unlink(path));
+  }
+  const inside = (path) => path.split('/').slice(1).join('/');
+  const text = Object.keys(all).find((path) => path === TEXT_NAME || inside(path) === TEXT_NAME);
+  if (text === undefined) throw new Error('The text that it learned from is missing: choose it, too.');
+  files.writeFile(TEXT_NAME, all[text]);
+  for (const [path, bytes] of Object.entries(all)) {
+    if (path === text) continue;
+    const place = `${RUN_FOLDER}/${inside(path)}`;
+    files.mkdirTree(place.split('/').slice(0, -1).join('/'));
+    files.writeFile(place, bytes);
+  }
+  return new TextDecoder().decode(all[text]);
+}
+
+function started(words, differs = '') {
+  const [layers, heads, context, lr, dropout, steps, positions] =
+    numbersAt(checked(library.settings()), 7);
+  postMessage({ kind: 'started', beginning: words.slice(0, 2 * context), differs,
+    settings: { layers, heads, context, lr, dropout, steps, positions: positions !== 0 },
+    rules: tableOf(checked(library.rules())).map(([op, operand, what]) =>
+      ({ op, operand: Number(operand), what })) });
+  report('interrupted');
+}
+
+// ---- what the page asks -------------------------------------------------------------------------
+
 const ANSWERS = {
   async open({ wasm }) {
     const packed = new Blob([Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0))]);
     const unpacked = packed.stream().pipeThrough(new DecompressionStream('gzip'));
     const wasmBinary = await new Response(unpacked).arrayBuffer();
-    library = functionsOf(await tapestryPlayground({ wasmBinary }));
+    const module = await tapestryPlayground({ wasmBinary });
+    library = { ...functionsOf(module), memory: () => module.HEAPF64 };
+    files = module.FS;
     postMessage({ kind: 'opened' });
   },
   start({ text, bytes, settings: s }) {
@@ -76,8 +150,22 @@ const ANSWERS = {
     const words = text ?? library.stories(1, bytes);
     checked(library.start(words, s.layers, s.heads, s.dim, s.context, s.batch, s.steps,
       s.evaluateEvery, s.lr, s.dropout, s.seed));
-    postMessage({ kind: 'started', beginning: words.slice(0, 2 * s.context) });
-    report('interrupted');
+    started(words);
+  },
+  // A run that was saved: as one file, or as the files of a directory with the text.
+  async resume({ archive, directory, text }) {
+    playing = false;
+    const all = archive ? await unpacked(archive) : await bytesOf(directory);
+    if (text) all[TEXT_NAME] = new Uint8Array(await text.arrayBuffer());
+    const words = writeRun(all);
+    checked(library.open(RUN_FOLDER, TEXT_NAME));
+    started(words, library.differs());
+  },
+  async save() {
+    checked(library.save(SAVED_FOLDER));
+    const run = filesBelow(SAVED_FOLDER, 'playground');
+    run[`playground/${TEXT_NAME}`] = files.readFile(TEXT_NAME);
+    postMessage({ kind: 'saved', step: reportData().status.step, file: await packed(run) });
   },
   play() {
     if (playing || library.is_finished()) return;
@@ -104,6 +192,37 @@ const ANSWERS = {
   },
   digest() {
     postMessage({ kind: 'digest', digest: checked(library.digest()) });
+  },
+  // Where heads look, and what the latest step that was looked at did to the parameters.
+  heads({ sentence }) {
+    const place = checked(library.heads(sentence));
+    const weights = numbersAt(place, library.heads_size());
+    const updates = tableOf(library.flow() ?? '').map(([name, ...sizes]) =>
+      ({ name, sizes: sizes.map(Number) }));
+    postMessage({ kind: 'heads', sentence, weights, updates });
+  },
+  losses() {
+    const [asItStands, whole] = numbersAt(checked(library.losses()), 2);
+    postMessage({ kind: 'losses', asItStands, whole });
+  },
+  takeAway({ positions, norms, residuals, layers, heads }) {
+    checked(library.take_away(Number(positions), Number(norms), Number(residuals),
+      layers.join(','), heads.join(',')));
+    postMessage({ kind: 'taken' });
+  },
+  breakRule({ op, operand, flaw }) {
+    library.break_rule(op, operand, flaw);
+  },
+  check() {
+    postMessage({ kind: 'checked', text: checked(library.check()) });
+  },
+  operations() {
+    playing = false;
+    if (library.is_finished()) throw new Error('There is no step left to take.');
+    const text = library.operations();
+    if (text === null) return pause('diverged', library.error());
+    postMessage({ kind: 'operations', step: reportData().status.step, all: JSON.parse(text) });
+    report(library.is_finished() ? 'finished' : 'interrupted');
   },
 };
 

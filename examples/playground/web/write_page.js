@@ -34,7 +34,7 @@ function inElement(text, element) {
 const script = `'use strict';\n(() => {\n${joined('playground.js')}})();\n`;
 const style = ['page.css', 'report.css', 'playground.css']
   .map((name) => fs.readFileSync(find(name), 'utf8')).join('');
-const worker = fs.readFileSync(glue, 'utf8') + fs.readFileSync(find('worker.js'), 'utf8');
+const worker = fs.readFileSync(glue, 'utf8') + joined('worker.js');
 const policy = `default-src 'none'; script-src ${hash(script)} 'wasm-unsafe-eval'; ` +
   `style-src ${hash(style)}; worker-src blob:; base-uri 'none'; form-action 'none'`;
 

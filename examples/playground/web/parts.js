@@ -1,0 +1,176 @@
+// The parts tab: where every head looks and how much every parameter moves, while it trains; and
+// what becomes of the model when heads, layers or other parts of it are taken away.
+import { h, number, onTheme, percent, rgb, sized } from './dom.js';
+
+const MAP = 84; // pixels
+const OTHERS = [['positions', 'positions'], ['norms', 'norms'],
+  ['residuals', 'residual connections']];
+
+// weights [tokens, tokens] of one head, as squares from light to dark.
+function drawMap(canvas, weights, tokens) {
+  const context = sized(canvas, MAP, MAP);
+  const [low, high] = [rgb('map-low'), rgb('map-high')];
+  const side = MAP / tokens;
+  for (let i = 0; i < tokens; ++i) {
+    for (let j = 0; j < tokens; ++j) {
+      const share = Math.sqrt(weights[i * tokens + j]);
+      const [r, g, b] = low.map((from, k) => Math.round(from + share * (high[k] - from)));
+      context.fillStyle = `rgb(${r}, ${g}, ${b})`;
+      context.fillRect(j * side, i * side, side, side);
+    }
+  }
+}
+
+// A step that learns changes a parameter by about a thousandth of its size: the scale goes from a
+// millionth to 1, by its logarithm.
+function updateRow({ name, sizes: [value, gradient, update] }) {
+  const ratio = value > 0 ? update / value : NaN;
+  const share = ratio > 0 ? Math.max(0, Math.min(1, 1 + Math.log10(ratio) / 6)) : 0;
+  const bar = h('span', { class: 'bar' });
+  bar.style.width = `${(100 * share).toFixed(1)}px`;
+  return h('tr', { 'data-update': name }, h('th', { class: 'word', scope: 'row' }, name),
+    ...[value, gradient, update, ratio].map((x) => h('td', {}, number(x, 3))),
+    h('td', { class: 'word scale' }, bar));
+}
+
+// { fill(panel), begin(settings, sentence), show(answer), losses(answer), taken(), stands(step) }.
+export function partsView({ ask, askLosses, takeAway }) {
+  let panel = null;
+  let settings = null;
+  let sentence = '';
+  let latest = null; // what the worker said of the heads
+  let step = -1;
+  let due = false; // losses have been asked for, or are to be
+  const gone = { layers: new Set(), heads: new Set() };
+  const grid = h('div', { class: 'parts-grid' });
+  const body = h('tbody', {});
+  const verdict = h('p', { 'data-readout': 'losses', role: 'status' });
+  const field = h('input', { type: 'search', size: 40, 'data-control': 'parts-sentence',
+    'aria-label': 'Sentence whose heads are shown', onchange: () => {
+      sentence = field.value;
+      ask(sentence);
+    } });
+  const boxes = Object.fromEntries(OTHERS.map(([name]) => [name,
+    h('input', { type: 'checkbox', checked: true, 'data-part': name, onchange: () => change() })]));
+  let maps = []; // by head: { button, canvas }
+  let layers = []; // buttons
+
+  const isOpen = () => panel !== null && !panel.hidden;
+
+  function change() {
+    mark();
+    takeAway({ layers: [...gone.layers], heads: [...gone.heads],
+      ...Object.fromEntries(OTHERS.map(([name]) => [name, !boxes[name].checked])) });
+  }
+
+  function toggle(set, which) {
+    if (!set.delete(which)) set.add(which);
+    change();
+  }
+
+  function mark() {
+    layers.forEach((button, i) => button.setAttribute('aria-pressed', !gone.layers.has(i)));
+    maps.forEach(({ button }, i) => button.setAttribute('aria-pressed', !gone.heads.has(i) &&
+      !gone.layers.has(Math.floor(i / settings.heads))));
+  }
+
+  function build() {
+    layers = [];
+    maps = [];
+    const rows = Array.from({ length: settings.layers }, (_, layer) => {
+      layers.push(h('button', { class: 'part', 'data-part': `layer ${layer}`, 'aria-pressed': 'true',
+        onclick: () => toggle(gone.layers, layer) }, `layer ${layer}`));
+      return h('div', { class: 'parts-row' }, layers[layer],
+        ...Array.from({ length: settings.heads }, (__, head) => {
+          const canvas = h('canvas', { 'aria-hidden': 'true' });
+          const which = layer * settings.heads + head;
+          const button = h('button', { class: 'part', 'data-part': `head ${which}`,
+            'aria-pressed': 'true', 'aria-label': `layer ${layer}, head ${head}`,
+            title: `layer ${layer}, head ${head}`, onclick: () => toggle(gone.heads, which) },
+          canvas);
+          maps.push({ button, canvas });
+          return button;
+        }));
+    });
+    grid.replaceChildren(...rows);
+  }
+
+  function draw() {
+    if (latest === null || !isOpen()) return;
+    const { weights, updates } = latest;
+    const tokens = Math.round(Math.sqrt(weights.length / maps.length));
+    maps.forEach(({ canvas }, i) =>
+      drawMap(canvas, weights.slice(i * tokens * tokens, (i + 1) * tokens * tokens), tokens));
+    body.replaceChildren(...updates.map(updateRow));
+  }
+
+  // One question at a time: a large model's answer takes longer than the time between reports.
+  function refresh() {
+    if (!isOpen()) return;
+    ask(sentence);
+    if (!due) {
+      due = true;
+      askLosses();
+    }
+  }
+
+  onTheme(draw);
+  return {
+    fill(to) {
+      panel = to;
+      const box = ([name, label]) => h('label', {}, boxes[name], ` ${label}`);
+      panel.append(
+        h('p', { class: 'legend' }, 'Press a head or a layer to take it away, again to bring it ' +
+          'back. What is gone is gone from training as well; the parameters stay.'),
+        h('div', { class: 'row' }, ...OTHERS.map(box)), verdict,
+        h('div', { class: 'row sentence' }, h('label', {}, 'Heads on ', field)),
+        grid, h('p', { class: 'quiet legend' }, 'A row for each token that looks, a column for ' +
+          'each that it looks at; the stronger the colour, the more.'),
+        h('h3', {}, 'What the latest step did'),
+        h('p', { class: 'quiet legend' }, 'Root mean squares. A healthy update is about a ' +
+          'thousandth of the value; the bar goes from a millionth to 1.'),
+        h('div', { class: 'wide flow', tabindex: '0', role: 'region', 'aria-label': 'Updates' },
+          h('table', { 'data-table': 'updates' }, h('thead', {}, h('tr', {},
+            h('th', { scope: 'col', class: 'word' }, 'parameter'),
+            ...['value', 'gradient', 'update', 'update / value'].map((name) =>
+              h('th', { scope: 'col' }, name)), h('td', {}))), body)));
+      panel.addEventListener('shown', refresh);
+    },
+    begin(those, text) {
+      settings = those;
+      sentence = text.slice(0, Math.min(settings.context, 24)).split('\n')[0];
+      field.value = sentence;
+      field.maxLength = settings.context;
+      gone.layers.clear();
+      gone.heads.clear();
+      latest = null;
+      step = -1;
+      due = false;
+      for (const box of Object.values(boxes)) box.checked = true;
+      boxes.positions.disabled = !settings.positions;
+      boxes.positions.checked = settings.positions;
+      verdict.textContent = '';
+      body.replaceChildren();
+      build();
+    },
+    show(answer) {
+      latest = answer;
+      draw();
+    },
+    losses({ asItStands, whole }) {
+      due = false;
+      const isWhole = asItStands === whole;
+      verdict.textContent = `Validation loss ${number(asItStands)}` + (isWhole ? '.'
+        : `; of the whole model ${number(whole)} (${asItStands > whole ? '+' : '\u2212'}` +
+          `${percent(Math.abs(asItStands / whole - 1))}).`);
+      verdict.className = isWhole ? '' : 'warn';
+    },
+    taken: refresh,
+    failed: () => { due = false; },
+    stands(at) {
+      if (at === step) return;
+      step = at;
+      refresh();
+    },
+  };
+}

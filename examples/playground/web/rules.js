@@ -1,0 +1,60 @@
+// The gradient check tab: break a backward rule, see what becomes of the training, and let the
+// gradient checker find it. Read next: ../broken_rule.h.
+import { h } from './dom.js';
+
+// As Flaw counts them.
+const FLAWS = ['has the wrong sign', 'is twice what it should be', 'is zero', 'is shifted by one place',
+  'has its axes exchanged'];
+
+// { fill(panel), begin(rules), show(text) }. `broken` hears of every change, as { op, operand, flaw }.
+export function rulesView(broken, ask) {
+  let rules = [];
+  const which = h('select', { 'data-control': 'rule', onchange: () => change() });
+  const flaw = h('select', { 'data-control': 'flaw', onchange: () => change() },
+    ...FLAWS.map((text, i) => h('option', { value: i }, text)));
+  const standing = h('p', { 'data-readout': 'rule', role: 'status' });
+  const report = h('pre', { 'data-view': 'check', 'aria-live': 'polite', hidden: true });
+  const button = h('button', { class: 'step-button', 'data-control': 'check', onclick: () => {
+    button.disabled = true;
+    report.hidden = false;
+    report.textContent = 'Checking.';
+    ask();
+  } }, 'Check the gradients');
+
+  function change() {
+    const rule = rules[which.selectedIndex - 1];
+    report.hidden = true;
+    flaw.disabled = !rule;
+    standing.textContent = rule ? `From now on, steps use a broken rule: in ${rule.op}, the ` +
+      `gradient of its ${rule.what} ${FLAWS[flaw.selectedIndex]}.` : 'All rules are right.';
+    standing.className = rule ? 'warn' : '';
+    broken(rule ? { ...rule, flaw: flaw.selectedIndex } : { op: '', operand: 0, flaw: 0 });
+  }
+
+  return {
+    fill(panel) {
+      panel.append(h('p', { class: 'legend' }, 'A wrong gradient rarely fails: the model learns, ' +
+        'worse than it should, and nobody knows why. Break a rule, let the training run, and look ' +
+        'at the curves. The gradient checker knows nothing of what you did: it compares the rules ' +
+        'with differences of the function itself.'),
+      h('div', { class: 'row' }, h('label', {}, 'The gradient of ', which), flaw),
+      standing, h('div', { class: 'row' }, button), report);
+    },
+    // Of a training that begins, whose rules are all right.
+    begin(those) {
+      rules = those;
+      which.replaceChildren(h('option', {}, 'nothing: all rules are right'),
+        ...rules.map(({ op, what }) => h('option', {}, `${op}: ${what}`)));
+      flaw.disabled = true;
+      standing.textContent = 'All rules are right.';
+      standing.className = '';
+      report.hidden = true;
+      button.disabled = false;
+    },
+    show(text) {
+      report.textContent = text;
+      button.disabled = false;
+    },
+    failed: () => { button.disabled = false; },
+  };
+}

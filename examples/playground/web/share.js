@@ -1,0 +1,38 @@
+// A run saved as a file that `tapestry train` goes on with, and opened again; and the digest of the
+// parameters, by which it is known to be the same.
+import { h } from './dom.js';
+
+const COMMANDS = ['tar xzf playground.tar.gz && cd playground',
+  'TAPESTRY_ISA=baseline tapestry train --resume --out .'].join('\n');
+
+// { element, save(answer), say(changed) }. `ask` wants the file.
+export function shareView(ask) {
+  const link = h('a', { download: 'playground.tar.gz', hidden: true, 'data-control': 'download' });
+  const told = h('div', { hidden: true, 'data-readout': 'saved' });
+  const button = h('button', { class: 'step-button', 'data-control': 'save', onclick: ask },
+    'Save this run');
+  const altered = h('p', { class: 'warn', hidden: true, 'data-readout': 'altered' });
+  return {
+    element: h('section', {}, h('h3', {}, 'Take it along'), h('p', { class: 'legend' },
+      'One file with the model, the optimiser, its random numbers, and the text. tapestry train ' +
+      'goes on with it, and so does this page: choose \u201cthat of a saved run\u201d as its text.'),
+    h('div', { class: 'row' }, button), altered, told, link),
+    save({ file, step }) {
+      if (link.href) URL.revokeObjectURL(link.href);
+      link.href = URL.createObjectURL(file);
+      link.click();
+      told.hidden = false;
+      told.replaceChildren(h('p', {}, `Saved after step ${step}, ` +
+        `${(file.size / 1e6).toFixed(2)} MB. To go on outside the browser:`), h('pre', {}, COMMANDS),
+      h('p', { class: 'legend' }, 'Both come to the same bits: in the end, the SHA-256 of the ' +
+        'numbers in model.safetensors is the one that this page shows.'));
+    },
+    // What of the training tapestry train would not know of.
+    say(changes) {
+      altered.hidden = changes.length === 0;
+      altered.textContent = `${changes.join(' and ')}: tapestry train knows nothing of that, and ` +
+        'from here on comes to other bits.';
+    },
+    clear: () => { told.hidden = true; },
+  };
+}

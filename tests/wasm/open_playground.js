@@ -1,0 +1,50 @@
+// What the tests of the playground's page share: it is opened, without a network, and waited for.
+const assert = require('node:assert');
+const path = require('node:path');
+
+const { watch } = require('../npm/browser.js');
+
+// Waits without page.waitForFunction, whose evaluation of text the page's policy forbids.
+async function until(page, f, argument) {
+  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
+    assert.ok(tries < 1200, `never true: ${f}`);
+    await page.waitForTimeout(50);
+  }
+}
+
+const stepOf = (page) => page.evaluate(() => Number(document.body.dataset.step));
+const waitForStep = (page, least) => until(page, (step) =>
+  Number(document.body.dataset.step) >= step, least);
+const readout = (page, name) => page.textContent(`[data-readout="${name}"]`);
+
+async function startOver(page, steps) {
+  await page.fill('[data-control="steps"]', String(steps));
+  await page.click('[data-control="restart"]');
+  await until(page, (text) =>
+    document.querySelector('[data-readout="status"]').textContent.includes(text), `step 0 of ${steps}`);
+}
+
+// The page when it is ready: { page, wrong }, with what it must not do.
+async function openPage(browser, directory, width, scheme) {
+  const file = path.resolve(directory, 'playground.html');
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme,
+    acceptDownloads: true });
+  await context.setOffline(true);
+  const page = await context.newPage();
+  page.setDefaultTimeout(120000);
+  const wrong = watch(page, (url) => url === `file://${file}` || url.startsWith('blob:'));
+  await page.goto(`file://${file}`);
+  await until(page, () => document.body.dataset.step === '0');
+  return { page, wrong };
+}
+
+// A function that leaves a picture of what is open, if wanted, and holds the page to the window.
+const shooter = (page, width, scheme, screenshots) => async (name) => {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+  if (!screenshots) return;
+  await page.screenshot({ fullPage: true,
+    path: path.join(screenshots, `playground_${name}_${width}_${scheme}.png`) });
+};
+
+module.exports = { openPage, readout, shooter, startOver, stepOf, until, waitForStep };
