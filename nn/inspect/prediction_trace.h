@@ -37,9 +37,9 @@ struct PredictionTrace {
     std::string module;  ///< of the last layer, "blocks.3"; empty without layers
     std::int64_t classes = 0;
     double label_smoothing = 0;  ///< of the step's loss; that of the rows here has none
-    std::vector<Prediction> rows;
-    std::vector<LayerPredictions>
-        layers{};  ///< the model's own predictions, `rows`, follow the last
+    std::vector<Prediction> rows = {};
+    /// The model's own predictions, `rows`, follow the last.
+    std::vector<LayerPredictions> layers = {};
 };
 
 /// Of an entry of cross_entropy: logits [..., T, V] of sequence 0, or [N, V], and what was asked of

@@ -236,7 +236,10 @@ PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& t
 
 std::vector<std::string> tokens_of(const std::string& module, std::int64_t count,
                                    const std::vector<PageText>& texts) {
-    return text_of({.module = module, .queries = count, .keys = count}, texts).queries;
+    AttentionTrace itself;  // who looks at itself: as many keys as queries
+    itself.module = module;
+    itself.queries = itself.keys = count;
+    return text_of(itself, texts).queries;
 }
 
 std::string to_json(const Inspector& inspector, const PageOptions& options) {

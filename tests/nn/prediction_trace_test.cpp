@@ -201,6 +201,7 @@ TEST_CASE("predictions: the page's data names classes, and says whether they com
         inspector.finish();
     }
     const PageOptions options{
+        .title = "letters",
         .texts = {{.queries = {"a", "b", "c"}}},
         .name_of = [](std::int64_t id) { return std::string(1, static_cast<char>(97 + id)); }};
     const auto json = nlohmann::json::parse(to_json(inspector, options)).at("predictions");
