@@ -36,7 +36,10 @@ void LogitLens::recorded(const Op& op, const Tensors& inputs) {
     } else {
         if (layer != layer_) enter(layer);
         if (!is_found_) find_stream(op, inputs);
-        if (!op.outputs().empty()) stream_ = op.outputs().front().slot;
+        if (!op.outputs().empty()) {
+            stream_ = op.outputs().front().slot;
+            given_ = op.outputs().front().shape;
+        }
     }
     for (const Op::Operand& y : op.outputs()) made_in_[y.slot] = entered_;
 }
@@ -98,7 +101,7 @@ void LogitLens::run(int slot,
     if (!made_.contains(slot)) return;
     const NoGradGuard no_grad;
     for (const Stream& each : streams_) {
-        if (each.shape != streams_.back().shape) continue;
+        if (each.shape != given_) continue;  // layers that do not hand one stream on
         const Tensor logits = again(slot, to(tensor(each.numbers, each.shape), each.dtype));
         if (logits.defined()) use(each.layer, logits);
     }

@@ -53,7 +53,8 @@ private:
     std::string layer_;
     int entered_ = 0;                       // how many layers so far
     bool is_found_ = false;                 // what this layer reads
-    int stream_ = -1;                       // the slot of what the last layer gave
+    int stream_ = -1;                       // the slot of what the last layer gave,
+    Shape given_;                           // and its shape
     std::unordered_map<int, int> made_in_;  // slots: which of the layers made it
     std::vector<Stream> streams_;
     std::vector<Behind> behind_;

@@ -87,16 +87,16 @@ TEST_CASE("compute run: the same bits interrupted or not, from one thread and pr
 TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report tells of them") {
     const Place place(true);
     train(place, 1, 2, false);
-    for (const auto& [name, tensor] : read_safetensors(place.out / "model.safetensors").tensors) {
-        CHECK_MESSAGE(tensor.dtype() == DType::bf16, name);
+    for (const auto& entry : read_safetensors(place.out / "model.safetensors").tensors) {
+        CHECK_MESSAGE(entry.second.dtype() == DType::bf16, entry.first);
     }
     RunDirectory directory(place.out);
     const auto session = directory.resume({});
     int moments = 0;
-    for (const auto& [name, tensor] : session->optimizer().state().tensors) {
-        if (name.starts_with("steps.")) continue;
+    for (const auto& entry : session->optimizer().state().tensors) {
+        if (entry.first.starts_with("steps.")) continue;
         ++moments;
-        CHECK_MESSAGE(tensor.dtype() == DType::bf16, name);
+        CHECK_MESSAGE(entry.second.dtype() == DType::bf16, entry.first);
     }
     CHECK_EQ(moments, 2 * session->model().parameters().size());
     CHECK(session->config().model.compute == ComputeType::bf16);
