@@ -3,7 +3,7 @@
 #include <tapestry/nn/pages/html.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 namespace tapestry {
 namespace {
@@ -46,16 +46,16 @@ void write_short(JsonWriter& json, const Prediction& row) {
 // The names of all classes that the rows speak of.
 void write_names(JsonWriter& json, const PredictionTrace& trace,
                  const std::function<std::string(std::int64_t)>& name_of) {
-    std::map<std::int64_t, bool> used;
+    std::set<std::int64_t> used;
     for (const Prediction& row : trace.rows) {
-        if (row.right >= 0) used[row.right] = true;
-        for (const PredictedClass& each : row.likeliest) used[each.id] = true;
+        if (row.right >= 0) used.insert(row.right);
+        for (const PredictedClass& each : row.likeliest) used.insert(each.id);
     }
     for (const LayerPredictions& layer : trace.layers) {
-        for (const Prediction& row : layer.rows) used[row.likeliest.front().id] = true;
+        for (const Prediction& row : layer.rows) used.insert(row.likeliest.front().id);
     }
     json.object([&] {
-        for (const auto& [id, is_used] : used) json.member(std::to_string(id), name_of(id));
+        for (const std::int64_t id : used) json.member(std::to_string(id), name_of(id));
     });
 }
 

@@ -36,6 +36,13 @@ std::vector<const std::byte*> step(Kept& kept) {
     return places;
 }
 
+void take_steps(PlannedMemory& memory, Kept& kept, int count) {
+    for (int i = 0; i < count; ++i) {
+        const PlannedMemory::Turn turn(memory);
+        step(kept);
+    }
+}
+
 constexpr std::size_t kFirst = 1024, kMost = kFirst + 4096;  // of which the gradient takes 2048
 
 }  // namespace
@@ -72,20 +79,14 @@ TEST_CASE("planned memory: turns that are alike lie in the least that they need"
 TEST_CASE("planned memory: a turn that asks for something else, and one that ends too early") {
     PlannedMemory memory;
     Kept kept;
-    for (int i = 0; i < 4; ++i) {
-        const PlannedMemory::Turn turn(memory);
-        step(kept);
-    }
+    take_steps(memory, kept, 4);
     {
         const PlannedMemory::Turn turn(memory);
         const Block other = block(999);
         step(kept);
     }
     { const PlannedMemory::Turn turn(memory); }
-    for (int i = 0; i < 2; ++i) {
-        const PlannedMemory::Turn turn(memory);
-        step(kept);
-    }
+    take_steps(memory, kept, 2);
     const auto report = memory.report();
     CHECK(report.why_left == "turn 5 asked for 999 bytes as block 1; 1000 were planned");
     CHECK(report.left == 2);
@@ -96,10 +97,7 @@ TEST_CASE("planned memory: a turn that asks for something else, and one that end
 TEST_CASE("planned memory: after three turns of another kind there is another plan") {
     PlannedMemory memory;
     Kept kept;
-    for (int i = 0; i < 4; ++i) {
-        const PlannedMemory::Turn turn(memory);
-        step(kept);
-    }
+    take_steps(memory, kept, 4);
     for (int i = 0; i < 8; ++i) {
         const PlannedMemory::Turn turn(memory);
         const Block more = block(1 << 16);
@@ -139,10 +137,7 @@ TEST_CASE("planned memory: blocks outlive the plan, and are let go on another th
     Kept kept;
     {
         PlannedMemory memory;
-        for (int i = 0; i < 5; ++i) {
-            const PlannedMemory::Turn turn(memory);
-            step(kept);
-        }
+        take_steps(memory, kept, 5);
         CHECK(memory.report().blocks == 4);
     }
     std::memset(kept.gradient->data(), 1, 2048);
