@@ -10,9 +10,6 @@
 namespace tapestry::detail {
 namespace {
 
-/// Elements in a block: those of three operands take 24 KiB as f32.
-constexpr std::int64_t kBlock = 2048;
-
 /// An operand of a row: its elements lie side by side (step 1), or it is one for all (0).
 template <class T>
 struct Operand {
@@ -27,15 +24,15 @@ void run_row(T* y, const std::array<Operand<T>, N>& x, std::int64_t n, const Run
     if constexpr (!kIsHalf<T>) {
         run(y, x, n);
     } else {
-        alignas(64) float room[N][kBlock];
+        alignas(64) float room[N][kStagedBlock];
         std::array<Operand<float>, N> wide{};
         for (std::size_t k = 0; k < N; ++k) {
             wide[k] = {room[k], x[k].step};
             if (x[k].step == 0) widen(room[k], x[k].x, 1);
         }
-        alignas(64) float result[kBlock];
-        for (std::int64_t i = 0; i < n; i += kBlock) {
-            const std::int64_t length = std::min(kBlock, n - i);
+        alignas(64) float result[kStagedBlock];
+        for (std::int64_t i = 0; i < n; i += kStagedBlock) {
+            const std::int64_t length = std::min(kStagedBlock, n - i);
             for (std::size_t k = 0; k < N; ++k) {
                 if (x[k].step != 0) widen(room[k], x[k].x + i, length);
             }

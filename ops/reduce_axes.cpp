@@ -65,7 +65,7 @@ void reduce_strip(Compute<T>* y, const T* x, std::int64_t rows, std::int64_t str
         for (std::int64_t j = 0; j < n; j += kWidth) {
             const std::int64_t width = std::min(kWidth, n - j);
             for (std::int64_t i = 0; i < rows; ++i) {
-                widen(wide + i * width, x + i * stride + j, width);
+                widen(wide + i * width, x + i * stride + j, width, kWidth);
             }
             kernel.columns(y + j, wide, rows, width, width);
         }

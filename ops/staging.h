@@ -24,8 +24,12 @@
 
 namespace tapestry {
 
-void widen(float* to, const Bf16* from, std::int64_t n);
-void widen(float* to, const F16* from, std::int64_t n);
+/// Elements that are widened at a time, where many are: as f32 three such blocks stay in L1.
+inline constexpr std::int64_t kStagedBlock = 2048;
+
+/// What is read next lies `ahead` of `from`: it comes from memory while these are computed with.
+void widen(float* to, const Bf16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);
+void widen(float* to, const F16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);
 /// Rounded to nearest even.
 void narrow(Bf16* to, const float* from, std::int64_t n);
 void narrow(F16* to, const float* from, std::int64_t n);

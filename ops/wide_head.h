@@ -19,8 +19,9 @@ public:
         const std::int64_t there = from.row == 0 ? std::min<std::int64_t>(count, 1) : count;
         room_ = Tensor({there, width}, DType::f32);
         float* const to = room_.mutable_data<float>();
+        constexpr std::int64_t kRowsAhead = 8;
         for (std::int64_t i = 0; i < there; ++i) {
-            widen(to + i * width, from.data + i * from.row, width);
+            widen(to + i * width, from.data + i * from.row, width, kRowsAhead * from.row);
         }
         rows_ = {to, from.row == 0 ? 0 : width};
     }

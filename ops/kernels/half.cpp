@@ -6,8 +6,8 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-void widen(float* y, const Bf16* x, std::int64_t n) {
-    widen_run(y, reinterpret_cast<const std::uint16_t*>(x), n);
+void widen(float* y, const Bf16* x, std::int64_t n, std::int64_t ahead) {
+    widen_run(y, reinterpret_cast<const std::uint16_t*>(x), n, ahead);
 }
 
 void narrow(Bf16* y, const float* x, std::int64_t n) {

@@ -22,8 +22,9 @@ struct Draw {
 inline constexpr int kChances = 3;
 
 struct Half {
-    /// y[i] = x[i], 0 <= i < n. y overlaps nothing.
-    void (*widen)(float* y, const Bf16* x, std::int64_t n);
+    /// y[i] = x[i], 0 <= i < n. y overlaps nothing. What is `ahead` of x will be wanted next, and
+    /// is asked for meanwhile; it need not be there.
+    void (*widen)(float* y, const Bf16* x, std::int64_t n, std::int64_t ahead);
     /// The same, rounded to nearest even, bit for bit as core/half.h does.
     void (*narrow)(Bf16* y, const float* x, std::int64_t n);
     /// Rounded by chance[i], as core/chance.h does.

@@ -58,10 +58,13 @@ inline Batch<float> load_partial(const std::uint16_t* p, std::int64_t n) {
     return Batch<float>(reinterpret_cast<typename Batch<float>::register_type>(widened(in)));
 }
 
-/// y[i] = x[i], 0 <= i < n.
-inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n) {
+/// y[i] = x[i], 0 <= i < n; asks memory for the n numbers that are `ahead` of x, unless it is 0.
+inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n, std::int64_t ahead = 0) {
     std::int64_t i = 0;
-    for (; i + kHalfWidth <= n; i += kHalfWidth) store(y + i, load(x + i));
+    for (; i + kHalfWidth <= n; i += kHalfWidth) {
+        if (ahead != 0) __builtin_prefetch(x + i + ahead);
+        store(y + i, load(x + i));
+    }
     if (i < n) store_partial(y + i, load_partial(x + i, n - i), n - i);
 }
 
