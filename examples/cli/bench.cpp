@@ -46,7 +46,7 @@ void add_step(Options& parent) {
         check_memory(s->measured.model, s->measured.batch);
         const MachinePeak before = measure_peak();
         const bench::StepRow row = bench::measure_step(s->measured);
-        const bench::PeakCheck check = bench::check_peak(before, row.measurement.fastest_flops());
+        const bench::PeakCheck check = bench::check_peak(before, row.fastest_flops);
         return show(s->json, to_json(row, check.peak),
                     bench::peak_text(check.peak) + "\n" + to_text(row, check.peak), check);
     });

@@ -31,12 +31,15 @@ TakenSteps take_steps(const StepOptions& o) {
 StepRow measure_step(const StepOptions& o) {
     const TakenSteps taken = take_steps(o);
     const Times times = times_of(taken.seconds);
-    return {.measurement = {.what = "step",
-                            .times = times,
-                            .flops = step_flops(o.model, o.batch),
-                            .peak_bytes = memory_statistics().peak},
+    const Measurement measurement{.what = "step",
+                                  .times = times,
+                                  .flops = step_flops(o.model, o.batch),
+                                  .peak_bytes = memory_statistics().peak};
+    const bool in_f32 = o.model.compute == ComputeType::f32;
+    return {.measurement = measurement,
             .parameters = taken.parameters,
-            .tokens_per_second = static_cast<double>(o.batch * o.model.context) / times.median};
+            .tokens_per_second = static_cast<double>(o.batch * o.model.context) / times.median,
+            .fastest_flops = in_f32 ? measurement.fastest_flops() : 0};
 }
 
 }  // namespace tapestry::bench
