@@ -33,6 +33,14 @@ std::atomic<int>& threads() {
     return value;
 }
 
+// More chunks than a shared loop can count are taken several at a time.
+void parallel_groups(std::int64_t chunks, detail::ChunkFunction f, void* context) {
+    const std::int64_t size = (chunks - 1) / detail::SharedLoop::kMostChunks + 1;
+    parallel_for(chunks, size, [=](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t chunk = begin; chunk < end; ++chunk) f(context, chunk);
+    });
+}
+
 }  // namespace
 
 int num_threads() { return threads().load(std::memory_order_relaxed); }
@@ -43,6 +51,7 @@ void set_num_threads(int n) {
 }
 
 void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
+    if (chunks > SharedLoop::kMostChunks) return parallel_groups(chunks, f, context);
     const TurnScope outside(nullptr);  // which thread a chunk is done by, and when, nobody plans
     const int threads = chunks > 1 ? num_threads() : 1;
     if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {

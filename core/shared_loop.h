@@ -44,11 +44,18 @@ private:
     Clock::time_point since_;
 };
 
-/// `open_` tells how many chunks nobody has taken yet, and which threads may take some. One word,
-/// so that a thread that read it before the last loop ended can still only take a chunk that
-/// exists: the exchange fails, or it is of the loop that now runs.
+/// `open_` tells which chunks nobody has taken yet, and which threads may take some. One word, so
+/// that a thread that read it before the last loop ended can still only take a chunk that exists:
+/// the exchange fails, or it is of the loop that now runs.
+///
+/// Chunks are taken from both ends, by members of even numbers from the first on and by the others
+/// from the last on. So in loop after loop over the same rows a core has the ones that it wrote
+/// itself, which are in its own cache.
 class SharedLoop {
 public:
+    static constexpr std::int64_t kMostChunks = (std::int64_t{1} << 26) - 1;
+    static constexpr int kMostThreads = (1 << 12) - 1;
+
     /// On the leader: publishes the loop, for members 0 .. threads - 1. The one before is over.
     void publish(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
         f_ = f;
@@ -56,7 +63,8 @@ public:
         chunks_ = chunks;
         error_ = nullptr;
         finished_.store(0, std::memory_order_relaxed);
-        open_.store(pack(threads, chunks), std::memory_order_seq_cst);
+        open_.store(pack({.threads = threads, .first = 0, .end = chunks}),
+                    std::memory_order_seq_cst);
     }
 
     /// Does chunks until there are none left. `member` is 0 for the leader.
@@ -73,8 +81,8 @@ public:
     }
 
     bool has_work(int member) const {
-        const std::uint64_t open = open_.load(std::memory_order_seq_cst);
-        return left(open) > 0 && member < threads(open);
+        const Open open = unpack(open_.load(std::memory_order_seq_cst));
+        return open.first < open.end && member < open.threads;
     }
 
     /// On the leader: waits for the chunks that others took; throws what one of them threw.
@@ -85,27 +93,37 @@ public:
     }
 
 private:
-    static constexpr int kChunkBits = 48;
-    static std::uint64_t pack(int threads, std::int64_t chunks) {
-        return static_cast<std::uint64_t>(threads) << kChunkBits |
-               static_cast<std::uint64_t>(chunks);
+    struct Open {
+        int threads;
+        std::int64_t first, end;  // chunks nobody has taken
+    };
+
+    static constexpr int kChunkBits = 26;
+    static std::uint64_t pack(Open open) {
+        return static_cast<std::uint64_t>(open.threads) << 2 * kChunkBits |
+               static_cast<std::uint64_t>(open.first) << kChunkBits |
+               static_cast<std::uint64_t>(open.end);
     }
-    static std::int64_t left(std::uint64_t open) {
-        return static_cast<std::int64_t>(open & ((std::uint64_t{1} << kChunkBits) - 1));
+    static Open unpack(std::uint64_t word) {
+        constexpr std::uint64_t kChunk = (std::uint64_t{1} << kChunkBits) - 1;
+        return {.threads = static_cast<int>(word >> 2 * kChunkBits),
+                .first = static_cast<std::int64_t>(word >> kChunkBits & kChunk),
+                .end = static_cast<std::int64_t>(word & kChunk)};
     }
-    static int threads(std::uint64_t open) { return static_cast<int>(open >> kChunkBits); }
 
     /// A chunk that is now this thread's, or -1. Until it is finished the loop is not over, so what
     /// publish() wrote stands still.
     std::int64_t take(int member) {
-        std::uint64_t open = open_.load(std::memory_order_acquire);
-        while (left(open) > 0 && member < threads(open)) {
-            if (open_.compare_exchange_weak(open, open - 1, std::memory_order_acq_rel,
+        std::uint64_t word = open_.load(std::memory_order_acquire);
+        for (;;) {
+            Open open = unpack(word);
+            if (open.first >= open.end || member >= open.threads) return -1;
+            const std::int64_t chunk = member % 2 == 0 ? open.first++ : --open.end;
+            if (open_.compare_exchange_weak(word, pack(open), std::memory_order_acq_rel,
                                             std::memory_order_acquire)) {
-                return chunks_ - left(open);
+                return chunk;
             }
         }
-        return -1;
     }
 
     void remember(std::int64_t chunk) {

@@ -5,6 +5,7 @@
 #include <tapestry/tests/skip.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -59,6 +60,34 @@ TEST_CASE("parallel: each chunk once") {
         parallel_for_chunks(-3, [&](std::int64_t) { visits.clear(); });
         CHECK(visits.size() == 1000);
     }
+}
+
+TEST_CASE("parallel: more chunks than a word of a shared loop can count") {
+    const ThreadsGuard guard(2);
+    constexpr std::int64_t kChunks = (std::int64_t{1} << 26) + 5;
+    std::atomic<std::int64_t> sum{0};
+    parallel_for_chunks(kChunks, [&](std::int64_t i) {
+        if (i % (1 << 20) < 3) sum += i;
+    });
+    std::int64_t expected = 0;
+    for (std::int64_t at = 0; at < kChunks; at += 1 << 20) expected += 3 * at + 3;
+    CHECK(sum == expected);
+}
+
+TEST_CASE("parallel: two threads begin at the two ends") {
+    const ThreadsGuard guard(2);
+    parallel_for_chunks(2, [](std::int64_t) {});  // both threads are there
+    std::atomic<int> inside{0};
+    std::array<std::thread::id, 4> who;
+    parallel_for_chunks(4, [&](std::int64_t i) {
+        who[static_cast<std::size_t>(i)] = std::this_thread::get_id();
+        ++inside;
+        for (int wait = 0; wait < 2000 && inside < 2; ++wait) {  // 2 s at most
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    });
+    CHECK(who[0] == std::this_thread::get_id());
+    CHECK(who[3] != who[0]);
 }
 
 TEST_CASE("parallel: really on several threads") {
