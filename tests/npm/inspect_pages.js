@@ -1,22 +1,18 @@
 // The pages that tests/pages wrote, in a browser: every tab opened and its controls used, at two
 // widths; texts, shapes and numbers compared; no error on the console, no request to anywhere.
 //
-//     node inspect_pages.js CHROMIUM PAGES PLAIN [SCREENSHOTS]
-//
-// PLAIN holds page.js and page.css of a build without npm: the pages are tried with these, too.
+//     node inspect_pages.js CHROMIUM PAGES [SCREENSHOTS]
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, watch, withPlain } = require('./browser.js');
+const { checkAccessible, watch } = require('./browser.js');
 const tabs = { ...require('./predictions_tab.js'), ...require('./inspect_tabs.js') };
 
-const [,, program, pages, plain, screenshots] = process.argv;
+const [,, program, pages, screenshots] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
 const THOROUGHLY = ['gpt', 'encoder_decoder', 'large']; // at both widths
-// With the plain script, too, which is the same source, joined otherwise.
-const PLAIN = ['gpt', 'encoder_decoder'];
 // Between them they have all that a page may hold.
 const ACCESSIBLE = ['gpt', 'masked', 'dead', 'finding'];
 
@@ -39,7 +35,7 @@ async function checkPage(browser, file, width, scheme) {
   page.setDefaultTimeout(120000); // machines that are shared stand still now and then
   const wrong = watch(page, (url) => url === `file://${file}`);
   const opened = await openPage(page, file);
-  const model = path.basename(file, '.html').replace('_plain', '');
+  const model = path.basename(file, '.html');
   const weights = linesOf(`${model}.txt`);
   const expected = linesOf(`${model}.predictions.txt`)
     .map(([layer, ...numbers]) => [layer, ...numbers.map(Number)]);
@@ -84,9 +80,6 @@ async function checkTabKeys(page) {
     const tried = [[file, 390, 'dark']]; // where room is short
     if (THOROUGHLY.includes(model)) {
       tried.push([file, 1280, 'light']);
-    }
-    if (PLAIN.includes(model)) {
-      tried.push([withPlain(file, path.join(plain, 'page')), 390, 'dark']);
     }
     for (const [each, width, scheme] of tried) {
       const opened = await checkPage(browser, each, width, scheme);

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # A ctest: the pages of nn/pages, reports among them, in Debian's chromium, steered by npm's
 # playwright-core and examined by its axe-core, which are installed under the build tree and go
-# nowhere else. Tried are the pages as built and, once more, with the script that a build without npm
-# would have. Skipped, with a message, where there is no chromium, no npm or no network.
+# nowhere else. Skipped, with a message, where there is no chromium, no npm or no network.
 #
 #     inspect_pages.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -16,7 +15,7 @@ install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
     NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" \
-        "$directory/pages" "$build/web/plain" "${TAPESTRY_SCREENSHOTS:-}"
+        "$directory/pages" "${TAPESTRY_SCREENSHOTS:-}"
 }
 # At once: the reports' mostly waits for what a page does after a while.
 check report_pages &

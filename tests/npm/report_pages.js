@@ -2,15 +2,15 @@
 // against those they were made of (tests/pages/report.cpp), and following: the file is replaced while
 // the page is open. No error on the console, no request but for the page's own file.
 //
-//     node report_pages.js CHROMIUM PAGES PLAIN [SCREENSHOTS]
+//     node report_pages.js CHROMIUM PAGES [SCREENSHOTS]
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, watch, withPlain } = require('./browser.js');
+const { checkAccessible, watch } = require('./browser.js');
 
-const [,, program, pages, plain, screenshots] = process.argv;
+const [,, program, pages, screenshots] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
 const near = (got, wanted, what) =>
   assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
@@ -165,7 +165,7 @@ async function checkTabs(browser, file, width, scheme) {
     await check(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
-    if (!file.endsWith('_plain.html')) await checkAccessible(page, `${path.basename(file)}, ${name}`);
+    await checkAccessible(page, `${path.basename(file)}, ${name}`);
     if (screenshots) {
       const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
       await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });
@@ -251,18 +251,13 @@ async function checkOthers(browser, { diverged, old, long }) {
 
 (async () => {
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
-  for (const variant of ['npm', 'plain']) {
-    const file = (name) => {
-      const written = path.join(pages, `report_${name}.html`);
-      return variant === 'npm' ? written : withPlain(written, path.join(plain, 'report'));
-    };
-    const running = file('running');
-    await checkTabs(browser, running, 1280, 'light');
-    await checkTabs(browser, running, 390, 'dark');
-    await checkFollowing(browser, { running, newer: file('newer'), finished: file('finished') });
-    await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long') });
-    console.log(`reports, ${variant}: done`);
-  }
+  const file = (name) => path.join(pages, `report_${name}.html`);
+  const running = file('running');
+  await checkTabs(browser, running, 1280, 'light');
+  await checkTabs(browser, running, 390, 'dark');
+  await checkFollowing(browser, { running, newer: file('newer'), finished: file('finished') });
+  await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long') });
+  console.log('reports: done');
   await browser.close();
 })().catch((error) => {
   console.error(error);
