@@ -28,7 +28,7 @@ endif()
 # What each page is joined of, in the order in which the modules need one another.
 set(page_modules libraries/uplot libraries/dagre dom table data heads attention_lines attention_map attention_chain attention
                  graph tape_graph walk tape chart memory histogram non_finite units gradients
-                 guesses predictions tabs main)
+                 guesses predictions token_path token_stage token_tab tabs main)
 set(page_styles libraries/uplot page)
 set(report_modules libraries/uplot dom data plot lines_chart curves spikes samples histogram flow processes
                    recipe follow tabs report)

@@ -54,6 +54,9 @@ AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& op
     trace.keys = k.size(1);
     trace.q = q.to_vector<float>();
     trace.k = k.to_vector<float>();
+    const Tensor v = for_each_head(first_sequence(inputs.at(2)), q.size(0));
+    trace.value_dim = v.size(2);
+    trace.v = v.to_vector<float>();
     AttentionOptions plain{.causal = options.causal, .scale = options.scale};
     if (const Tensor& mask = inputs.at(3); mask.defined()) {
         Tensor first = first_sequence(mask);

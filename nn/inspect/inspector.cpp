@@ -9,10 +9,13 @@ namespace tapestry {
 
 Inspector::Inspector(const Module& model, MachinePeak peak)
     : model_(&model), peak_(std::move(peak)) {
+    std::int64_t numbers = 0;
     for (const auto& [name, parameter] : model.named_parameters()) {
+        numbers += parameter.numel();
         if (parameter.leaf()) leaf_names_.emplace(parameter.leaf().get(), name);
         memory_.see(parameter, name, MemoryKind::parameter, -1);
     }
+    paths_.emplace(numbers);
     last_ = Clock::now();
 }
 
@@ -105,7 +108,9 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
                      peak_.floor_seconds(work.flops, work.bytes)};
     non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
+    see_path(op, inputs, outputs, number);
     see_attention(op, inputs, number);
+    see_attention_output(op, inputs);
     see_predictions(op, inputs, number);
     last_ = Clock::now();
 }
@@ -132,6 +137,28 @@ void Inspector::see_attention(const Op& op, const Tensors& inputs, int entry) {
     trace.cross = !trace.module.empty() && source_of(op.inputs()[0].slot, trace.module) !=
                                                source_of(op.inputs()[1].slot, trace.module);
     attention_.push_back(std::move(trace));
+}
+
+// The first product, in the module of an attention, of what its heads found.
+void Inspector::see_attention_output(const Op& op, const Tensors& inputs) {
+    if (attention_.empty() || op.name() != "linear") return;
+    AttentionTrace& trace = attention_.back();
+    const Tensor& weight = inputs[1];
+    if (!trace.output.empty() || trace.module.empty() ||
+        !op.module_path().starts_with(trace.module + '.') ||
+        weight.size(1) != trace.heads * trace.value_dim) {
+        return;
+    }
+    trace.output = weight.detach().to_vector<float>();
+    if (inputs.size() > 2 && inputs[2].defined()) trace.output_bias = inputs[2].detach().to_vector<float>();
+}
+
+void Inspector::see_path(const Op& op, const Tensors& inputs, const Tensors& outputs, int entry) {
+    if (!paths_) return;
+    paths_->recorded(op, inputs, outputs, entry);
+    if (!recorded_cross_entropy(op)) return;
+    token_path_ = paths_->to(op.inputs()[0].slot);
+    paths_.reset();
 }
 
 void Inspector::see_predictions(const Op& op, const Tensors& inputs, int entry) {

@@ -11,7 +11,7 @@
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
 // Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h,
-// prediction_trace.h, non_finite.h and dead_units.h, its parts.
+// prediction_trace.h, token_path.h, non_finite.h and dead_units.h, its parts.
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
@@ -21,6 +21,7 @@
 #include <tapestry/nn/inspect/non_finite.h>
 #include <tapestry/nn/inspect/prediction_trace.h>
 #include <tapestry/nn/inspect/statistics.h>
+#include <tapestry/nn/inspect/token_path.h>
 #include <tapestry/nn/module.h>
 
 #include <chrono>
@@ -119,6 +120,8 @@ public:
     const std::vector<AttentionTrace>& attention() const { return attention_; }
     /// Of the step's first cross-entropy, if there was one.
     const std::optional<PredictionTrace>& predictions() const { return predictions_; }
+    /// What became of its tokens on the way to these predictions; without them, nothing.
+    const TokenPath& token_path() const { return token_path_; }
     const std::vector<InspectedParameter>& parameters() const { return parameters_; }
     /// Time t < entries().size() is that of entry t, when it was recorded; then the walk's steps
     /// follow, if no entry was recorded in between.
@@ -141,7 +144,9 @@ private:
     void see_gradients(const Op& op, int entry, const Tensors& incoming, const Tensors& outgoing);
     std::string leaf_name(const Tensor& x) const;
     void see_attention(const Op& op, const Tensors& inputs, int entry);
+    void see_attention_output(const Op& op, const Tensors& inputs);
     void see_predictions(const Op& op, const Tensors& inputs, int entry);
+    void see_path(const Op& op, const Tensors& inputs, const Tensors& outputs, int entry);
     int source_of(int slot, const std::string& module) const;
     void settle_step();
     void look_at_parameters();
@@ -162,6 +167,8 @@ private:
     std::vector<AttentionTrace> attention_;
     LogitLens lens_;
     std::optional<PredictionTrace> predictions_;
+    std::optional<TokenPaths> paths_;  // until there are predictions
+    TokenPath token_path_;
     std::vector<InspectedParameter> parameters_;
     MemoryTrace memory_;
     NonFiniteFinder non_finite_;

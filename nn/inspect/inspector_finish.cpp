@@ -11,6 +11,7 @@ void Inspector::finish() {
     look_at_parameters();
     numbers_.clear();
     lens_.clear();
+    paths_.reset();
 }
 
 // Entries that no cotangent reached, and those whose inputs nobody asked about.

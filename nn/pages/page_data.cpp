@@ -1,6 +1,6 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
 #include <tapestry/nn/json_writer.h>
-#include <tapestry/nn/pages/encoding.h>
+#include <tapestry/nn/pages/attention_json.h>
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/prediction_json.h>
@@ -165,49 +165,6 @@ void write(JsonWriter& json, const MemoryTrace& memory) {
     });
 }
 
-// Small models' queries and keys as they were, so that whoever calculates with the page's numbers
-// gets the model's; those of large ones would make a page of tens of megabytes.
-bool is_exact(const Inspector& inspector) {
-    constexpr std::int64_t kMostParameters = 2'000'000;
-    std::int64_t count = 0;
-    for (const InspectedParameter& p : inspector.parameters()) count += numel(p.shape);
-    return count <= kMostParameters;
-}
-
-void write_rows(JsonWriter& json, const std::string& name, const std::vector<float>& numbers,
-                std::int64_t width, bool exact) {
-    if (exact) return json.member(name, float_base64(numbers));
-    const PackedRows rows = pack_rows(numbers, static_cast<std::size_t>(width));
-    json.member(name, rows.numbers);
-    json.member(name + "Units", rows.units);
-}
-
-void write(JsonWriter& json, const AttentionTrace& a, const PageOptions& options, bool exact) {
-    const auto number = [&](double x) { json.value(six_digits(x)); };
-    json.object([&] {
-        json.member("entry", a.entry);
-        json.member("module", a.module);
-        json.member("causal", a.causal);
-        json.member("cross", a.cross);
-        json.member("scale", a.scale);
-        json.member("heads", a.heads);
-        json.member("queries", a.queries);
-        json.member("keys", a.keys);
-        json.member("dim", a.dim);
-        write_rows(json, "q", a.q, a.dim, exact);
-        write_rows(json, "k", a.k, a.dim, exact);
-        json.list("entropy", a.entropy, number);
-        json.list("distance", a.distance, number);
-        if (!a.mask.empty()) {
-            json.member("mask", exact ? float_base64(a.mask) : half_base64(a.mask));
-            json.member("maskHeads", a.mask_heads);
-        }
-        const PageText text = text_of(a, options.texts);
-        if (!text.queries.empty()) json.member("queryTexts", text.queries);
-        if (!text.keys.empty()) json.member("keyTexts", text.keys);
-    });
-}
-
 void write(JsonWriter& json, const InspectedParameter& p) {
     json.object([&] {
         json.member("name", p.name);
@@ -222,26 +179,6 @@ void write(JsonWriter& json, const InspectedParameter& p) {
 
 }  // namespace
 
-PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& texts) {
-    for (const PageText& text : texts) {
-        if (!attention.module.starts_with(text.module)) continue;
-        PageText found = text;
-        if (!attention.cross) found.keys = found.queries;
-        if (std::ssize(found.queries) != attention.queries) found.queries.clear();
-        if (std::ssize(found.keys) != attention.keys) found.keys.clear();
-        return found;
-    }
-    return {};
-}
-
-std::vector<std::string> tokens_of(const std::string& module, std::int64_t count,
-                                   const std::vector<PageText>& texts) {
-    AttentionTrace itself;  // who looks at itself: as many keys as queries
-    itself.module = module;
-    itself.queries = itself.keys = count;
-    return text_of(itself, texts).queries;
-}
-
 std::string to_json(const Inspector& inspector, const PageOptions& options) {
     JsonWriter json;
     json.object([&] {
@@ -252,10 +189,7 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
         json.member("places", [&] { write_places(json, inspector); });
         json.list("walk", inspector.walk(), [&](const WalkStep& s) { write(json, s); });
         json.member("memory", [&] { write(json, inspector.memory()); });
-        const bool exact = is_exact(inspector);
-        json.member("exact", exact);
-        json.list("attention", inspector.attention(),
-                  [&](const AttentionTrace& a) { write(json, a, options, exact); });
+        write_attention(json, inspector, options);
         json.list("parameters", inspector.parameters(),
                   [&](const InspectedParameter& p) { write(json, p); });
         json.member("nonFinite", [&] { write(json, inspector.non_finite()); });

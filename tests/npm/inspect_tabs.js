@@ -1,11 +1,12 @@
 // What is asked of each tab of a page, by the tab's name, in their order: see inspect_pages.js.
 const assert = require('node:assert');
 
+const { checkEntries, checkGradients, checkHeads } = require('./known_numbers.js');
 const { expectShown, toNumber } = require('./numbers.js');
 
 const STEP = '[data-table=steps] tr[data-step=';
-const stepOf = async (page, name) =>
-  toNumber(await page.textContent(`${STEP}${name}] td:last-child`));
+const stepText = (page, name) => page.textContent(`${STEP}${name}] td:last-child`);
+const stepOf = async (page, name) => toNumber(await stepText(page, name));
 
 // Until f() is true in the page. Not waitForFunction, which evaluates a string where it must wait:
 // the page's content security policy forbids that.
@@ -122,7 +123,7 @@ async function checkFluid(page) {
   assert.ok(times[30] < 100, `the median frame takes ${times[30]} ms`);
 }
 
-exports.attention = async (page, { model, weights }) => {
+exports.attention = async (page, { model, weights, known }) => {
   const [attentions, heads] = SHAPES[model];
   await until(page, () => document.documentElement.dataset.maps === 'drawn');
   assert.equal(await page.locator('[data-map]').count(), attentions * heads);
@@ -132,6 +133,7 @@ exports.attention = async (page, { model, weights }) => {
     : [['masked', 'vision'].includes(model) ? 'encoder: self-attention'
       : 'Causal self-attention']);
   await checkChain(page, model, weights);
+  if (known) await checkHeads(page, known, choose, stepText);
   await checkLines(page, model);
   await checkMap(page, model);
   if (model === 'long') await checkFluid(page);
@@ -174,7 +176,7 @@ async function checkPadding(page) {
 const LEAST_ENTRIES = { gpt: 40, large: 120, long: 80, encoder_decoder: 100, masked: 40, vision: 40,
   dead: 40, finding: 40 };
 
-exports.tape = async (page, { model }) => {
+exports.tape = async (page, { model, known }) => {
   const rows = page.locator('[data-table=entries] tbody tr');
   const count = await rows.count();
   await checkCulprit(page, model === 'finding');
@@ -187,6 +189,7 @@ exports.tape = async (page, { model }) => {
   assert.ok(shown.length > 0 && shown.length < count && shown.every((row) =>
     row.includes('attention')));
   await page.fill('[data-control=filter]', '');
+  if (known) assert.equal(await checkEntries(page, known), 12); // of two layers
   if (model === 'gpt') await checkEntry(page);
   if (model === 'gpt') await checkSorting(page);
   if (model === 'gpt') await checkClosing(page);
@@ -360,9 +363,10 @@ async function checkUnits(page, model) {
 }
 
 // Every parameter has its two histograms; rows can be found by name.
-exports.gradients = async (page, { model }) => {
+exports.gradients = async (page, { model, known }) => {
   await checkFinding(page, model === 'finding');
   await checkUnits(page, model);
+  if (known) assert.ok(await checkGradients(page, known) > 20);
   const rows = page.locator('[data-parameter]');
   const count = await rows.count();
   assert.ok(count >= 20, `${count} parameters`);

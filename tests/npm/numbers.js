@@ -8,12 +8,13 @@ exports.toNumber = (text) => {
 };
 
 // Is `text` the number `wanted` to the last digit that it shows? Half a unit of it, and what f32
-// leaves open: the page's numbers come from a model in f32, `wanted` from doubles.
-exports.expectShown = (text, wanted, what) => {
+// leaves open: the page's numbers come from a model in f32, `wanted` from doubles. `noise`: what
+// rounding leaves of numbers that cancel out.
+exports.expectShown = (text, wanted, what, noise = 1e-9) => {
   const [mantissa, exponent] = text.replace(/\u2212/g, '-').replace('%', '').split('e');
   const places = (mantissa.split('.')[1] || '').length;
   const unit = 10 ** (Number(exponent || 0) - places) / (text.endsWith('%') ? 100 : 1);
   const shown = exports.toNumber(text);
-  assert.ok(Math.abs(shown - wanted) <= 0.5 * unit + 2e-5 * Math.abs(wanted) + 1e-9,
+  assert.ok(Math.abs(shown - wanted) <= 0.5 * unit + 2e-5 * Math.abs(wanted) + noise,
     `${what}: ${text} is shown, ${wanted} is right`);
 };

@@ -1,11 +1,14 @@
 // Writes pages of every kind of model, small and untrained, into a folder, and beside each
 // NAME.html for the browser test to compare with (tests/npm) the weights that the Inspector saw,
 // NAME.txt, and what the model must have predicted, NAME.predictions.txt, which no Inspector
-// computed. Their weights are random and large, so that heads look at something.
+// computed; of one also its weights and tokens. Their weights are random and large, so that heads
+// look at something.
 //
 //     inspect_pages DIRECTORY
 #include <tapestry/core/file.h>
 #include <tapestry/core/views.h>
+#include <tapestry/nn/io/module_file.h>
+#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>
@@ -76,6 +79,20 @@ const std::vector<std::string> kWords{
     "\u732b",   "\u5750", "\u5728", "\u57ab", "\u5b50", "\u4e0a", "</script>", "<!--",
     "\xe4\xb8", "\"'&",   "\n",     " the",   " robot", "\\",     "\u2028",    "<b>"};
 
+// All that the step was made of, for a pass through it that shares nothing with the library
+// (tests/npm/plain_gpt.js).
+void write_step(const std::filesystem::path& to, const GPT& model, const Tensor& ids,
+                const Tensor& targets) {
+    save(fmt::format("{}.safetensors", to.string()), model);
+    JsonWriter json;
+    json.object([&] {
+        json.member("ids", ids.to_vector<std::int64_t>());
+        json.member("targets", targets.to_vector<std::int64_t>());
+        json.member("heads", model.config().heads);
+    });
+    write_file_atomically(fmt::format("{}.step.json", to.string()), json.text());
+}
+
 void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::int64_t count) {
     Generator generator(7);
     const GPT model(config, generator);
@@ -89,6 +106,7 @@ void write_gpt(const std::filesystem::path& to, const GPTConfig& config, std::in
          .name_of = [](std::int64_t id) { return kWords[static_cast<std::size_t>(id) % 16]; }},
         [&] { return model.loss(ids, targets); });
     if (count > 32) return write_predictions(to, predictions_of(model(ids), targets));
+    write_step(to, model, ids, targets);
     // In doubles and plain loops, layer by layer.
     const std::vector<std::int64_t> right = targets.to_vector<std::int64_t>();
     std::string lines =

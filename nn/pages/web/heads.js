@@ -12,9 +12,12 @@ export class Attention {
 
   decode() {
     if (typeof this.q !== 'string') return;
-    const rows = (text, units) => (this.exact ? decodeFloats(text) : unpackRows(text, units, this.dim));
-    this.q = rows(this.q, this.qUnits);
-    this.k = rows(this.k, this.kUnits);
+    const rows = (text, units, width) => (this.exact ? decodeFloats(text) : unpackRows(text, units, width));
+    this.q = rows(this.q, this.qUnits, this.dim);
+    this.k = rows(this.k, this.kUnits, this.dim);
+    if (this.v) this.v = rows(this.v, this.vUnits, this.valueDim);
+    if (this.output) this.output = rows(this.output, this.outputUnits, this.heads * this.valueDim);
+    if (this.outputBias) this.outputBias = decodeFloats(this.outputBias);
     const mask = this.exact ? decodeFloats : decodeHalf;
     this.mask = this.mask ? mask(this.mask) : null;
   }
@@ -41,6 +44,23 @@ export class Attention {
     this.decode();
     const first = (head * this.keys + j) * this.dim;
     return this.k.subarray(first, first + this.dim);
+  }
+
+  // Values and the projection behind the heads: of a model that is too large the page has neither.
+  hasValues() {
+    return this.v !== undefined;
+  }
+
+  value(head, j) {
+    this.decode();
+    const first = (head * this.keys + j) * this.valueDim;
+    return this.v.subarray(first, first + this.valueDim);
+  }
+
+  // W_O [C, H D] by rows, or nothing.
+  outputMatrix() {
+    this.decode();
+    return this.output;
   }
 
   // Scores of query i with all keys; -Infinity where it may not look.

@@ -7,10 +7,12 @@ import { memoryTab } from './memory.js';
 import { predictionsTab } from './predictions.js';
 import { tabbed } from './tabs.js';
 import { tapeTab } from './tape.js';
+import { tokenTab } from './token_tab.js';
 
 const TABS = [
   ['predictions', 'Predictions', predictionsTab],
   ['attention', 'Attention', attentionTab],
+  ['token', 'One token', tokenTab],
   ['tape', 'Tape', tapeTab],
   ['memory', 'Memory', memoryTab],
   ['gradients', 'Gradients', gradientsTab],
