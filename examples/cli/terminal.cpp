@@ -19,13 +19,13 @@ void warn(const std::string& message) { say(fmt::format("tapestry: {}\n", messag
 
 ProgressOutput progress_output() {
     return {.write = [](const std::string& text) { say(text); },
-            .is_terminal = ::isatty(STDOUT_FILENO) == 1};
+            .is_terminal = ::isatty(STDOUT_FILENO) == 1,
+            .columns = terminal_columns()};
 }
 
 int terminal_columns() {
     winsize size{};
-    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
-    return known ? size.ws_col : 80;
+    return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40 ? size.ws_col : 80;
 }
 
 void add_width(Options& options, int& width) {

@@ -21,7 +21,8 @@ namespace tapestry {
 /// Where lines go.
 struct ProgressOutput {
     std::function<void(const std::string&)> write;  ///< throws nothing
-    bool is_terminal = false;  ///< then a line is rewritten in place, with a carriage return
+    bool is_terminal = false;  ///< then a line is rewritten in place, with a carriage return,
+    int columns = 80;          ///< and has fewer than these: a longer one would leave a trail
 };
 
 /// "1:05", "2:03:00"

@@ -13,7 +13,8 @@ namespace {
 
 using namespace terminal;
 
-constexpr std::string_view kMarks = "*o+x#@%&abcdefghijklmnopqrstuvwxyz";
+// None of them is a sign of the axes.
+constexpr std::string_view kMarks = "*ox#@%&=abcdefghijklmnopqrstuvwxyz";
 
 struct Point {
     double x, y;  // as the axes have them

@@ -87,6 +87,22 @@ TEST_CASE("progress: of a training, on a terminal one line, ten times a second")
     CHECK_EQ(written.lines[3], "\n");  // so that what follows has a line of its own
 }
 
+TEST_CASE("progress: of a training, on a terminal never so wide that it wraps") {
+    for (const int columns : {40, 80, 100}) {
+        Written written;
+        ProgressOutput output = written.to(true);
+        output.columns = columns;
+        TrainingProgress progress(100'000, output);
+        show(progress, step(99'999, 1e5, 12.25));
+        REQUIRE_EQ(written.lines.size(), 1);
+        const std::string& line = written.lines[0];
+        CHECK_LT(line.size() - std::string("\r\033[K").size(), columns);
+        CHECK_NE(line.find("loss 1.2500"), std::string::npos);
+        CHECK_EQ(line.find("of the peak") != std::string::npos, columns == 100);
+        CHECK_EQ(line.find("200 tokens/s") != std::string::npos, columns > 40);
+    }
+}
+
 TEST_CASE("progress: of files, on a terminal alone") {
     Written elsewhere;
     {

@@ -113,6 +113,19 @@ TEST_CASE("text plot: a small one, word for word") {
              "by step\n");
 }
 
+TEST_CASE("text plot: no curve is drawn with a sign of the axes") {
+    std::vector<TextCurve> curves;
+    for (int i = 0; i < 9; ++i) {
+        curves.push_back({fmt::format("curve{}", i), {0, 1}, {1.0 * i, 2.0 * i}});
+    }
+    const std::string text = text_plot(curves, {.width = 80});
+    for (int i = 0; i < 9; ++i) {
+        const std::size_t name = text.find(fmt::format("curve{}", i));
+        REQUIRE_GE(name, 2);
+        CHECK_EQ(std::string("+-|").find(text[name - 2]), std::string::npos);
+    }
+}
+
 TEST_CASE("text plot: logarithms, gaps, and the mean of what falls in one column") {
     const TextCurve gaps{"gaps", {0, 1, 2, 3, 4, 5}, {1, 100, kNan, 10, kInfinity, 0.1}};
     CHECK_EQ(text_plot({gaps}, {.width = 28, .height = 7, .log_y = true}),
