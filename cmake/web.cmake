@@ -26,11 +26,11 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # What each page is joined of, in the order in which the modules need one another.
-set(page_modules libraries/uplot libraries/dagre dom table data heads attention_lines attention_map attention_chain attention
-                 graph tape_graph walk tape chart memory histogram non_finite units gradients
+set(page_modules libraries/uplot libraries/dagre dom help table data heads head_roles attention_lines attention_map attention_chain attention
+                 graph tape_graph walk tape chart memory_stack memory histogram non_finite units gradients
                  guesses predictions token_path token_stage token_tab tabs main)
 set(page_styles libraries/uplot page)
-set(report_modules libraries/uplot dom data plot lines_chart curves spikes samples histogram flow processes
+set(report_modules libraries/uplot dom help data plot lines_chart steps_view other_runs curves spikes samples histogram flow processes
                    recipe follow tabs report)
 set(report_styles libraries/uplot page report)
 

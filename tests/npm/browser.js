@@ -26,3 +26,15 @@ exports.watch = (page, allowed) => {
   });
   return wrong;
 };
+
+// The "?" of a tab: opened by keyboard it says what is good and bad, inside the window, and closes.
+exports.checkHelp = async (page, name, width) => {
+  const help = page.locator(`[data-help=${name}]`);
+  await help.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  const box = await help.locator('> div').boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= width, `${name}: help from ${box.x}, ${box.width} wide`);
+  assert.match(await help.locator('> div').textContent(), /Good: .*Bad: .*In the course: chapter \d+, /s);
+  await page.keyboard.press('Enter');
+  assert.ok(!await help.locator('> div').isVisible());
+};

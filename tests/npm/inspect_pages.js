@@ -7,7 +7,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, watch } = require('./browser.js');
 const { readTensors, trainingStep } = require('./plain_gpt.js');
 const inspectTabs = require('./inspect_tabs.js');
 
@@ -56,6 +56,7 @@ async function checkPage(browser, file, width, scheme) {
   for (const [name, check] of Object.entries(tabs)) {
     await page.click(`#tab-${name}`);
     assert.equal(await page.getAttribute(`#tab-${name}`, 'aria-selected'), 'true');
+    if (model === 'gpt') await checkHelp(page, name, width);
     await check(page, { model, weights, expected, known, width });
     if (ACCESSIBLE.includes(path.basename(file, '.html'))) await checkAccessible(page, `${model}, ${name}`);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);

@@ -12,6 +12,7 @@ directory=$build/npm_pages
 
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+node "$source/tests/npm/head_roles.js" "$source"
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
     NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" \

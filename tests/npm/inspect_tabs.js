@@ -193,6 +193,7 @@ exports.tape = async (page, { model, known }) => {
   if (model === 'gpt') await checkEntry(page);
   if (model === 'gpt') await checkSorting(page);
   if (model === 'gpt') await checkClosing(page);
+  if (model === 'gpt') await checkZoom(page);
 };
 
 // Rows in the order of a column, by mouse and keyboard, whatever the unit that a cell shows.
@@ -282,6 +283,25 @@ async function checkClosing(page) {
   assert.equal(await page.locator('[data-close]').count(), 0);
 }
 
+// Buttons, and the wheel with Ctrl, make the graph larger and smaller.
+async function checkZoom(page) {
+  const graph = page.locator('.graph svg');
+  const wide = async () => (await graph.boundingBox()).width;
+  const before = await wide();
+  await page.click('[data-zoom=in]');
+  assert.ok(Math.abs(await wide() / before - 1.25) < 0.01);
+  await page.focus('[data-zoom=fit]');
+  await page.keyboard.press('Enter');
+  const room = await page.$eval('.graph', (element) => element.clientWidth);
+  assert.ok(Math.abs(await wide() - room) < 8, `${await wide()} in ${room} pixels`);
+  await page.locator('.graph').hover();
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, 100);
+  await page.keyboard.up('Control');
+  await until(page, () => document.querySelector('.graph svg').getBoundingClientRect().width <
+    0.95 * document.querySelector('.graph').clientWidth);
+}
+
 // The first linear layer: [16, 32] x [96, 32] is 2 16 32 96 FLOPs and a bias.
 async function checkEntry(page) {
   await page.click('[data-entry="4"] button');
@@ -294,6 +314,20 @@ async function checkEntry(page) {
     'blocks.0.attention.qkv.bias']);
   await page.focus('[data-node="blocks.0"]');
   assert.equal(await page.getAttribute('[data-node="blocks.0"]', 'aria-pressed'), 'true');
+}
+
+// The block at the bottom is the oldest, a parameter; a click goes to its time.
+async function checkBlocks(page) {
+  const blocks = page.locator('[data-view=lives] canvas');
+  await blocks.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await blocks.boundingBox();
+  await page.mouse.move(x + width / 2, y + height - 6);
+  assert.match(await page.textContent('[data-readout=block]'),
+    /^\S+: [\d.]+\u00a0[KM]?B, made at event 0, stays$/);
+  await page.mouse.click(x + 6, y + height - 6);
+  assert.match(await page.textContent('[data-readout=time]'), /^Event [01]: /);
+  await page.mouse.move(2, 2);
+  assert.match(await page.textContent('[data-readout=block]'), /^Together up to /);
 }
 
 // The peak is shown first and is the largest; the slider goes through time and back to it.
@@ -321,8 +355,7 @@ exports.memory = async (page) => {
   assert.ok(chart.width > 200 && chart.height > 100);
   await page.mouse.move(chart.x + chart.width * 0.4, chart.y + chart.height / 2);
   await until(page, () => !/peak/.test(document.querySelector('[data-readout=time]').textContent));
-  const blocks = await page.locator('[data-view=lives] canvas').boundingBox();
-  assert.ok(blocks.height > 4 * held);
+  await checkBlocks(page);
 };
 
 // What is known of the page "finding"; no other has one.

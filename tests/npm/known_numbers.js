@@ -24,6 +24,11 @@ exports.checkHeads = async (page, { plain, step }, choose, stepOf) => {
         /entropy (\S+) nats of at most (\S+); mean distance (\S+) tokens/.exec(facts);
       expectShown(shownEntropy, entropy, `${module} ${head}: entropy`);
       expectShown(shownDistance, distance, `${module} ${head}: distance`);
+      const [, first] = /the first token: (\d+)%/.exec(await page.textContent('[data-readout=role]')) ?? [];
+      let share = 0; // of the queries that see more than it
+      for (let i = 1; i < rows; ++i) share += weights[i * rows] / (rows - 1);
+      if (first) expectShown(`${first}%`, share, `${module} ${head}: to the first token`);
+      else if (share > 0.5) throw new Error(`${module} ${head} looks at the first token`);
       expectShown(await stepOf(page, 'weight'), weights[query * rows + key], `${module} ${head}: weight`);
     }
   }

@@ -8,7 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, watch } = require('./browser.js');
 
 const [,, program, pages, screenshots] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
@@ -81,6 +81,56 @@ async function checkCurves(page) {
   await page.keyboard.press('Escape');
   assert.equal(await page.locator('.pointed').count(), 0);
   await checkZoom(page, chart);
+  await checkLines(page, chart);
+  await checkOtherRuns(page);
+}
+
+// How many pixels of the chart are nearly of this colour.
+const inked = (page, name) => page.evaluate((property) => {
+  const hex = getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+  const wanted = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const canvas = document.querySelector('[data-chart=loss] canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    count += data[i + 3] > 200 && wanted.every((x, c) => Math.abs(x - data[i + c]) < 12);
+  }
+  return count;
+}, `--${name}`);
+
+// Lines go and come, one is smoothed, the axis becomes logarithmic and its levels move.
+async function checkLines(page, chart) {
+  assert.ok(await inked(page, 'gradient') > 20);
+  await page.focus('[data-control=validation]');
+  await page.keyboard.press('Space');
+  assert.equal(await inked(page, 'gradient'), 0);
+  await page.keyboard.press('Space');
+  const before = await inked(page, 'activation');
+  await page.focus('[data-control=smoothing]');
+  for (let i = 0; i < 5; ++i) await page.keyboard.press('PageUp');
+  assert.ok(Number(await page.inputValue('[data-control=smoothing]')) > 0.2);
+  assert.ok(await inked(page, 'activation') > 20 && before > 20);
+  await page.keyboard.press('Home');
+  const level = async () => (await chart.locator('.level').first().boundingBox()).y;
+  const linear = await level();
+  await page.check('[data-control=log]');
+  assert.ok(Math.abs(await level() - linear) > 3, 'a level stays where it was');
+  await page.uncheck('[data-control=log]');
+  assert.ok(Math.abs(await level() - linear) < 0.5);
+}
+
+// A report from the disk beside this one; what is no report is said to be none.
+async function checkOtherRuns(page) {
+  const chooser = page.locator('[data-control=other-runs]');
+  await chooser.setInputFiles(path.join(pages, 'report_finished.html'));
+  await until(page, () => document.querySelectorAll('[data-run]').length === 1);
+  assert.match(await readout(page, 'loss'), /^step \d+: loss [^;]+;.*: [\d.]+ at step/);
+  assert.ok(await inked(page, 'input') > 20);
+  await chooser.setInputFiles(path.join(pages, 'gpt.txt'));
+  await until(page, () => /No report: gpt\.txt/.test(document.body.textContent));
+  await page.click('[data-run] button');
+  assert.equal(await page.locator('[data-run]').count(), 0);
+  assert.equal(await inked(page, 'input'), 0);
 }
 
 async function checkZoom(page, chart) {
@@ -162,6 +212,7 @@ async function checkTabs(browser, file, width, scheme) {
     processes: checkProcesses, recipe: checkRecipe };
   for (const [name, check] of Object.entries(checks)) {
     await openTab(page, name);
+    await checkHelp(page, name, width);
     await check(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);

@@ -135,7 +135,7 @@ exports.token = async (page, { model, known }) => {
   await checkKeys(page, count);
   if (model === 'gpt') await checkPlay(page, count);
   if (known) await checkAll(page, known);
-  const about = model === 'large' || model === 'heads';
+  const about = model === 'large';
   await goTo(page, await page.$$eval('[data-stage]', (all) =>
     all.findIndex((each) => each.classList.contains('attention'))));
   const [[, shown]] = await rowsOf(page, 'numbers');

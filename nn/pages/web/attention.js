@@ -3,6 +3,7 @@
 import { LinesView } from './attention_lines.js';
 import { ChainView } from './attention_chain.js';
 import { MapView, drawSmall } from './attention_map.js';
+import { headSays } from './head_roles.js';
 import { Attention } from './heads.js';
 import { h, number, onTheme, tokenText } from './dom.js';
 
@@ -17,6 +18,7 @@ export function attentionTab(panel, data) {
   state.key = layers[0].heaviestKey(0, state.query);
 
   const title = h('h2', { 'data-title': 'head' });
+  const says = h('p', { 'data-readout': 'role' });
   const facts = h('p', { class: 'quiet', 'data-readout': 'head' });
   const spoken = h('p', { class: 'spoken', 'aria-live': 'polite' });
   const lines = new LinesView(choose);
@@ -56,6 +58,7 @@ export function attentionTab(panel, data) {
   function show() {
     const { attention, head, query, key } = state;
     title.textContent = `${attention.module || 'attention'}, head ${head}`;
+    says.textContent = headSays(attention, head);
     facts.textContent = `${attention.kind()}; ${attention.queries} queries, ` +
       `${attention.keys} keys of ${attention.dim} numbers; scale ${number(attention.scale)}; ` +
       `entropy ${number(attention.entropy[head], 3)} nats of at most ` +
@@ -73,7 +76,7 @@ export function attentionTab(panel, data) {
   const model = modelView(layers, chooseHead);
   panel.append(h('div', { class: 'split' }, model.element, h('div', { class: 'detail' },
     h('div', { class: 'row spread' }, title, h('div', { class: 'switch', role: 'group',
-      'aria-label': 'View' }, ...switches)), facts, lines.element, map.element, spoken)),
+      'aria-label': 'View' }, ...switches)), says, facts, lines.element, map.element, spoken)),
   chain.element);
   showView('Lines');
   model.mark(state);

@@ -2,6 +2,8 @@
 // show the same steps and are pointed at together.
 import { h, number, percent } from './dom.js';
 import { LinesChart } from './lines_chart.js';
+import { OtherRuns } from './other_runs.js';
+import { smoothed, StepsView } from './steps_view.js';
 
 const inRange = (curve, [from, to]) => curve.mean.filter((value, i) => value !== null &&
   curve.last[i] >= from && curve.last[i] <= to);
@@ -41,6 +43,15 @@ function spreadText(curve, i, text) {
 const lineOf = (curve, colour, points) => ({ steps: curve.last, values: curve.mean,
   low: curve.low, high: curve.high, colour, points: points && curve.last.length <= 60 });
 
+// The line, or, if it is smoothed, that and what it is made of, faint.
+function linesOf(curve, colour, { smoothing }) {
+  const a = Number(smoothing.value);
+  const line = lineOf(curve, colour);
+  if (a === 0) return [line];
+  return [{ ...line, values: smoothed(curve.mean, a), low: undefined, high: undefined },
+    { ...line, faint: true }];
+}
+
 // Tokens per second: the tokens of a step by its seconds. The slowest step is the lowest speed.
 function speedOf({ curves, recipe }) {
   const speed = (all) => all && all.map((seconds) => recipe.tokens / seconds);
@@ -53,17 +64,29 @@ const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4
 
 // ---- what each chart shows ----------------------------------------------------------------------
 
-function lossOf({ curves, recipe }, range, step) {
+function lossOf({ curves, recipe }, range, step, view) {
   const { loss, val } = curves;
-  const i = indexAt(loss, step);
-  const j = indexAt(val, step);
+  const [i, j] = [indexAt(loss, step), indexAt(val, step)];
   const texts = [`${stepsText(loss, i)}: loss ${spreadText(loss, i, four)}`];
   if (j >= 0) texts.push(`validation ${four(val.mean[j])} after ${stepsText(val, j)}`);
-  return { lines: [lineOf(loss, 'activation'), lineOf(val, 'gradient', true)],
-    levels: recipe.expected.map(({ name, loss: at }) => ({ at,
-      text: `${name}: ${four(at)}` })),
-    y: axisOf([...inRange(loss, range), ...inRange(val, range)]), format: axisText,
-    text: texts.join('; ') };
+  const lines = [];
+  const values = [];
+  const draw = (curve, own) => {
+    lines.push(...own);
+    values.push(...inRange(curve, range));
+  };
+  if (view.isOn('training')) draw(loss, linesOf(loss, 'activation', view));
+  if (view.isOn('validation')) draw(val, [lineOf(val, 'gradient', true)]);
+  for (const { title, curves: other, colour } of view.others.runs) {
+    if (view.isOn('training')) draw(other.loss, linesOf(other.loss, colour, view).map((line) => ({ ...line, low: undefined })));
+    if (view.isOn('validation')) draw(other.val, [{ ...lineOf(other.val, colour, true), dashed: true }]);
+    const at = indexAt(other.loss, step);
+    if (at >= 0) texts.push(`${title}: ${four(other.loss.mean[at])} at ${stepsText(other.loss, at)}`);
+  }
+  const log = view.isOn('log') && values.length > 0 && values.every((x) => x > 0);
+  const y = log ? axisOf(values.map(Math.log)).map(Math.exp) : axisOf(values);
+  return { lines, log, levels: recipe.expected.map(({ name, loss: at }) => ({ at,
+    text: `${name}: ${four(at)}` })), y, format: axisText, text: texts.join('; ') };
 }
 
 function rateOf({ curves }, range, step) {
@@ -73,22 +96,22 @@ function rateOf({ curves }, range, step) {
     text: `${stepsText(curves.lr, i)}: ${spreadText(curves.lr, i, four)}` };
 }
 
-function normOf({ curves, recipe }, range, step) {
+function normOf({ curves, recipe }, range, step, view) {
   const i = indexAt(curves.norm, step);
   const clipped = recipe.clip > 0 && (curves.norm.high ?? curves.norm.mean)[i] > recipe.clip;
-  return { lines: [lineOf(curves.norm, 'activation')],
+  return { lines: linesOf(curves.norm, 'activation', view),
     levels: recipe.clip > 0 ? [{ at: recipe.clip, text: `clipped above ${recipe.clip}` }] : [],
     y: axisOf(inRange(curves.norm, range), 0), format: axisText,
     text: `${stepsText(curves.norm, i)}: ${spreadText(curves.norm, i, four)}` +
       `${clipped ? ', clipped' : ''}` };
 }
 
-function rapidityOf(data, range, step) {
+function rapidityOf(data, range, step, view) {
   const speed = speedOf(data);
   const i = indexAt(speed, step);
   const { floor } = data.recipe;
   const share = floor > 0 ? `, ${percent(floor / data.curves.seconds.mean[i])} of the peak` : '';
-  return { lines: [lineOf(speed, 'activation')], levels: [], y: axisOf(inRange(speed, range), 0),
+  return { lines: linesOf(speed, 'activation', view), levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
       share };
 }
@@ -105,61 +128,31 @@ const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No 
 
 // ---- the tab ------------------------------------------------------------------------------------
 
-// What all charts share: which steps are shown, and which is pointed at. steps(): the first and the
-// last that there are.
-class StepsView {
-  constructor(steps, draw, mark) {
-    const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
-      'data-control': name, onchange: draw });
-    Object.assign(this, { steps, draw, mark, pointed: null });
-    this.from = field('First step shown', 'from');
-    this.to = field('Last step shown', 'to');
-    this.element = h('div', { class: 'row' }, h('label', {}, 'Steps ', this.from),
-      h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
-        'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'));
-  }
-
-  range() {
-    const [first, last] = this.steps();
-    const { from: { value: from }, to: { value: to } } = this;
-    const low = from === '' ? first : Math.min(Math.max(Number(from), first), last - 1);
-    const high = to === '' ? last : Math.min(Number(to), last);
-    return [low, Math.max(high, low + 1)];
-  }
-
-  point(step) {
-    this.pointed = step;
-    this.mark();
-  }
-
-  zoom(from, to) {
-    this.from.value = from ?? '';
-    this.to.value = to ?? '';
-    this.draw();
-  }
-}
-
 // Fills `panel`; returns a function that takes newer data.
 export function curvesTab(panel, data) {
   const charts = [];
   const draw = () => charts.forEach((each) => each.draw());
-  const view = new StepsView(() => [1, Math.max(2, data.curves.loss.last.slice(-1)[0] ?? 2)], draw,
-    () => charts.forEach((each) => each.mark()));
+  const others = new OtherRuns(draw);
+  const lastOf = ({ loss }) => loss.last[loss.last.length - 1] ?? 2;
+  const view = new StepsView(() => [1, Math.max(2, ...[data, ...others.runs].map(({ curves }) => lastOf(curves)))],
+    draw, () => charts.forEach((each) => each.mark()));
+  view.others = others;
   const add = (name, title, height, describe) => charts.push(new LinesChart(name, title, height,
-    (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step)),
+    (step) => (data.curves.loss.last.length === 0 ? NOTHING : describe(data, view.range(), step, view)),
     view));
   add('loss', 'Loss', 320, lossOf);
   add('lr', 'Learning rate', 170, rateOf);
   add('norm', 'Norm of the gradient', 170, normOf);
   if (data.recipe.tokens > 0) add('speed', 'Speed', 170, rapidityOf);
-  const [loss, ...others] = charts.map(({ element }) => element);
+  const [loss, ...below] = charts.map(({ element }) => element);
   panel.append(
     h('div', { class: 'row spread' },
       h('p', { class: 'quiet legend' }, h('span', { class: 'key activation' }), 'training  ',
         h('span', { class: 'key gradient' }), 'validation. Where a point stands for several ' +
         'steps, the line is their mean and the band reaches from the least to the greatest. ' +
-        'Drag over a chart to see these steps alone, double-click to see all.'), view.element),
-    loss, h('div', { class: 'three' }, ...others));
+        'Drag over a chart to see these steps alone, double-click to see all.'), view.element,
+      others.element),
+    loss, h('div', { class: 'three' }, ...below));
   panel.addEventListener('shown', draw);
   return (newer) => {
     data = newer;

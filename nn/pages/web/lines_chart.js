@@ -30,21 +30,23 @@ export class LinesChart {
   draw() {
     const width = this.area.clientWidth;
     if (width === 0) return;
-    const { lines, y, format } = this.describe(this.view.pointed);
+    const { lines, y, log, format } = this.describe(this.view.pointed);
     this.room = plotLines(this.plot,
-      { width, height: this.height, x: this.view.range(), y, format, lines });
+      { width, height: this.height, x: this.view.range(), y, log, format, lines });
     this.mark();
   }
 
   // What changes with the pointer alone.
   mark() {
-    const { levels, y, text } = this.describe(this.view.pointed);
+    const { levels, y, log, text } = this.describe(this.view.pointed);
     this.readout.textContent = text;
     if (this.room === null) return;
     const { top, left, width, height } = this.room;
+    const scale = log ? Math.log : (x) => x;
+    const up = (x) => (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
     const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map((level) => {
       const line = h('div', { class: 'level' }, h('span', {}, level.text));
-      line.style.top = `${top + height * (y[1] - level.at) / (y[1] - y[0])}px`;
+      line.style.top = `${top + height * up(level.at)}px`;
       line.style.left = `${left}px`;
       line.style.width = `${width}px`;
       return line;

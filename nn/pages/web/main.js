@@ -3,6 +3,7 @@ import { attentionTab } from './attention.js';
 import { readData } from './data.js';
 import { h } from './dom.js';
 import { gradientsTab } from './gradients.js';
+import { helpFor } from './help.js';
 import { memoryTab } from './memory.js';
 import { predictionsTab } from './predictions.js';
 import { tabbed } from './tabs.js';
@@ -21,7 +22,10 @@ const TABS = [
 function start() {
   const data = readData();
   document.title = `${data.title} \u2013 Tapestry`;
-  const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => fill(panel, data)]));
+  const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
+    panel.append(helpFor(name));
+    fill(panel, data);
+  }]));
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle)),
     ...tabs.elements);

@@ -1,10 +1,10 @@
 // The memory tab: bytes in live tensors over the step, the life of every block of memory, and who
 // holds what at any time; at first at the peak.
 import { bytesChart } from './chart.js';
-import { bytesText, colour, h, onTheme, percent, perFrame, sized } from './dom.js';
+import { bytesText, h, percent } from './dom.js';
+import { isAlive, stackView } from './memory_stack.js';
 import { scrolling, sortable, unsorted, valueCell } from './table.js';
 
-const LIFE_ROW = 4; // pixels a block
 const KINDS = ['parameter', 'input', 'activation', 'gradient'];
 
 export function memoryTab(panel, data) {
@@ -21,7 +21,7 @@ export function memoryTab(panel, data) {
   const holders = h('tbody', {});
   const marks = [{ at: peak, text: 'peak' }];
   if (data.walk.length > 0 && forward <= last) marks.push({ at: forward, text: 'backward' });
-  const blocks = livesView(lives, last);
+  const blocks = stackView(lives, last, (life) => lifeText(data, life), (time) => show(time));
 
   function show(time) {
     slider.value = String(time);
@@ -42,7 +42,7 @@ export function memoryTab(panel, data) {
       h('button', { class: 'step-button', 'data-control': 'peak', onclick: () => show(peak) },
         'peak'), status),
     h('div', { class: 'split halves' },
-      h('div', {}, h('h3', {}, `Lifetimes of ${lives.length} blocks`), blocks.element,
+      h('div', {}, h('h3', {}, `Lifetimes of ${lives.length} blocks, as high as their bytes`), blocks.element,
         h('p', { class: 'row quiet legend' }, ...KINDS.map((kind) => h('span', {},
           h('span', { class: `key ${kind}` }), kind)))),
       h('div', {}, h('h3', {}, 'Largest blocks in memory now'),
@@ -54,13 +54,18 @@ export function memoryTab(panel, data) {
   show(peak);
 }
 
-const isAlive = (life, time) => life.born <= time && (life.died < 0 || life.died >= time);
-
 function eventText(data, time) {
   const forward = data.entries.length;
   if (time < forward) return `after the forward of #${time} ${data.entries[time].op}`;
   const step = data.walk[time - forward];
   return step ? `after the backward of #${step.entry} ${data.entries[step.entry].op}` : 'at the end';
+}
+
+function lifeText(data, life) {
+  const entry = data.entries[life.entry];
+  const until = life.died < 0 ? 'stays' : `freed after event ${life.died}`;
+  return `${entry ? `#${life.entry} ` : ''}${life.name}${entry && entry.module ? ` in ${entry.module}` : ''}: ` +
+    `${bytesText(life.bytes)}, made at event ${life.born}, ${until}`;
 }
 
 function holderRow(data, life, all) {
@@ -70,34 +75,4 @@ function holderRow(data, life, all) {
     h('td', { class: 'word quiet' }, h('span', { class: `key ${life.kind}` }), life.kind),
     valueCell(life.bytes, bytesText(life.bytes)), h('td', {}, percent(life.bytes / all)),
     h('td', {}, String(life.born)), h('td', {}, life.died < 0 ? '\u2013' : String(life.died)));
-}
-
-// A row per block, from birth to death, in the order of birth; thick as far as there is room.
-function livesView(lives, last) {
-  const canvas = h('canvas', { 'aria-hidden': 'true' });
-  const element = h('div', { class: 'scroller lives', 'data-view': 'lives' }, canvas);
-  const order = lives.slice().sort((a, b) => a.born - b.born || b.bytes - a.bytes);
-  let now = 0;
-  const draw = perFrame(() => {
-    const width = element.clientWidth;
-    if (width === 0) return;
-    const context = sized(canvas, width, LIFE_ROW * order.length + 8);
-    const x = (time) => 4 + (width - 8) * time / (last + 1);
-    order.forEach((life, i) => {
-      context.fillStyle = colour(life.kind);
-      context.globalAlpha = isAlive(life, now) ? 1 : 0.4;
-      const end = x(life.died < 0 ? last + 1 : life.died + 1);
-      context.fillRect(x(life.born), 4 + LIFE_ROW * i, Math.max(1, end - x(life.born)),
-        LIFE_ROW - 1);
-    });
-    context.globalAlpha = 1;
-    context.fillStyle = colour('text');
-    context.fillRect(x(now + 0.5), 0, 1, LIFE_ROW * order.length + 8);
-  });
-  new ResizeObserver(draw).observe(element);
-  onTheme(draw);
-  return { element, show: (time) => {
-    now = time;
-    draw();
-  } };
 }

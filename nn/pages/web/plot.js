@@ -20,11 +20,23 @@ const wholeTicks = (range, most) => ticks(range, most).filter((step) => Number.i
 const ticksAcross = (width) => Math.max(2, Math.floor(width / 90));
 const ticksUp = (height) => Math.max(2, Math.floor(height / 45));
 
+// 1, 2 and 5 times powers of ten; fewer where they would be too many.
+function logTicks([from, to], most) {
+  const all = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); ++power) {
+    for (const m of [1, 2, 3, 5, 7]) all.push(m * 10 ** power);
+  }
+  const within = all.filter((x) => x >= from && x <= to);
+  return within.length < 2 ? ticks([from, to], most)
+    : within.length <= most ? within : within.filter((x) => /^[15]/.test(x.toPrecision(1)));
+}
+
 // Draws into `element`, which is emptied:
-// { width, height, x: [from, to], y: [from, to], format, lines } where a line is
-// { steps, values, low, high, colour, points }: low and high, if there, are a band around it.
+// { width, height, x: [from, to], y: [from, to], log, format, lines } where a line is
+// { steps, values, low, high, colour, points, faint, dashed }: low and high, if there, are a band
+// around it.
 // Where the lines are, in CSS pixels: { left, top, width, height }.
-export function plotLines(element, { width, height, x, y, format, lines: all }) {
+export function plotLines(element, { width, height, x, y, log, format, lines: all }) {
   element.replaceChildren();
   const lines = all.filter(({ steps }) => steps.length > 0);
   const axis = { stroke: colour('quiet'), grid: { stroke: colour('line'), width: 1 },
@@ -34,8 +46,8 @@ export function plotLines(element, { width, height, x, y, format, lines: all }) 
   const tables = [];
   for (const line of lines) {
     const own = [line.steps, line.values];
-    series.push({ stroke: colour(line.colour), width: 1.5, spanGaps: true,
-      points: { show: Boolean(line.points), size: 5, fill: colour(line.colour) } });
+    series.push({ stroke: `${colour(line.colour)}${line.faint ? '48' : ''}`, width: line.faint ? 1 : 1.5,
+      dash: line.dashed ? [5, 4] : undefined, spanGaps: true, points: { show: Boolean(line.points), size: 5, fill: colour(line.colour) } });
     if (line.low) {
       const at = series.length;
       const edge = { stroke: 'transparent', width: 0, points: { show: false }, spanGaps: true };
@@ -48,10 +60,11 @@ export function plotLines(element, { width, height, x, y, format, lines: all }) 
   const plot = new uPlot({
     width, height, padding: [TOP, RIGHT, 0, 0], legend: { show: false },
     cursor: { show: false, drag: { x: false, y: false } },
-    scales: { x: { time: false, range: () => x }, y: { range: () => y } },
+    scales: { x: { time: false, range: () => x }, y: { distr: log ? 3 : 1, range: () => y } },
     axes: [{ ...axis, size: BOTTOM, splits: () => wholeTicks(x, ticksAcross(width)),
       values: (_, steps) => steps.map(String) },
-    { ...axis, size: LEFT, splits: () => ticks(y, ticksUp(height)),
+    { ...axis, size: LEFT, splits: () => (log ? logTicks : ticks)(y, ticksUp(height)),
+      filter: (_, splits) => splits,
       values: (_, values) => values.map(format) }],
     series, bands,
   }, tables.length > 0 ? uPlot.join(tables) : [[]], element);

@@ -5,6 +5,7 @@ import { readData } from './data.js';
 import { h, number } from './dom.js';
 import { flowTab } from './flow.js';
 import { answersPage, follow } from './follow.js';
+import { helpFor } from './help.js';
 import { processesTab } from './processes.js';
 import { costShare, recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
@@ -100,7 +101,10 @@ function showReport() {
   const state = h('div', { class: 'standing' });
   const views = VIEWS.filter(([name]) => name !== 'processes' || data.processes.length > 1);
   const tabs = tabbed(views.map(([name, label, fill]) =>
-    [name, label, (panel) => renewals.push(fill(panel, data))]));
+    [name, label, (panel) => {
+      panel.append(helpFor(name));
+      renewals.push(fill(panel, data));
+    }]));
   document.getElementById('page').replaceChildren(
     h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle), state),
     ...tabs.elements);

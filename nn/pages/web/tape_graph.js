@@ -10,6 +10,7 @@ export class TapeGraph {
     this.data = data;
     this.choose = choose;
     this.open = new Set();
+    this.zoom = 1;
     this.state = () => 'recorded';
     this.parts = data.entries.map(({ module }) => (module ? module.split('.') : []));
     this.openNumbered();
@@ -19,8 +20,39 @@ export class TapeGraph {
     this.element = h('div', {}, h('p', { class: 'quiet legend' },
       'Click a module to expand it, an operation to see its numbers.'), this.picture,
     h('p', { class: 'row' }, h('button', { class: 'step-button', 'data-control': 'fold',
-      onclick: () => this.foldAll() }, 'Fold all'), this.opened));
+      onclick: () => this.foldAll() }, 'Fold all'), ...this.zoomButtons(), this.opened));
     this.draw();
+  }
+
+  // Smaller, larger, and as wide as there is room; Ctrl and the wheel do the first two.
+  zoomButtons() {
+    this.picture.addEventListener('wheel', (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.setZoom(this.zoom * (event.deltaY < 0 ? 1.15 : 1 / 1.15));
+    }, { passive: false });
+    const button = (name, label, text, zoom) => h('button', { class: 'step-button', 'data-zoom': name,
+      'aria-label': label, onclick: () => this.setZoom(zoom()) }, text);
+    return [button('out', 'Smaller', '\u2212', () => this.zoom / 1.25),
+      button('in', 'Larger', '+', () => this.zoom * 1.25),
+      button('fit', 'As wide as there is room', 'Fit', () => (this.picture.clientWidth - 4) / this.size.width)];
+  }
+
+  // The middle of what is in sight stays there.
+  setZoom(zoom) {
+    const before = this.zoom;
+    this.zoom = Math.max(0.2, Math.min(3, zoom));
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.picture;
+    this.scale();
+    const by = this.zoom / before;
+    this.picture.scrollLeft = (scrollLeft + clientWidth / 2) * by - clientWidth / 2;
+    this.picture.scrollTop = (scrollTop + clientHeight / 2) * by - clientHeight / 2;
+  }
+
+  scale() {
+    const svgElement = this.picture.firstChild;
+    svgElement.setAttribute('width', this.size.width * this.zoom);
+    svgElement.setAttribute('height', this.size.height * this.zoom);
   }
 
   // "blocks" with nothing inside but "0", "1", ... is no more than its parts: opened at once.
@@ -95,11 +127,13 @@ export class TapeGraph {
     this.boxes = Array.from(nodes.values(), (node) => ({ node, element: this.box(node, at) }));
     const lines = paths.map((points) => svg('path', { class: 'edge', 'marker-end': 'url(#arrow)',
       d: points.map(({ x, y }, i) => `${i ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`).join('') }));
-    this.picture.replaceChildren(svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` },
+    this.picture.replaceChildren(svg('svg', { viewBox: `0 0 ${width} ${height}` },
       svg('defs', {}, svg('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: '7', refY: '4',
         markerWidth: '6', markerHeight: '6', orient: 'auto' },
       svg('path', { d: 'M0 0L8 4L0 8z', class: 'arrow' }))),
       ...lines, ...this.boxes.map(({ element }) => element)));
+    this.size = { width, height };
+    this.scale();
     this.show(this.state);
     this.listOpened();
     if (this.marked !== undefined) this.mark(this.marked);

@@ -1,0 +1,48 @@
+// What a head does, in a sentence: the share of its weight that goes to the previous token, to the
+// first, to itself and so on, where that is much more than a head that looks at all alike would give.
+
+// Each gives, for query i at position `at` of its keys, the key that such a head would look at.
+const ROLES = [
+  ['the token itself', (a, i, at) => at],
+  ['the previous token', (a, i, at) => at - 1],
+  ['the token before the previous one', (a, i, at) => at - 2],
+  ['the next token', (a, i, at) => at + 1],
+  ['the first token', () => 0],
+  ['what followed the same token before', (a, i, at) => afterSame(a, at)],
+];
+
+// The key behind the latest earlier one with the query's text; -1 if there is none.
+function afterSame({ keyTexts, cross }, at) {
+  if (!keyTexts || cross) return -1;
+  const same = keyTexts.lastIndexOf(keyTexts[at], at - 1);
+  return at > 0 && same >= 0 && same + 1 < at ? same + 1 : -1;
+}
+
+// { share, even }: of the weights of all queries that have such a key, and of even ones.
+function shareOf(attention, head, keyOf) {
+  const weights = attention.weights(head);
+  let share = 0;
+  let even = 0;
+  let count = 0;
+  for (let i = 0; i < attention.queries; ++i) {
+    const seen = attention.seen(i);
+    const key = keyOf(attention, i, i + attention.keys - attention.queries);
+    if (key < 0 || key >= seen || seen < 2) continue;
+    share += weights[i * attention.keys + key];
+    even += 1 / seen;
+    ++count;
+  }
+  return { share: share / count, even: even / count, count };
+}
+
+export function headSays(attention, head) {
+  const roles = attention.cross ? [] : ROLES;
+  const [best] = roles.map(([name, keyOf]) => ({ name, ...shareOf(attention, head, keyOf) }))
+    .filter(({ share, even, count }) => 2 * count >= Math.min(attention.queries, 8) && share > 0.3 && share > 2 * even)
+    .sort((a, b) => b.share - a.share);
+  const percent = best && `${Math.round(100 * best.share)}% of its weight`;
+  if (best) return `${best.share > 0.5 ? 'Looks' : 'Looks above all'} at ${best.name}: ${percent}.`;
+  const entropy = attention.entropy[head];
+  if (entropy > 0.95 * attention.mostEntropy(head)) return 'Looks at all that it sees nearly alike.';
+  return `Spreads its weight as over ${Math.exp(entropy).toFixed(1)} keys, none of them at a fixed place.`;
+}

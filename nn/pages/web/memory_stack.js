@@ -1,0 +1,95 @@
+// The blocks of memory over time, one on the other: a block is as high as its bytes, as long as its
+// life, and comes down where one below it goes. What is pointed at is told.
+import { bytesText, colour, h, onTheme, perFrame, sized } from './dom.js';
+
+const STACK_HEIGHT = 320;
+const STACK_EDGE = 4;
+
+export const isAlive = (life, time) => life.born <= time && (life.died < 0 || life.died >= time);
+
+// At every time which blocks are alive, the oldest first, and where each begins, in bytes.
+function stacksOf(lives, last) {
+  const order = lives.slice().sort((a, b) => a.born - b.born || b.bytes - a.bytes);
+  return Array.from({ length: last + 1 }, (_, time) => {
+    let from = 0;
+    return order.filter((life) => isAlive(life, time)).map((life) => {
+      const piece = { life, from };
+      from += life.bytes;
+      return piece;
+    });
+  });
+}
+
+// Pieces of one block that lie beside one another at one height, as one.
+function barsOf(stacks) {
+  const open = new Map();
+  const bars = [];
+  stacks.forEach((pieces, time) => {
+    for (const { life, from } of pieces) {
+      const bar = open.get(life);
+      if (bar && bar.until === time && bar.from === from) {
+        bar.until = time + 1;
+        continue;
+      }
+      const next = { life, from, time, until: time + 1 };
+      open.set(life, next);
+      bars.push(next);
+    }
+  });
+  return bars;
+}
+
+// lives: of memory.js; describe(life): how it is told; choose(time): somebody clicked there.
+export function stackView(lives, last, describe, choose) {
+  const canvas = h('canvas', { 'aria-hidden': 'true' });
+  const readout = h('p', { class: 'readout', 'data-readout': 'block' });
+  const element = h('div', { class: 'scroller lives', 'data-view': 'lives' }, canvas);
+  const stacks = stacksOf(lives, last);
+  const bars = barsOf(stacks);
+  const most = Math.max(1, ...stacks.map((pieces) => (pieces.length === 0 ? 0
+    : pieces[pieces.length - 1].from + pieces[pieces.length - 1].life.bytes)));
+  const down = (bytes) => STACK_EDGE + (STACK_HEIGHT - 2 * STACK_EDGE) * (1 - bytes / most);
+  let now = 0;
+  let pointed = null;
+
+  const across = (time) => STACK_EDGE + (element.clientWidth - 2 * STACK_EDGE) * time / (last + 1);
+  const draw = perFrame(() => {
+    if (element.clientWidth === 0) return;
+    const context = sized(canvas, element.clientWidth, STACK_HEIGHT);
+    for (const { life, from, time, until } of bars) {
+      context.fillStyle = colour(life === pointed ? 'text' : life.kind);
+      const high = down(from) - down(from + life.bytes);
+      context.fillRect(across(time), down(from + life.bytes), across(until) - across(time),
+        Math.max(0.5, high - (high > 3 ? 0.75 : 0)));
+    }
+    context.fillStyle = colour('text');
+    context.fillRect(across(now + 0.5), 0, 1, STACK_HEIGHT);
+  });
+  const placeOf = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const share = (event.clientX - box.left - STACK_EDGE) / (box.width - 2 * STACK_EDGE);
+    const bytes = most * (1 - (event.clientY - box.top - STACK_EDGE) / (STACK_HEIGHT - 2 * STACK_EDGE));
+    return { time: Math.max(0, Math.min(last, Math.floor(share * (last + 1)))), bytes };
+  };
+  const point = (life) => {
+    if (life === pointed) return;
+    pointed = life;
+    readout.textContent = life ? describe(life) : `Together up to ${bytesText(most)}; point at a block.`;
+    draw();
+  };
+  canvas.addEventListener('pointermove', (event) => {
+    const { time, bytes } = placeOf(event);
+    const found = stacks[time].find(({ life, from }) => bytes >= from && bytes < from + life.bytes);
+    point(found ? found.life : null);
+  });
+  canvas.addEventListener('pointerleave', () => point(null));
+  canvas.addEventListener('click', (event) => choose(placeOf(event).time));
+  pointed = undefined;
+  point(null);
+  new ResizeObserver(draw).observe(element);
+  onTheme(draw);
+  return { element: h('div', {}, element, readout), show: (time) => {
+    now = time;
+    draw();
+  } };
+}

@@ -1,0 +1,59 @@
+// Other trainings beside this one: their reports are files that the reader chooses, of which the
+// curves are taken. Nothing is loaded by itself; a page may not.
+import { h } from './dom.js';
+
+const OTHER_COLOURS = ['input', 'warn', 'parameter'];
+
+// The data of a report's file, or null if it is none.
+export function reportIn(text) {
+  const found = /<script type="application\/json" id="data">([^<]*)<\/script>/.exec(text);
+  try {
+    const data = JSON.parse(found[1]);
+    return data.curves && data.curves.loss && data.recipe ? data : null;
+  } catch {
+    return null;
+  }
+}
+
+export class OtherRuns {
+  constructor(changed) {
+    this.changed = changed;
+    this.runs = []; // { title, curves, colour, shown }
+    const chooser = h('input', { type: 'file', accept: '.html', multiple: true, class: 'spoken',
+      id: 'other-runs', 'data-control': 'other-runs', onchange: () => this.read(chooser) });
+    this.said = h('span', { class: 'warn', role: 'status' });
+    this.names = h('span', { class: 'row' });
+    this.element = h('div', { class: 'row' }, chooser,
+      h('label', { for: 'other-runs', class: 'step-button' }, 'Compare with other reports\u2026'),
+      this.names, this.said);
+  }
+
+  async read(chooser) {
+    const files = Array.from(chooser.files);
+    chooser.value = '';
+    const found = await Promise.all(files.map(async (file) => [file.name, reportIn(await file.text())]));
+    const bad = found.filter(([, data]) => data === null).map(([name]) => name);
+    this.said.textContent = bad.length > 0 ? `No report: ${bad.join(', ')}.` : '';
+    for (const [, data] of found) {
+      if (data !== null) this.add(data);
+    }
+  }
+
+  add({ title, curves }) {
+    const free = OTHER_COLOURS.find((each) => this.runs.every(({ colour }) => colour !== each));
+    if (!free) {
+      this.said.textContent = `No more than ${OTHER_COLOURS.length} others at once.`;
+      return;
+    }
+    const run = { title, curves, colour: free };
+    this.runs.push(run);
+    const name = h('span', { 'data-run': title }, h('span', { class: `key ${free}` }), title, ' ',
+      h('button', { class: 'step-button', 'aria-label': `Without ${title}`, onclick: () => {
+        this.runs = this.runs.filter((each) => each !== run);
+        name.remove();
+        this.changed();
+      } }, '\u00d7'));
+    this.names.append(name);
+    this.changed();
+  }
+}

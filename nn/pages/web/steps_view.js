@@ -1,0 +1,61 @@
+// What all charts of curves share: which steps are shown and which is pointed at, how much is
+// smoothed, whether the loss's axis is logarithmic, which lines are drawn.
+import { h } from './dom.js';
+
+export class StepsView {
+  // steps(): the first and the last that there are; draw() when anything but the pointer changed;
+  // mark() when that did.
+  constructor(steps, draw, mark) {
+    Object.assign(this, { steps, draw, mark, pointed: null });
+    const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
+      'data-control': name, onchange: draw });
+    const box = (name, text, checked) => h('label', {}, h('input', { type: 'checkbox', checked,
+      'data-control': name, onchange: draw }), ` ${text}`);
+    this.from = field('First step shown', 'from');
+    this.to = field('Last step shown', 'to');
+    this.smoothing = h('input', { type: 'range', min: '0', max: '0.98', step: '0.01', value: '0',
+      'aria-label': 'Smoothing', 'data-control': 'smoothing', oninput: draw });
+    this.element = h('div', { class: 'row curve-controls' }, h('label', {}, 'Steps ', this.from),
+      h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
+        'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'),
+      h('label', {}, 'Smoothing ', this.smoothing), box('log', 'logarithmic loss', false),
+      box('training', 'training', true), box('validation', 'validation', true));
+  }
+
+  isOn(name) {
+    return this.element.querySelector(`[data-control=${name}]`).checked;
+  }
+
+  range() {
+    const [first, last] = this.steps();
+    const { from: { value: from }, to: { value: to } } = this;
+    const low = from === '' ? first : Math.min(Math.max(Number(from), first), last - 1);
+    const high = to === '' ? last : Math.min(Number(to), last);
+    return [low, Math.max(high, low + 1)];
+  }
+
+  point(step) {
+    this.pointed = step;
+    this.mark();
+  }
+
+  zoom(from, to) {
+    this.from.value = from ?? '';
+    this.to.value = to ?? '';
+    this.draw();
+  }
+}
+
+// The mean of what came so far, later values counting more: s(i) = a s(i - 1) + (1 - a) x(i), by the
+// sum of all weights, so that it begins at the first value and not at 0.
+export function smoothed(values, a) {
+  if (a === 0) return values;
+  let sum = 0;
+  let weight = 0;
+  return values.map((x) => {
+    if (x === null) return null;
+    sum = a * sum + (1 - a) * x;
+    weight = a * weight + 1 - a;
+    return sum / weight;
+  });
+}
