@@ -234,6 +234,16 @@ int main(int argc, char** argv) {
     write_gpt(directory / "long",
               {.vocab = 100, .context = 512, .layers = 4, .heads = 4, .dim = 128, .deviation = 0.2},
               512);
+    // As many heads as GPT-2's, of its size, at 512 tokens; feed-forward layers that take no time.
+    write_gpt(directory / "heads",
+              {.vocab = 100,
+               .context = 512,
+               .layers = 12,
+               .heads = 12,
+               .hidden = 32,
+               .dim = 768,
+               .deviation = 0.05},
+              512);
     write_dead(directory / "dead");
     write_finding(directory / "finding");
     write_transformer(directory / "encoder_decoder");
