@@ -26,21 +26,22 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # What each page is joined of, in the order in which the modules need one another.
-set(page_modules libraries/uplot libraries/dagre dom help table data heads head_roles attention_lines attention_map attention_chain attention
+set(page_modules libraries/uplot libraries/dagre dom help play table data heads head_roles attention_lines attention_map attention_chain attention
                  graph tape_graph walk tape chart memory_stack memory histogram non_finite units gradients
                  guesses predictions token_path token_stage token_tab tabs main)
 set(page_styles libraries/uplot page)
-set(report_modules libraries/uplot dom help data plot lines_chart steps_view other_runs curves spikes samples histogram flow processes
+set(report_modules libraries/uplot dom help play data head_roles attention_map plot lines_chart steps_view other_runs curves spikes samples sentence histogram flow processes
                    recipe follow tabs report)
 set(report_styles libraries/uplot page report)
 
-# The modules as one, without import and export: their top-level names are all different.
+# The modules as one, without import, export and lines that are comments: their top-level names are all different.
 function(join_page page)
   set(joined "'use strict';\n(() => {\n")
   foreach(module IN LISTS ${page}_modules)
     file(READ ${WEB}/${module}.js text)
     string(REGEX REPLACE "(^|\n)import [^\n]*" "\\1" text "${text}")
     string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+    string(REGEX REPLACE "(^|\n) *//[^\n]*" "" text "${text}")
     string(APPEND joined "${text}")
   endforeach()
   file(WRITE ${OUT}/${page}.js "${joined}})();\n")

@@ -41,6 +41,14 @@ void write_values(JsonWriter& json, const AttentionTrace& a, bool exact) {
     if (!a.output_bias.empty()) json.member("outputBias", float_base64(a.output_bias));
 }
 
+// Is a page so full of queries and keys that it has no room for more?
+bool is_full(const Inspector& inspector) {
+    constexpr std::size_t kMostNumbers = std::size_t{1} << 23;
+    std::size_t count = 0;
+    for (const AttentionTrace& a : inspector.attention()) count += a.q.size() + a.k.size();
+    return count > kMostNumbers;
+}
+
 // The places of a large model's tokens that there is room for; a small one's, all that were kept.
 std::vector<std::size_t> written_places(const TokenPath& path, bool exact) {
     constexpr std::int64_t kMostNumbers = std::int64_t{1} << 17;
@@ -133,7 +141,10 @@ void write_attention(JsonWriter& json, const Inspector& inspector, const PageOpt
     json.member("exact", exact);
     json.list("attention", inspector.attention(),
               [&](const AttentionTrace& a) { write(json, a, options, exact, values); });
-    json.member("path", [&] { write_path(json, inspector.token_path(), exact); });
+    json.member("path", [&] {
+        const bool none = !exact && is_full(inspector);
+        none ? json.value(nullptr) : write_path(json, inspector.token_path(), exact);
+    });
 }
 
 }  // namespace tapestry

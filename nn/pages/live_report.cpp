@@ -80,7 +80,10 @@ void LiveReport::evaluate(const StepMetrics& metrics) {
     if (last_evaluation_ || affords(sample_cost_)) {
         sample_cost_ = timed([&] { evaluation.sample = hooks_.sample(); });
     }
-    if (evaluation.flow.empty() && evaluation.sample.empty()) return;
+    if (hooks_.look && (last_evaluation_ || affords(look_cost_))) {
+        look_cost_ = timed([&] { evaluation.look = hooks_.look(); });
+    }
+    if (evaluation.flow.empty() && evaluation.sample.empty() && evaluation.look.empty()) return;
     timed([&] { report_.add(std::move(evaluation)); });
 }
 

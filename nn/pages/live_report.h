@@ -22,6 +22,7 @@ public:
         std::function<TrainingRecipe()> recipe;        ///< its time counts as the report's
         std::function<std::string()> sample;           ///< what the model writes now
         std::function<void(const std::string&)> warn;  ///< called once, if something goes wrong
+        std::function<SentenceLook()> look = {};       ///< at the recipe's sentence; may be empty
     };
 
     /// The model is that of the hooks, and lives as long as this.
@@ -62,7 +63,7 @@ private:
     double spent_ = 0;                                        // seconds
     double elapsed_ = 0;                                      // of the training, when last told
     double last_written_ = 0;                                 // then
-    double flow_cost_ = 0, sample_cost_ = 0, page_cost_ = 0;  // of the latest
+    double flow_cost_ = 0, sample_cost_ = 0, look_cost_ = 0, page_cost_ = 0;  // of the latest
     bool last_evaluation_ = false;
     bool watches_update_ = false;
     bool warned_ = false;

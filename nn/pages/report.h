@@ -12,10 +12,12 @@
 
 #include <tapestry/nn/inspect/gradient_flow.h>
 #include <tapestry/nn/inspect/process_account.h>
+#include <tapestry/nn/inspect/sentence_look.h>
 #include <tapestry/nn/inspect/spikes.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,10 @@ struct TrainingRecipe {
     std::int64_t tokens_per_step = 0;  ///< for tokens per second; 0: unknown
     double step_floor = 0;             ///< seconds that a step takes at least; 0: unknown
     double clip = 0;                   ///< largest norm of the gradient; 0: none
+    /// Of what is looked at again and again (ReportedEvaluation::look): its tokens, and the one that
+    /// follows; and what a class that is predicted is called, without which it is a number.
+    std::vector<std::string> sentence = {};
+    std::function<std::string(std::int64_t)> name_of = {};
 };
 
 /// What was seen at one evaluation. What is empty was not looked at.
@@ -55,6 +61,7 @@ struct ReportedEvaluation {
     std::optional<double> val_loss = {};
     std::string sample = {};               ///< written by the model after this step
     std::vector<ParameterFlow> flow = {};  ///< of this step
+    SentenceLook look = {};                ///< at the recipe's sentence, after this step
 };
 
 /// Room is bounded: a curve has at most TrainingCurve::kMost points, and of the evaluations at most

@@ -1,10 +1,12 @@
 // The report's data, as web/report.js reads it.
 #include <tapestry/nn/json_writer.h>
+#include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/report.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace tapestry {
 namespace {
@@ -64,12 +66,72 @@ void write(JsonWriter& json, const ParameterFlow& p) {
     });
 }
 
+// Of weights 0 to 1 the nearest 255th, a byte each: a picture shows no more.
+std::string bytes_of(const std::vector<float>& weights) {
+    std::vector<std::byte> bytes;
+    for (const float p : weights) {
+        const double share = std::isfinite(p) ? std::clamp<double>(p, 0, 1) : 0;
+        bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
+    }
+    return base64(bytes);
+}
+
+void write(JsonWriter& json, const AttentionTrace& a) {
+    json.object([&] {
+        json.member("module", a.module);
+        json.member("causal", a.causal);
+        json.member("heads", a.heads);
+        json.member("queries", a.queries);
+        json.member("keys", a.keys);
+        json.list("entropy", a.entropy, [&](double x) { json.value(six_digits(x)); });
+        json.member("weights", bytes_of(a.weights));
+    });
+}
+
+// Rows: [loss, rank, id, probability], of the likeliest.
+void write(JsonWriter& json, const SentenceLook& look) {
+    json.object([&] {
+        json.list("attention", look.attention, [&](const AttentionTrace& a) { write(json, a); });
+        json.list("rows", look.rows, [&](const Prediction& row) {
+            json.value([&] {
+                json.array([&] {
+                    json.value(six_digits(row.loss));
+                    json.value(row.rank);
+                    json.value(row.likeliest.front().id);
+                    json.value(six_digits(row.likeliest.front().probability));
+                });
+            });
+        });
+    });
+}
+
+// The tokens, and the names of all classes that were thought likeliest at any time.
+void write_sentence(JsonWriter& json, const TrainingReport& report) {
+    const TrainingRecipe& recipe = report.recipe();
+    if (recipe.sentence.empty()) return json.value(nullptr);
+    std::set<std::int64_t> used;
+    for (const ReportedEvaluation& e : report.evaluations()) {
+        for (const Prediction& row : e.look.rows) used.insert(row.likeliest.front().id);
+    }
+    json.object([&] {
+        json.member("tokens", recipe.sentence);
+        json.member("names", [&] {
+            json.object([&] {
+                for (const std::int64_t id : used) {
+                    if (recipe.name_of) json.member(std::to_string(id), recipe.name_of(id));
+                }
+            });
+        });
+    });
+}
+
 void write(JsonWriter& json, const ReportedEvaluation& e) {
     json.object([&] {
         json.member("step", e.step);
         json.member("val", e.val_loss ? six_digits(*e.val_loss) : NAN);
         json.member("sample", e.sample);
         json.list("flow", e.flow, [&](const ParameterFlow& p) { write(json, p); });
+        if (!e.look.empty()) json.member("look", [&] { write(json, e.look); });
     });
 }
 
@@ -164,6 +226,7 @@ std::string to_json(const TrainingReport& report, const ReportStatus& status) {
         json.list("processes", report.processes(),
                   [&](const ProcessAccount& process) { write(json, process); });
         json.member("parameters", [&] { write_parameters(json, report); });
+        json.member("sentence", [&] { write_sentence(json, report); });
         json.list("evaluations", report.evaluations(),
                   [&](const ReportedEvaluation& e) { write(json, e); });
     });

@@ -1,4 +1,5 @@
 #include <tapestry/nn/train/recipe.h>
+#include <tapestry/nn/train/step_on_text.h>
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
@@ -6,6 +7,7 @@
 #include <tapestry/nn/counted.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/freeze.h>
+#include <tapestry/nn/train/step_on_text.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -81,7 +83,11 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
                           .steps = config.steps,
                           .tokens_per_step = config.tokens_per_step(),
                           .step_floor = step_floor,
-                          .clip = config.clip};
+                          .clip = config.clip,
+                          .sentence = session.sentence(),
+                          .name_of = [&tokenizer = session.tokenizer()](std::int64_t id) {
+                              return token_texts(tokenizer, {&id, 1}).front();
+                          }};
     const std::vector<std::string> frozen = frozen_parameters(session.model());
     if (!frozen.empty()) {
         recipe.options.push_back(

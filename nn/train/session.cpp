@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/session.h>
 
+#include <tapestry/core/create.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
@@ -9,8 +10,10 @@
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/make_optimizer.h>
+#include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/ops/view.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tapestry {
@@ -146,6 +149,29 @@ std::string Session::sample(std::int64_t tokens) {
     for (const std::int64_t id : prompt) text += drawn.next(id);
     for (const std::int64_t id : ids) text += drawn.next(id);
     return text + drawn.finish();
+}
+
+std::vector<std::int64_t> Session::sentence_ids() const {
+    constexpr std::int64_t kMost = 24;
+    const TokenIds unseen = data().ids(Split::validation);
+    const TokenIds ids = unseen.size() > 1 ? unseen : data().ids(Split::all);
+    return ids.read(0, std::min({kMost, config_.model.context, ids.size() - 1}) + 1);
+}
+
+std::vector<std::string> Session::sentence() const {
+    return token_texts(tokenizer(), sentence_ids());
+}
+
+SentenceLook Session::look() {
+    const std::vector<std::int64_t> ids = sentence_ids();
+    const Tensor all = tensor(ids, {1, std::ssize(ids)});
+    const std::int64_t count = all.size(1) - 1;
+    model_->eval();
+    SentenceLook look = look_at(*model_, [&] {
+        return model_->loss(slice(all, 1, 0, count), slice(all, 1, 1, count + 1));
+    });
+    model_->train();
+    return look;
 }
 
 std::unique_ptr<Session> Session::resume(const std::filesystem::path& file,

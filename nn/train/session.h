@@ -12,6 +12,7 @@
 #pragma once
 
 #include <tapestry/nn/inspect/process_account.h>
+#include <tapestry/nn/inspect/sentence_look.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/optim/optimizer.h>
@@ -104,6 +105,12 @@ public:
     /// random numbers every time; U+FFFD stands for what is no UTF-8.
     std::string sample(std::int64_t tokens);
 
+    /// What look() looks at, as text: the first tokens of the validation part, 24 at the most, and the
+    /// one that follows.
+    std::vector<std::string> sentence() const;
+    /// What the model makes of it now.
+    SentenceLook look();
+
     /// All that the next steps depend on, with the configuration; the text stays where it is.
     /// What it refers to is the session's own.
     Checkpoint checkpoint();
@@ -138,6 +145,7 @@ public:
 private:
     Session(TrainingConfig config, LoadedModel start, const TextCache* cache, bool resumed);
     void start_loop(std::int64_t first_step);
+    std::vector<std::int64_t> sentence_ids() const;
     StepMetrics take_own_step();
     void draw_batch();
     double evaluate_together();

@@ -156,7 +156,8 @@ void TrainingRun::open_report() {
             .warn =
                 [this](const std::string& message) {
                     if (options_.warn) options_.warn("the report: " + message);
-                }});
+                },
+            .look = [this] { return session_.look(); }});
     report_->add_earlier(earlier_);
 }
 

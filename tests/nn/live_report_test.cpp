@@ -30,7 +30,12 @@ struct Watched {
                           if (memory_ends) throw std::bad_alloc();
                           return "a sample";
                       },
-                  .warn = [this](const std::string& message) { warnings.push_back(message); }}) {}
+                  .warn = [this](const std::string& message) { warnings.push_back(message); },
+                  .look =
+                      [this] {
+                          ++looks;
+                          return SentenceLook{.rows = {{.likeliest = {{7, 0.5}}}}};
+                      }}) {}
 
     // Says whether the page was written then.
     bool written_after(const StepMetrics& metrics) {
@@ -42,7 +47,7 @@ struct Watched {
     test::Scratch scratch;
     fs::path page = scratch / "report.html";
     Linear model{2, 1};
-    int samples = 0;
+    int samples = 0, looks = 0;
     bool memory_ends = false;
     std::vector<std::string> warnings;
     LiveReport report;
@@ -71,9 +76,11 @@ TEST_CASE(
     w.report.before_evaluated_update(false);
     w.report.add({.step = 1, .val_loss = 2, .seconds = 0.01});
     CHECK_EQ(w.samples, 0);
+    CHECK_EQ(w.looks, 0);
     w.report.before_evaluated_update(false);
     w.report.add({.step = 2, .val_loss = 2, .seconds = 1e4});
     CHECK_EQ(w.samples, 1);
+    CHECK_EQ(w.looks, 1);
     Watched late(std::chrono::milliseconds(60));
     late.report.before_evaluated_update(true);
     CHECK(late.written_after({.step = 1, .val_loss = 2, .seconds = 0.01}));
@@ -81,6 +88,7 @@ TEST_CASE(
     late.report.end(TrainingState::diverged, "it blew up");
     const std::string page = slurp(late.page);
     CHECK(page.find("a sample") != std::string::npos);
+    CHECK(page.find("\"rows\":[[0.0,0,7,0.5]]") != std::string::npos);
     CHECK(page.find("it blew up") != std::string::npos);
 }
 

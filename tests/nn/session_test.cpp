@@ -88,6 +88,31 @@ TEST_CASE("session: the same bits as its parts put together by hand") {
     CHECK(numbers_of(model) == numbers_of(session.model()));
 }
 
+TEST_CASE("session: a sentence of the validation text is looked at, and nothing changes") {
+    const Trained t;
+    Session session(t.config()), other(t.config());
+    const std::vector<std::string> sentence = session.sentence();
+    CHECK_EQ(sentence.size(), 9);  // the context's and the one that follows
+    std::string text;
+    for (const std::string& token : sentence) text += token;
+    CHECK_NE(sentences().find(text), std::string::npos);
+    double first = 0;
+    while (!session.is_finished()) {
+        const SentenceLook look = session.look();
+        REQUIRE_EQ(look.attention.size(), 1);
+        CHECK_EQ(look.attention[0].weights.size(), 2 * 8 * 8);
+        CHECK(look.attention[0].q.empty());
+        REQUIRE_EQ(look.rows.size(), 8);
+        double loss = 0;
+        for (const Prediction& row : look.rows) loss += row.loss / 8;
+        if (first == 0) first = loss;
+        CHECK_EQ(first, doctest::Approx(std::log(session.config().model.vocab)).epsilon(0.1));
+        CHECK_EQ(session.take_step().loss, other.take_step().loss);
+    }
+    CHECK_EQ(numbers_of(session.model()), numbers_of(other.model()));
+    CHECK(session.model().is_training());
+}
+
 TEST_CASE("session: looking at it changes nothing of what it learns") {
     const Trained t;
     Session watched(t.config()), alone(t.config());

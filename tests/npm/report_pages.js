@@ -161,6 +161,27 @@ async function checkSamples(page) {
     '\u732b\u5750\u5728\u57ab\u5b50\u4e0a </script> 200\n\n  the cat sat']);
 }
 
+// A head that has found its role at the second evaluation; the sentence, and what was thought of it.
+async function checkSentence(page) {
+  assert.equal(await readout(page, 'look'), `After step 300: loss ${((Math.log(4) + Math.log(2) -
+    Math.log(1 - 1 / 30)) / 3).toFixed(3)} on this sentence; the first choice was right 2 of 3 times.`);
+  assert.equal(await page.textContent('#panel-sentence .strip'), 'the\u2423cat</script>\u2423sat');
+  assert.match(await page.getAttribute('#panel-sentence .token:nth-of-type(3)', 'title'),
+    /^25(\.0)?%; word\u24239 had 50%$/);
+  await page.click('[data-look="0 0"]');
+  assert.match(await readout(page, 'look-role'), /^Looks at the previous token: 8\d% of its weight\.$/);
+  await page.focus('[data-control=look]');
+  await page.keyboard.press('Home');
+  assert.match(await readout(page, 'look'), /^After step 100: /);
+  assert.equal(await readout(page, 'look-role'), 'Looks at all that it sees nearly alike.');
+  await page.click('[data-control=play-looks]');
+  await until(page, () => /^After step 300/.test(document.querySelector('[data-readout=look]').textContent));
+  assert.match(await page.textContent('[data-control=play-looks]'), /Play/);
+  const drawn = await page.$eval('[data-look="0 0"] canvas', (canvas) =>
+    new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size);
+  assert.ok(drawn > 4, `${drawn} shades`);
+}
+
 async function checkFlow(page) {
   const row = page.locator('[data-parameter="blocks.0.norm.weight"]');
   const cells = async () => (await row.locator('td').allTextContents()).slice(0, 6);
@@ -208,7 +229,7 @@ async function checkTabs(browser, file, width, scheme) {
   assert.equal(await page.textContent('h1'), 'Training on \u732b</script>.txt');
   assert.match(await readout(page, 'status'),
     /^Running: step 300 of 2000, 0:30 so far, about 2:50 left\. Loss 2\.100, validation 2\.503\./);
-  const checks = { curves: checkCurves, samples: checkSamples, flow: checkFlow,
+  const checks = { curves: checkCurves, samples: checkSamples, sentence: checkSentence, flow: checkFlow,
     processes: checkProcesses, recipe: checkRecipe };
   for (const [name, check] of Object.entries(checks)) {
     await openTab(page, name);

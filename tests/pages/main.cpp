@@ -240,8 +240,8 @@ int main(int argc, char** argv) {
                .context = 512,
                .layers = 12,
                .heads = 12,
-               .hidden = 32,
                .dim = 768,
+               .hidden = 32,
                .deviation = 0.05},
               512);
     write_dead(directory / "dead");

@@ -49,7 +49,36 @@ TrainingRecipe recipe(std::int64_t steps) {
             .steps = steps,
             .tokens_per_step = 768,
             .step_floor = 0.05,
-            .clip = 1};
+            .clip = 1,
+            .sentence = {"the", " cat", "</script>", " sat"},
+            .name_of = [](std::int64_t id) { return fmt::format("word {}", id); }};
+}
+
+// Three tokens and the one that follows; two heads that look at all alike, until the first has
+// found the token before; of the first token ever more is expected.
+SentenceLook look_at_step(std::int64_t step) {
+    const float found = step < 200 ? 0 : 0.8F;
+    SentenceLook look;
+    AttentionTrace seen;
+    seen.module = "blocks.0.attention";
+    seen.causal = true;
+    seen.heads = 2;
+    seen.queries = seen.keys = 3;
+    for (const float share : {found, 0.0F}) {
+        for (int i = 0; i < 3; ++i) {
+            for (int j = 0; j < 3; ++j) {
+                const float even = j > i ? 0 : (1 - share) / static_cast<float>(i + 1);
+                seen.weights.push_back(even + (i > 0 && j == i - 1 ? share : 0));
+            }
+        }
+        seen.entropy.push_back(share > 0 ? 0.4 : (std::log(2) + std::log(3)) / 3);
+    }
+    look.attention.push_back(seen);
+    const double p = 1 - 10.0 / static_cast<double>(step);
+    look.rows.push_back({.right = 1, .loss = -std::log(p), .rank = 1, .likeliest = {{1, p}}});
+    look.rows.push_back({.right = 2, .loss = std::log(4), .rank = 2, .likeliest = {{9, 0.5}}});
+    look.rows.push_back({.right = 3, .loss = std::log(2), .rank = 1, .likeliest = {{3, 0.5}}});
+    return look;
 }
 
 // Values spread around 2^-5, gradients around 2^-9; the update is a part of the value that shrinks.
@@ -88,7 +117,8 @@ TrainingReport training(std::int64_t steps, std::int64_t planned, std::int64_t e
                     .sample = fmt::format("\u732b\u5750\u5728\u57ab\u5b50\u4e0a </script> {}\n\n"
                                           "  the cat sat",
                                           step),
-                    .flow = flow_at(step)});
+                    .flow = flow_at(step),
+                    .look = look_at_step(step)});
     }
     return report;
 }

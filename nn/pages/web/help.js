@@ -56,6 +56,11 @@ const HELP = {
     shows: 'What the model wrote at each evaluation, always from the same random numbers.',
     good: 'letters, then words, then sentences.',
     bad: 'the same few words again and again, or passages copied from the text.' },
+  sentence: { chapter: 10,
+    shows: 'The same few tokens of the validation text at every evaluation that was kept: how likely ' +
+      'the model found each, and where its heads looked.',
+    good: 'colours that fade, and heads that become sharp, each in its own way.',
+    bad: 'heads that look the same from the first evaluation to the last.' },
   flow: { chapter: 15,
     shows: 'What one update did to every parameter, at each evaluation.',
     good: 'an update of about a thousandth of the value.',

@@ -9,12 +9,14 @@ import { helpFor } from './help.js';
 import { processesTab } from './processes.js';
 import { costShare, recipeTab } from './recipe.js';
 import { samplesTab } from './samples.js';
+import { hasSentence, sentenceTab } from './sentence.js';
 import { spikeList } from './spikes.js';
 import { tabbed } from './tabs.js';
 
 const VIEWS = [
   ['curves', 'Curves', curvesAndSpikes],
   ['samples', 'Samples', samplesTab],
+  ['sentence', 'One sentence', sentenceTab],
   ['flow', 'Gradient flow', flowTab],
   ['processes', 'Processes', processesTab],
   ['recipe', 'Recipe', recipeTab],
@@ -99,7 +101,8 @@ function showReport() {
   document.title = `${data.title} \u2013 Tapestry`;
   const renewals = [];
   const state = h('div', { class: 'standing' });
-  const views = VIEWS.filter(([name]) => name !== 'processes' || data.processes.length > 1);
+  const views = VIEWS.filter(([name]) => (name !== 'processes' || data.processes.length > 1) &&
+    (name !== 'sentence' || hasSentence(data)));
   const tabs = tabbed(views.map(([name, label, fill]) =>
     [name, label, (panel) => {
       panel.append(helpFor(name));

@@ -1,6 +1,7 @@
 // The tab that follows one token through the model, stage by stage, by hand or by itself.
 import { colour, fixed, h, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 import { Predictions } from './guesses.js';
+import { playButton } from './play.js';
 import { lengthOf, TokenPath } from './token_path.js';
 import { stageDetail, stageName } from './token_stage.js';
 
@@ -10,7 +11,8 @@ const STRIP_HEIGHT = 12;
 export function tokenTab(panel, data) {
   if (!data.path) {
     panel.append(h('p', {}, 'There is no token to follow: the loss is not a cross-entropy of what ' +
-      'tokens became, or was not computed in one operation (TAPESTRY_FUSE=0).'));
+      'tokens became, or was not computed in one operation (TAPESTRY_FUSE=0); or queries and keys of a ' +
+      'large model fill the page: look at a shorter text.'));
     return;
   }
   const path = new TokenPath(data);
@@ -98,40 +100,27 @@ function placeSwitch(path, data, state, changed) {
 
 // A slider through the stages, with buttons to go on, back, and to let it go on by itself.
 function playBar(count, show) {
-  let timer = null;
   const slider = h('input', { type: 'range', min: '0', max: String(count - 1), value: '0',
     'data-control': 'stage', 'aria-label': 'Stage', oninput: () => go(Number(slider.value)) });
   const status = h('p', { 'data-readout': 'stage', 'aria-live': 'polite' });
-  const play = h('button', { class: 'step-button', 'data-control': 'play', onclick: toggle });
+  const at = () => Number(slider.value);
+  const play = playButton('play', PACE, () => at() === count - 1 && show(0), () => {
+    show(Math.min(at() + 1, count - 1));
+    return at() < count - 1;
+  });
   const step = (by, name, label, arrow) => h('button', { class: 'step-button', 'data-control': name,
-    'aria-label': label, onclick: () => go(Number(slider.value) + by) }, arrow);
+    'aria-label': label, onclick: () => go(at() + by) }, arrow);
 
-  function go(at) {
-    stop();
-    show(Math.max(0, Math.min(count - 1, at)));
+  function go(to) {
+    play.stop();
+    show(Math.max(0, Math.min(count - 1, to)));
   }
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = '\u25b6 Play';
-  }
-  function toggle() {
-    if (timer !== null) return stop();
-    if (Number(slider.value) === count - 1) show(0);
-    play.textContent = '\u275a\u275a Pause';
-    timer = setInterval(() => {
-      const next = Number(slider.value) + 1;
-      if (next >= count - 1 || play.offsetParent === null) stop(); // at the end, or out of sight
-      if (next < count) show(next);
-    }, PACE);
-  }
-  stop();
   return {
-    element: h('div', { class: 'walk' }, h('div', { class: 'row' }, play,
+    element: h('div', { class: 'walk' }, h('div', { class: 'row' }, play.button,
       step(-1, 'stage-back', 'One stage back', '\u2190'), slider,
       step(1, 'stage-next', 'Next stage', '\u2192')), status),
-    say: (at, text) => {
-      slider.value = String(at);
+    say: (to, text) => {
+      slider.value = String(to);
       slider.setAttribute('aria-valuetext', text);
       status.textContent = text;
     },

@@ -1,0 +1,146 @@
+// The sentence tab: what the model made of one fixed sentence at every evaluation that was kept. With
+// the slider, or by itself, one sees heads find their roles and the text become expected.
+import { drawSmall } from './attention_map.js';
+import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
+import { headSays } from './head_roles.js';
+import { playButton } from './play.js';
+
+const SENTENCE_PACE = 700; // milliseconds an evaluation while it plays
+const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
+
+// Weights as they were at one time, as attention_map.js and head_roles.js want them.
+class SeenAttention {
+  constructor({ weights, ...data }, texts) {
+    Object.assign(this, data, { cross: false, keyTexts: texts });
+    const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
+    this.all = Float32Array.from(bytes, (x) => x / 255);
+  }
+
+  weights(head) {
+    const size = this.queries * this.keys;
+    return this.all.subarray(head * size, (head + 1) * size);
+  }
+
+  seen(i) {
+    return this.causal ? i + 1 : this.keys;
+  }
+
+  masked() {
+    return 0;
+  }
+
+  mostEntropy() {
+    let sum = 0;
+    for (let i = 0; i < this.queries; ++i) sum += Math.log(this.seen(i)) / this.queries;
+    return sum;
+  }
+}
+
+const looksOf = ({ evaluations }) => evaluations.filter(({ look }) => look);
+
+// Is there anything to show, now or later?
+export const hasSentence = (data) => Boolean(data.sentence) &&
+  (looksOf(data).length > 0 || data.status.state === 'running');
+
+// Fills `panel`; returns a function that takes newer data.
+export function sentenceTab(panel, data) {
+  let looks = looksOf(data);
+  const chosen = { at: looks.length - 1, layer: 0, head: 0 };
+  const texts = data.sentence.tokens;
+  const slider = h('input', { type: 'range', min: '0', 'data-control': 'look', 'aria-label': 'Evaluation',
+    oninput: () => {
+      play.stop();
+      show(Number(slider.value));
+    } });
+  const play = playButton('play-looks', SENTENCE_PACE, () => chosen.at === looks.length - 1 && show(0),
+    () => {
+      show(Math.min(chosen.at + 1, looks.length - 1));
+      return chosen.at < looks.length - 1;
+    });
+  const status = h('p', { 'data-readout': 'look', 'aria-live': 'polite' });
+  const strip = h('div', { class: 'strip', tabindex: '0', role: 'group', 'aria-label': 'The sentence' });
+  const maps = h('div', { class: 'maps', role: 'group', 'aria-label': 'Heads' });
+  const large = h('canvas', { 'aria-hidden': 'true' });
+  const title = h('h3', { 'data-title': 'look-head' });
+  const says = h('p', { 'data-readout': 'look-role' });
+  let cells = [];
+
+  function layersAt(at) {
+    looks[at].layers ||= looks[at].look.attention.map((each) => new SeenAttention(each, texts.slice(0, -1)));
+    return looks[at].layers;
+  }
+
+  function show(at) {
+    chosen.at = at;
+    slider.value = String(at);
+    if (looks.length === 0) {
+      status.textContent = 'Nothing yet: the sentence is looked at at evaluations.';
+      return;
+    }
+    const { step, look: { rows } } = looks[at];
+    const mean = rows.reduce((sum, [loss]) => sum + loss, 0) / rows.length;
+    const right = rows.filter(([, rank]) => rank === 1).length;
+    status.replaceChildren(h('b', {}, `After step ${step}`), `: loss ${fixed(mean, 3)} on this ` +
+      `sentence; the first choice was right ${right} of ${rows.length} times.`);
+    slider.setAttribute('aria-valuetext', status.textContent);
+    strip.replaceChildren(h('span', { class: 'given quiet' }, tokenText(texts[0], 0)),
+      ...rows.map((row, i) => tokenSpan(data.sentence, row, i + 1)));
+    drawHeads();
+  }
+
+  function drawHeads() {
+    const layers = layersAt(chosen.at);
+    if (cells.length === 0) buildMaps(layers);
+    for (const { canvas, layer, head, button } of cells) {
+      drawSmall(canvas, layers[layer], head, 44);
+      button.setAttribute('aria-pressed', String(layer === chosen.layer && head === chosen.head));
+    }
+    const layer = layers[chosen.layer];
+    if (!layer) return;
+    title.textContent = `${layer.module}, head ${chosen.head}`;
+    says.textContent = headSays(layer, chosen.head);
+    drawSmall(large, layer, chosen.head, Math.min(320, panel.clientWidth - 24 || 320));
+  }
+
+  function buildMaps(layers) {
+    layers.forEach((each, layer) => {
+      const row = h('div', { class: 'maps-row' }, h('span', { class: 'quiet' }, `layer ${layer}`));
+      for (let head = 0; head < each.heads; ++head) {
+        const canvas = h('canvas', { 'aria-hidden': 'true' });
+        const button = h('button', { 'data-look': `${layer} ${head}`, 'aria-label': `Layer ${layer}, head ${head}`,
+          'aria-pressed': 'false', onclick: () => {
+            Object.assign(chosen, { layer, head });
+            drawHeads();
+          } }, canvas);
+        cells.push({ canvas, layer, head, button });
+        row.append(button);
+      }
+      maps.append(row);
+    });
+  }
+
+  const renew = (newer) => {
+    const wasLast = chosen.at === looks.length - 1;
+    data = newer;
+    looks = looksOf(newer);
+    slider.max = String(Math.max(0, looks.length - 1));
+    show(wasLast || chosen.at >= looks.length ? looks.length - 1 : chosen.at);
+  };
+  panel.append(h('div', { class: 'walk' }, h('div', { class: 'row' }, play.button, slider), status), strip,
+    h('p', { class: 'quiet legend' }, 'The stronger the colour, the less likely the model found the token. ' +
+      'Maps as in `tapestry inspect`: rows are queries, columns keys.'),
+    h('div', { class: 'split look' }, maps, h('div', {}, title, says, large)));
+  renew(data);
+  onTheme(() => looks.length > 0 && drawHeads());
+  panel.addEventListener('shown', () => looks.length > 0 && drawHeads());
+  return renew;
+}
+
+// One token, coloured by its probability, with what the model thought likelier.
+function tokenSpan({ tokens, names }, [loss, rank, id, p], i) {
+  const sure = Math.exp(-loss);
+  const best = tokenText(names[id] ?? `#${id}`, id);
+  return h('span', { class: 'token', 'data-level': String(SURE.findIndex((least) => sure >= least)),
+    'data-rank': String(rank), title: `${sharePercent(sure)}${rank === 1 ? '' : `; ${best} had ${sharePercent(p)}`}` },
+  tokenText(tokens[i], i));
+}
