@@ -7,13 +7,15 @@ import { lengthOf } from './token_path.js';
 const MOST_ROWS = 256; // of a table
 const MOST_KEYS = 10;
 
+const BENDS = { relu: 'ReLU', gelu: 'GELU', silu: 'SiLU', relu_squared: 'ReLU squared' };
+
 const lastPart = (module) => module.slice(module.lastIndexOf('.') + 1);
 
 // What a stage is called.
 export function stageName({ kind, op, module, from, width }) {
   const names = { attention: 'Weights \u00d7 values', projection: 'Query, key, value',
-    output: 'Output projection W_O', norm: 'Norm', activation: op.toUpperCase(), logits: 'Logits',
-    embedding: 'Embedding' };
+    output: 'Output projection W_O', norm: 'Norm', logits: 'Logits', embedding: 'Embedding',
+    activation: BENDS[op] ?? op };
   if (names[kind]) return names[kind];
   if (kind === 'add') {
     const position = lastPart(module).startsWith('position');
