@@ -51,7 +51,7 @@ void add_inspect(Options& app) {
     print.excludes(out);
     Option layer = o.count("--layer", s->text.layer,
                            "With --print: one head alone, large, of the layer of this number", {0});
-    Option head = o.count("--head", s->text.head, "Which of that layer's, from 0", {0});
+    Option head = o.count("--head", s->text.head, "Head index within the layer, from 0", {0});
     layer.needs(print).needs(head);
     head.needs(print).needs(layer);
     add_width(o, s->text.width);

@@ -115,7 +115,7 @@ Table steps_table(const Setting& setting, const Outcomes& o) {
 Plot plot_of(const Setting& setting, const Outcomes& o) {
     Plot plot{.title = "Memory of a training step",
               .x = {.label = "layers"},
-              .y = {.label = "MB at the highest", .low = 0}};
+              .y = {.label = "peak memory (MB)", .low = 0}};
     for (const auto& [name, what] :
          {std::pair{"everything kept", "plain peak"}, {"checkpointed", "checkpointed peak"}}) {
         Series s{.name = name, .mark = Mark::line_and_points};

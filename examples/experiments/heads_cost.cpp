@@ -114,7 +114,7 @@ Table loss_table(const Setting& setting, const Outcomes& o) {
 Plot plot_of(const Outcomes& o) {
     Plot plot{.title = "Time of more heads",
               .x = {.label = "heads", .log = true},
-              .y = {.label = "times one head's", .low = 0}};
+              .y = {.label = "time relative to one head", .low = 0}};
     for (const std::int64_t dim : {64, 512}) {
         Series s{.name = cost_name(dim), .mark = Mark::line_and_points};
         for (const std::int64_t heads : kHeads) {

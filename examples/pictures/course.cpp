@@ -5,9 +5,9 @@ namespace tapestry::pictures {
 
 std::vector<Picture> course_pictures() {
     std::vector<Picture> all;
-    for (const auto& part :
-         {training_pictures(), tensor_pictures(), recurrent_pictures(), attention_pictures(),
-          transformer_pictures(), model_pictures(), state_pictures(), speed_pictures()}) {
+    for (const auto& part : {training_pictures(), tensor_pictures(), recurrent_pictures(),
+                             attention_pictures(), transformer_pictures(), model_pictures(),
+                             state_pictures(), speed_pictures(), house_pictures()}) {
         all.insert(all.end(), part.begin(), part.end());
     }
     return all;

@@ -19,6 +19,7 @@ std::vector<Picture> transformer_pictures();  ///< 12 and 13
 std::vector<Picture> model_pictures();        ///< 14 and 15
 std::vector<Picture> state_pictures();        ///< 16 and 18
 std::vector<Picture> speed_pictures();        ///< 17
+std::vector<Picture> house_pictures();        ///< the README
 
 /// All of these, in the order of the course.
 std::vector<Picture> course_pictures();

@@ -18,11 +18,18 @@ broken() {
             /^```/ { fenced = !fenced }
             fenced { next }
             {
+                line = $0
                 while (match($0, /\]\([^) ]+\)/)) {
                     target = substr($0, RSTART + 2, RLENGTH - 3)
                     $0 = substr($0, RSTART + RLENGTH)
                     sub(/#.*/, "", target)
                     if (target != "" && target !~ /^[a-z]+:/) print FILENAME ":" FNR, target
+                }
+                while (match(line, /(src|srcset)="[^"]+"/)) {
+                    target = substr(line, RSTART, RLENGTH - 1)
+                    line = substr(line, RSTART + RLENGTH)
+                    sub(/^[a-z]+="/, "", target)
+                    print FILENAME ":" FNR, target
                 }
             }')
     ((found == 0))
@@ -33,9 +40,10 @@ planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 mkdir "$planted/docs"
 printf '%s\n' '[here](docs/a.md#x), [there](docs/gone.md)' '```' '[no](link.md)' '```' >"$planted/README.md"
-printf '%s\n' '[up](../README.md), [web](https://example.org), [b](#b), ![p](p.svg)' >"$planted/docs/a.md"
+printf '%s\n' '[up](../README.md), [web](https://example.org), [b](#b), ![p](p.svg)' \
+    '<img alt="up" src="../README.md"><source srcset="q.png">' >"$planted/docs/a.md"
 said=$(broken "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
-[[ $said == $'README.md:1: docs/gone.md\ndocs/a.md:1: p.svg' ]] || { echo "FAILED: found:" "$said"; exit 1; }
+[[ $said == $'README.md:1: docs/gone.md\ndocs/a.md:1: p.svg\ndocs/a.md:2: q.png' ]] || { echo "FAILED: found:" "$said"; exit 1; }
 
 broken "$1" || exit 1
 echo "all links lead somewhere"
