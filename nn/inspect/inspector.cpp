@@ -150,7 +150,8 @@ void Inspector::see_attention_output(const Op& op, const Tensors& inputs) {
         return;
     }
     trace.output = weight.detach().to_vector<float>();
-    if (inputs.size() > 2 && inputs[2].defined()) trace.output_bias = inputs[2].detach().to_vector<float>();
+    if (inputs.size() > 2 && inputs[2].defined())
+        trace.output_bias = inputs[2].detach().to_vector<float>();
 }
 
 void Inspector::see_path(const Op& op, const Tensors& inputs, const Tensors& outputs, int entry) {

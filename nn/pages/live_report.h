@@ -59,10 +59,10 @@ private:
     Hooks hooks_;
     GradientFlow flow_;
     TrainingReport report_{TrainingRecipe{}};
-    double started_;                                          // since 1970
-    double spent_ = 0;                                        // seconds
-    double elapsed_ = 0;                                      // of the training, when last told
-    double last_written_ = 0;                                 // then
+    double started_;           // since 1970
+    double spent_ = 0;         // seconds
+    double elapsed_ = 0;       // of the training, when last told
+    double last_written_ = 0;  // then
     double flow_cost_ = 0, sample_cost_ = 0, look_cost_ = 0, page_cost_ = 0;  // of the latest
     bool last_evaluation_ = false;
     bool watches_update_ = false;

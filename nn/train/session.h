@@ -105,8 +105,8 @@ public:
     /// random numbers every time; U+FFFD stands for what is no UTF-8.
     std::string sample(std::int64_t tokens);
 
-    /// What look() looks at, as text: the first tokens of the validation part, 24 at the most, and the
-    /// one that follows.
+    /// What look() looks at, as text: the first tokens of the validation part, 24 at the most, and
+    /// the one that follows.
     std::vector<std::string> sentence() const;
     /// What the model makes of it now.
     SentenceLook look();
