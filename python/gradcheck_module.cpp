@@ -21,6 +21,7 @@ using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 struct Callbacks {
     py::object f, vjp, not_defined;
     py::ssize_t inputs, outputs;
+    py::object narrow_f = {}, narrow_vjp = {};  // in another type, where two are compared
     std::exception_ptr raised = {};
 };
 
@@ -51,16 +52,19 @@ int answered(Callbacks& callbacks, double* to, py::ssize_t count, const Call& ca
     }
 }
 
+template <py::object Callbacks::*kF = &Callbacks::f>
 int call_f(const double* x, double* y, void* user) {
     auto& callbacks = *static_cast<Callbacks*>(user);
     return answered(callbacks, y, callbacks.outputs,
-                    [&] { return callbacks.f(array_of(x, callbacks.inputs)); });
+                    [&] { return (callbacks.*kF)(array_of(x, callbacks.inputs)); });
 }
 
+template <py::object Callbacks::*kVjp = &Callbacks::vjp>
 int call_vjp(const double* x, const double* cotangent, double* gradient, void* user) {
     auto& callbacks = *static_cast<Callbacks*>(user);
     return answered(callbacks, gradient, callbacks.inputs, [&] {
-        return callbacks.vjp(array_of(x, callbacks.inputs), array_of(cotangent, callbacks.outputs));
+        return (callbacks.*kVjp)(array_of(x, callbacks.inputs),
+                                 array_of(cotangent, callbacks.outputs));
     });
 }
 
@@ -76,13 +80,7 @@ int call_vjp(const double* x, const double* cotangent, double* gradient, void* u
 }
 
 // (verdict, text, JSON)
-py::tuple check(py::object f, py::object vjp, const Array& x, py::ssize_t outputs,
-                const std::string& options, py::object not_defined) {
-    Callbacks callbacks{std::move(f), std::move(vjp), std::move(not_defined), x.size(), outputs};
-    tapestry_report* found = nullptr;
-    const int status = tapestry_check_vjp(
-        call_f, call_vjp, &callbacks, x.data(), static_cast<std::size_t>(x.size()),
-        static_cast<std::size_t>(outputs), options.c_str(), &found);
+py::tuple told(int status, tapestry_report* found, const Callbacks& callbacks) {
     if (status != TAPESTRY_OK) raise(status, callbacks);
     const std::unique_ptr<tapestry_report, void (*)(tapestry_report*)> report(found,
                                                                               tapestry_report_free);
@@ -91,10 +89,36 @@ py::tuple check(py::object f, py::object vjp, const Array& x, py::ssize_t output
                           tapestry_report_json(found));
 }
 
+py::tuple check(py::object f, py::object vjp, const Array& x, py::ssize_t outputs,
+                const std::string& options, py::object not_defined) {
+    Callbacks callbacks{std::move(f), std::move(vjp), std::move(not_defined), x.size(), outputs};
+    tapestry_report* found = nullptr;
+    const int status = tapestry_check_vjp(
+        call_f<>, call_vjp<>, &callbacks, x.data(), static_cast<std::size_t>(x.size()),
+        static_cast<std::size_t>(outputs), options.c_str(), &found);
+    return told(status, found, callbacks);
+}
+
+py::tuple compare(py::object narrow_f, py::object narrow_vjp, py::object f, py::object vjp,
+                  const Array& x, py::ssize_t outputs, const std::string& options,
+                  py::object not_defined) {
+    Callbacks callbacks{std::move(f), std::move(vjp),      std::move(not_defined), x.size(),
+                        outputs,      std::move(narrow_f), std::move(narrow_vjp)};
+    tapestry_report* found = nullptr;
+    const int status = tapestry_compare_precisions(
+        call_f<&Callbacks::narrow_f>, call_vjp<&Callbacks::narrow_vjp>, call_f<>, call_vjp<>,
+        &callbacks, x.data(), static_cast<std::size_t>(x.size()), static_cast<std::size_t>(outputs),
+        options.c_str(), &found);
+    return told(status, found, callbacks);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_gradcheck, module) {
     module.def("check", check, py::arg("f"), py::arg("vjp"), py::arg("x"), py::arg("outputs"),
                py::arg("options"), py::arg("not_defined"));
+    module.def("compare", compare, py::arg("narrow_f"), py::arg("narrow_vjp"), py::arg("f"),
+               py::arg("vjp"), py::arg("x"), py::arg("outputs"), py::arg("options"),
+               py::arg("not_defined"));
     module.def("version", tapestry_version);
 }

@@ -107,17 +107,18 @@ std::vector<Bounds> bounds(const Json& value) {
 struct Option {
     const char* name;
     void (*set)(Request& request, const Json& value);
+    bool compares = false;  // of a comparison, too
 };
 
 // docs/python.md has the same names in the same order.
 constexpr Option kOptions[] = {
-    {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }},
-    {"inputs", [](Request& r, const Json& v) { r.inputs = shapes(v); }},
-    {"output", [](Request& r, const Json& v) { r.output = shape(v); }},
-    {"subject", [](Request& r, const Json& v) { r.subject = text(v); }},
+    {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }, true},
+    {"inputs", [](Request& r, const Json& v) { r.inputs = shapes(v); }, true},
+    {"output", [](Request& r, const Json& v) { r.output = shape(v); }, true},
+    {"subject", [](Request& r, const Json& v) { r.subject = text(v); }, true},
     {"method", [](Request& r, const Json& v) { r.options.method = method(v); }},
     {"certainty", [](Request& r, const Json& v) { r.options.certainty = number(v); }},
-    {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }},
+    {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }, true},
     {"points", [](Request& r, const Json& v) { r.options.points = count(v); }},
     {"evaluations",
      [](Request& r, const Json& v) {
@@ -126,36 +127,39 @@ constexpr Option kOptions[] = {
     {"seconds", [](Request& r, const Json& v) { r.options.limits.seconds = number(v); }},
     {"noise", [](Request& r, const Json& v) { r.options.noise = number(v); }},
     {"relative_noise", [](Request& r, const Json& v) { r.options.relative_noise = number(v); }},
-    {"format", [](Request& r, const Json& v) { r.options.format = format(v); }},
+    {"format", [](Request& r, const Json& v) { r.options.format = format(v); }, true},
     {"resolution", [](Request& r, const Json& v) { r.options.limits.resolution = number(v); }},
     {"safety", [](Request& r, const Json& v) { r.options.limits.safety = number(v); }},
     {"eps", [](Request& r, const Json& v) { r.options.eps = number(v); }},
     {"atol", [](Request& r, const Json& v) { r.options.atol = number(v); }},
     {"rtol", [](Request& r, const Json& v) { r.options.rtol = number(v); }},
     {"explain", [](Request& r, const Json& v) { r.options.explain = truth(v); }},
-    {"seed", [](Request& r, const Json& v) { r.options.seed = whole(v); }},
+    {"seed", [](Request& r, const Json& v) { r.options.seed = whole(v); }, true},
 };
 
-[[noreturn]] void refuse_name(const std::string& name) {
+const Option& option_called(const std::string& name, Purpose purpose) {
     std::vector<std::string_view> known;
-    for (const Option& option : kOptions) known.emplace_back(option.name);
-    fail("check_gradient: no option is called {}; there are {}", name, fmt::join(known, ", "));
+    for (const Option& option : kOptions) {
+        if (purpose == Purpose::comparison && !option.compares) continue;
+        if (name == option.name) return option;
+        known.emplace_back(option.name);
+    }
+    fail("{}: no option is called {}; there are {}",
+         purpose == Purpose::check ? "check_gradient" : "compare_precisions", name,
+         fmt::join(known, ", "));
 }
 
 }  // namespace
 
-Request read_request(std::string_view json) {
+Request read_request(std::string_view json, Purpose purpose) {
     Request request;
     if (json.empty()) return request;
     const Json all = Json::parse(json, nullptr, false);
     require(all.is_object(), "check_gradient: the options are no JSON object: {}", json);
     for (const auto& [name, value] : all.items()) {
-        const auto* const option =
-            std::find_if(std::begin(kOptions), std::end(kOptions),
-                         [&name = name](const Option& known) { return name == known.name; });
-        if (option == std::end(kOptions)) refuse_name(name);
+        const Option& option = option_called(name, purpose);
         try {
-            option->set(request, value);
+            option.set(request, value);
         } catch (const Unfit& unfit) {
             fail("check_gradient: the option {} is {}; it must be {}", name, value.dump(),
                  unfit.wanted);

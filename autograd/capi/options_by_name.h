@@ -19,9 +19,13 @@ struct Request {
     std::string subject = {};        ///< what the report calls it; empty: what the check does
 };
 
+/// Which options there are: for a check by differences all, for a comparison of two types those
+/// that have a meaning there.
+enum class Purpose { check, comparison };
+
 /// Of `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "". Throws
 /// ValueError for what is not JSON, for a name it does not know, and for a value of another kind
 /// than the name asks for.
-Request read_request(std::string_view json);
+Request read_request(std::string_view json, Purpose purpose = Purpose::check);
 
 }  // namespace tapestry::capi

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/capi/tapestry_gradcheck.h>
 
 #include <tapestry/autograd/capi/options_by_name.h>
+#include <tapestry/autograd/check/precision.h>
 #include <tapestry/core/version.h>
 
 #include <memory>
@@ -59,7 +60,7 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
         error_message.clear();
         require(report != nullptr, "check_gradient: there is nowhere to put the report");
         *report = nullptr;
-        const GradcheckReport found = check();
+        const auto found = check();
         *report = std::make_unique<tapestry_report>(
                       tapestry_report{found.verdict, to_string(found), to_json(found)})
                       .release();
@@ -82,11 +83,11 @@ int guarded(tapestry_report** report, const Check& check) noexcept {
 }
 
 Request request_of(const void* f, const void* rule, const double* x, std::size_t n,
-                   const char* options) {
+                   const char* options, capi::Purpose purpose = capi::Purpose::check) {
     require<MemoryError>(n <= Values().max_size(), "check_gradient: {} numbers are too many", n);
     require(f != nullptr && rule != nullptr, "check_gradient: a callback is NULL");
     require(x != nullptr || n == 0, "check_gradient: x is NULL, not {} numbers", n);
-    return read_request(options == nullptr ? "" : options);
+    return read_request(options == nullptr ? "" : options, purpose);
 }
 
 // x as the inputs that it consists of, one behind the other.
@@ -111,16 +112,21 @@ Values joined(const PlainInputs& inputs) {
     return x;
 }
 
+PlainRule rule_of(const PlainVectorFunction& f, const PlainPullback& pullback,
+                  const std::vector<Shape>& inputs) {
+    return {[=](const PlainInputs& x) { return f(joined(x)); },
+            [=](const PlainInputs& x, const Values& cotangent) {
+                return split(pullback(joined(x), cotangent), inputs);
+            }};
+}
+
 GradcheckReport check_as_asked(const PlainVectorFunction& f, const PlainPullback& pullback,
                                const Values& x, const Request& request) {
     if (request.inputs.empty()) {
         return check_pullback(f, pullback, x, request.options, request.shape, request.output);
     }
-    const auto value = [&f](const PlainInputs& inputs) { return f(joined(inputs)); };
-    const auto gradients = [&](const PlainInputs& inputs, const Values& cotangent) {
-        return split(pullback(joined(inputs), cotangent), request.inputs);
-    };
-    return check_pullback(value, gradients, split(x, request.inputs), request.options,
+    const PlainRule rule = rule_of(f, pullback, request.inputs);
+    return check_pullback(rule.f, rule.pullback, split(x, request.inputs), request.options,
                           request.inputs, request.output);
 }
 
@@ -134,6 +140,30 @@ GradcheckReport check(const PlainVectorFunction& f, const PlainPullback& pullbac
     return report;
 }
 
+PlainVectorFunction called(tapestry_function f, void* user, std::size_t m) {
+    return [=](const Values& at) {
+        Values y(m);
+        heed(f(at.data(), y.data(), user), "f");
+        return y;
+    };
+}
+
+PlainPullback called(tapestry_vjp vjp, void* user) {
+    return [=](const Values& at, const Values& cotangent) {
+        Values gradient(at.size());
+        heed(vjp(at.data(), cotangent.data(), gradient.data(), user), "the vjp");
+        return gradient;
+    };
+}
+
+DType narrow_dtype(Format format) {
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+        if (name_of(dtype) == to_string(format)) return dtype;
+    }
+    fail("compare_precisions: the option format is {}; it must be \"bf16\" or \"f16\"",
+         to_string(format));
+}
+
 }  // namespace
 
 int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
@@ -142,17 +172,30 @@ int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const 
     return guarded(report, [=] {
         const Request request = request_of(reinterpret_cast<const void*>(f),
                                            reinterpret_cast<const void*>(vjp), x, n, options);
-        const auto value = [=](const Values& at) {
-            Values y(m);
-            heed(f(at.data(), y.data(), user), "f");
-            return y;
-        };
-        const auto pullback = [=](const Values& at, const Values& cotangent) {
-            Values gradient(n);
-            heed(vjp(at.data(), cotangent.data(), gradient.data(), user), "the vjp");
-            return gradient;
-        };
-        return check(value, pullback, Values(x, x + n), request);
+        return check(called(f, user, m), called(vjp, user), Values(x, x + n), request);
+    });
+}
+
+int tapestry_compare_precisions(tapestry_function narrow_f, tapestry_vjp narrow_vjp,
+                                tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
+                                std::size_t n, std::size_t m, const char* options,
+                                tapestry_report** report) {
+    return guarded(report, [=] {
+        require(narrow_f != nullptr && narrow_vjp != nullptr,
+                "compare_precisions: a callback is NULL");
+        const Request request =
+            request_of(reinterpret_cast<const void*>(f), reinterpret_cast<const void*>(vjp), x, n,
+                       options, capi::Purpose::comparison);
+        std::vector<Shape> shapes = request.inputs;
+        const auto size = static_cast<std::int64_t>(n);
+        if (shapes.empty()) shapes = {request.shape.empty() ? Shape{size} : request.shape};
+        PrecisionReport found = compare_precisions(
+            rule_of(called(narrow_f, user, m), called(narrow_vjp, user), shapes),
+            rule_of(called(f, user, m), called(vjp, user), shapes), split(Values(x, x + n), shapes),
+            narrow_dtype(request.options.format),
+            {shapes, request.output, request.options.bounds, request.options.seed});
+        found.subject = request.subject;
+        return found;
     });
 }
 
@@ -162,18 +205,13 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
     return guarded(report, [=] {
         const Request request = request_of(reinterpret_cast<const void*>(f),
                                            reinterpret_cast<const void*>(gradient), x, n, options);
-        const auto value = [=](const Values& at) {
-            Values y(1);
-            heed(f(at.data(), y.data(), user), "f");
-            return y;
-        };
         const auto pullback = [=](const Values& at, const Values& cotangent) {
             Values slopes(n);
             heed(gradient(at.data(), slopes.data(), user), "the gradient");
             for (double& slope : slopes) slope *= cotangent[0];
             return slopes;
         };
-        return check(value, pullback, Values(x, x + n), request);
+        return check(called(f, user, 1), pullback, Values(x, x + n), request);
     });
 }
 

@@ -72,6 +72,17 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
 int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const double* x, size_t n,
                        size_t m, const char* options, tapestry_report** report);
 
+/**
+ * Is a gradient that is computed in bf16 or f16 the one in f64, but for rounding? `narrow_f` and
+ * `narrow_vjp` compute in the type that the option "format" names, f and vjp in f64; all are given
+ * numbers of that type, as doubles, and give doubles. What differences say of f and vjp is for
+ * tapestry_check_vjp() to find out. Other options: "shape", "inputs", "output", "bounds",
+ * "subject" and "seed".
+ */
+int tapestry_compare_precisions(tapestry_function narrow_f, tapestry_vjp narrow_vjp,
+                                tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
+                                size_t n, size_t m, const char* options, tapestry_report** report);
+
 /** For callbacks: keeps `why` for the report and answers TAPESTRY_NOT_DEFINED. */
 int tapestry_not_defined(const char* why);
 

@@ -2,6 +2,7 @@
 
 #include <tapestry/autograd/check/options_text.h>
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 
 #include <fmt/ranges.h>
@@ -47,7 +48,7 @@ public:
                                 "check_gradient: the gradient has {} numbers for {} of {}",
                                 slopes[i].size(), x[i].size(),
                                 x.size() == 1 ? "x" : fmt::format("input {}", i));
-            all.push_back(tensor(slopes[i], inputs()[i].shape));
+            all.push_back(cast(tensor(slopes[i], inputs()[i].shape), inputs()[i].dtype));
         }
         return all;
     }
@@ -57,17 +58,8 @@ private:
     const PlainPullbackOfInputs& pullback_;
 };
 
-Tensor apply(const Tensors& inputs, const PlainFunctionOfInputs& f,
-             const PlainPullbackOfInputs& pullback, const Shape& output) {
-    const Values y = f(values_of(inputs));
-    require<ShapeError>(static_cast<std::int64_t>(y.size()) == numel(output),
-                        "check_gradient: f gave {} numbers, then {}", numel(output), y.size());
-    Tensor result = tensor(y, output);
-    return record<PlainOp>(inputs, result, inputs, f, pullback);
-}
-
 Tensors PlainOp::forward(const Tensors& inputs) const {
-    return {apply(inputs, f_, pullback_, outputs()[0].shape)};
+    return {apply_plain(inputs, f_, pullback_, outputs()[0].shape)};
 }
 
 GradcheckOptions for_plain(GradcheckOptions options) {
@@ -107,7 +99,30 @@ void refuse_overflow(Format format, const PlainInputs& inputs) {
     }
 }
 
-NamedTensors leaves_of(const PlainInputs& inputs, const PlainCheck& what) {
+// The call again, in one line: with the numbers where they are few.
+std::string call_again(const PlainCheck& what, const PlainInputs& inputs,
+                       const GradcheckOptions& options) {
+    constexpr std::size_t kFew = 16;
+    const bool few = inputs.size() == 1 && inputs[0].size() <= kFew;
+    const std::string x = few ? fmt::format("{{{}}}", fmt::join(inputs[0], ", "))
+                              : (inputs.size() == 1 ? "x" : "inputs");
+    std::string call = what.call;
+    call.replace(call.find("{}"), 2, x + "{}");
+    return call_text(call, options);
+}
+
+}  // namespace
+
+Tensor apply_plain(const Tensors& inputs, const PlainFunctionOfInputs& f,
+                   const PlainPullbackOfInputs& pullback, const Shape& output) {
+    const Values y = f(values_of(inputs));
+    require<ShapeError>(static_cast<std::int64_t>(y.size()) == numel(output),
+                        "check_gradient: f gave {} numbers, then {}", numel(output), y.size());
+    Tensor result = cast(tensor(y, output), compute_dtype(inputs.at(0).dtype()));
+    return record<PlainOp>(inputs, result, inputs, f, pullback);
+}
+
+NamedTensors plain_leaves(const PlainInputs& inputs, const PlainCheck& what) {
     require(!inputs.empty(), "check_pullback: there are no inputs");
     require<ShapeError>(what.shapes.empty() || what.shapes.size() == inputs.size(),
                         "check_pullback: {} shapes for {} inputs", what.shapes.size(),
@@ -128,20 +143,6 @@ NamedTensors leaves_of(const PlainInputs& inputs, const PlainCheck& what) {
     return leaves;
 }
 
-// The call again, in one line: with the numbers where they are few.
-std::string call_again(const PlainCheck& what, const PlainInputs& inputs,
-                       const GradcheckOptions& options) {
-    constexpr std::size_t kFew = 16;
-    const bool few = inputs.size() == 1 && inputs[0].size() <= kFew;
-    const std::string x = few ? fmt::format("{{{}}}", fmt::join(inputs[0], ", "))
-                              : (inputs.size() == 1 ? "x" : "inputs");
-    std::string call = what.call;
-    call.replace(call.find("{}"), 2, x + "{}");
-    return call_text(call, options);
-}
-
-}  // namespace
-
 GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackOfInputs& pullback,
                             const PlainInputs& inputs, const PlainCheck& what,
                             const GradcheckOptions& options) {
@@ -158,7 +159,7 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
         reset();
         return pullback(at, g);
     };
-    const NamedTensors leaves = leaves_of(stored(format, inputs), what);
+    const NamedTensors leaves = plain_leaves(stored(format, inputs), what);
     const auto m = static_cast<std::int64_t>(value(inputs).size());
     const Shape usual = what.pairs ? Shape{m / 2, 2} : Shape{m};
     const Shape out = what.output.empty() ? usual : what.output;
@@ -166,7 +167,7 @@ GradcheckReport check_plain(const PlainFunctionOfInputs& f, const PlainPullbackO
                         out);
     Tensors x;
     for (const auto& [name, leaf] : leaves) x.push_back(leaf);
-    const std::function<Tensor()> function = [&] { return apply(x, value, back, out); };
+    const std::function<Tensor()> function = [&] { return apply_plain(x, value, back, out); };
     GradcheckReport report = gradcheck(function, leaves, for_plain(options));
     report.subject = what.subject;
     if (format != Format::f64) report.subject += fmt::format(" in {}", to_string(format));

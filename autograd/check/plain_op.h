@@ -29,6 +29,15 @@ GradcheckReport check_plain(const PlainVectorFunction& f, const PlainPullback& p
                             const std::vector<double>& x, const PlainCheck& what,
                             const GradcheckOptions& options);
 
+/// f of the inputs, recorded. They are of f64, or of a narrower type that f computes in: numbers
+/// are handed over as doubles, results have the type in which such numbers are computed with. f and
+/// pullback must outlive the tape.
+Tensor apply_plain(const Tensors& inputs, const PlainFunctionOfInputs& f,
+                   const PlainPullbackOfInputs& pullback, const Shape& output);
+
+/// The inputs as tensors of f64 that require a gradient. Throws for sizes that do not fit.
+NamedTensors plain_leaves(const PlainInputs& inputs, const PlainCheck& what);
+
 /// Is it a check's plain function, of which there is nothing else on the tape?
 bool is_plain(const Op& op);
 

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/precision.h>
 
 #include <tapestry/autograd/check/compare.h>
+#include <tapestry/autograd/check/plain_op.h>
 #include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>
@@ -13,6 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <stdexcept>
 
 namespace tapestry {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 using namespace checker;
 
 constexpr int kShaken = 4;
+constexpr int kMoved = 8;  // where errors are looked at nearby; the last moves are 2^4 shakes
 
 // What is known of a type's rounding.
 struct Narrow {
@@ -52,10 +56,11 @@ Narrow narrow_of(DType dtype) {
     return {dtype, Format::f32, e, 2 * e, 6, 1024 * e, 64 * e, 4 * e, 1e-2, 1e38, 1e-37};
 }
 
-// The largest number that any op gave (a mask's -1e30 aside).
+// The largest number that any op gave (a mask's -1e30 aside), and whether it is all that is seen.
 class Loudest final : public TapeObserver {
 public:
-    void recorded(const Op&, const Tensors& inputs, const Tensors& outputs) override {
+    void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
+        plain = plain || is_plain(op);
         for (const Tensors& tensors : {inputs, outputs}) {
             for (const Tensor& x : tensors) {
                 if (!x.defined() || !is_floating(x.dtype())) continue;
@@ -66,6 +71,7 @@ public:
         }
     }
     double largest = 0;
+    bool plain = false;
 };
 
 struct Run {
@@ -73,6 +79,7 @@ struct Run {
     double loudest = 0;
     std::uint64_t branch = 0;
     bool finite = true;
+    bool plain = false;  // a function that shows nothing of what it does
 };
 
 Tensor as(const Values& values, const Shape& shape, DType dtype) {
@@ -85,6 +92,10 @@ void put(const Values& values, Tensor leaf) {
         T* to = leaf.mutable_data<T>();
         for (std::size_t i = 0; i < values.size(); ++i) to[i] = static_cast<T>(values[i]);
     });
+}
+
+bool all_finite(const Values& x) {
+    return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
 }
 
 // Gradients in one type, with the leaves holding x.
@@ -105,9 +116,8 @@ Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& w
                         "compare_precisions: for {} inputs the function gave {}", dtype, y.dtype());
     result.branch = trace.branches.decided;
     result.loudest = loudest.largest;
-    for (const double value : y.to_vector<double>()) {
-        result.finite = result.finite && std::isfinite(value);
-    }
+    result.plain = loudest.plain;
+    result.finite = all_finite(y.to_vector<double>());
     const bool followed = tape.follows(y);
     const Tensors grads =
         followed ? tape.gradient(y, leaves, {.cotangent = as(weights, y.shape(), y.dtype())})
@@ -125,9 +135,9 @@ Values rounded_to(const Narrow& narrow, Values x) {
 }
 
 // As with_shaken_bits(), of the narrow type.
-Values shaken(const Narrow& narrow, Values x, std::uint64_t seed) {
+Values shaken(const Narrow& narrow, Values x, std::uint64_t seed, double times = 1) {
     const Values signs = random_signs(x.size(), seed);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += x[i] * signs[i] * narrow.shake;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += x[i] * signs[i] * narrow.shake * times;
     return rounded_to(narrow, std::move(x));
 }
 
@@ -198,12 +208,10 @@ public:
 
     PrecisionReport run() {
         const Run narrow = at(x_, w_, type_.dtype);
+        // Measured of a plain function, which is called near x alone.
+        if (narrow.plain) type_.by_size = 0;
         const Run exact = at(x_, w_, DType::f64);
-        std::vector<Values> opposite = x_;
-        for (Values& one : opposite) {
-            for (double& value : one) value = -value;
-        }
-        const Run negated = at(opposite, w_, DType::f64);
+        const Run elsewhere = type_.by_size > 0 ? at(opposite(), w_, DType::f64) : exact;
         PrecisionReport report{.dtype = type_.dtype};
         if (remembers(narrow)) {
             report.verdict = Verdict::fail;
@@ -212,9 +220,13 @@ public:
                 "something between calls",
                 type_.dtype);
         }
-        const std::vector<double> moved = largest_changes(narrow);
+        std::vector<double> moved = largest_changes(narrow);
+        if (narrow.plain) {
+            const std::vector<double> errors = changes_of_errors(narrow, exact);
+            for (std::size_t i = 0; i < moved.size(); ++i) moved[i] = std::max(moved[i], errors[i]);
+        }
         for (std::size_t i = 0; i < x_.size(); ++i) {
-            auto found = input(i, narrow, exact, negated, moved[i]);
+            auto found = input(i, narrow, exact, elsewhere, moved[i]);
             if (found.verdict > report.verdict) {
                 report.verdict = found.verdict;
                 report.reason = found.reason;
@@ -231,6 +243,31 @@ private:
         return run_in(f_, x, weights, dtype, generators_);
     }
 
+    std::vector<Values> opposite() const {
+        std::vector<Values> all = x_;
+        for (Values& x : all) {
+            for (double& value : x) value = -value;
+        }
+        return all;
+    }
+
+    // Nothing where f is not defined.
+    std::optional<Run> if_defined(const std::vector<Values>& x, const Values& weights,
+                                  DType dtype) const {
+        try {
+            return at(x, weights, dtype);
+        } catch (const std::domain_error&) {
+        } catch (const Error&) {
+        }
+        return {};
+    }
+
+    std::vector<Values> nearby(std::uint64_t seed, double times = 1) const {
+        std::vector<Values> near;
+        for (const Values& x : x_) near.push_back(shaken(type_, x, seed + near.size(), times));
+        return near;
+    }
+
     // Asked the same again, with something else in between, do the rules say the same?
     bool remembers(const Run& narrow) const {
         at(x_, rounded_to(type_, random_weights(w_.size(), seed_ + 3)), type_.dtype);
@@ -242,16 +279,13 @@ private:
     std::vector<double> largest_changes(const Run& narrow) const {
         std::vector<double> moved(x_.size(), 0.0);
         for (std::uint64_t k = 0; k < kShaken; ++k) {
-            std::vector<Values> near;
-            for (const Values& one : x_)
-                near.push_back(shaken(type_, one, seed_ + 10 * k + near.size()));
             const Values w = shaken(type_, w_, seed_ + 10 * k + 9);
-            Run other = at(near, w, type_.dtype);
+            std::optional<Run> other = if_defined(nearby(seed_ + 10 * k), w, type_.dtype);
             // Where the last bits choose the branch, they are left alone.
-            if (other.branch != narrow.branch) other = at(x_, w, type_.dtype);
+            if (!other || other->branch != narrow.branch) other = at(x_, w, type_.dtype);
             for (std::size_t i = 0; i < x_.size(); ++i) {
                 for (std::size_t j = 0; j < x_[i].size(); ++j) {
-                    const double change = std::abs(other.gradients[i][j] - narrow.gradients[i][j]);
+                    const double change = std::abs(other->gradients[i][j] - narrow.gradients[i][j]);
                     if (std::isfinite(change)) moved[i] = std::max(moved[i], change);
                 }
             }
@@ -259,9 +293,30 @@ private:
         return moved;
     }
 
+    // By how much the error of an entry is another near x: what is rounded inside of a function,
+    // and branches that part there, come and go. A fault stays, and is as smooth as the gradient.
+    std::vector<double> changes_of_errors(const Run& narrow, const Run& exact) const {
+        std::vector<double> changes(x_.size(), 0.0);
+        for (std::uint64_t k = 0; k < kMoved; ++k) {
+            const std::vector<Values> near = nearby(seed_ + 100 + 10 * k, std::exp2(k % 5));
+            const std::optional<Run> there = if_defined(near, w_, type_.dtype);
+            const std::optional<Run> right = if_defined(near, w_, DType::f64);
+            if (!there || !right) continue;
+            for (std::size_t i = 0; i < x_.size(); ++i) {
+                for (std::size_t j = 0; j < x_[i].size(); ++j) {
+                    const double here = narrow.gradients[i][j] - exact.gradients[i][j];
+                    const double error = there->gradients[i][j] - right->gradients[i][j];
+                    const double change = std::abs(error - here);
+                    if (std::isfinite(change)) changes[i] = std::max(changes[i], change);
+                }
+            }
+        }
+        return changes;
+    }
+
     PrecisionReport::Input input(std::size_t i, const Run& narrow, const Run& exact,
-                                 const Run& negated, double moved) const {
-        const double elsewhere = largest(negated.gradients[i]);
+                                 const Run& other, double moved) const {
+        const double elsewhere = largest(other.gradients[i]);
         const double natural = largest(w_) * largest(values_) / typical_size(x_[i]);
         auto found = compare(type_, narrow.gradients[i], exact.gradients[i], moved, natural,
                              narrow.loudest, elsewhere);
@@ -269,7 +324,8 @@ private:
         found.shape = leaves_[i].second.shape();
         if (!found.worst.empty()) found.worst = index_text(found.shape, std::stoll(found.worst));
         const bool overflow =
-            !narrow.finite || largest(exact.gradients[i]) > type_.largest ||
+            !narrow.finite || (narrow.plain && !all_finite(narrow.gradients[i])) ||
+            largest(exact.gradients[i]) > type_.largest ||
             (largest(exact.gradients[i]) < type_.smallest && largest(exact.gradients[i]) > 0);
         if (found.verdict != Verdict::pass && (overflow || narrow.branch != exact.branch)) {
             found.verdict = Verdict::inconclusive;

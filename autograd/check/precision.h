@@ -3,7 +3,7 @@
 // the two may differ by its rounding alone.
 #pragma once
 
-#include <tapestry/autograd/check/gradcheck.h>
+#include <tapestry/autograd/check/plain.h>
 
 #include <array>
 
@@ -23,6 +23,7 @@ struct PrecisionReport {
         /// counted at the size of the largest entry of the gradient.
         std::array<std::int64_t, 6> ulps{};
     };
+    std::string subject = {};  ///< what was compared, if it has a name
     DType dtype = DType::f32;  ///< the narrow one
     Verdict verdict = Verdict::pass;
     Reason reason = Reason::none;
@@ -51,6 +52,30 @@ PrecisionReport compare_precisions(const TwoPrecisions& f, std::uint64_t seed = 
 /// The same for f(inputs), of any floating type. Throws as gradcheck() does.
 PrecisionReport compare_precisions(const TensorFunction& f, const Tensors& inputs,
                                    std::uint64_t seed = 1, DType narrow = DType::f32);
+
+/// A function over plain arrays, and its pullback.
+struct PlainRule {
+    PlainFunctionOfInputs f;
+    PlainPullbackOfInputs pullback;
+};
+
+struct PlainPrecisionOptions {
+    std::vector<Shape> shapes = {};   ///< of the inputs; none: vectors
+    Shape output = {};                ///< of f(x); empty: a vector
+    std::vector<Bounds> bounds = {};  ///< as in GradcheckOptions
+    std::uint64_t seed = 1;
+};
+
+/// The same for functions that know nothing of tensors: `narrow` computes in `dtype` (bf16 or f16)
+/// what `wide` computes in f64. Both are handed numbers of that type, as doubles, and give doubles.
+/// What is rounded on the way, and where branches part, nobody sees here: what may differ is also
+/// measured by how the error itself changes near x, and where the narrow gradient is not finite the
+/// verdict is INCONCLUSIVE. They are called near x alone, and within `bounds`; what is thrown
+/// counts as in check_pullback(). Throws DTypeError for other types, and what check_pullback()
+/// throws.
+PrecisionReport compare_precisions(const PlainRule& narrow, const PlainRule& wide,
+                                   const PlainInputs& inputs, DType dtype,
+                                   const PlainPrecisionOptions& options = {});
 
 /// A line per input, with its histogram.
 std::string to_string(const PrecisionReport& report);

@@ -6,8 +6,9 @@
 namespace tapestry {
 
 std::string to_string(const PrecisionReport& report) {
-    std::string text = fmt::format("{}  {} against f64; ulps: 0, 1, 2-3, 4-15, 16-255, more",
-                                   to_string(report.verdict), report.dtype);
+    const std::string of = report.subject.empty() ? "" : report.subject + ", ";
+    std::string text = fmt::format("{}  {}{} against f64; ulps: 0, 1, 2-3, 4-15, 16-255, more",
+                                   to_string(report.verdict), of, report.dtype);
     if (!report.complaint.empty()) text += "\n  " + report.complaint;
     for (const auto& input : report.inputs) {
         text += fmt::format("\n  {:<12} {} {}: {}", to_string(input.verdict), input.name,
@@ -22,7 +23,9 @@ std::string to_string(const PrecisionReport& report) {
 }
 
 std::string to_json(const PrecisionReport& report) {
-    nlohmann::ordered_json json{{"verdict", to_string(report.verdict)},
+    nlohmann::ordered_json json{{"subject", report.subject},
+                                {"dtype", name_of(report.dtype)},
+                                {"verdict", to_string(report.verdict)},
                                 {"reason", to_string(report.reason)},
                                 {"complaint", report.complaint},
                                 {"inputs", nlohmann::ordered_json::array()}};

@@ -1,27 +1,80 @@
-"""Several arrays as one list of float64, and back: what the checker sees, and what functions do."""
+"""Several arrays as one list of float64, and back: what the checker sees, and what functions do.
+
+bf16 is ml_dtypes.bfloat16, or its bits as uint16 where a check says that they are; f16 is float16.
+Numbers of either are handed over after the checker has rounded them, so that nothing is rounded here.
+"""
 
 import numpy as np
 
 
-def as_array(value, what):
-    """A float64 or complex128 array: of numbers, of an array, of whatever shows its memory (DLPack,
-    the buffer protocol), which is not copied if it is of that type. Tensors are detached."""
+def _is_bf16(dtype):
+    return dtype.name == "bfloat16"  # ml_dtypes', which need not be there
+
+
+def as_shown(value, what):
+    """An array of whatever type: of numbers, of an array, of whatever shows its memory (DLPack, the
+    buffer protocol), which is not copied. Tensors are detached."""
     if hasattr(value, "detach"):  # PyTorch's, where conjugating is put off until somebody reads
         value = value.detach().cpu().resolve_conj().resolve_neg()
+        if str(value.dtype) == "torch.bfloat16":
+            value = value.double()
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
-        value = np.from_dlpack(value)
+        try:
+            value = np.from_dlpack(value)
+        except (RuntimeError, BufferError):  # a type that NumPy has not: what else does it show?
+            pass
     array = np.asarray(value)
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufc" and not _is_bf16(array.dtype):
         raise TypeError(f"{what} is {array.dtype}, not an array of numbers")
+    return array
+
+
+def as_array(value, what, bits=False):
+    """The same as float64 or complex128, not copied if it is of that type. `bits`: uint16 is bf16."""
+    array = as_shown(value, what)
+    if bits and array.dtype == np.uint16:
+        array = np.asarray(array.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
 
 
-class Layout:
-    """Which arrays lie one behind the other in a list. Complex numbers count twice: real, imaginary."""
+def of_type(array, dtype):
+    """float64 as an array of another type, which has these numbers; uint16: as the bits of bf16."""
+    if dtype != np.uint16 and not _is_bf16(dtype):
+        return array.astype(dtype, copy=False)
+    bits = array.astype(np.float32).view(np.uint32) >> np.uint32(16)
+    bits = np.asarray(bits, np.uint16)
+    return bits if dtype == np.uint16 else bits.view(dtype)
 
-    def __init__(self, arrays, what):
+
+def narrow_type(name, array, what):
+    """What functions get in the place of `array` if they compute in "bf16" or "f16"."""
+    if name not in ("bf16", "f16"):
+        raise ValueError(f'dtype is "{name}"; it must be "bf16" or "f16" (f32: format="f32")')
+    if array.dtype.kind == "c":
+        raise TypeError(f"{what} is {array.dtype}; there are no complex numbers of {name}")
+    if name == "f16":
+        if array.dtype == np.uint16:
+            raise TypeError(f"{what} is uint16; bits of f16 are x.view(numpy.float16)")
+        return np.dtype(np.float16)
+    if array.dtype == np.uint16 or _is_bf16(array.dtype):
+        return array.dtype
+    try:
+        import ml_dtypes
+    except ImportError:
+        message = f"{what} is {array.dtype}; bf16 is ml_dtypes.bfloat16, which is not installed, or"
+        raise TypeError(f"{message} its bits as uint16") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+class Layout:
+    """Which arrays lie one behind the other in a list. Complex numbers count twice: real, imaginary.
+    `handed_over`: the types in which functions get them, if it is not float64; uint16 is bf16 then."""
+
+    def __init__(self, arrays, what, handed_over=None):
         self.arrays = [(array.shape, array.dtype) for array in arrays]
         self.what = what
+        self.handed_over = handed_over or [dtype for _, dtype in self.arrays]
+        self.bits = handed_over is not None
         sizes = [array.size * (2 if array.dtype.kind == "c" else 1) for array in arrays]
         self.ends = np.cumsum(sizes).tolist()
         self.size = self.ends[-1] if sizes else 0
@@ -34,11 +87,11 @@ class Layout:
         return [[*shape, 2] if dtype.kind == "c" else list(shape) for shape, dtype in self.arrays]
 
     def split(self, flat):
-        """Views of the list, in which nothing is copied."""
+        """Views of the list, in which nothing is copied but where types differ."""
         parts = np.split(flat, self.ends[:-1])
         return [
-            part.view(dtype).reshape(shape)
-            for part, (shape, dtype) in zip(parts, self.arrays)
+            of_type(part.view(dtype).reshape(shape), given)
+            for part, (shape, dtype), given in zip(parts, self.arrays, self.handed_over)
         ]
 
     def join(self, values):
@@ -50,7 +103,7 @@ class Layout:
         for i, (value, (shape, dtype)) in enumerate(zip(values, self.arrays)):
             if value is None:  # nothing arrives there
                 value = np.zeros(shape, dtype)
-            array = as_array(value, self.name(i))
+            array = as_array(value, self.name(i), self.bits)
             if array.dtype.kind == "c" and dtype.kind != "c":
                 raise TypeError(f"{self.name(i)} is complex, not real")
             if array.shape != shape and not array.size == 1 == np.prod(shape):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from . import _gradcheck
-from ._arrays import Layout, as_array
+from ._arrays import Layout, as_array, as_shown, narrow_type, of_type
 from ._report import Report
 
 _NOT_DEFINED = (ArithmeticError, ValueError, np.linalg.LinAlgError)
@@ -36,17 +36,71 @@ def _resetting(reset, call):
     return called
 
 
-def _check(f, vjp, inputs, outputs, x, options, not_defined=_NOT_DEFINED):
-    """f and vjp take and give lists of float64; `inputs` and `outputs` say what these mean."""
+class ArrayFunction:
+    """f and vjp as the checker sees them, over lists of float64. `types`: those in which they compute
+    and get their inputs, if not in float64; they get cotangents in the types of their results."""
+
+    errors = ()
+
+    def __init__(self, f, vjp, arrays, alone, types=None):
+        self.f, self.own_vjp, self.alone = f, vjp, alone
+        self.inputs = Layout(arrays, "gradient", types)
+        self.x = self.inputs.join(arrays)
+        there = f(*self.inputs.split(self.x.copy()))
+        self.is_tuple = isinstance(there, (tuple, list))
+        results = [as_shown(y, "f(x)") for y in _several(there)]
+        is_f32 = any(y.dtype == np.float32 for y in results)
+        self.format = "f32" if is_f32 else "f64"  # of what is given float64
+        wide = [as_array(y, "f(x)", types is not None) for y in results]
+        self.outputs = Layout(wide, "f(x)", types and [y.dtype for y in results])
+
+    def value(self, flat):
+        return self.outputs.join(_several(self.f(*self.inputs.split(flat))))
+
+    def vjp(self, flat, cotangent):
+        g = self.outputs.split(cotangent)
+        gradient = self.own_vjp(*self.inputs.split(flat), tuple(g) if self.is_tuple else g[0])
+        return self.inputs.join((gradient,) if self.alone else _several(gradient))
+
+
+def _json(subject, options):
     options = {name: _plain(option) for name, option in options.items() if option is not None}
-    shapes = inputs.shapes()
+    shapes = subject.inputs.shapes()
     options.setdefault(*("shape", shapes[0]) if len(shapes) == 1 else ("inputs", shapes))
-    if len(outputs.arrays) == 1:
-        options.setdefault("output", outputs.shapes()[0])
-    return Report(*_gradcheck.check(f, vjp, x, outputs.size, json.dumps(options), not_defined))
+    if len(subject.outputs.arrays) == 1:
+        options.setdefault("output", subject.outputs.shapes()[0])
+    return json.dumps(options)
 
 
-def check_vjp(f, vjp, inputs, *, reset=None, **options):
+def _check(subject, options):
+    """A subject has lists of float64: its value and vjp take and give these, x is one; `inputs` and
+    `outputs` say what they mean, `errors` what it raises where it is not defined."""
+    return Report(*_gradcheck.check(subject.value, subject.vjp, subject.x, subject.outputs.size,
+                                    _json(subject, options), (*_NOT_DEFINED, *subject.errors)))  # fmt: skip
+
+
+_OF_COMPARISONS = ("subject", "bounds", "seed")
+
+
+def _check_in(dtype, narrow, wide, options):
+    """`narrow` computes in `dtype` what `wide` does in float64: is that right, and is it the same?"""
+    if "format" in options:
+        raise ValueError(f"format is for what is computed in float64; this is computed in {dtype}")
+    if narrow.outputs.shapes() != wide.outputs.shapes():
+        shapes = f"{narrow.outputs.shapes()} in {dtype}, {wide.outputs.shapes()} in float64"
+        raise TypeError(f"f(x) has the shapes {shapes}")
+    in_f64 = _check(wide, {**options, "format": wide.format})
+    if in_f64.verdict == "FAIL":
+        return in_f64
+    options = {name: options[name] for name in _OF_COMPARISONS if name in options}
+    compared = Report(*_gradcheck.compare(narrow.value, narrow.vjp, wide.value, wide.vjp, wide.x,
+                                          wide.outputs.size,
+                                          _json(wide, {**options, "format": dtype}),
+                                          (*_NOT_DEFINED, *wide.errors)))  # fmt: skip
+    return in_f64 if compared and not in_f64 else compared
+
+
+def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, **options):
     """Is vjp(*inputs, g) the product g^T df/dx for every input?
 
     `inputs` is an array, or a tuple of them. f(*inputs) gives an array or a tuple of arrays, of any
@@ -60,83 +114,85 @@ def check_vjp(f, vjp, inputs, *, reset=None, **options):
     that do not fit, ValueError for options that do not.
 
     `reset` is called before every call of f and of vjp, for what they keep between calls.
+
+    With dtype="f16" or "bf16" f and vjp compute in what they are given. The gradient is checked with
+    float64 first, then that of float16 (or of bf16: ml_dtypes.bfloat16, or bits as uint16 if inputs are
+    that) is compared with it; the report is the worse of the two. Rounding is accounted for.
     """
     f, vjp = _resetting(reset, f), _resetting(reset, vjp)
     alone = not isinstance(inputs, tuple)
-    arrays = [as_array(x, "an input") for x in ((inputs,) if alone else inputs)]
-    given = Layout(arrays, "gradient")
-    x = given.join(arrays)
-    there = f(*given.split(x.copy()))
-    is_tuple = isinstance(there, (tuple, list))
-    result = Layout([as_array(y, "f(x)") for y in _several(there)], "f(x)")
-
-    def value(flat):
-        return result.join(_several(f(*given.split(flat))))
-
-    def pullback(flat, cotangent):
-        g = result.split(cotangent)
-        gradient = vjp(*given.split(flat), tuple(g) if is_tuple else g[0])
-        return given.join((gradient,) if alone else _several(gradient))
-
-    return _check(value, pullback, given, result, x, options)
+    shown = [as_shown(x, "an input") for x in ((inputs,) if alone else inputs)]
+    arrays = [as_array(x, "an input", dtype == "bf16") for x in shown]
+    if dtype is None:
+        return _check(ArrayFunction(f, vjp, arrays, alone), options)
+    types = [narrow_type(dtype, x, "an input") for x in shown]
+    wide = ArrayFunction(f, vjp, arrays, alone)
+    return _check_in(dtype, ArrayFunction(f, vjp, arrays, alone, types), wide, options)
 
 
-def check_gradient(f, df, x, **options):
+def check_gradient(f, df, x, *, dtype=None, **options):
     """Is df(x) the gradient of f at x? f(x) is one number, df(x) an array of the shape of x.
 
     x may be a tuple of arrays: f(*x), and df(*x) gives a gradient for each. Else as check_vjp().
     """
 
     def number(*x):
-        y = as_array(f(*x), "f(x)")
+        y = as_array(f(*x), "f(x)", bits)
         if y.size != 1:
             raise TypeError(f"f(x) has the shape {y.shape}, not one number: see check_vjp()")
         return y.reshape(())
 
     def vjp(*x_and_g):
         *x, g = x_and_g
-        return [None if d is None else g * as_array(d, "gradient") for d in several(df(*x))]
+        gradients = several(df(*x))
+        return [None if d is None else g * as_array(d, "gradient", bits) for d in gradients]
 
+    bits = dtype == "bf16"
     is_tuple = isinstance(x, tuple)
     several = _several if is_tuple else lambda gradient: (gradient,)
-    return check_vjp(number, vjp, x if is_tuple else (x,), **options)
+    return check_vjp(number, vjp, x if is_tuple else (x,), dtype=dtype, **options)
 
 
-def _product(matrix, rows, columns, g):
+def _product(matrix, rows, columns, g, bits):
     """g^T matrix, of an array of any shape with so many numbers, or a sparse one of SciPy's."""
     if hasattr(matrix, "tocoo"):
         if matrix.shape != (rows, columns):
             raise TypeError(f"a matrix of the shape {matrix.shape}, not {(rows, columns)}")
         return np.asarray(matrix.T @ g, np.float64)
-    dense = as_array(matrix, "the matrix")
+    dense = as_array(matrix, "the matrix", bits)
     if dense.size != rows * columns:
         raise TypeError(f"a matrix of the shape {dense.shape}, not of {rows} x {columns} numbers")
     return g @ dense.reshape(rows, columns)
 
 
-def _check_matrix(f, product, x, options, name):
-    """product(x, g) is g^T times the matrix of f's derivatives at x."""
-    array = as_array(x, "x")
+def _check_matrix(f, product, x, dtype, options, name):
+    """product(x, g, bits) is g^T times the matrix of f's derivatives at x; g is float64."""
+    bits = dtype == "bf16"
+
+    def value(x):
+        return as_array(f(x), "f(x)", bits)
 
     def vjp(x, g):
-        return product(x, g.reshape(-1)).reshape(x.shape)
+        return product(x, g.reshape(-1), bits).reshape(x.shape)
 
-    return check_vjp(f, vjp, array, subject=name, **options)
+    return check_vjp(value, vjp, as_shown(x, "x"), subject=name, dtype=dtype, **options)
 
 
-def check_jacobian(f, jacobian, x, **options):
+def check_jacobian(f, jacobian, x, *, dtype=None, **options):
     """Is jacobian(x) the matrix of df_i / dx_j? x and f(x) are arrays, the matrix is one of the shape
     [*f(x).shape, *x.shape] or [f(x).size, x.size], or a sparse matrix of SciPy's, which claims 0 where
     it has no entry. Else as check_vjp().
     """
-    return _check_matrix(
-        f, lambda x, g: _product(jacobian(x), g.size, x.size, g), x, options, "Jacobian"
-    )
+
+    def product(x, g, bits):
+        return _product(jacobian(x), g.size, x.size, g, bits)
+
+    return _check_matrix(f, product, x, dtype, options, "Jacobian")
 
 
 def _sized(df):
     def gradient(x):
-        g = as_array(df(x), "gradient")
+        g = as_shown(df(x), "gradient")
         if g.shape != x.shape:
             raise TypeError(f"gradient has the shape {g.shape}, not {x.shape}")
         return g
@@ -144,24 +200,27 @@ def _sized(df):
     return gradient
 
 
-def check_hessian(df, hessian, x, **options):
+def check_hessian(df, hessian, x, *, dtype=None, **options):
     """Is hessian(x) the Hessian of the function whose gradient is df? It is compared with differences
     of df, which is taken at its word: check_gradient() first. The matrix is as in check_jacobian().
     """
-    return _check_matrix(
-        _sized(df), lambda x, g: _product(hessian(x), x.size, x.size, g), x, options, "Hessian"
-    )
+
+    def product(x, g, bits):
+        return _product(hessian(x), x.size, x.size, g, bits)
+
+    return _check_matrix(_sized(df), product, x, dtype, options, "Hessian")
 
 
-def check_hvp(df, hvp, x, **options):
+def check_hvp(df, hvp, x, *, dtype=None, **options):
     """Is hvp(x, v) the Hessian, of the function whose gradient is df, times v? Else as
     check_hessian().
     """
 
-    def product(x, v):
-        return as_array(hvp(x, v.reshape(x.shape)), "the product").reshape(-1)
+    def product(x, v, bits):
+        v = of_type(v.reshape(x.shape), x.dtype)
+        return as_array(hvp(x, v), "the product", bits).reshape(-1)
 
-    return _check_matrix(_sized(df), product, x, options, "Hessian-vector product")
+    return _check_matrix(_sized(df), product, x, dtype, options, "Hessian-vector product")
 
 
 def check_torch(function, inputs, *, order=1, reset=None, **options):
@@ -170,12 +229,14 @@ def check_torch(function, inputs, *, order=1, reset=None, **options):
     `inputs` is a tensor or a tuple of what function takes. Checked are the tensors of floating point
     that require a gradient, or all of these if none does; they are neither changed, nor do they get a
     .grad. They are all of float64 and complex128, or all of float32: what such numbers cannot tell
-    apart is right then. Results that are not floating point are left out.
+    apart is right then. Or they are all of bfloat16, or all of float16: then as check_vjp() with a
+    dtype, for which function must take tensors of float64, too. Results that are not floating point
+    are left out.
 
     With order=2 the gradient is the function: is what the backward of the backward gives its
     derivative, by inputs and cotangents? Options and errors are those of check_vjp().
     """
-    from ._torch import TorchFunction, gradient_of
+    from ._torch import TorchFunction, gradient_of, in_float64
 
     inputs = _several(inputs)
     if order == 2:
@@ -185,8 +246,9 @@ def check_torch(function, inputs, *, order=1, reset=None, **options):
         options.setdefault("subject", "order 2")
     elif order != 1:
         raise ValueError(f"check_torch: order is {order}; it must be 1 or 2")
-    subject = TorchFunction(function, inputs, reset or (lambda: None))
+    reset = reset or (lambda: None)
+    subject = TorchFunction(function, inputs, reset)
+    if subject.format in ("bf16", "f16"):
+        return _check_in(subject.format, subject, in_float64(subject), options)
     options.setdefault("format", subject.format)
-    not_defined = (*_NOT_DEFINED, *subject.errors)
-    return _check(subject.value, subject.vjp, subject.inputs, subject.outputs, subject.x, options,
-                  not_defined)  # fmt: skip
+    return _check(subject, options)

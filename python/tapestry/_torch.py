@@ -5,7 +5,13 @@ import torch
 
 from ._arrays import Layout, as_array
 
-_FORMATS = {torch.float64: "f64", torch.complex128: "f64", torch.float32: "f32"}
+_FORMATS = {
+    torch.float64: "f64",
+    torch.complex128: "f64",
+    torch.float32: "f32",
+    torch.bfloat16: "bf16",
+    torch.float16: "f16",
+}
 
 
 def _is_differentiable(value):
@@ -50,6 +56,7 @@ class TorchFunction:
         self.inputs = Layout(arrays, "gradient")
         self.x = self.inputs.join(arrays)
         _, results = self.run(self.x.copy())
+        self.results = [y.dtype for y in results]
         self.outputs = Layout([as_array(_widened(y), "a result") for y in results], "the results")
 
     def common_format(self):
@@ -93,6 +100,25 @@ class TorchFunction:
         ys, gs = zip(*pairs)
         gradients = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
         return self.inputs.join([None if d is None else _widened(d) for d in gradients])
+
+
+def in_float64(narrow):
+    """The same of tensors of float64: all of floating point, also those that are not checked."""
+    arguments = [
+        x.detach().double().requires_grad_(x.requires_grad)
+        if isinstance(x, torch.Tensor) and x.is_floating_point()
+        else x
+        for x in narrow.arguments
+    ]
+    try:
+        wide = TorchFunction(narrow.function, arguments, narrow.reset)
+        wide.format = "f32" if torch.float32 in wide.results else "f64"
+        return wide
+    except RuntimeError as error:
+        raise TypeError(
+            "check_torch: what is computed in a narrow type is compared with float64, which the function "
+            f"does not take: {error}\nTensors that it holds must be inputs, or follow x.dtype"
+        ) from error
 
 
 def gradient_of(function, arguments, seed):

@@ -7,7 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 using namespace tapestry;
 using test::check_throws;
@@ -84,6 +87,123 @@ TEST_CASE("compare_precisions: in bf16 and f16 what is off by more than their nu
     CHECK_EQ(beyond.reason, Reason::not_finite);
     check_throws<DTypeError>([&] { compare_precisions(f, {random({2})}, 1, DType::f64); },
                              "compare_precisions: f64 is not f32, bf16 or f16");
+}
+
+namespace {
+
+// A rule that rounds each result to bf16, as something that computes in it does.
+PlainRule rounded_to_bf16_by(double factor, const PlainRule& rule) {
+    const auto narrowed = [](std::vector<double> x) {
+        for (double& value : x) value = rounded_to_bf16(value);
+        return x;
+    };
+    return {[=](const PlainInputs& x) { return narrowed(rule.f(x)); },
+            [=](const PlainInputs& x, const std::vector<double>& g) {
+                PlainInputs all = rule.pullback(x, g);
+                for (std::vector<double>& one : all) {
+                    for (double& value : one) value *= factor;
+                    one = narrowed(one);
+                }
+                return all;
+            }};
+}
+
+PrecisionReport compare_plain(const PlainRule& rule, const PlainInputs& x, double factor = 1,
+                              const PlainPrecisionOptions& options = {}) {
+    return compare_precisions(rounded_to_bf16_by(factor, rule), rule, x, DType::bf16, options);
+}
+
+// y_i = f(x_i)
+PlainRule each(double (*f)(double), double (*slope)(double)) {
+    return {[f](const PlainInputs& x) {
+                std::vector<double> y;
+                for (const double a : x[0]) y.push_back(f(a));
+                return y;
+            },
+            [slope](const PlainInputs& x, const std::vector<double>& g) {
+                PlainInputs dx(1);
+                for (std::size_t i = 0; i < g.size(); ++i) dx[0].push_back(g[i] * slope(x[0][i]));
+                return dx;
+            }};
+}
+
+}  // namespace
+
+TEST_CASE("compare_precisions: of plain functions that compute in bf16") {
+    const PlainRule sine =
+        each([](double x) { return std::sin(x); }, [](double x) { return std::cos(x); });
+    const PlainInputs x{{0.3, -2, 1.5, 0.01, 2.5, -0.7}};
+    const PrecisionReport right = compare_plain(sine, x, 1, {.shapes = {{2, 3}}, .output = {6, 1}});
+    CHECK_EQ(right.verdict, Verdict::pass);
+    CHECK(right.inputs.at(0).shape == Shape{2, 3});
+    for (const double factor : {-1.0, 0.0, 0.5, 2.0}) {
+        CAPTURE(factor);
+        CHECK_EQ(compare_plain(sine, x, factor).verdict, Verdict::fail);
+    }
+    check_throws<DTypeError>([&] { compare_precisions(sine, sine, x, DType::f32); },
+                             "compare_precisions: f32 is not bf16 or f16");
+    check_throws<ShapeError>(
+        [&] {
+            compare_plain(sine, x, 1, {.output = {2, 2}});
+        },
+        "compare_precisions: f gave 6 numbers for a shape of [2, 2]");
+}
+
+TEST_CASE("compare_precisions: plain functions are called near x alone, where they are defined") {
+    double least = 1e300, most = -1e300;
+    const PlainRule root{[&](const PlainInputs& x) {
+                             least = std::min(least, x[0][0]);
+                             most = std::max(most, x[0][0]);
+                             if (x[0][0] < 1) throw std::domain_error("below 1");
+                             return std::vector{std::sqrt(x[0][0])};
+                         },
+                         [](const PlainInputs& x, const std::vector<double>& g) {
+                             return PlainInputs{{g[0] / 2 / std::sqrt(x[0][0])}};
+                         }};
+    CHECK_EQ(compare_plain(root, {{1}}).verdict, Verdict::pass);
+    CHECK_GT(least, 0.8);
+    least = 1e300;
+    CHECK_EQ(compare_plain(root, {{1}}, 1, {.bounds = {{1, 1.05}}}).verdict, Verdict::pass);
+    CHECK_EQ(least, 1);
+    CHECK_LE(most, 1.2);
+    CHECK_THROWS_AS(compare_plain(root, {{0.5}}), std::domain_error);
+    check_throws<ValueError>(
+        [&] {
+            compare_plain(root, {{1.001}}, 1, {.bounds = {{1.001, 2}}});
+        },
+        "compare_precisions: input 0, rounded to bf16, is outside its bounds");
+}
+
+TEST_CASE("compare_precisions: what a plain function rounds on its way, and where it branches") {
+    // 1 - t^2 loses all but a few bits of t where |x| is 3; the f64 rule has them.
+    const PlainRule exact = each([](double x) { return std::tanh(x); },
+                                 [](double x) { return 1 - std::tanh(x) * std::tanh(x); });
+    const auto slope = [](double x) {
+        const double t = rounded_to_bf16(std::tanh(x));
+        return rounded_to_bf16(1 - rounded_to_bf16(t * t));
+    };
+    for (const double at : {2.5, 3.0, -2.8, 3.3}) {
+        CAPTURE(at);
+        const auto of = [&](const PlainRule& narrow) {
+            return compare_precisions(narrow, exact, {{at}}, DType::bf16).verdict;
+        };
+        CHECK_NE(of(each([](double x) { return rounded_to_bf16(std::tanh(x)); }, slope)),
+                 Verdict::fail);
+    }
+    // 256 - 255 is on one side of the kink; 1/3 + 255, rounded, minus 255 is on the other.
+    const PlainRule kink = each([](double x) { return std::max(0.0, x - 255.4); },
+                                [](double x) { return x > 255.4 ? 1.0 : 0.0; });
+    const PlainRule moved = each([](double x) { return std::max(0.0, x - 256); },
+                                 [](double x) { return x > 256 ? 1.0 : 0.0; });
+    CHECK_EQ(compare_precisions(moved, kink, {{256}}, DType::bf16).verdict, Verdict::inconclusive);
+    // Not finite on the way back is not wrong: f16 ends there.
+    const PlainRule reciprocal =
+        each([](double x) { return 1 / x; }, [](double x) { return -1 / x / x; });
+    const PlainRule by_square = each([](double x) { return rounded_to_f16(1 / x); },
+                                     [](double x) { return -1 / rounded_to_f16(x * x); });
+    const PrecisionReport beyond = compare_precisions(by_square, reciprocal, {{1e-4}}, DType::f16);
+    CHECK_EQ(beyond.verdict, Verdict::inconclusive);
+    CHECK_EQ(beyond.reason, Reason::not_finite);
 }
 
 TEST_CASE("compare_precisions: a rule that remembers is found") {

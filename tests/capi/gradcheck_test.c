@@ -119,6 +119,70 @@ static void refused(int status, const char* options, const char* words) {
     if (status == TAPESTRY_OK) tapestry_report_free(report);
 }
 
+/* The nearest number with eight digits, which bf16 has. */
+static double narrowed(double x) {
+    int exponent = 0;
+    const double part = frexp(x, &exponent);
+    return ldexp(rint(ldexp(part, 8)), exponent - 8);
+}
+
+static int narrow_many(const double* x, double* y, void* user) {
+    int i;
+    many(x, y, user);
+    for (i = 0; i < 3; ++i) y[i] = narrowed(y[i]);
+    return TAPESTRY_OK;
+}
+
+/* The vjp in bf16, which forgets the last where `user` says so; the other one never does. */
+static int narrow_vjp(const double* x, const double* v, double* g, void* user) {
+    many_vjp(x, v, g, user);
+    g[0] = narrowed(g[0]), g[1] = narrowed(g[1]);
+    return TAPESTRY_OK;
+}
+
+static int wide_vjp(const double* x, const double* v, double* g, void* user) {
+    int complete = 1;
+    (void)user;
+    return many_vjp(x, v, g, &complete);
+}
+
+static int compared(int complete, const char* options, tapestry_report** report) {
+    const double x[] = {1.5, 0.7};
+    return tapestry_compare_precisions(narrow_many, narrow_vjp, many, wide_vjp, &complete, x, 2, 3,
+                                       options, report);
+}
+
+static void compares_types(void) {
+    const char* bf16 = "{\"format\": \"bf16\", \"subject\": \"many\", \"shape\": [1, 2]}";
+    tapestry_report* report = NULL;
+    expect(compared(1, bf16, &report) == TAPESTRY_OK, "compares");
+    expect(tapestry_report_verdict(report) == TAPESTRY_PASS, "rounding passes");
+    expect(strstr(tapestry_report_text(report), "many, bf16 against f64") != NULL, "with a name");
+    expect(strstr(tapestry_report_json(report), "\"dtype\": \"bf16\"") != NULL, "and its type");
+    tapestry_report_free(report);
+    expect(compared(0, bf16, &report) == TAPESTRY_OK, "compares a wrong one");
+    expect(tapestry_report_verdict(report) == TAPESTRY_FAIL, "which fails");
+    expect(strstr(tapestry_report_text(report), "at [0, 1]") != NULL, "at its place");
+    tapestry_report_free(report);
+    expect(compared(1, NULL, &report) == TAPESTRY_BAD_INPUT, "no type");
+    expect(strstr(tapestry_error_message(), "format is f64; it must be \"bf16\" or") != NULL,
+           "that is said");
+    expect(compared(1, "{\"format\": \"f16\", \"points\": 2}", &report) == TAPESTRY_BAD_INPUT,
+           "an option of checks");
+    expect(
+        strstr(tapestry_error_message(), "compare_precisions: no option is called points") != NULL,
+        "that is said, too");
+    expect(compared(1, "{\"format\": \"f16\", \"inputs\": [[3]]}", &report) == TAPESTRY_BAD_INPUT,
+           "sizes that do not fit");
+    expect(compared(1, "{\"format\": \"f16\", \"bounds\": [2, 3]}", &report) == TAPESTRY_BAD_INPUT,
+           "x outside of bounds");
+    expect(compared(1, "{\"format\": \"f16\", \"output\": [2, 2]}", &report) == TAPESTRY_BAD_INPUT,
+           "a shape that does not fit");
+    expect(tapestry_compare_precisions(NULL, narrow_vjp, many, wide_vjp, NULL, NULL, 0, 3, bf16,
+                                       &report) == TAPESTRY_BAD_INPUT,
+           "no narrow function");
+}
+
 static void takes_options_by_name(void) {
     refused(TAPESTRY_OK, "{\"shape\": [1, 3], \"method\": \"entries\", \"seed\": 7}", "");
     refused(TAPESTRY_OK, "{\"bounds\": [-10, null], \"certainty\": 0.99}", "");
@@ -171,6 +235,7 @@ static void says_what_is_wrong(void) {
 int main(void) {
     gives_verdicts();
     stays_where_f_is_defined();
+    compares_types();
     takes_options_by_name();
     says_what_is_wrong();
     expect(strlen(tapestry_version()) >= 5, "a version");
