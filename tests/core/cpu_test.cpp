@@ -5,6 +5,9 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/tests/skip.h>
 
+#include <cstdlib>
+#include <fstream>
+
 using namespace tapestry;
 using tapestry::test::check_throws;
 
@@ -21,6 +24,15 @@ std::string joined_names() {
         text += (text.empty() ? "" : ", ") + std::string(name_of(isa));
     }
     return text;
+}
+
+// "vendor_id", "cpu family": what Linux says of the first processor.
+std::string processor(const std::string& field) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.compare(0, field.size(), field) == 0) return line.substr(line.find(": ") + 2);
+    }
+    return {};
 }
 
 constexpr Isa kAll[] = {Isa::baseline,    Isa::avx2,       Isa::avx512,
@@ -92,4 +104,14 @@ TEST_CASE("cpu: TAPESTRY_ISA") {
                           "has {}",
                           wrong, joined_names()));
     }
+}
+
+TEST_CASE("cpu: VDPBF16PS is chosen where it is fast, on Zen 4 and Zen 5, and nowhere else") {
+    if (std::getenv("TAPESTRY_ISA") != nullptr) return;  // then nothing is chosen
+    const Isa best = available_isas().back();
+    const std::string vendor = processor("vendor_id"), family = processor("cpu family");
+    const bool fast = vendor == "AuthenticAMD" && (family == "25" || family == "26");
+    const bool slow = best == Isa::avx512_bf16 && !fast;
+    const auto chosen = test::ask_child("cpu: child process", "TAPESTRY_THREADS", "1");
+    if (chosen) CHECK(*chosen == name_of(slow ? Isa::avx512 : best));
 }

@@ -1,5 +1,8 @@
 // Runs in bf16, of activations and of weights: interrupted and gone on with, by other numbers of
 // threads and processes; taken again step by step; what the inspector and the files see of it.
+#include <tapestry/core/cpu.h>
+#include <tapestry/nn/catalog/check_gradients.h>
+#include <tapestry/nn/catalog/check_model.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -11,8 +14,11 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/settings.h>
+#include <tapestry/tests/skip.h>
 
 #include <algorithm>
+#include <optional>
 
 using namespace tapestry;
 
@@ -37,9 +43,9 @@ TrainingConfig config_of(const Place& place) {
 }
 
 // On to the end, or to step `last`.
-void train(const Place& place, int processes, int threads, bool resume, std::int64_t last = 1000) {
-    const RunRequest request{
-        .config = config_of(place), .out = place.out.string(), .resume = resume};
+void train(const Place& place, const TrainingConfig& config, int processes, int threads,
+           bool resume, std::int64_t last = 1000) {
+    const RunRequest request{.config = config, .out = place.out.string(), .resume = resume};
     run_in_threads(processes, [&](Communicator& c) {
         const ThreadsGuard guard(threads);
         const BegunRun begun = begin_shared_run(c, request);
@@ -52,7 +58,19 @@ void train(const Place& place, int processes, int threads, bool resume, std::int
     });
 }
 
+void train(const Place& place, int processes, int threads, bool resume, std::int64_t last = 1000) {
+    train(place, config_of(place), processes, threads, resume, last);
+}
+
 std::string model_in(const Place& place) { return test::slurp(place.out / "model.safetensors"); }
+
+// An instruction set that has f32 from another one, and products of bf16 by an instruction.
+std::optional<Isa> half_isa() {
+    for (const Isa isa : available_isas()) {
+        if (parent_of(isa) != isa) return isa;
+    }
+    return {};
+}
 
 GPTConfig small() {
     return {.vocab = 11,
@@ -116,6 +134,55 @@ TEST_CASE("compute run: weights of bf16 are bf16 in every file, and the report t
     CHECK(test::slurp(place.scratch / "hf/config.json").find("\"bfloat16\"") != std::string::npos);
 }
 
+TEST_CASE(
+    "compute run: the instruction that multiplied is kept, and is another run's in bf16 alone") {
+    const std::optional<Isa> half = half_isa();
+    if (!half) return test::skip("this processor has no instruction for products of bf16");
+    const test::SettingsGuard restored;
+    for (const char* type : {"f32", "compute", "weights"}) {
+        CAPTURE(type);
+        const Place place(type == std::string("weights"));
+        TrainingConfig config = config_of(place);
+        if (type == std::string("f32")) config.model.compute = ComputeType::f32;
+        set_isa(*half);
+        train(place, config, 1, 1, false, 3);
+        const std::string name(name_of(*half)), parent(name_of(parent_of(*half)));
+        const std::string report = test::slurp(place.out / "report.html");
+        CHECK(report.find(fmt::format(R"("instruction set","value":"{}")", name)) != report.npos);
+        if (type == std::string("compute")) {
+            CHECK(report.find(R"("--compute","value":"bf16")") != report.npos);
+        }
+        set_isa(parent_of(*half));
+        const auto resumed = [&](const ResumeOptions& options) {
+            return RunDirectory(place.out).resume(options)->steps();
+        };
+        if (type == std::string("f32")) {
+            CHECK_EQ(resumed({}), 3);
+        } else {
+            test::check_message<ValueError>([&] { resumed({}); }, name);
+            test::check_message<ValueError>([&] { resumed({}); }, parent);
+            CHECK_EQ(resumed({.overrides = {"isa"}}), 3);
+        }
+    }
+}
+
+TEST_CASE(
+    "compute run: the gradients of a model that trained in bf16 are right, in f64 and in bf16") {
+    for (const bool of_weights : {false, true}) {
+        CAPTURE(of_weights);
+        const Place place(of_weights);
+        train(place, 1, 1, false, 3);
+        for (const DType dtype : {DType::f64, DType::bf16}) {
+            const auto [model, loss] =
+                catalog::model_on_text(place.out.string(), place.text.string(), 1);
+            const auto checked = catalog::check_loss("a model", loss, {.dtype = dtype});
+            REQUIRE_EQ(checked.size(), 1);
+            CAPTURE(checked[0].text);
+            CHECK(checked[0].verdict == Verdict::pass);
+        }
+    }
+}
+
 TEST_CASE("compute run: weights of bf16 are AdamW's; chance follows from the seed") {
     const Place place(true);
     TrainingConfig config = config_of(place);
@@ -159,8 +226,12 @@ TEST_CASE("compute run: every step comes again, to the bits of the run") {
 }
 
 TEST_CASE("compute run: the inspector names types, counts bins and dead units, and finds a NaN") {
+    bool of_weights = false;
+    SUBCASE("of activations") {}
+    SUBCASE("of weights") { of_weights = true; }
     Generator generator(3);
     GPT model(small(), generator);
+    if (of_weights) model.to(DType::bf16);
     const Tensor ids = tensor(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6}, {1, 6});
     const auto inspected = [&](const auto& check) {
         Inspector inspector(model);
@@ -187,12 +258,16 @@ TEST_CASE("compute run: the inspector names types, counts bins and dead units, a
         }
         CHECK_EQ(activations, 2);
     });
-    // 3.4e38 is an f32, and beyond the largest bf16: it becomes infinity where it is converted.
+    // 3.4e38 is an f32, and beyond the largest bf16: it becomes infinity where it is converted, or,
+    // where weights are bf16, when it is written.
     model.blocks.layers[1]->feed_forward.up.bias.fill_(3.4e38);
-    inspected([](const Inspector& inspector) {
+    const std::string first = of_weights ? "parameter blocks.1.feed_forward.up.bias" : "to (#";
+    inspected([&](const Inspector& inspector) {
         REQUIRE(inspector.non_finite().has_value());
-        CHECK(to_text(*inspector.non_finite()).find("first infinity: to (#") == 0);
-        CHECK(to_text(*inspector.non_finite()).find("up.bias") != std::string::npos);
+        const std::string found = to_text(*inspector.non_finite());
+        CAPTURE(found);
+        CHECK(found.find("first infinity: " + first) == 0);
+        CHECK(found.find("up.bias") != std::string::npos);
     });
 }
 
