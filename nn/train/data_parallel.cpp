@@ -105,12 +105,38 @@ double DataParallel::norm_of(const std::vector<std::vector<double>>& all,
     return std::sqrt(sum);
 }
 
+bool DataParallel::keeps_slices() const { return OptimizerSlice::is_for(optimizer_); }
+
 void DataParallel::update(double lr, double grad_scale) {
+    if (!keeps_slices()) return update_whole(lr, grad_scale);
     const int rank = communicator_.rank();
     if (!slice_) slice_.emplace(optimizer_, flat_, rank);
     slice_->step(gradient_, lr, grad_scale);
     gradient_ = Tensor();  // or the next step would have it besides its own
-    const Tensor mine = flat_.pack(parameters_, rank);
+    exchange_slices(flat_.pack(parameters_, rank), parameters_, "parameters");
+}
+
+// An optimiser that asks for more than a number at a time takes the same step everywhere.
+void DataParallel::update_whole(double lr, double grad_scale) {
+    Tensors gradients = empty_gradients();
+    flat_.unpack(gradient_, communicator_.rank(), gradients);
+    exchange_slices(gradient_, gradients, "gradients");
+    gradient_ = Tensor();
+    for (std::size_t i = 0; i < gradients.size(); ++i) parameters_[i].set_grad(gradients[i]);
+    optimizer_.set_lr(lr);
+    optimizer_.step(grad_scale);
+    optimizer_.zero_grad();
+}
+
+Tensors DataParallel::empty_gradients() const {
+    Tensors gradients;
+    for (const Tensor& p : parameters_) gradients.emplace_back(p.shape(), p.dtype());
+    return gradients;
+}
+
+// `mine` goes to all, and theirs come in `into`.
+void DataParallel::exchange_slices(const Tensor& mine, Tensors& into, std::string_view what) {
+    const int rank = communicator_.rank();
     std::vector<Tensor> others;
     std::vector<Sent> sent;
     std::vector<Received> received;
@@ -121,14 +147,14 @@ void DataParallel::update(double lr, double grad_scale) {
         received.push_back({p, mutable_bytes_of(others.back())});
     }
     const double before = communicator_.seconds();
-    communicator_.exchange(sent, received, "parameters");
+    communicator_.exchange(sent, received, what);
     // What has all its own may still owe others a word or a piece that MPI has put aside and sends
     // only while it is called: whoever went on to compute would let them wait for a third of a
     // step.
-    barrier(communicator_, "parameters");
+    barrier(communicator_, what);
     traffic_.parameters += communicator_.seconds() - before;
     for (int p = 0; p < communicator_.size(); ++p) {
-        if (p != rank) flat_.unpack(others[static_cast<std::size_t>(p)], p, parameters_);
+        if (p != rank) flat_.unpack(others[static_cast<std::size_t>(p)], p, into);
     }
 }
 
@@ -137,8 +163,7 @@ void DataParallel::collect_gradients() {
         const Sent sent{0, bytes_of(gradient_)};
         return communicator_.exchange({&sent, 1}, {}, "the whole gradient");
     }
-    Tensors gradients;
-    for (const Tensor& p : parameters_) gradients.emplace_back(p.shape(), p.dtype());
+    Tensors gradients = empty_gradients();
     flat_.unpack(gradient_, 0, gradients);
     for (int p = 1; p < communicator_.size(); ++p) {
         Tensor numbers({flat_.owned(p)}, flat_.dtype());

@@ -8,7 +8,10 @@
 //                finished: the same additions in the same grouping as in one process. This begins
 //                while the last leaf is still on its way back (gradients_underway.h)
 //     norm       a sum of squares of every 8192 numbers, known to all, added by all in one order
-//     update     the optimiser's step on the slice (optimizer_slice.h), and the parameters go round
+//     update     the optimiser's step on the slice (optimizer_slice.h), and the parameters go
+//     round;
+//                or, of optimisers that want whole matrices, the gradient goes round, and all take
+//                the same step
 //
 // So nothing depends on P. Loss and norm are equal everywhere before anybody updates: a step that
 // diverges does so everywhere. A process sends 2 (P - 1) / P times the bytes of the parameters
@@ -27,6 +30,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,9 +63,12 @@ public:
     /// Of the sum of all gradients.
     double norm() const { return norm_; }
 
-    /// The optimiser's step, for all parameters. From the first on, its moments are here for this
-    /// process's slice alone.
+    /// The optimiser's step, for all parameters. If it keeps slices, its moments are here for this
+    /// process's slice alone from the first step on.
     void update(double lr, double grad_scale);
+
+    /// Whether a process has the moments of its slice alone: those of Adam and AdamW.
+    bool keeps_slices() const;
 
     /// Puts the whole gradient into grad() of process 0's parameters.
     void collect_gradients();
@@ -71,10 +78,13 @@ public:
 
     const StepTraffic& traffic() const { return traffic_; }
 
-    /// What the moments take here.
+    /// What the moments take here, if it keeps slices.
     std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
 
 private:
+    void update_whole(double lr, double grad_scale);
+    Tensors empty_gradients() const;
+    void exchange_slices(const Tensor& mine, Tensors& into, std::string_view what);
     double agree(const std::vector<double>& own_losses);
     double norm_of(const std::vector<std::vector<double>>& all,
                    std::vector<std::size_t> next) const;

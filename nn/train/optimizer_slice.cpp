@@ -37,9 +37,13 @@ Tensor part_of(const Tensor& x, Range own) {
 
 }  // namespace
 
+bool OptimizerSlice::is_for(const Optimizer& optimizer) {
+    return dynamic_cast<const Adam*>(&optimizer) != nullptr;
+}
+
 OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int rank)
     : flat_(flat), parts_(flat.parts(rank)), begun_(whole.shared_state()) {
-    require(begun_.kind == "AdamW" || begun_.kind == "Adam",
+    require(is_for(whole),
             "data parallel: the optimizer is {}; its moments are shared out for AdamW and Adam",
             begun_.kind);
     for (const auto& group : begun_.groups) {

@@ -16,8 +16,11 @@ namespace tapestry {
 
 class OptimizerSlice {
 public:
-    /// Takes over from `whole`, whose moments are forgotten there. Throws ValueError unless it is
-    /// Adam or AdamW.
+    /// Can it be cut? Adam and AdamW can.
+    static bool is_for(const Optimizer& optimizer);
+
+    /// Takes over from `whole`, whose moments are forgotten there. Throws ValueError unless it can
+    /// be cut.
     OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int rank);
 
     /// One step for the numbers that this process owns, which have this gradient, [n].

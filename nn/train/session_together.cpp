@@ -28,10 +28,6 @@ constexpr std::array kNumbers{
 
 void Session::share_among(Communicator& communicator) {
     if (communicator.size() == 1) return;
-    require(config_.optimizer == OptimizerKind::adamw,
-            "train: {} processes share the moments out in slices, and Muon's products need whole "
-            "matrices; --optimizer adamw",
-            communicator.size());
     const std::int64_t step = broadcast_state(communicator, checkpoint());
     communicator_ = &communicator;
     start_loop(step);
@@ -135,7 +131,8 @@ double Session::evaluate_together() {
 }
 
 std::size_t Session::moment_bytes() {
-    if (DataParallel* parallel = loop_->step().data_parallel()) return parallel->moment_bytes();
+    DataParallel* const parallel = loop_->step().data_parallel();
+    if (parallel != nullptr && parallel->keeps_slices()) return parallel->moment_bytes();
     std::size_t bytes = 0;
     for (const auto& [name, tensor] : optimizer_->shared_state().tensors) {
         if (!name.starts_with("steps.")) bytes += tensor.bytes();

@@ -88,17 +88,25 @@ TEST_CASE(
 }
 
 TEST_CASE("shared run: interrupted, and gone on with by another number of processes") {
-    const test::RunPlace whole, parts;
-    train(whole, config_of(whole), 1);
-    TrainingConfig config = config_of(parts);
-    train(parts, config, 4, false, 1);
-    train(parts, config, 1, true, 3);
-    train(parts, config, 3, true, 4);
-    train(parts, config, 8, true);
-    const auto model = [](const test::RunPlace& place) {
-        return test::slurp(place.out / "model.safetensors");
-    };
-    CHECK((model(whole) == model(parts)));
+    for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::muon}) {
+        CAPTURE(name_of_value(kind));
+        const auto config_in = [kind](const test::RunPlace& place) {
+            TrainingConfig config = config_of(place);
+            config.optimizer = kind;
+            return config;
+        };
+        const test::RunPlace whole, parts;
+        train(whole, config_in(whole), 1);
+        const TrainingConfig config = config_in(parts);
+        train(parts, config, 4, false, 1);
+        train(parts, config, 1, true, 3);
+        train(parts, config, 3, true, 4);
+        train(parts, config, 8, true);
+        const auto model = [](const test::RunPlace& place) {
+            return test::slurp(place.out / "model.safetensors");
+        };
+        CHECK((model(whole) == model(parts)));
+    }
 }
 
 TEST_CASE("shared run: what is refused, everywhere and with both values") {
