@@ -1,7 +1,6 @@
 #include <tapestry/nn/optim/adam.h>
 
 #include <tapestry/core/stream.h>
-#include <tapestry/ops/optimizer_step.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,26 +56,20 @@ void Adam::set_settings(const Settings& settings) {
 std::vector<std::string> Adam::moment_names(const Settings&) const { return {"m", "v"}; }
 
 void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
+    AdamUpdate update{.beta1 = beta1_,
+                      .beta2 = beta2_,
+                      .eps = eps_,
+                      .decoupled = decoupled_,
+                      .grad_scale = grad_scale};
     std::vector<AdamParameter> all;
     all.reserve(slots.size());
     for (const Slot* slot : slots) {
-        const bool rounds = slot->parameter.dtype() == DType::bf16;
-        const auto key = [&] {
-            return stream(rounding_seed_, slot->part.of, static_cast<std::uint64_t>(slot->steps))
-                .seed();
-        };
-        // Counted by parameter: one may miss a step, and its moments are then younger.
-        all.push_back({slot->parameter, slot->parameter.grad(), slot->moments[0], slot->moments[1],
-                       AdamUpdate{.lr = lr_of(*slot),
-                                  .beta1 = beta1_,
-                                  .beta2 = beta2_,
-                                  .eps = eps_,
-                                  .weight_decay = weight_decay_of(*slot),
-                                  .step = slot->steps,
-                                  .decoupled = decoupled_,
-                                  .grad_scale = grad_scale,
-                                  .rounding_key = rounds ? key() : 0,
-                                  .first = slot->part.first}});
+        if (slot->parameter.dtype() == DType::bf16) {
+            const auto step = static_cast<std::uint64_t>(slot->steps);
+            update.rounding_key = stream(rounding_seed_, slot->part.of, step).seed();
+            update.first = slot->part.first;
+        }
+        all.push_back(adam_step(*slot, update));
     }
     adamw_update_(all);
 }

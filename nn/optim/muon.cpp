@@ -147,23 +147,15 @@ void Muon::move_matrix(Slot& slot, double grad_scale) const {
 
 // The matrices side by side, each on one thread, as it would be alone.
 void Muon::update(const std::vector<Slot*>& slots, double grad_scale) {
+    const AdamUpdate adam{.beta1 = beta1_, .beta2 = beta2_, .eps = eps_, .grad_scale = grad_scale};
     std::vector<Slot*> matrices;
     std::vector<AdamParameter> others;
     for (Slot* slot : slots) {
         if (slot->group < matrix_groups_) {
             matrices.push_back(slot);
-            continue;
+        } else {
+            others.push_back(adam_step(*slot, adam));
         }
-        others.push_back({slot->parameter, slot->parameter.grad(), slot->moments[0],
-                          slot->moments[1],
-                          AdamUpdate{.lr = lr_of(*slot),
-                                     .beta1 = beta1_,
-                                     .beta2 = beta2_,
-                                     .eps = eps_,
-                                     .weight_decay = weight_decay_of(*slot),
-                                     .step = slot->steps,
-                                     .decoupled = true,
-                                     .grad_scale = grad_scale}});
     }
     parallel_for_chunks(static_cast<std::int64_t>(matrices.size()), [&](std::int64_t i) {
         move_matrix(*matrices[static_cast<std::size_t>(i)], grad_scale);

@@ -124,6 +124,13 @@ void Optimizer::step(double grad_scale) {
     update(slots, grad_scale);
 }
 
+AdamParameter Optimizer::adam_step(const Slot& slot, AdamUpdate update) const {
+    update.lr = lr_of(slot);
+    update.weight_decay = weight_decay_of(slot);
+    update.step = slot.steps;
+    return {slot.parameter, slot.parameter.grad(), slot.moments[0], slot.moments[1], update};
+}
+
 void Optimizer::zero_grad() {
     for (Slot& slot : slots_) slot.parameter.clear_grad();
 }

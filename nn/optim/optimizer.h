@@ -10,6 +10,7 @@
 
 #include <tapestry/nn/optim/parameter_group.h>
 #include <tapestry/nn/optim/state.h>
+#include <tapestry/ops/optimizer_step.h>
 
 namespace tapestry {
 
@@ -83,6 +84,11 @@ protected:
     /// The learning rate and the weight decay of a slot.
     double lr_of(const Slot& slot) const { return lr_ * groups_[slot.group].lr_factor; }
     double weight_decay_of(const Slot& slot) const { return groups_[slot.group].weight_decay; }
+
+    /// The numbers of a slot, and AdamW's or Adam's step for them: `update`, which has the rest, at
+    /// the slot's rate and decay, and counted by it: a parameter may miss a step, and its moments
+    /// are then younger.
+    AdamParameter adam_step(const Slot& slot, AdamUpdate update) const;
 
     /// One step for these, which have a gradient.
     virtual void update(const std::vector<Slot*>& slots, double grad_scale) = 0;
