@@ -2,7 +2,7 @@
 # these objects alone, never for the whole build: one binary runs on every machine and chooses at
 # start (core/cpu.h).
 set(TAPESTRY_KERNELS elementwise gemm unfold attention reduce softmax norm channel_norm cross_entropy
-    rotary optimizer_step half peak)
+    rotary optimizer_step kept half peak)
 # An instruction set that begins with another's kernels has those alone that differ (table.cpp).
 set(TAPESTRY_KERNELS_avx512_bf16 bf16_gemm)
 set(TAPESTRY_KERNELS_avx512_amx amx_gemm)

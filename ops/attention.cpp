@@ -310,7 +310,7 @@ Tensor scaled_dot_product_attention(const Tensor& queries, const Tensor& keys, c
     if (a.dropout > 0) {
         Generator& generator =
             options.generator != nullptr ? *options.generator : default_generator();
-        kept = bernoulli(a.shape(a.t, a.s), 1 - a.dropout, generator);
+        kept = drawn_to_keep(a.shape(a.t, a.s), a.dropout, generator);
     }
     return attended(a, {q, k, v, options.mask}, kept, options.weights);
 }

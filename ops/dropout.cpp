@@ -48,7 +48,7 @@ Tensor dropout(const Tensor& x, double p, bool training, Generator& generator) {
     check_floating("dropout", x);
     require(p >= 0 && p <= 1, "dropout: p = {} is not a probability from 0 to 1", p);
     if (!training || p == 0) return x;
-    return keep(x, bernoulli(x.shape(), 1 - p, generator), p);
+    return keep(x, drawn_to_keep(x.shape(), p, generator), p);
 }
 
 }  // namespace tapestry

@@ -2,7 +2,7 @@
 // others become zero. Internal to ops.
 #pragma once
 
-#include <tapestry/core/dtype.h>
+#include <tapestry/core/random.h>
 
 #include <cstdint>
 
@@ -11,6 +11,9 @@ namespace tapestry {
 /// What is kept is scaled by this, so that the expectation stays what it was: 1 / (1 - p). With
 /// p = 1 nothing is kept and the factor does not matter.
 inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
+
+/// bernoulli(shape, 1 - p, generator), by the kernels of the instruction set.
+Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator);
 
 /// y[i] = kept[i] ? factor x[i] : 0; y may be x.
 template <class T>

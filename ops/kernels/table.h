@@ -12,6 +12,7 @@
 #include <tapestry/ops/kernels/half.h>
 #include <tapestry/ops/kernels/half_gemm.h>
 #include <tapestry/ops/kernels/int8_gemm.h>
+#include <tapestry/ops/kernels/kept.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/optimizer_step.h>
@@ -39,7 +40,8 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
-    Half half;  ///< in the table of float alone, as are the next two
+    Kept kept;  ///< in the table of float alone, as are the next three
+    Half half;
     HalfGemm half_gemm;
     Int8Gemm int8_gemm;
 };
@@ -59,6 +61,7 @@ void for_each_family(Table<T>& table, F&& f) {
     f(table.optimizer_step);
     f(table.peak);
     if constexpr (std::is_same_v<T, float>) {
+        f(table.kept);
         f(table.half);
         f(table.half_gemm);
         f(table.int8_gemm);

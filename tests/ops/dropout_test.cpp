@@ -1,7 +1,10 @@
 // Dropout as statistics, and what its row in the table cannot say: seeds, p = 0 and 1, evaluation.
 #include <doctest/doctest.h>
+#include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/parallel.h>
 #include <tapestry/ops/dropout.h>
+#include <tapestry/tests/settings.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +41,28 @@ TEST_CASE("dropout: the same seed gives the same mask, another seed another") {
     dropout(ones({200, 500}), 0.5, true, generator);
     const auto second = dropout(ones({200, 500}), 0.5, true, generator).to_vector<float>();
     CHECK(first != second);
+}
+
+TEST_CASE("dropout keeps what bernoulli() draws, on every instruction set and any threads") {
+    const test::SettingsGuard restored;
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        CAPTURE(name_of(isa));
+        for (const std::int64_t n : {0, 1, 3, 4, 63, 64, 65, 8191, 8192, 3 * 8192 + 77}) {
+            for (const double p : {1e-12, 0.1, 0.5, 1.0}) {
+                set_num_threads(n % 2 == 0 ? 1 : 3);
+                Generator ours(7), theirs(7);
+                ours.set_state(0x123456789abcdef0U, 0xfffffff5U);  // counters of more than 32 bits
+                theirs.set_state(0x123456789abcdef0U, 0xfffffff5U);
+                const auto kept = bernoulli({n}, 1 - p, theirs).to_vector<bool>();
+                const auto y = dropout(ones({n}), p, true, ours).to_vector<float>();
+                CHECK_EQ(ours.offset(), theirs.offset());
+                std::int64_t wrong = 0;
+                for (std::size_t i = 0; i < kept.size(); ++i) wrong += kept[i] != (y[i] != 0);
+                CHECK_EQ(wrong, 0);
+            }
+        }
+    }
 }
 
 TEST_CASE("dropout with p = 0, and outside training, is the input itself and draws nothing") {
