@@ -1,4 +1,5 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
+#include <tapestry/nn/inspect/memory_layout.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/attention_json.h>
 #include <tapestry/nn/pages/html.h>
@@ -145,7 +146,7 @@ void write(JsonWriter& json, const WalkStep& s) {
     });
 }
 
-void write(JsonWriter& json, const MemoryLife& l) {
+void write(JsonWriter& json, const MemoryLife& l, std::optional<std::size_t> at) {
     constexpr const char* kKinds[] = {"parameter", "input", "activation", "gradient"};
     json.object([&] {
         json.member("name", l.name);
@@ -154,14 +155,24 @@ void write(JsonWriter& json, const MemoryLife& l) {
         json.member("bytes", l.bytes);
         json.member("born", l.born);
         json.member("died", l.died);
+        json.member("at", at);
     });
 }
 
 void write(JsonWriter& json, const MemoryTrace& memory) {
+    const MemoryLayout layout = lay_out(memory);
     json.object([&] {
-        json.list("lives", memory.lives(), [&](const MemoryLife& l) { write(json, l); });
+        auto at = layout.offsets.begin();
+        json.list("lives", memory.lives(), [&](const MemoryLife& l) { write(json, l, *at++); });
         json.member("bytes", memory.bytes());
         json.member("peak", memory.peak());
+        json.member("plan", [&] {
+            json.object([&] {
+                json.member("apart", layout.apart);
+                json.member("bytes", layout.bytes);
+                json.member("least", layout.least);
+            });
+        });
     });
 }
 

@@ -2,6 +2,7 @@
 const assert = require('node:assert');
 
 const { checkEntries, checkGradients, checkHeads } = require('./known_numbers.js');
+const { checkMemoryPlan } = require('./memory_plan.js');
 const { expectShown, toNumber } = require('./numbers.js');
 
 const STEP = '[data-table=steps] tr[data-step=';
@@ -356,6 +357,7 @@ exports.memory = async (page) => {
   await page.mouse.move(chart.x + chart.width * 0.4, chart.y + chart.height / 2);
   await until(page, () => !/peak/.test(document.querySelector('[data-readout=time]').textContent));
   await checkBlocks(page);
+  await checkMemoryPlan(page);
 };
 
 // What is known of the page "finding"; no other has one.

@@ -2,6 +2,7 @@
 // holds what at any time; at first at the peak.
 import { bytesChart } from './chart.js';
 import { bytesText, h, percent } from './dom.js';
+import { memoryPlan } from './memory_plan.js';
 import { isAlive, stackView } from './memory_stack.js';
 import { scrolling, sortable, unsorted, valueCell } from './table.js';
 
@@ -22,6 +23,7 @@ export function memoryTab(panel, data) {
   const marks = [{ at: peak, text: 'peak' }];
   if (data.walk.length > 0 && forward <= last) marks.push({ at: forward, text: 'backward' });
   const blocks = stackView(lives, last, (life) => lifeText(data, life), (time) => show(time));
+  const plan = memoryPlan(data);
 
   function show(time) {
     slider.value = String(time);
@@ -33,6 +35,7 @@ export function memoryTab(panel, data) {
     holders.replaceChildren(...held.slice(0, 25).map((life) => holderRow(data, life, bytes[time])));
     unsorted(holders);
     blocks.show(time);
+    plan.show(time);
   }
 
   panel.append(
@@ -50,7 +53,8 @@ export function memoryTab(panel, data) {
           h('table', { 'data-table': 'holders' }, h('thead', {}, h('tr', {},
             ...[' block', ' kind', 'bytes', 'share', 'born', 'died'].map((name) => h('th',
               { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())))),
-          holders))))));
+          holders))))),
+    h('div', { class: 'place' }, ...plan.elements));
   show(peak);
 }
 
