@@ -23,8 +23,8 @@ ModuleScope::ModuleScope(std::string_view name) : outer_length_(current().size()
 
 ModuleScope::~ModuleScope() { current().resize(outer_length_); }
 
-ModulePathGuard::ModulePathGuard(const std::string& replacement) {
-    if (is_recording()) outer_ = std::exchange(current(), replacement);
+ModulePathGuard::ModulePathGuard(std::string_view replacement) {
+    if (is_recording()) outer_ = std::exchange(current(), std::string(replacement));
 }
 
 ModulePathGuard::~ModulePathGuard() {

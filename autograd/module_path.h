@@ -23,7 +23,7 @@ private:
 /// of the op that it walks through, wherever backward was called.
 class ModulePathGuard {
 public:
-    explicit ModulePathGuard(const std::string& path);
+    explicit ModulePathGuard(std::string_view path);
     ~ModulePathGuard();
     ModulePathGuard(const ModulePathGuard&) = delete;
     ModulePathGuard& operator=(const ModulePathGuard&) = delete;

@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-Op::Op(std::string name, const TensorRefs& saved) : name_(std::move(name)) {
+Op::Op(std::string_view name, const TensorRefs& saved) : name_(name) {
     saved_.reserve(saved.size());
     for (std::size_t i = 0; i < saved.size(); ++i) {
         const Tensor& tensor = saved[i];
@@ -83,8 +83,8 @@ void Op::release() {
 }
 
 std::string Op::described() const {
-    return module_path_.empty() ? fmt::format("{} (#{})", name_, number_)
-                                : fmt::format("{} (#{}, {})", name_, number_, module_path_);
+    return module_path_.empty() ? fmt::format("{} (#{})", name(), number_)
+                                : fmt::format("{} (#{}, {})", name(), number_, module_path());
 }
 
 }  // namespace tapestry

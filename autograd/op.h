@@ -11,7 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace tapestry {
 
@@ -23,7 +23,7 @@ public:
     Op(const Op&) = delete;
     Op& operator=(const Op&) = delete;
 
-    const std::string& name() const { return name_; }
+    std::string name() const { return std::string(name_); }
 
     /// What record() was given as outputs, computed once more from other inputs of the same shapes
     /// and dtypes. Deterministic: dropout keeps what it kept.
@@ -63,7 +63,7 @@ public:
     std::span<const Operand> outputs() const {
         return std::span<const Operand>(operands_).subspan(input_count_);
     }
-    const std::string& module_path() const { return module_path_; }
+    std::string module_path() const { return std::string(module_path_); }
     /// Bytes this entry keeps alive for its backward rule; 0 once released.
     std::size_t saved_bytes() const;
     bool released() const { return released_; }
@@ -77,7 +77,7 @@ public:
 protected:
     /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
     /// its slot, so that gradients of gradients flow through it too.
-    explicit Op(std::string name, const TensorRefs& saved = {});
+    explicit Op(std::string_view name, const TensorRefs& saved = {});
 
     /// Saved tensor i. Throws AutogradError when it has been changed in place since, or when
     /// backward has been here and let it go.
@@ -94,11 +94,11 @@ private:
     };
     void release();
 
-    std::string name_;
-    mutable std::vector<Saved> saved_;
-    std::vector<Operand> operands_;  // inputs, then outputs
+    RecycledString name_;
+    mutable RecycledVector<Saved> saved_;
+    RecycledVector<Operand> operands_;  // inputs, then outputs
     std::size_t input_count_ = 0;
-    std::string module_path_;
+    RecycledString module_path_;
     int number_ = -1;
     bool released_ = false;
 };

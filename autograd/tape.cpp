@@ -39,7 +39,7 @@ Recording::~Recording() { Tape::current_life() = std::move(outer_); }
 
 // ---- recording ----------------------------------------------------------------------------------
 
-Tape::Tape() : number_(next_tape_number()), life_(std::make_shared<Life>()) {
+Tape::Tape() : number_(next_tape_number()), life_(make_recycled<Life>()) {
     entries_.reserve(64);  // small models' steps never grow them
     slots_.reserve(64);
     life_->tape = this;
@@ -215,7 +215,7 @@ void Tape::deliver(int slot, Walk& walk) {
     TapeObserver::tell_completed(*leaf);
 }
 
-Tape::Walk Tape::walk(const Tensor& y, const std::vector<bool>& wanted, bool into_leaves,
+Tape::Walk Tape::walk(const Tensor& y, const RecycledVector<bool>& wanted, bool into_leaves,
                       const GradientOptions& options) {
     require<AutogradError>(y.defined(), "backward: the tensor to start from is undefined");
     const int start = slot_of(y);
@@ -261,7 +261,7 @@ void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep)
 }
 
 void Tape::backward(const Tensor& loss, const GradientOptions& options) {
-    std::vector<bool> wanted(slots_.size(), false);
+    RecycledVector<bool> wanted(slots_.size(), false);
     for (const auto& [leaf, slot] : leaf_slots_) {
         wanted[static_cast<std::size_t>(slot)] = leaf->requires_grad;
     }
@@ -275,9 +275,9 @@ Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions
         slots.push_back(slot_of(x));
         if (slots.back() < 0) fail<AutogradError>("gradient: x {} {}", x.shape(), why_constant(x));
     }
-    std::vector<bool> wanted(slots_.size(), false);
+    RecycledVector<bool> wanted(slots_.size(), false);
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;
-    std::vector<Tensor> grads = std::move(walk(y, wanted, false, options).grads);
+    Tensors grads = std::move(walk(y, wanted, false, options).grads);
     const Recording recording(options.create_graph ? this : nullptr);
     for (std::size_t i = 0; i < grads.size(); ++i) {  // the walk met the hooks of all others
         if (slots_[i].leaf == nullptr || !grads[i].defined()) continue;

@@ -11,10 +11,12 @@
 #include <tapestry/autograd/op.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 
 namespace tapestry {
 
@@ -50,7 +52,7 @@ public:
     /// Can gradients flow through x: is it a leaf, or computed on this tape from one?
     bool follows(const Tensor& x) const;
 
-    const std::vector<std::shared_ptr<Op>>& entries() const { return entries_; }
+    const RecycledVector<std::shared_ptr<Op>>& entries() const { return entries_; }
     /// Bytes kept alive for backward, all entries together.
     std::size_t saved_bytes() const;
 
@@ -78,11 +80,11 @@ private:
         bool forgotten = false;      // its entry is gone
         std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };
-    struct Walk {                     // on the way back, by slot:
-        std::vector<Tensor> grads;    // what has arrived
-        std::vector<bool> wanted;     // is to be kept in the end
-        std::vector<bool> on_path;    // leads to a wanted one
-        std::vector<int> read_first;  // the entry after which nothing more arrives; -1: none
+    struct Walk {                        // on the way back, by slot:
+        Tensors grads;                   // what has arrived
+        RecycledVector<bool> wanted;     // is to be kept in the end
+        RecycledVector<bool> on_path;    // leads to a wanted one
+        RecycledVector<int> read_first;  // the entry after which nothing more arrives; -1: none
         bool create_graph;
         bool into_leaves;                            // complete ones go to grad()
         std::shared_ptr<const Leaf> untrained = {};  // of those: one that no optimiser has
@@ -95,7 +97,7 @@ private:
 
     int slot_of(const Tensor& x);           // a leaf gets one when first seen
     int known_slot(const Tensor& x) const;  // -1 if there is none
-    Walk walk(const Tensor& y, const std::vector<bool>& wanted, bool into_leaves,
+    Walk walk(const Tensor& y, const RecycledVector<bool>& wanted, bool into_leaves,
               const GradientOptions& options);
     void find_paths(Walk& walk, std::size_t first) const;
     void walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep);
@@ -125,9 +127,11 @@ private:
 
     std::uint64_t number_;
     std::shared_ptr<Life> life_;
-    std::vector<std::shared_ptr<Op>> entries_;
-    std::vector<Slot> slots_;
-    std::unordered_map<const Leaf*, int> leaf_slots_;
+    RecycledVector<std::shared_ptr<Op>> entries_;
+    RecycledVector<Slot> slots_;
+    std::unordered_map<const Leaf*, int, std::hash<const Leaf*>, std::equal_to<>,
+                       Recycling<std::pair<const Leaf* const, int>>>
+        leaf_slots_;
     std::map<int, std::vector<GradientHook>> hooks_;
 };
 
@@ -160,7 +164,7 @@ std::shared_ptr<Op> make_op(const Args&... args) {
                   "an Op overrides both forward(const Tensors&) const and backward(const "
                   "Tensors&): this one lacks one of them");
     if constexpr (!std::is_abstract_v<O>) {  // else there is more to read than that sentence
-        return std::make_shared<O>(args...);
+        return make_recycled<O>(args...);
     } else {
         return nullptr;
     }

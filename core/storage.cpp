@@ -1,6 +1,7 @@
 #include <tapestry/core/storage.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/recycling.h>
 #include <tapestry/core/turn_memory.h>
 
 #include <algorithm>
@@ -19,20 +20,6 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
 constexpr std::uint64_t kMostBytes =    // a quarter of all addresses: no rounding up overflows
     std::numeric_limits<std::size_t>::max() / 4 + 1;
 constexpr std::size_t kAlwaysKept = std::size_t{1} << 28;
-
-// Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
-// after free and a step past the end.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCaching = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kCaching = false;
-#else
-constexpr bool kCaching = true;
-#endif
-#else
-constexpr bool kCaching = true;
-#endif
 
 // Size classes: eight per power of two, so at most an eighth of a block is wasted.
 struct SizeClass {
@@ -75,7 +62,7 @@ public:
         for (detail::TurnMemory* turn : turns_) turn->let_go(block);
         const SizeClass had = size_class(bytes);
         statistics_.current -= had.bytes;
-        if (kCaching) {
+        if (detail::kReusesBlocks) {
             // Blocks of sizes that nobody asks for any more would pile up: what is beyond twice all
             // that was ever in use at a time goes back, and what is in use comes again.
             if (kept_ + had.bytes > std::max(kAlwaysKept, 2 * most_)) release_locked();

@@ -20,7 +20,7 @@ std::uint64_t bytes_for(const Shape& shape, DType dtype) {
 }  // namespace
 
 Tensor::Tensor(const Shape& shape, DType dtype)
-    : storage_(std::make_shared<Storage>(bytes_for(shape, dtype))),
+    : storage_(make_recycled<Storage>(bytes_for(shape, dtype))),
       shape_(shape),
       strides_(contiguous_strides(shape)),
       numel_(tapestry::numel(shape)),

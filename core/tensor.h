@@ -7,6 +7,7 @@
 #pragma once
 
 #include <tapestry/core/dtype.h>
+#include <tapestry/core/recycling.h>
 #include <tapestry/core/shape.h>
 #include <tapestry/core/storage.h>
 
@@ -156,7 +157,7 @@ private:
     std::shared_ptr<Leaf> leaf_;
 };
 
-using Tensors = std::vector<Tensor>;
+using Tensors = RecycledVector<Tensor>;
 
 /// Several tensors where they are. A parameter's type: what a caller writes as {x, weight} is not
 /// copied for the call, and not kept beyond it.

@@ -116,7 +116,7 @@ private:
 };
 }  // namespace
 
-Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis) {
+Tensors split(const Tensor& x, std::span<const std::int64_t> sizes, int axis) {
     check_defined("split", x);
     const int a = normalize_axis("split", axis, x.rank());
     require(!sizes.empty(), "split: got no sizes");
@@ -134,11 +134,15 @@ Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis)
     return record<SplitOp>({x}, pieces, a);
 }
 
+Tensors split(const Tensor& x, std::initializer_list<std::int64_t> sizes, int axis) {
+    return split(x, std::span(sizes.begin(), sizes.size()), axis);
+}
+
 Tensors split(const Tensor& x, std::int64_t chunk, int axis) {
     check_defined("split", x);
     require(chunk >= 1, "split: pieces of {} along an axis; needs at least 1", chunk);
     std::int64_t left = x.size(normalize_axis("split", axis, x.rank()));
-    std::vector<std::int64_t> sizes;
+    RecycledVector<std::int64_t> sizes;
     do {  // an empty axis is one empty piece
         sizes.push_back(std::min(chunk, left));
         left -= sizes.back();

@@ -5,6 +5,8 @@
 
 #include <tapestry/autograd/tape.h>
 
+#include <initializer_list>
+#include <span>
 #include <vector>
 
 namespace tapestry {
@@ -19,7 +21,10 @@ Tensor cat(const Tensors& tensors, int axis = 0);
 /// x cut along `axis` into pieces of these sizes, which must add up to the size of the axis
 /// (ShapeError). Views of x. Gradient: the pieces' gradients one after the other, zeros for pieces
 /// nothing flowed back to; all in one pass over memory.
-Tensors split(const Tensor& x, const std::vector<std::int64_t>& sizes, int axis = 0);
+Tensors split(const Tensor& x, std::span<const std::int64_t> sizes, int axis = 0);
+
+/// The same, of sizes in braces.
+Tensors split(const Tensor& x, std::initializer_list<std::int64_t> sizes, int axis = 0);
 
 /// x cut along `axis` into pieces of `chunk`, the last one smaller where it does not divide the
 /// size. Throws ValueError unless chunk >= 1.

@@ -166,7 +166,7 @@ struct LinearOp final : Op {
         Tensors result(3);
         if (needs(0)) result[0] = shaped(matmul(g, saved(1)), inputs()[0].shape);
         if (needs(1)) result[1] = matmul(transposed(g), as_rows(saved(0)));
-        if (needs(2)) result[2] = sum(g, {0});
+        if (needs(2)) result[2] = sum_to(g, {g.size(1)});
         return result;
     }
 };

@@ -59,8 +59,9 @@ Tensor or_ones(const Tensor& weight, const Tensor& x) {
 
 // [chunks, n] -> [n], in the order of the chunks.
 Tensor sum_chunks(const Tensor& partial, DType dtype) {
-    return cast(reduce_axes(partial, axis_mask("norm", {0}, 2), Reducer::sum, {partial.size(1)}),
-                dtype);
+    AxisMask rows{};
+    rows[0] = true;
+    return cast(reduce_axes(partial, rows, Reducer::sum, {partial.size(1)}), dtype);
 }
 
 // What the plain forms and the recordable rules are made of.

@@ -95,12 +95,12 @@ public:
     }
 
 private:
-    std::vector<std::int64_t> ends_;
+    RecycledVector<std::int64_t> ends_;
 };
 
 // Those of `all` whose numbers are T.
 template <class T>
-void adam_steps(std::vector<AdamParameter>& all) {
+void adam_steps(RecycledVector<AdamParameter>& all) {
     struct Row {
         T* p;
         T* m;
@@ -109,7 +109,7 @@ void adam_steps(std::vector<AdamParameter>& all) {
         kernels::AdamStep<Compute<T>> step;
         kernels::Draw draw;
     };
-    std::vector<Row> rows;
+    RecycledVector<Row> rows;
     rows.reserve(all.size());
     Arrays arrays(all.size());
     for (AdamParameter& a : all) {
@@ -136,8 +136,8 @@ void adam_steps(std::vector<AdamParameter>& all) {
 
 // Of those of `tensors` whose numbers are T, a sum per piece.
 template <class T>
-std::vector<double> squares_of(const Tensors& tensors) {
-    std::vector<const T*> rows;
+RecycledVector<double> squares_of(const Tensors& tensors) {
+    RecycledVector<const T*> rows;
     rows.reserve(tensors.size());
     Arrays arrays(tensors.size());
     for (const Tensor& x : tensors) {
@@ -145,7 +145,7 @@ std::vector<double> squares_of(const Tensors& tensors) {
         rows.push_back(x.data<T>());
         arrays.add(x.numel());
     }
-    std::vector<double> sums(static_cast<std::size_t>(arrays.pieces()), 0.0);
+    RecycledVector<double> sums(static_cast<std::size_t>(arrays.pieces()), 0.0);
     const auto kernel = kernels::table<Compute<T>>().reduce.sum_of_squares;
     arrays.for_each([&](std::int64_t piece, std::size_t i, std::int64_t begin, std::int64_t end) {
         const Widened<T> numbers(rows[i] + begin, end - begin);
@@ -193,11 +193,11 @@ kernels::LionStep<T> lion_step(const LionUpdate& u) {
 }  // namespace
 
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update) {
-    std::vector<AdamParameter> one{{p, grad, m, v, update}};
+    RecycledVector<AdamParameter> one{{p, grad, m, v, update}};
     adamw_update_(one);
 }
 
-void adamw_update_(std::vector<AdamParameter>& all) {
+void adamw_update_(RecycledVector<AdamParameter>& all) {
     for (AdamParameter& a : all) {
         check_adam_parameter(a);
         if (!a.grad.is_contiguous()) a.grad = dense(a.grad);
@@ -283,7 +283,7 @@ void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& up
     });
 }
 
-std::vector<double> sums_of_squares(const Tensors& tensors) {
+RecycledVector<double> sums_of_squares(const Tensors& tensors) {
     Tensors arrays;
     arrays.reserve(tensors.size());
     for (const Tensor& tensor : tensors) {
@@ -291,8 +291,8 @@ std::vector<double> sums_of_squares(const Tensors& tensors) {
         check_floating("sum_of_squares", tensor);
         arrays.push_back(dense(tensor));
     }
-    std::vector<double> sums = squares_of<float>(arrays);
-    const auto append = [&sums](const std::vector<double>& more) {
+    RecycledVector<double> sums = squares_of<float>(arrays);
+    const auto append = [&sums](const RecycledVector<double>& more) {
         sums.insert(sums.end(), more.begin(), more.end());
     };
     append(squares_of<double>(arrays));
@@ -302,7 +302,7 @@ std::vector<double> sums_of_squares(const Tensors& tensors) {
 }
 
 double sum_of_squares(const Tensors& tensors) {
-    const std::vector<double> sums = sums_of_squares(tensors);
+    const RecycledVector<double> sums = sums_of_squares(tensors);
     return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 

@@ -49,7 +49,7 @@ struct AdamParameter {
 /// The same for many parameters, whose work the threads share: a small model has dozens of them
 /// with a few numbers each. All are checked before any is changed; none may share memory with
 /// another.
-void adamw_update_(std::vector<AdamParameter>& all);
+void adamw_update_(RecycledVector<AdamParameter>& all);
 
 /// Settings of one step of gradient descent.
 struct SgdUpdate {
@@ -109,7 +109,7 @@ double sum_of_squares(const Tensors& tensors);
 /// What sum_of_squares adds, from the first to the last: a sum for every kGrain (core/loop.h)
 /// numbers, the tensors lying one behind the other, those of f32 first, then those of f64, bf16 and
 /// f16. Whoever has a part of them that begins at such a piece has its sums.
-std::vector<double> sums_of_squares(const Tensors& tensors);
+RecycledVector<double> sums_of_squares(const Tensors& tensors);
 
 /// x <- factor x, in place, rounded to nearest. Any floating type and strides.
 void scale_(Tensor& x, double factor);

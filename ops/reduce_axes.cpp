@@ -116,8 +116,8 @@ struct Block {
     bool reduced;
 };
 
-std::vector<Block> blocks_of(const Shape& shape, const AxisMask& mask) {
-    std::vector<Block> blocks;
+RecycledVector<Block> blocks_of(const Shape& shape, const AxisMask& mask) {
+    RecycledVector<Block> blocks;
     for (int axis = 0; axis < shape.rank(); ++axis) {
         if (shape[axis] == 1) continue;
         const bool reduced = mask[static_cast<std::size_t>(axis)];
@@ -137,7 +137,7 @@ const typename kernels::Reduce<T>::Kernel& kernel_of(Reducer reducer) {
 // Takes out the last reduced block, then the one before it: [B, T, C] over B and C is a row sum to
 // [B, T] and a column sum to [T].
 template <class T>
-Tensor reduce_blocks(const Tensor& x, std::vector<Block> blocks, Reducer reducer) {
+Tensor reduce_blocks(const Tensor& x, RecycledVector<Block> blocks, Reducer reducer) {
     using C = Compute<T>;
     std::size_t i = blocks.size();
     while (i > 0 && !blocks[i - 1].reduced) --i;
@@ -185,7 +185,7 @@ std::int64_t reduced_count(const Shape& shape, const AxisMask& mask) {
 }
 
 Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const Shape& result) {
-    const std::vector<Block> blocks = blocks_of(x.shape(), mask);
+    const RecycledVector<Block> blocks = blocks_of(x.shape(), mask);
     const bool any =
         std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.reduced; });
     // Never x's own memory: what is returned may be changed in place.

@@ -113,7 +113,7 @@ Batch TextData::batch_at(Split split, std::span<const std::int64_t> starts,
     Batch batch{Tensor(shape, DType::i64), Tensor(shape, DType::i64)};
     std::int64_t* inputs = batch.inputs.mutable_data<std::int64_t>();
     std::int64_t* targets = batch.targets.mutable_data<std::int64_t>();
-    std::vector<std::int64_t> sequence(static_cast<std::size_t>(context) + 1);
+    RecycledVector<std::int64_t> sequence(static_cast<std::size_t>(context) + 1);
     for (const std::int64_t start : starts) {
         if (start < 0 || start >= part.size() - context) {
             fail<IndexError>("{}: a sequence of {} from {} on leaves the {} part of {} tokens",

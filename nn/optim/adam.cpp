@@ -61,7 +61,7 @@ void Adam::update(const std::vector<Slot*>& slots, double grad_scale) {
                       .eps = eps_,
                       .decoupled = decoupled_,
                       .grad_scale = grad_scale};
-    std::vector<AdamParameter> all;
+    RecycledVector<AdamParameter> all;
     all.reserve(slots.size());
     for (const Slot* slot : slots) {
         if (slot->parameter.dtype() == DType::bf16) {

@@ -148,8 +148,8 @@ void Muon::move_matrix(Slot& slot, double grad_scale) const {
 // The matrices side by side, each on one thread, as it would be alone.
 void Muon::update(const std::vector<Slot*>& slots, double grad_scale) {
     const AdamUpdate adam{.beta1 = beta1_, .beta2 = beta2_, .eps = eps_, .grad_scale = grad_scale};
-    std::vector<Slot*> matrices;
-    std::vector<AdamParameter> others;
+    RecycledVector<Slot*> matrices;
+    RecycledVector<AdamParameter> others;
     for (Slot* slot : slots) {
         if (slot->group < matrix_groups_) {
             matrices.push_back(slot);

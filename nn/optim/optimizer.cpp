@@ -109,8 +109,7 @@ void Optimizer::check_parameters() const {
 void Optimizer::step(double grad_scale) {
     check_parameters();
     ++steps_;
-    std::vector<Slot*> slots;
-    slots.reserve(slots_.size());
+    due_.clear();
     for (Slot& slot : slots_) {
         if (!slot.parameter.grad().defined()) continue;
         if (slot.steps++ == 0) {
@@ -119,9 +118,9 @@ void Optimizer::step(double grad_scale) {
                 slot.moments.push_back(zeros_like(slot.parameter));
             }
         }
-        slots.push_back(&slot);
+        due_.push_back(&slot);
     }
-    update(slots, grad_scale);
+    update(due_, grad_scale);
 }
 
 AdamParameter Optimizer::adam_step(const Slot& slot, AdamUpdate update) const {

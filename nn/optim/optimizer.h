@@ -119,6 +119,7 @@ private:
 
     std::vector<Group> groups_;
     std::vector<Slot> slots_;
+    std::vector<Slot*> due_;  // those that have a gradient in the step that is being taken
     double lr_;
     std::int64_t steps_ = 0;
 };

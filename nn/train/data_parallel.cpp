@@ -67,7 +67,7 @@ double DataParallel::agree(const std::vector<double>& own_losses) {
     for (const FlatParameters::Part& part : flat_.parts(communicator_.rank())) {
         parts.push_back(views::slice(gradient_, 0, part.at, part.at + part.own.size()));
     }
-    const std::vector<double> squares = sums_of_squares(parts);
+    const RecycledVector<double> squares = sums_of_squares(parts);
     mine.insert(mine.end(), squares.begin(), squares.end());
 
     std::vector<std::size_t> counts;
@@ -137,7 +137,7 @@ Tensors DataParallel::empty_gradients() const {
 // `mine` goes to all, and theirs come in `into`.
 void DataParallel::exchange_slices(const Tensor& mine, Tensors& into, std::string_view what) {
     const int rank = communicator_.rank();
-    std::vector<Tensor> others;
+    Tensors others;
     std::vector<Sent> sent;
     std::vector<Received> received;
     for (int p = 0; p < communicator_.size(); ++p) {

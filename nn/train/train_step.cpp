@@ -7,6 +7,7 @@
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace tapestry {
@@ -78,7 +79,7 @@ double TrainStep::gradients(const BatchLoss& loss) {
             sender.reset();
             end(StepPhase::backward);
         };
-        sum_->add(add_gradients(loss, leaves(), after, before));
+        sum_->add(add_gradients(loss, leaves(), std::ref(after), std::ref(before)));
         if (noted) moves.push_back(noted->take());
     }
     double total = 0;

@@ -105,8 +105,8 @@ struct OpCase {
 Tensors listed(Tensor&& one);
 reference::Arrays<double> listed(reference::Array<double>&& one);
 reference::Arrays<Dual> listed(reference::Array<Dual>&& one);
-template <class T>
-std::vector<T> listed(std::vector<T>&& all) {
+template <class T, class Allocator>
+std::vector<T, Allocator> listed(std::vector<T, Allocator>&& all) {
     return std::move(all);
 }
 

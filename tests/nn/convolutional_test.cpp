@@ -43,7 +43,7 @@ Tensor images(std::uint64_t seed, std::int64_t batch = 6) {
 }
 
 // After these batches, one after the other, in training.
-Kept after(const std::vector<Tensor>& batches) {
+Kept after(const Tensors& batches) {
     const BatchNorm2d norm(3);
     for (const Tensor& x : batches) norm(x);
     return Kept(norm);
@@ -188,7 +188,7 @@ TEST_CASE("BatchNorm: gradcheck and compare_precisions leave the statistics") {
 }
 
 TEST_CASE("BatchNorm: micro-batches and batches of a step move the statistics in their order") {
-    const std::vector<Tensor> leaves{images(1), images(2), images(3),
+    const Tensors leaves{images(1), images(2), images(3),
                                      images(4), images(5), images(6)};
     const Kept wanted = after(leaves);
     for (const int threads : {1, 2, 3}) {
@@ -201,7 +201,7 @@ TEST_CASE("BatchNorm: micro-batches and batches of a step move the statistics in
         CHECK(Kept(norm) == wanted);
         CHECK_EQ(Kept(norm).count, 6);
     }
-    const std::vector<Tensor> turned{leaves.rbegin(), leaves.rend()};
+    const Tensors turned{leaves.rbegin(), leaves.rend()};
     CHECK_FALSE(after(turned) == wanted);
 }
 

@@ -48,7 +48,7 @@ void check_adam_of_bf16(std::int64_t n, const AdamUpdate& update) {
     // Cut in two where nothing begins, as slices are, and on two threads.
     const ThreadsGuard guard(2);
     const std::int64_t cut = n / 3;
-    std::vector<AdamParameter> both;
+    RecycledVector<AdamParameter> both;
     for (const auto& [begin, end] : {std::pair{cut, n}, std::pair{std::int64_t{0}, cut}}) {
         const auto part = [begin = begin, end = end](const Tensor& x) {
             return views::slice(x, 0, begin, end);
