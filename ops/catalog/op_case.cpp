@@ -48,18 +48,22 @@ double OpCase::tolerance(DType dtype) const {
 
 namespace {
 
-template <class T>
-std::vector<T> list_of(T&& one) {
-    std::vector<T> all;
+template <class List>
+List list_of(typename List::value_type&& one) {
+    List all;
     all.push_back(std::move(one));
     return all;
 }
 
 }  // namespace
 
-Tensors listed(Tensor&& one) { return list_of(std::move(one)); }
-reference::Arrays<double> listed(reference::Array<double>&& one) { return list_of(std::move(one)); }
-reference::Arrays<Dual> listed(reference::Array<Dual>&& one) { return list_of(std::move(one)); }
+Tensors listed(Tensor&& one) { return list_of<Tensors>(std::move(one)); }
+reference::Arrays<double> listed(reference::Array<double>&& one) {
+    return list_of<reference::Arrays<double>>(std::move(one));
+}
+reference::Arrays<Dual> listed(reference::Array<Dual>&& one) {
+    return list_of<reference::Arrays<Dual>>(std::move(one));
+}
 
 OpCase make_case(std::string_view name, std::string_view variant, Held callables,
                  Tensors (*op)(const void*, const Tensors&),
