@@ -72,7 +72,9 @@ namespace {
 
 using namespace tapestry;
 
-constexpr int kSteps = 12, kFirst = 6;  // the plan is made at the beginning of the fourth
+constexpr int kSteps = 16, kFirst = 6;  // the plan is made at the beginning of the fourth
+// The first chunk of a kind that comes to a thread has it make its buffers: on a busy machine late.
+constexpr int kLate = 2;
 
 struct Case {
     std::string_view name;
@@ -118,7 +120,7 @@ bool passes(const Case& the_case, bool plan) {
     set_planning(plan);
     Session session(the_case.config);
     set_planning(false);
-    bool none = true;
+    int steps_that_asked = 0;
     for (int step = 1; step < kSteps; ++step) {
         const std::int64_t asked = calls_of_step(session);
         if (step == 1 && asked == 0) {
@@ -128,9 +130,9 @@ bool passes(const Case& the_case, bool plan) {
         if (step < kFirst || asked == 0) continue;
         fmt::print("{}{}: {} calls of malloc in step {}\n", the_case.name, plan ? ", planned" : "",
                    asked, step);
-        none = false;
+        ++steps_that_asked;
     }
-    return none;
+    return steps_that_asked <= (the_case.threads > 1 ? kLate : 0);
 }
 
 int run(const std::filesystem::path& text) {
