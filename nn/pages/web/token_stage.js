@@ -180,11 +180,12 @@ class StageDetail {
       .sort((a, b) => weights[b] - weights[a] || a - b);
     const shown = order.slice(0, MOST_KEYS);
     const term = (j) => weights[j] * attention.value(head, j)[d];
+    const most = Math.max(...shown.map((j) => Math.abs(term(j)))) || 1;
     const rest = order.slice(MOST_KEYS);
     const rows = shown.map((j) => h('tr', {}, h('td', { class: 'quiet' }, String(j)),
       h('td', { class: 'word' }, tokenText((attention.keyTexts || [])[j], j)),
       h('td', {}, this.about(weights[j])), h('td', {}, this.about(attention.value(head, j)[d])),
-      h('td', {}, this.about(term(j))), barCell(weights[j])));
+      h('td', {}, this.about(term(j))), barCell(term(j) / most)));
     if (rest.length > 0) {
       rows.push(h('tr', { class: 'quiet' }, h('td', {}), h('td', { class: 'word' }, `${rest.length} others`),
         h('td', {}, this.about(rest.reduce((sum, j) => sum + weights[j], 0))), h('td', {}),
