@@ -113,11 +113,6 @@ Rows<const T> transposed(Rows<const T> x, std::int64_t rows, std::int64_t n, T*&
     return constant(to);
 }
 
-inline Scratch& scratch_for_heads() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
 template <class T>
 constexpr std::int64_t room_together(std::int64_t rows, std::int64_t n) {
     return rows * padded<T>(n);
@@ -209,7 +204,7 @@ template <class T>
 void forward_of_few(const AttentionHead<T>& h, std::int64_t first, std::int64_t rows, Rows<T> y,
                     Rows<T> weights) {
     const std::int64_t columns = h.seen(first + rows - 1), stride = score_stride<T>(h.s);
-    const Rows<T> p{scratch_for_heads().template take<T>(rows * stride), stride};
+    const Rows<T> p{scratch_for<Room::heads>().take<T>(rows * stride), stride};
     gemm_serial(plain_product(rows, columns, h.d, h.q.from(first), h.k.data, 1, h.k.row, p));
     softmax_rows(score_rows(h, first, rows, p, columns));
     show_weights(constant(p), rows, columns, h.s, weights.from(first));
@@ -223,8 +218,8 @@ void forward(const AttentionHead<T>& h, std::int64_t first, std::int64_t last, R
              Rows<T> weights) {
     if (last - first <= kFewRows) return forward_of_few(h, first, last - first, y, weights);
     const std::int64_t stride = score_stride<T>(h.s), keys = h.seen(last - 1);
-    T* room = scratch_for_heads().template take<T>(room_transposed<T>(keys, h.d) +
-                                                   room_together<T>(keys, h.e) + kQueries * stride);
+    T* room = scratch_for<Room::heads>().take<T>(room_transposed<T>(keys, h.d) +
+                                                 room_together<T>(keys, h.e) + kQueries * stride);
     const Rows<const T> k = transposed(h.k, keys, h.d, room);
     const Rows<const T> v = together(h.v, keys, h.e, room);
     const Rows<T> p{room, stride};
@@ -304,7 +299,7 @@ std::int64_t queries_at_a_time(const AttentionHead<T>& h) {
 template <class T>
 void backward(const AttentionHead<T>& h, Rows<const T> g, const AttentionHeadGradients<T>& to) {
     const std::int64_t at_a_time = queries_at_a_time(h), stride = score_stride<T>(h.s);
-    T* room = scratch_for_heads().template take<T>(
+    T* room = scratch_for<Room::heads>().take<T>(
         room_together<T>(h.t + h.s, h.d) + room_together<T>(h.t, h.e) +
         room_transposed<T>(h.s, h.d) + room_transposed<T>(h.s, h.e) + 2 * at_a_time * stride);
     Backward<T> b{h, to};

@@ -41,7 +41,6 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/thread_exit.h>
 #include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
@@ -90,11 +89,6 @@ struct Pass {
 
 // ---- packing B before ---------------------------------------------------------------------------
 
-inline Scratch& scratch_for_b() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
 /// The end of each row of a panel, behind what it has of B.
 template <class T>
 void fill_with_zeros(T* panel, std::int64_t row, std::int64_t depth, std::int64_t width) {
@@ -120,7 +114,7 @@ template <class T, class Loop>
 void pack_b(Pass<T>& pass, const Loop& loop) {
     const std::int64_t elements =
         pass.panels.total * kLanes<T> * pass.depths.size(pass.first_block);
-    T* const to = scratch_for_b().template take<T>(elements);
+    T* const to = scratch_for<Room::b>().take<T>(elements);
     const auto pack = [&pass, to](std::int64_t panel) { pack_panel(pass, to, panel); };
     if (elements >= kParallelPack) {
         loop(pass.panels.parts, pack);
@@ -131,16 +125,6 @@ void pack_b(Pass<T>& pass, const Loop& loop) {
 }
 
 // ---- a chunk ------------------------------------------------------------------------------------
-
-inline Scratch& scratch_for_a() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
-inline Scratch& scratch_for_panel() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
 
 /// Rows of C in tiles, the last of which may be lower. Where it would be less than half as high, it
 /// shares with the one before: the few accumulators of a low tile wait for one another. The first
@@ -210,10 +194,10 @@ public:
         const std::int64_t depth = pass.longest_depth();
         if constexpr (order == Order::columns) {
             const std::int64_t room = tiles_.count() * depth * kColumn<T>;
-            copy_of_a_ = scratch_for_a().template take<T>(room);
+            copy_of_a_ = scratch_for<Room::a>().take<T>(room);
         }
         copy_of_panel_ =
-            scratch_for_panel().template take<T>(depth * kTileVectors<order> * kLanes<T>);
+            scratch_for<Room::panel>().take<T>(depth * kTileVectors<order> * kLanes<T>);
     }
 
     void multiply() const {

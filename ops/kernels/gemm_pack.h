@@ -1,6 +1,7 @@
 // Copies of blocks of A and B, in the order the micro-kernel reads them. See gemm.h.
 #pragma once
 
+#include <tapestry/core/thread_exit.h>
 #include <tapestry/ops/kernels/simd.h>
 
 #include <new>
@@ -215,5 +216,14 @@ private:
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
 };
+
+/// What it is for: what a thread uses at the same time has different names.
+enum class Room { a, b, panel, sums, bias, heads };
+
+template <Room>
+Scratch& scratch_for() {
+    static thread_local Scratch* scratch = nullptr;
+    return of_this_thread(scratch);
+}
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -20,7 +20,6 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/thread_exit.h>
 #include <tapestry/ops/kernels/half_gemm.h>
 #include <tapestry/ops/kernels/half_pack.h>
 #include <tapestry/ops/kernels/half_vector.h>
@@ -32,16 +31,6 @@ inline constexpr std::int64_t kPanel = 2 * kTileSide;
 inline constexpr std::int64_t kPackedA = 256 * 1024, kPackedB = 2048 * 1024;
 /// Multiply-adds below which one thread works alone: some 4 microseconds.
 inline constexpr std::int64_t kParallelWork = 4'000'000;
-
-inline Scratch& scratch_for_a() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
-inline Scratch& scratch_for_b() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
 
 inline std::int64_t steps_of(std::int64_t k) { return k > 0 ? divide_up(k, kTileDepth) : 0; }
 /// bf16 of a packed panel, at least one step.
@@ -84,7 +73,7 @@ template <class Instruction>
 void multiply_chunk(const GemmArguments<Bf16>& g, const HalfChunk& chunk) {
     const std::int64_t size = panel_size(g.k), steps = steps_of(g.k);
     const std::int64_t rows = chunk.last_row - chunk.first_row;
-    auto* const a = scratch_for_a().take<std::uint16_t>(rows * size);
+    auto* const a = scratch_for<Room::a>().take<std::uint16_t>(rows * size);
     const Lines lines{bits_of(g.a), g.a_row, g.a_col};
     for (std::int64_t i = 0; i < rows; ++i) {
         const std::int64_t row = (chunk.first_row + i) * kPanel;
@@ -112,7 +101,7 @@ void multiply_in_chunks(const GemmArguments<Bf16>& g, std::int64_t threads, cons
     const Lines lines{bits_of(g.b), g.b_col, g.b_row};
     for (std::int64_t block = 0; block < blocks.parts; ++block) {
         const std::int64_t first = blocks.begin(block), count = blocks.size(block);
-        auto* const b = scratch_for_b().take<std::uint16_t>(count * size);
+        auto* const b = scratch_for<Room::b>().take<std::uint16_t>(count * size);
         loop(count, [&](std::int64_t j) {
             const std::int64_t column = (first + j) * kPanel;
             pack_panel<true>(lines.at(column, 0), smaller(kPanel, g.n - column), g.k, b + j * size);

@@ -25,16 +25,6 @@ using HalfArguments = GemmArguments<std::uint16_t>;
 /// Rows of C whose sums wait.
 inline constexpr std::int64_t kWaitingRows = 1024;
 
-inline Scratch& scratch_for_sums() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
-inline Scratch& scratch_for_bias() {
-    static thread_local Scratch* scratch = nullptr;
-    return of_this_thread(scratch);
-}
-
 /// A product as it is cut, and what is f32 of it.
 struct WidePass {
     const HalfArguments& g;
@@ -88,7 +78,7 @@ void pack_wide(WidePass& w, const Loop& loop) {
     Pass<float>& pass = w.pass;
     const std::int64_t elements =
         pass.panels.total * kLanes<float> * pass.depths.size(pass.first_block);
-    float* const to = scratch_for_b().take<float>(elements);
+    float* const to = scratch_for<Room::b>().take<float>(elements);
     const auto pack = [&w, to](std::int64_t panel) { pack_wide_panel(w, to, panel); };
     if (elements >= kParallelPack) {
         loop(pass.panels.parts, pack);
@@ -126,14 +116,15 @@ void widen_a(const HalfArguments& g, std::int64_t row, std::int64_t first, const
         // Not a power of two from one row to the next, so that they do not share the first cache's
         // few places.
         const std::int64_t line = tile.k + kLine<float>;
-        float* const to = scratch_for_a().take<float>(tiles.rows * line);
+        float* const to = scratch_for<Room::a>().take<float>(tiles.rows * line);
         for (std::int64_t i = 0; i < tiles.rows; ++i) {
             widen_run(to + i * line, from + i * g.a_row, tile.k);
         }
         tile.a = to;
         tile.a_step = tile.a_below = line;
     } else {
-        float* const to = scratch_for_a().take<float>(tiles.count() * tile.k * kColumn<float>);
+        float* const to =
+            scratch_for<Room::a>().take<float>(tiles.count() * tile.k * kColumn<float>);
         widen_tiles(g, from, row, tiles, tile.k, to);
         tile.a = to;
         tile.a_step = kColumn<float>;
@@ -156,7 +147,7 @@ void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t acro
     tile.accumulate = block > 0;
     widen_a<order>(w.g, row, pass.depths.begin(block), tiles, tile);
     constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
-    float* const room = scratch_for_panel().take<float>(tiles.rows * kWidest);
+    float* const room = scratch_for<Room::panel>().take<float>(tiles.rows * kWidest);
     for (std::int64_t panel = pass.chunk_panels.begin(across);
          panel < pass.chunk_panels.begin(across + 1); ++panel) {
         const std::int64_t vectors = pass.panels.size(panel);
@@ -192,7 +183,7 @@ void wide_gemm_in_order(const HalfArguments& g, const float* bias, std::int64_t 
         cut_into_chunks<float, order>(threads, pass);
         if (pass.depths.parts > 1) {
             w.sums_row = strips.size(j) * kLanes<float>;
-            w.sums = scratch_for_sums().take<float>(g.m * w.sums_row);
+            w.sums = scratch_for<Room::sums>().take<float>(g.m * w.sums_row);
         }
         for (std::int64_t i = 0; i < pass.depths.parts; ++i) {
             pass.first_block = i;
@@ -209,7 +200,7 @@ void wide_gemm_in_order(const HalfArguments& g, const float* bias, std::int64_t 
 inline const float* widened_bias(const HalfArguments& g) {
     if (g.bias == nullptr) return nullptr;
     const std::int64_t whole = divide_up(g.n, kLanes<float>) * kLanes<float>;
-    float* const bias = scratch_for_bias().take<float>(whole);
+    float* const bias = scratch_for<Room::bias>().take<float>(whole);
     widen_run(bias, g.bias, g.n);
     for (std::int64_t j = g.n; j < whole; ++j) bias[j] = 0;
     return bias;
@@ -223,7 +214,7 @@ void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
     wide.m = g.m;
     wide.n = g.n;
     wide.k = g.k;
-    float* const a = scratch_for_a().take<float>(g.m * g.k);
+    float* const a = scratch_for<Room::a>().take<float>(g.m * g.k);
     const bool rows = g.a_col == 1;
     for (std::int64_t i = 0; i < (rows ? g.m : g.k); ++i) {
         if (rows) {
@@ -239,7 +230,7 @@ void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
     wide.b_row = g.b_row;
     wide.b_col = g.b_col;
     wide.bias = widened_bias(g);
-    wide.c = scratch_for_sums().take<float>(g.m * g.n);
+    wide.c = scratch_for<Room::sums>().take<float>(g.m * g.n);
     wide.c_row = g.n;
     gemm_of_few_rows(wide, loop);
     for (std::int64_t i = 0; i < g.m; ++i) {
