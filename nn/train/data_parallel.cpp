@@ -108,7 +108,6 @@ double DataParallel::norm_of(const std::vector<std::vector<double>>& all,
 bool DataParallel::keeps_slices() const { return OptimizerSlice::is_for(optimizer_); }
 
 void DataParallel::update(double lr, double grad_scale) {
-    if (!keeps_slices()) return update_whole(lr, grad_scale);
     const int rank = communicator_.rank();
     if (!slice_) slice_.emplace(optimizer_, flat_, rank);
     slice_->step(gradient_, lr, grad_scale);
@@ -116,16 +115,12 @@ void DataParallel::update(double lr, double grad_scale) {
     exchange_slices(flat_.pack(parameters_, rank), parameters_, "parameters");
 }
 
-// An optimiser that asks for more than a number at a time takes the same step everywhere.
-void DataParallel::update_whole(double lr, double grad_scale) {
+void DataParallel::share_gradients() {
     Tensors gradients = empty_gradients();
     flat_.unpack(gradient_, communicator_.rank(), gradients);
     exchange_slices(gradient_, gradients, "gradients");
     gradient_ = Tensor();
     for (std::size_t i = 0; i < gradients.size(); ++i) parameters_[i].set_grad(gradients[i]);
-    optimizer_.set_lr(lr);
-    optimizer_.step(grad_scale);
-    optimizer_.zero_grad();
 }
 
 Tensors DataParallel::empty_gradients() const {

@@ -63,12 +63,16 @@ public:
     /// Of the sum of all gradients.
     double norm() const { return norm_; }
 
-    /// The optimiser's step, for all parameters. If it keeps slices, its moments are here for this
-    /// process's slice alone from the first step on.
-    void update(double lr, double grad_scale);
-
     /// Whether a process has the moments of its slice alone: those of Adam and AdamW.
     bool keeps_slices() const;
+
+    /// The optimiser's step, for all parameters, if it keeps slices. From the first on, its moments
+    /// are here for this process's slice alone.
+    void update(double lr, double grad_scale);
+
+    /// Else: puts the whole gradient into grad() of every process's parameters, for an optimiser
+    /// that asks for more than a number at a time and takes the same step everywhere.
+    void share_gradients();
 
     /// Puts the whole gradient into grad() of process 0's parameters.
     void collect_gradients();
@@ -82,7 +86,6 @@ public:
     std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
 
 private:
-    void update_whole(double lr, double grad_scale);
     Tensors empty_gradients() const;
     void exchange_slices(const Tensor& mine, Tensors& into, std::string_view what);
     double agree(const std::vector<double>& own_losses);

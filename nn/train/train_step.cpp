@@ -119,9 +119,10 @@ double TrainStep::check(std::int64_t number, double loss) {
 void TrainStep::update(double lr, double grad_norm) {
     const bool clipped = options_.clip > 0 && grad_norm > options_.clip;
     const double scale = clipped ? options_.clip / grad_norm : 1;
-    if (parallel_) {
+    if (parallel_ && parallel_->keeps_slices()) {
         parallel_->update(lr, scale);
     } else {
+        if (parallel_) parallel_->share_gradients();
         optimizer_.set_lr(lr);
         optimizer_.step(scale);
     }
