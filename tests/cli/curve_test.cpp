@@ -47,7 +47,7 @@ TEST_CASE("cli curve: what a training wrote, several of them, logarithms, the us
     check_done(outcome);
     CHECK(outcome.out.starts_with("m: step 20, loss "));
     CHECK(outcome.out.find("\nother: step 3, loss 1.0000") != std::string::npos);
-    CHECK(outcome.out.find("* m: loss  o m: validation loss  + other: loss") != std::string::npos);
+    CHECK(outcome.out.find("* m: loss  o m: validation loss  x other: loss") != std::string::npos);
     std::size_t widest = 0;
     for (const std::string& line : lines_of(outcome.out)) widest = std::max(widest, line.size());
     CHECK_EQ(widest, 80);
