@@ -13,21 +13,30 @@ const TRAININGS = {
   recipe: { layers: 4, heads: 4, dim: 128, context: 64, batch: 12 },
 };
 
-// SHA-256 of the parameters after so many steps. `factory` makes the module of playground.js.
-async function trainedDigest(factory, name, steps) {
+// Trains so many steps: { digest, SHA-256 of the parameters; seconds; reached, the seconds after which the
+// validation loss was at most `goal` }. `factory` makes the module of playground.js; without a text it is
+// the stories of tests/frame/bits.sh.
+async function train(factory, name, steps, { text, lr = 1e-3, evaluateEvery = 0, goal = 0 } = {}) {
   const module = await factory();
-  const [text, number] = ['string', 'number'];
   const call = (f, result, ...args) => module.cwrap(`playground_${f}`, result,
-    args.map((arg) => (typeof arg === text ? text : number)))(...args);
+    args.map((arg) => (typeof arg === 'string' ? 'string' : 'number')))(...args);
   const { layers, heads, dim, context, batch } = TRAININGS[name];
-  const stories = call('stories', text, 2, 1000000);
-  if (!call('start', number, stories, layers, heads, dim, context, batch, steps, 0, 1e-3, 0, 1337)) {
-    throw new Error(call('error', text));
+  const words = text ?? call('stories', 'string', 2, 1000000);
+  const began = performance.now();
+  const seconds = () => (performance.now() - began) / 1000;
+  if (!call('start', 'number', words, layers, heads, dim, context, batch, steps, evaluateEvery, lr, 0,
+    1337)) {
+    throw new Error(call('error', 'string'));
   }
-  while (!call('is_finished', number)) {
-    if (!call('step', number)) throw new Error(call('error', text));
+  let reached = null;
+  while (!call('is_finished', 'number')) {
+    const numbers = call('step', 'number');
+    if (!numbers) throw new Error(call('error', 'string'));
+    const validationLoss = module.HEAPF64[numbers / 8 + 6];
+    if (validationLoss <= goal) reached ??= seconds();
   }
-  return call('digest', text);
+  const needed = seconds();
+  return { digest: call('digest', 'string'), seconds: needed, reached };
 }
 
-if (typeof module !== 'undefined') module.exports = { moduleFactory, trainedDigest };
+if (typeof module !== 'undefined') module.exports = { moduleFactory, train };
