@@ -2,7 +2,7 @@
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { watch } = require('../npm/browser.js');
+const { checkAccessible, watch } = require('../npm/browser.js');
 
 // Waits without page.waitForFunction, whose evaluation of text the page's policy forbids.
 async function until(page, f, argument) {
@@ -38,10 +38,12 @@ async function openPage(browser, directory, width, scheme) {
   return { page, wrong };
 }
 
-// A function that leaves a picture of what is open, if wanted, and holds the page to the window.
+// A function that looks at what is open: it is no wider than the window, axe-core finds nothing, and a
+// picture is left, if wanted.
 const shooter = (page, width, scheme, screenshots) => async (name) => {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+  await checkAccessible(page, name);
   if (!screenshots) return;
   await page.screenshot({ fullPage: true,
     path: path.join(screenshots, `playground_${name}_${width}_${scheme}.png`) });

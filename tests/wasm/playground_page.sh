@@ -14,8 +14,30 @@ bytes=$(wc -c <"$page")
 echo "$page: $bytes bytes"
 ((bytes <= 3000000)) || { echo "that is more than 3 MB" >&2; exit 1; }
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
-install_package "$directory" playwright-core 1.49.1
-for part in page answers; do
-    NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$part.js" "$chromium" \
-        "$build/examples/playground" "${TAPESTRY_SCREENSHOTS:-}"
-done
+install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
+page() {
+    NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$1.js" "$chromium" \
+        "$build/examples/playground" "${@:2}"
+}
+for part in page answers keys; do page "$part" "${TAPESTRY_SCREENSHOTS:-}"; done
+
+# A run of the native command's, interrupted after its first checkpoint, and what it comes to.
+tapestry=$source/build/release/examples/cli/tapestry
+[[ -x $tapestry ]] || { skip_part "no native command in build/release"; exit 0; }
+run=$(mktemp -d)
+trap 'rm -rf "$run"' EXIT
+"$source/build/release/examples/write_stories" --seed 1 --bytes 100000 --out "$run/stories.txt"
+steps=400
+TAPESTRY_ISA=baseline "$tapestry" train --text "$run/stories.txt" --out "$run/run" --steps "$steps" \
+    --layers 2 --heads 2 --dim 64 --context 32 --batch 8 --eval-every 10 >"$run/log" 2>&1 &
+command=$!
+until [[ -e $run/run/model.safetensors ]] || ! kill -0 $command 2>/dev/null; do sleep 0.05; done
+kill -TERM $command
+wait $command && status=0 || status=$?
+step=$(sed -nE 's/.*"event":"end","step":([0-9]+).*/\1/p' "$run/run/metrics.jsonl")
+[[ $status == 130 && -n $step ]] || { cat "$run/log"; echo "not interrupted: $status" >&2; exit 1; }
+cp -r "$run/run" "$run/half"
+TAPESTRY_ISA=baseline "$tapestry" train --resume --out "$run/run" >"$run/log" 2>&1 || { cat "$run/log" >&2; exit 1; }
+length=$(od -An -t u8 -N 8 "$run/run/model.safetensors" | tr -d ' ')
+digest=$(tail -c +$((length + 9)) "$run/run/model.safetensors" | sha256sum | cut -d' ' -f1)
+page directory "$run/half" "$run/stories.txt" "$step" "$steps" "$digest"

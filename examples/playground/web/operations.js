@@ -4,7 +4,7 @@ import { h, number, rgb, shapeText } from './dom.js';
 
 const tint = (x, largest) => {
   const [r, g, b] = rgb(x < 0 ? 'gradient' : 'activation');
-  return `background: rgba(${r}, ${g}, ${b}, ${(0.55 * Math.abs(x) / largest).toFixed(3)})`;
+  return `background: rgba(${r}, ${g}, ${b}, ${(0.45 * Math.abs(x) / largest).toFixed(3)})`;
 };
 
 // A tensor's first numbers, each coloured by its size.
@@ -23,7 +23,7 @@ function cornerTable({ of, shape, columns, values, whole }) {
     : ', the upper left corner';
   return h('figure', { class: 'corner' },
     h('figcaption', {}, h('b', {}, of), h('span', { class: 'quiet' }, ` ${shapeText(shape)}${part}`)),
-    h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Numbers of ${of}` },
+    h('div', { class: 'wide', tabindex: '0', role: 'group', 'aria-label': `Numbers of ${of}` },
       h('table', {}, h('tbody', {}, ...rows))));
 }
 

@@ -10,7 +10,8 @@ const FLAWS = ['has the wrong sign', 'is twice what it should be', 'is zero', 'i
 export function rulesView(broken, ask) {
   let rules = [];
   const which = h('select', { 'data-control': 'rule', onchange: () => change() });
-  const flaw = h('select', { 'data-control': 'flaw', onchange: () => change() },
+  const flaw = h('select', { 'data-control': 'flaw',
+    'aria-label': 'What is wrong with it', onchange: () => change() },
     ...FLAWS.map((text, i) => h('option', { value: i }, text)));
   const standing = h('p', { 'data-readout': 'rule', role: 'status' });
   const report = h('pre', { 'data-view': 'check', 'aria-live': 'polite', hidden: true });

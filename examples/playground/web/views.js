@@ -14,7 +14,7 @@ export function waitingView(tab) {
   const show = () => {
     if (panel === null || data === null) return;
     if (renew) return renew(data);
-    panel.replaceChildren();
+    panel.replaceChildren(...panel.querySelectorAll(':scope > .spoken')); // its heading stays
     renew = tab(panel, data);
     panel.dispatchEvent(new Event('shown'));
   };
