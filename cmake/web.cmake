@@ -3,18 +3,20 @@
 # (libraries/make.sh), are joined as they are.
 #
 # Included by CMakeLists.txt, where it makes page_assets; and run as a script by what it makes, with
-# WEB (the sources) and OUT (a folder).
+# WEB (the sources), OUT (a folder) and WASM (the library in WebAssembly, or nothing).
 cmake_minimum_required(VERSION 3.25)
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
+  set(TAPESTRY_WASM "" CACHE FILEPATH
+      "playground.wasm of the preset wasm: pages of `tapestry inspect` then take other prompts")
   set(TAPESTRY_WEB_DIR ${PROJECT_BINARY_DIR}/web)
   file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/nn/pages/web/*.js
        ${PROJECT_SOURCE_DIR}/nn/pages/web/*.css ${PROJECT_SOURCE_DIR}/nn/pages/web/libraries/*)
   add_custom_command(
     OUTPUT ${TAPESTRY_WEB_DIR}/page_assets.cpp
     COMMAND ${CMAKE_COMMAND} -DWEB=${PROJECT_SOURCE_DIR}/nn/pages/web -DOUT=${TAPESTRY_WEB_DIR}
-            -P ${CMAKE_CURRENT_LIST_FILE}
-    DEPENDS ${web_sources} ${CMAKE_CURRENT_LIST_FILE}
+            -DWASM=${TAPESTRY_WASM} -P ${CMAKE_CURRENT_LIST_FILE}
+    DEPENDS ${web_sources} ${TAPESTRY_WASM} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "The pages' script" VERBATIM)
   target_sources(tapestry_frame PRIVATE ${TAPESTRY_WEB_DIR}/page_assets.cpp)
   # Both compilers take strings of any length; -Wpedantic speaks of compilers that may not.
@@ -26,7 +28,7 @@ endif()
 # ---- as a script --------------------------------------------------------------------------------
 
 # What each page is joined of, in the order in which the modules need one another.
-set(page_modules libraries/uplot libraries/dagre dom help play table data heads head_roles attention_lines attention_map attention_chain attention
+set(page_modules libraries/uplot libraries/dagre dom live help play table data heads head_roles attention_lines attention_map attention_chain attention
                  graph tape_graph walk tape chart memory_stack memory_plan memory histogram non_finite units gradients
                  guesses predictions token_path token_stage token_tab tabs main)
 set(page_styles libraries/uplot page)
@@ -101,10 +103,30 @@ function(assets_of page variable)
     .script_hash = \"${script_hash}\",\n    .style_hash = \"${style_hash}\"}" PARENT_SCOPE)
 endfunction()
 
+# The C++ text of a LiveAssets: emscripten's script stands beside the library.
+function(live_assets_of wasm variable)
+  string(REGEX REPLACE "\\.wasm$" ".js" glue "${wasm}")
+  file(READ ${glue} glue)
+  file(READ ${WEB}/live_worker.js worker)
+  string(FIND "${glue}${worker}" "</script" end_of_script)
+  execute_process(COMMAND gzip -9 -n -c ${wasm} COMMAND base64 -w 0
+    OUTPUT_VARIABLE packed RESULTS_VARIABLE results)
+  if(NOT end_of_script EQUAL -1 OR NOT results STREQUAL "0;0")
+    message(FATAL_ERROR "${wasm} cannot become part of a page")
+  endif()
+  literal("${glue}${worker}" worker)
+  literal("${packed}" packed)
+  set(${variable} "{\n    .worker =${worker},\n    .wasm =${packed}}" PARENT_SCOPE)
+endfunction()
+
 join_page(page)
 join_page(report)
 assets_of(page page)
 assets_of(report report)
+set(live "{}")
+if(WASM)
+  live_assets_of(${WASM} live)
+endif()
 file(WRITE ${OUT}/page_assets.cpp "// Made by cmake/web.cmake from nn/pages/web.
 #include <tapestry/nn/pages/page_assets.h>
 
@@ -113,6 +135,8 @@ namespace tapestry::page_assets {
 const PageAssets kInspect = ${page};
 
 const PageAssets kReport = ${report};
+
+const LiveAssets kLive = ${live};
 
 }  // namespace tapestry::page_assets
 ")

@@ -1,6 +1,8 @@
 // The playground as functions that a page can call: numbers and texts in, texts out, no exceptions.
 // Where one fails it returns null or 0, and playground_error() says why. What is returned stands
-// until the next call. Compiled for WebAssembly alone. Read next: web/worker.js, which calls them.
+// until the next call. Compiled for WebAssembly alone. Read next: web/worker.js, which calls them;
+// live_exports.cpp, what a page of `tapestry inspect` calls.
+#include <tapestry/examples/playground/exports.h>
 #include <tapestry/examples/playground/playground.h>
 #include <tapestry/examples/stories/stories.h>
 
@@ -8,13 +10,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <exception>
 #include <optional>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,39 +25,16 @@ using tapestry::examples::BrokenRule;
 using tapestry::examples::Flaw;
 using tapestry::examples::Playground;
 
+using tapestry::examples::answer;
+using tapestry::examples::error;
+using tapestry::examples::numbers_in;
+using tapestry::examples::succeeds;
+using tapestry::examples::text_of;
+
 std::optional<Playground> playground;
-std::string answer, error, differs;
+std::string differs;
 std::array<double, 8> numbers;
 std::vector<double> weights;
-
-template <class F>
-bool succeeds(const F& f) {
-    try {
-        f();
-        return true;
-    } catch (const std::exception& thrown) {
-        error = thrown.what();
-        return false;
-    }
-}
-
-template <class F>
-const char* text_of(const F& f) {
-    return succeeds([&] { answer = f(); }) ? answer.c_str() : nullptr;
-}
-
-// "0,3,5"
-std::vector<std::int64_t> numbers_in(std::string_view text) {
-    std::vector<std::int64_t> all;
-    for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
-        std::int64_t number = 0;
-        const auto read = std::from_chars(at, end, number);
-        tapestry::require(read.ec == std::errc{}, "'{}' is no list of numbers", text);
-        all.push_back(number);
-        at = read.ptr;
-    }
-    return all;
-}
 
 Playground& started() {
     tapestry::require(playground.has_value(), "there is no training yet");

@@ -1,5 +1,7 @@
 #include <tapestry/nn/pages/html.h>
 
+#include <tapestry/nn/pages/live_page.h>
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -24,13 +26,14 @@ std::string inside_script(const std::string& json) {
 
 }  // namespace
 
-std::string html_page(const PageAssets& assets, const std::string& json,
-                      const std::string& policy) {
+std::string html_page(const PageAssets& assets, const std::string& json, const std::string& policy,
+                      const std::string& live) {
     std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
     page += fmt::format(
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-        "'{}'; style-src '{}'; base-uri 'none'; form-action 'none'{}{}\">\n",
-        assets.script_hash, assets.style_hash, policy.empty() ? "" : "; ", policy);
+        "'{}'{}; style-src '{}'; base-uri 'none'; form-action 'none'{}{}\">\n",
+        assets.script_hash, can_answer(live) ? " 'wasm-unsafe-eval'; worker-src blob:" : "",
+        assets.style_hash, policy.empty() ? "" : "; ", policy);
     page +=
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Tapestry</title>\n";
@@ -40,6 +43,7 @@ std::string html_page(const PageAssets& assets, const std::string& json,
         "off.</noscript></main>\n<script type=\"application/json\" id=\"data\">";
     page += inside_script(json);
     page += "</script>\n";
+    page += live;
     page += fmt::format("<script>{}</script>\n</body>\n</html>\n", assets.script);
     return page;
 }

@@ -10,9 +10,9 @@
 namespace tapestry {
 
 /// `json` becomes the element #data, which the script reads. `policy`: further directives, for what
-/// this page may do besides running its script.
+/// this page may do besides running its script. `live`: live_elements().
 std::string html_page(const PageAssets& assets, const std::string& json,
-                      const std::string& policy = {});
+                      const std::string& policy = {}, const std::string& live = {});
 
 /// The nearest number of six decimal digits: pages are read by people, and have to be small.
 double six_digits(double x);

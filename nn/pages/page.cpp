@@ -1,6 +1,7 @@
 #include <tapestry/nn/pages/page.h>
 
 #include <tapestry/nn/pages/html.h>
+#include <tapestry/nn/pages/live_page.h>
 #include <tapestry/nn/pages/page_assets.h>
 
 namespace tapestry {
@@ -12,7 +13,8 @@ std::vector<PageText> texts_of_both(const std::vector<std::string>& read,
 }
 
 std::string to_html(const Inspector& inspector, const PageOptions& options) {
-    return html_page(page_assets::kInspect, to_json(inspector, options));
+    return html_page(page_assets::kInspect, to_json(inspector, options), {},
+                     live_elements(options.model_directory));
 }
 
 }  // namespace tapestry

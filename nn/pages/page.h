@@ -5,6 +5,7 @@
 
 #include <tapestry/nn/inspect/inspector.h>
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,6 +25,10 @@ struct PageOptions {
     std::vector<PageText> texts = {};  ///< positions are numbers where there is none
     /// What a class that is predicted is called: a token's text. Without it classes are numbers.
     std::function<std::string(std::int64_t)> name_of = {};
+    /// What a GPT read, and the GPT, which then can be asked for other prompts in the page: a build with
+    /// TAPESTRY_WASM puts it there, others name the script that makes such a build.
+    std::string prompt = {};
+    std::filesystem::path model_directory = {};
 };
 
 /// Of `texts`, the tokens at `count` positions of a module: queries of the first text that fits;

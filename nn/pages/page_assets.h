@@ -15,7 +15,14 @@ struct PageAssets {
     std::string_view style_hash;
 };
 
+/// What runs a model in a page; empty in a build without it (TAPESTRY_WASM).
+struct LiveAssets {
+    std::string_view worker;  ///< the text of a worker
+    std::string_view wasm;    ///< packed by gzip, in base64
+};
+
 namespace page_assets {
+extern const LiveAssets kLive;
 extern const PageAssets kInspect;  ///< tapestry inspect's
 extern const PageAssets kReport;   ///< tapestry train's
 }  // namespace page_assets

@@ -195,6 +195,7 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
     json.object([&] {
         json.member("title", options.title);
         json.member("subtitle", options.subtitle);
+        if (!options.prompt.empty()) json.member("prompt", options.prompt);
         json.member("predictions", [&] { write_predictions(json, inspector, options); });
         json.list("entries", inspector.entries(), [&](const InspectedEntry& e) { write(json, e); });
         json.member("places", [&] { write_places(json, inspector); });

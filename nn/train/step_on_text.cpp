@@ -44,6 +44,7 @@ StepOnText step_of_gpt(const std::string& directory, const std::string& prompt) 
     const std::shared_ptr<GPT> model = std::move(loaded.model);
     const std::shared_ptr<const Tokenizer> names = std::move(loaded.tokenizer);
     return {.directory = directory,
+            .prompt = prompt,
             .model = model,
             .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
             .predicted =
@@ -83,6 +84,7 @@ StepOnText step_of_transformer(const std::string& directory, const std::string& 
     const Tensor from = row_of(source), to = row_of(target), after = row_of(next);
     const std::shared_ptr<Transformer> model = std::move(loaded.model);
     return {.directory = directory,
+            .prompt = {},
             .model = model,
             .loss = [model, from, to, after] { return model->loss(from, to, after); },
             .predicted = fmt::format(
@@ -106,7 +108,9 @@ PageOptions StepOnText::page(double loss_of_it) const {
             .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model->settings(),
                                     model->parameter_count(), predicted, loss_of_it),
             .texts = texts,
-            .name_of = name_of};
+            .name_of = name_of,
+            .prompt = prompt,
+            .model_directory = prompt.empty() ? std::string{} : directory};
 }
 
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,

@@ -23,6 +23,7 @@ namespace tapestry {
 
 struct StepOnText {
     std::string directory;          ///< of the model
+    std::string prompt;             ///< of a GPT, which reads nothing else; or empty
     std::shared_ptr<Module> model;  ///< in evaluation mode
     std::function<Tensor()> loss;
     std::string predicted;  ///< "11 characters predicted, each from those before it"

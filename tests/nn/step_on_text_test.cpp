@@ -60,6 +60,27 @@ TEST_CASE("step on text: a GPT predicts each from those before it") {
         " parameters; 6 characters predicted, each from those before it; loss 1.2346"));
 }
 
+// Whether it does is decided when the library is built (TAPESTRY_WASM).
+TEST_CASE("step on text: the page of a GPT answers, or names the script that makes it") {
+    const Models models;
+    const auto page_of = [](const StepOnText& step) {
+        const WatchedStep watched(*step.model, step.loss);
+        return to_html(watched.inspector(), step.page(watched.loss()));
+    };
+    const auto has = [](const std::string& page, const char* text) {
+        return page.find(text) != std::string::npos;
+    };
+    const std::string gpt = page_of(step_on_text(models.gpt, "bad cab"));
+    CHECK(has(gpt, "\"prompt\":\"bad cab\""));
+    CHECK(has(gpt, "id=\"live-wasm\""));
+    CHECK_EQ(has(gpt, "id=\"live-model\""), has(gpt, "id=\"live-worker\""));
+    CHECK_EQ(has(gpt, " 'wasm-unsafe-eval'; worker-src blob:;"), has(gpt, "id=\"live-worker\""));
+    CHECK(has(gpt, "cmake/live_pages.sh"));
+    const std::string both = page_of(step_on_text(models.both, "abc", "de"));
+    CHECK_FALSE(has(both, "id=\"live-"));
+    CHECK_FALSE(has(both, "wasm-unsafe-eval"));
+}
+
 TEST_CASE("step on text: an encoder-decoder reads and writes") {
     const Models models;
     const StepOnText step = step_on_text(models.both, "abc", "de");

@@ -4,6 +4,7 @@ import { readData } from './data.js';
 import { h } from './dom.js';
 import { gradientsTab } from './gradients.js';
 import { helpFor } from './help.js';
+import { liveBar } from './live.js';
 import { memoryTab } from './memory.js';
 import { predictionsTab } from './predictions.js';
 import { tabbed } from './tabs.js';
@@ -20,17 +21,26 @@ const TABS = [
 ];
 
 function start() {
-  const data = readData();
-  document.title = `${data.title} \u2013 Tapestry`;
-  const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
-    panel.append(helpFor(name));
-    fill(panel, data);
-  }]));
+  const first = readData();
+  document.title = `${first.title} \u2013 Tapestry`;
+  const subtitle = h('p', { class: 'quiet', 'data-readout': 'subtitle' });
+  const views = h('div', {});
+  let open = first.nonFinite ? 'gradients' : first.predictions ? 'predictions'
+    : first.attention.length > 0 ? 'attention' : 'tape';
+  function show(data) {
+    subtitle.textContent = data.subtitle;
+    const tabs = tabbed(TABS.map(([name, label, fill]) => [name, label, (panel) => {
+        panel.append(helpFor(name));
+        fill(panel, data);
+      }]),
+      (name) => { open = name; });
+    views.replaceChildren(...tabs.elements);
+    tabs.open(open);
+  }
+  const bar = liveBar(first.prompt ?? '', show);
   document.getElementById('page').replaceChildren(
-    h('header', {}, h('h1', {}, data.title), h('p', { class: 'quiet' }, data.subtitle)),
-    ...tabs.elements);
-  tabs.open(data.nonFinite ? 'gradients' : data.predictions ? 'predictions'
-    : data.attention.length > 0 ? 'attention' : 'tape');
+    h('header', {}, h('h1', {}, first.title), subtitle), ...(bar ? [bar] : []), views);
+  show(first);
 }
 
 document.addEventListener('DOMContentLoaded', start);

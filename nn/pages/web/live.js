@@ -1,0 +1,107 @@
+// Typing in the page: another prompt, heads switched off, a sample, by the library itself in a worker, where
+// the build put it into the page (cmake/live_pages.sh). Read next: live_worker.js.
+import { h } from './dom.js';
+
+const textOf = (id) => document.getElementById(id)?.textContent ?? null;
+
+// Asks one question after the other, of a worker that is made with the first.
+class Library {
+  constructor() {
+    Object.assign(this, { worker: null, waiting: new Map(), number: 0 });
+  }
+
+  ask(kind, asked = {}) {
+    if (this.worker === null) this.start();
+    return new Promise((done, fail) => {
+      this.waiting.set(++this.number, { done, fail });
+      this.worker.postMessage({ kind, number: this.number, ...asked });
+    });
+  }
+
+  start() {
+    const text = textOf('live-worker');
+    this.worker = new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' })));
+    this.worker.onmessage = ({ data: { number, answer, failed } }) => {
+      const { done, fail } = this.waiting.get(number);
+      this.waiting.delete(number);
+      if (failed === undefined) done(answer);
+      else fail(new Error(failed));
+    };
+    this.worker.onerror = (event) => this.waiting.forEach(({ fail }) => fail(new Error(event.message)));
+  }
+}
+
+// layers times heads buttons: { element, off() }, the numbers of those that are switched off.
+function headSwitches({ layers, heads }, changed) {
+  const rows = Array.from({ length: layers }, (_, layer) => h('div', { class: 'row' },
+    h('span', {}, `Layer ${layer}`), ...Array.from({ length: heads }, (__, head) =>
+      h('button', { class: 'head-switch', 'aria-pressed': 'true', 'data-switch': layer * heads + head,
+        'aria-label': `Layer ${layer}, head ${head}`, onclick: ({ currentTarget }) => {
+          const on = currentTarget.getAttribute('aria-pressed') === 'true';
+          currentTarget.setAttribute('aria-pressed', String(!on));
+          changed();
+        } }, String(head)))));
+  const element = h('details', { class: 'switches' }, h('summary', {}, 'Heads'), ...rows);
+  return { element, off: () => [...element.querySelectorAll('[aria-pressed="false"]')]
+    .map((button) => button.dataset.switch).join(',') };
+}
+
+// What stands above the tabs; `show` takes the data of another step. Null where nothing can be asked.
+export function liveBar(prompt, show) {
+  const packed = textOf('live-wasm');
+  if (packed === null) return null;
+  if (packed === '') {
+    return h('p', { class: 'quiet', 'data-readout': 'live' },
+      'This page shows one prompt. cmake/live_pages.sh builds a tapestry whose pages take others.');
+  }
+  const library = new Library();
+  const field = h('input', { type: 'search', size: 48, value: prompt, 'data-control': 'prompt',
+    'aria-label': 'Prompt', onchange: () => look() });
+  const failed = h('p', { class: 'warn', role: 'alert', hidden: true, 'data-readout': 'failed' });
+  const status = h('span', { class: 'quiet', role: 'status', 'data-readout': 'live' });
+  const written = h('pre', { hidden: true, 'aria-live': 'polite', 'data-view': 'sample' });
+  const temperature = h('input', { type: 'number', min: 0, max: 5, step: 0.1, value: 0.8,
+    'data-control': 'temperature' });
+  const place = h('div', {});
+  let off = () => '';
+  let opened = null;
+
+  // The latest question alone matters.
+  let asked = 0;
+  async function answered(kind, more, use) {
+    const own = ++asked;
+    status.textContent = 'Computing \u2026';
+    failed.hidden = true;
+    try {
+      await (opened ??= library.ask('open', { wasm: packed.trim(),
+        files: JSON.parse(textOf('live-model')) }).then(addSwitches));
+      const answer = await library.ask(kind, { prompt: field.value, heads: off(), ...more });
+      if (own === asked) use(answer);
+    } catch (error) {
+      failed.hidden = false;
+      failed.textContent = error.message;
+    }
+    if (own === asked) status.textContent = '';
+  }
+
+  function addSwitches(shape) {
+    const switches = headSwitches(shape, () => look());
+    off = switches.off;
+    place.replaceChildren(switches.element);
+  }
+
+  const look = () => answered('look', {}, show);
+  const write = () => answered('sample', { tokens: 160, temperature: Number(temperature.value) },
+    (text) => {
+      written.hidden = false;
+      written.textContent = text;
+    });
+  const wake = h('button', { class: 'step-button', 'data-control': 'look', onclick: () => look() },
+    'Look');
+  place.append(h('p', { class: 'quiet legend' },
+    'Heads can be switched off once the library is there: press Look.'));
+  return h('div', { class: 'walk live' },
+    h('div', { class: 'row' }, h('label', {}, 'Prompt ', field), wake,
+      h('button', { class: 'step-button', 'data-control': 'write', onclick: () => write() }, 'Write on'),
+      h('label', {}, 'Temperature ', temperature), status), place, failed, written);
+}
