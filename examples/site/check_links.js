@@ -1,0 +1,41 @@
+// Every link of the site leads to a file of the site, and where it names a place, to a place that is
+// there. Prints those that do not; exit 1 if there are any.
+//
+//     node check_links.js SITE
+const fs = require('node:fs');
+const path = require('node:path');
+
+const site = path.resolve(process.argv[2]);
+const pages = fs.readdirSync(site, { recursive: true }).filter((name) => name.endsWith('.html'))
+  .map((name) => path.join(site, name));
+
+// What a page shows; scripts and styles of pages that hold everything are none of it.
+const textOf = (file) => fs.readFileSync(file, 'utf8').replace(/<script\b(?![^>]*\bsrc=)[^>]*>[^]*?<\/script>/g, '');
+const unescaped = (text) => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"');
+
+const places = new Map();
+function placesOf(file) {
+  if (!places.has(file)) {
+    places.set(file, new Set([...textOf(file).matchAll(/\s(?:id|name)="([^"]*)"/g)].map(([, id]) => id)));
+  }
+  return places.get(file);
+}
+
+let links = 0;
+const broken = [];
+for (const page of pages) {
+  for (const [, target] of textOf(page).matchAll(/\s(?:href|src)="([^"]*)"/g)) {
+    if (/^[a-z]+:/.test(target)) continue;
+    ++links;
+    const [name, place] = unescaped(target).split('#').map(decodeURIComponent);
+    const file = name ? path.resolve(path.dirname(page), name) : page;
+    const inside = file === site || file.startsWith(site + path.sep);
+    if (!inside || !fs.existsSync(file) || !fs.statSync(file).isFile() ||
+        (place && file.endsWith('.html') && !placesOf(file).has(place))) {
+      broken.push(`${path.relative(site, page)}: ${target}`);
+    }
+  }
+}
+broken.forEach((line) => console.error(line));
+console.log(`${pages.length} pages, ${links} links, ${broken.length} of them lead nowhere`);
+process.exit(broken.length || !links ? 1 : 0);

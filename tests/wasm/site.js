@@ -1,0 +1,164 @@
+// The site, opened as files and from a server, at two widths and in both colours: every kind of page
+// draws itself without a word on the console and without asking for anything that is not the site's;
+// axe-core finds nothing; a program of the course runs, with other numbers, and by keyboard; the page of a
+// step takes another prompt.
+//
+//     node site.js CHROMIUM SITE [SCREENSHOTS]
+const assert = require('node:assert');
+const fs = require('node:fs');
+const http = require('node:http');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const { checkAccessible, watch } = require('../npm/browser.js');
+const { until } = require('./open_playground.js');
+
+const [,, program, folder, screenshots] = process.argv;
+const site = path.resolve(folder);
+
+const PAGES = ['index', 'README', 'README.zh', 'docs/ops', 'docs/experiments', 'docs/architecture',
+  'docs/course/README', 'docs/course/9-attention', 'docs/course/12-from-attention-to-the-transformer.zh',
+  'inspect', 'inspect_dates', 'inspect_masked_words', 'inspect_shapes', 'report', 'playground'];
+const CHAPTER = 'docs/course/3-a-line-a-neuron-a-hidden-layer';
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css',
+  '.svg': 'image/svg+xml', '.json': 'application/json' };
+
+function serve() {
+  const server = http.createServer((request, response) => {
+    const file = path.join(site, decodeURIComponent(new URL(request.url, 'http://x').pathname));
+    if (!file.startsWith(site) || !fs.existsSync(file)) return response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'text/plain' });
+    fs.createReadStream(file).pipe(response);
+  });
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)));
+}
+
+async function checkPage(page, base, name, shoot) {
+  await page.goto(`${base}/${name}.html`);
+  await page.waitForSelector('main h1, main h2, main [role="tablist"]');
+  await shoot(name);
+  await checkAccessible(page, name);
+}
+
+const state = (bar) => bar.getAttribute('data-state');
+
+async function runIn(page, bar) {
+  await bar.locator('.run').focus();
+  await page.keyboard.press('Enter');
+  await until(page, (index) => document.querySelector(`[data-program="${index}"]`).dataset.state === 'idle',
+    await bar.getAttribute('data-program'));
+  assert.equal(await state(bar), 'idle');
+  return bar.locator('.status').textContent();
+}
+
+// Every program of a chapter prints what the page shows; the first of them something else with another
+// number, in the Chinese chapter as well.
+async function checkChapter(page, base, shoot) {
+  await page.goto(`${base}/${CHAPTER}.html`);
+  const bars = page.locator('[data-program]');
+  const count = await bars.count();
+  assert.ok(count >= 6, `${count} programs run`);
+  for (let i = 0; i < count; ++i) {
+    assert.equal(await runIn(page, bars.nth(i)), 'It printed what this page shows.', `program ${i}`);
+  }
+  await checkAccessible(page, CHAPTER);
+  await page.goto(`${base}/${CHAPTER}.zh.html`);
+  const bar = page.locator('[data-program]').first();
+  assert.equal(await runIn(page, bar), '\u8f93\u51fa\u4e0e\u672c\u9875\u6240\u793a\u76f8\u540c\u3002');
+  await page.goto(`${base}/${CHAPTER}.html`);
+  const first = page.locator('[data-program]').first();
+  const output = page.locator('.output').first();
+  const shown = await output.textContent();
+  const steps = page.locator('input.number[title="steps"]').first();
+  await steps.fill('twenty');
+  await first.locator('.run').click();
+  assert.ok(await steps.evaluate((field) => field === document.activeElement), 'it is shown what is wrong');
+  await steps.fill('20');
+  await page.locator('input.number[title="learning rate"]').first().fill('0.1');
+  assert.equal(await runIn(page, first), 'Printed with your numbers.');
+  await shoot('program');
+  const printed = await output.textContent();
+  assert.notEqual(printed, shown);
+  assert.match(printed, /step 20/);
+  assert.doesNotMatch(printed, /step 30/);
+  await first.locator('button').nth(1).click();
+  assert.equal((await output.textContent()).trim(), shown.trim());
+  assert.equal(await steps.inputValue(), '40');
+}
+
+const waitForText = (page, selector, pattern) => until(page, ([at, source]) =>
+  new RegExp(source).test(document.querySelector(at)?.textContent ?? ''), [selector, pattern]);
+
+// The page of a step answers to another prompt, and without a head; the library in the page comes to the
+// loss of the native one.
+async function checkTyping(page, base, shoot) {
+  await page.goto(`${base}/inspect.html`);
+  const subtitle = '[data-readout="subtitle"]';
+  const first = await page.textContent(subtitle);
+  const field = page.locator('[data-control="prompt"]');
+  const prompt = await field.inputValue();
+  assert.equal(prompt, 'Once upon a time');
+  await field.fill('Tom and');
+  await field.press('Enter');
+  await waitForText(page, subtitle, '6 characters predicted');
+  assert.equal(await page.locator('#panel-predictions .strip .token').count(), 6);
+  await field.fill(prompt);
+  await field.press('Enter');
+  await waitForText(page, subtitle, '15 characters predicted');
+  assert.equal(await page.textContent(subtitle), first);
+  await page.click('#tab-attention');
+  await page.locator('.switches summary').click();
+  await page.click('[data-switch="1"]');
+  await until(page, ([at, before]) => document.querySelector(at).textContent !== before, [subtitle, first]);
+  assert.equal(await page.getAttribute('[data-switch="1"]', 'aria-pressed'), 'false');
+  assert.ok(await page.isVisible('#panel-attention [data-map]'), 'the tab stays open');
+  await page.click('[data-control="write"]');
+  await waitForText(page, '[data-view="sample"]', '^Once upon a time.{50}');
+  await checkAccessible(page, 'inspect, answered');
+  await shoot('inspect_answers');
+  await page.click('[data-switch="1"]');
+  await until(page, ([at, before]) => document.querySelector(at).textContent === before, [subtitle, first]);
+  await field.fill('\u20ac\u20ac\u20ac');
+  await field.press('Enter');
+  await waitForText(page, '[data-readout="failed"]', '.');
+  assert.ok(await page.isVisible('[data-readout="failed"]'));
+  const policy = await page.getAttribute('meta[http-equiv]', 'content');
+  assert.match(policy, /'wasm-unsafe-eval'; worker-src blob:/);
+  await page.goto(`${base}/inspect_dates.html`);
+  assert.doesNotMatch(await page.getAttribute('meta[http-equiv]', 'content'), /wasm|blob/);
+}
+
+async function check(browser, base, place, width, scheme) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme });
+  await context.setOffline(place === 'file');
+  const page = await context.newPage();
+  page.setDefaultTimeout(120000);
+  const wrong = watch(page, (url) => url.startsWith(base) || /^(blob|data):/.test(url));
+  const shoot = async (name) => {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
+    if (!screenshots) return;
+    await page.screenshot({ path: path.join(screenshots,
+      `site_${name.replaceAll('/', '_')}_${place}_${width}_${scheme}.png`) });
+  };
+  for (const name of PAGES) await checkPage(page, base, name, shoot);
+  await checkChapter(page, base, shoot);
+  await checkTyping(page, base, shoot);
+  assert.deepEqual(wrong, []);
+  await context.close();
+}
+
+(async () => {
+  const server = await serve();
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const served = `http://127.0.0.1:${server.address().port}`;
+  await check(browser, `file://${site}`, 'file', 1280, 'light');
+  await check(browser, served, 'server', 390, 'dark');
+  await browser.close();
+  server.close();
+  console.log(`${PAGES.length} pages and a chapter's programs, as files and from a server`);
+})().catch((error) => {
+  console.error(error.stack);
+  process.exit(1);
+});
