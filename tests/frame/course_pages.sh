@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What a chapter of the course is like: 2,000 to 3,000 words, programs included, and at most 6,000
 # Chinese characters in its translation; at least one picture of docs/course/pictures, with words in the
-# page's language. And no picture there that no page shows. A formula within a line begins after a space, or
-# GitHub shows its dollars.
+# page's language. And no picture there that neither a page nor the README shows. A formula within a line
+# begins after a space, or GitHub shows its dollars.
 # Usage: course_pages.sh SOURCE_DIR
 set -euo pipefail
 
@@ -40,7 +40,9 @@ check() {
         [[ $shown == "$(pictures "$page" | wc -l)" ]] || say "$page" "a picture in the other language"
     done
     for svg in "$1"/pictures/*.svg; do
-        grep -qF "](pictures/$(basename "$svg"))" "$1"/[0-9]*.md || say "$svg" "shown nowhere"
+        grep -qF "](pictures/$(basename "$svg"))" "$1"/[0-9]*.md ||
+            grep -qsF "](docs/course/pictures/$(basename "$svg"))" "$1"/../../README*.md ||
+            say "$svg" "shown nowhere"
     done
     ((wrong == 0))
 }
