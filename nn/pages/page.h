@@ -25,8 +25,8 @@ struct PageOptions {
     std::vector<PageText> texts = {};  ///< positions are numbers where there is none
     /// What a class that is predicted is called: a token's text. Without it classes are numbers.
     std::function<std::string(std::int64_t)> name_of = {};
-    /// What a GPT read, and the GPT, which then can be asked for other prompts in the page: a build with
-    /// TAPESTRY_WASM puts it there, others name the script that makes such a build.
+    /// What a GPT read, and the GPT, which then can be asked for other prompts in the page: a build
+    /// with TAPESTRY_WASM puts it there, others name the script that makes such a build.
     std::string prompt = {};
     std::filesystem::path model_directory = {};
 };

@@ -188,8 +188,7 @@ TEST_CASE("BatchNorm: gradcheck and compare_precisions leave the statistics") {
 }
 
 TEST_CASE("BatchNorm: micro-batches and batches of a step move the statistics in their order") {
-    const Tensors leaves{images(1), images(2), images(3),
-                                     images(4), images(5), images(6)};
+    const Tensors leaves{images(1), images(2), images(3), images(4), images(5), images(6)};
     const Kept wanted = after(leaves);
     for (const int threads : {1, 2, 3}) {
         const ThreadsGuard guard(threads);
