@@ -59,9 +59,6 @@ async function checkPage(browser, file, width, scheme) {
     if (model === 'gpt') await checkHelp(page, name, width);
     await check(page, { model, weights, expected, known, width });
     if (ACCESSIBLE.includes(path.basename(file, '.html'))) await checkAccessible(page, `${model}, ${name}`);
-    // What is drawn anew with the next frame may stick out until then.
-    await page.waitForFunction((most) => document.documentElement.scrollWidth <= most, width,
-      { timeout: 5000 }).catch(() => {});
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
     if (screenshots) {
