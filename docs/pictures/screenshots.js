@@ -8,7 +8,7 @@ const { chromium } = require('playwright-core');
 const { png } = require('./png.js');
 
 const [,, program, to, inspect, report, playground] = process.argv;
-const SIZE = { width: 1000, height: 640 };
+const SIZE = { width: 1000, height: 680 };
 
 // What is done to a page before its picture is taken.
 const SHOTS = [
@@ -58,6 +58,7 @@ async function pixelsOf(browser, shot) {
       const page = await browser.newPage({ viewport: SIZE, colorScheme });
       await page.goto(`file://${path.resolve(file)}`);
       await prepare(page);
+      await page.evaluate(() => scrollTo(0, 0));
       await page.mouse.move(0, 0);
       await page.waitForTimeout(500);
       fs.writeFileSync(path.join(to, `${name}-${colorScheme}.png`), await pixelsOf(browser, await page.screenshot()));
