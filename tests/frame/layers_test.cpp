@@ -72,6 +72,7 @@ const std::vector<Room>& rooms() {
         {"examples/options", nn},
         {"examples/stories", {}},
         {"examples/playground", nn + Names{"examples/stories"}},
+        {"examples/site", {}},
         {"examples/tasks", nn + Names{"tapestry.h", "examples/stories"}},
         {"examples/pictures", core},
         {"examples/experiments",
