@@ -73,8 +73,9 @@ namespace {
 using namespace tapestry;
 
 constexpr int kSteps = 24, kFirst = 6;  // the plan is made at the beginning of the fourth
-// The first chunk of a kind that comes to a thread has it make its buffers, on a busy machine late: of
-// several threads half of these steps may see such a chunk. What every step asks for all of them do.
+// The first chunk of a kind that comes to a thread has it make its buffers, on a busy machine late:
+// of several threads half of these steps may see such a chunk. What every step asks for all of them
+// do.
 constexpr int kLate = (kSteps - kFirst) / 2;
 
 struct Case {
