@@ -16,6 +16,7 @@ namespace tapestry {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+static_assert(kMaxThreads <= detail::SharedLoop::kMostThreads);
 
 int initial_threads() {
     const char* text = std::getenv("TAPESTRY_THREADS");

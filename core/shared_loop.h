@@ -53,8 +53,9 @@ private:
 /// itself, which are in its own cache.
 class SharedLoop {
 public:
-    static constexpr std::int64_t kMostChunks = (std::int64_t{1} << 26) - 1;
-    static constexpr int kMostThreads = (1 << 12) - 1;
+    static constexpr int kChunkBits = 26;  // of either end; what is left of a word is the threads'
+    static constexpr std::int64_t kMostChunks = (std::int64_t{1} << kChunkBits) - 1;
+    static constexpr int kMostThreads = (1 << (64 - 2 * kChunkBits)) - 1;
 
     /// On the leader: publishes the loop, for members 0 .. threads - 1. The one before is over.
     void publish(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
@@ -98,17 +99,16 @@ private:
         std::int64_t first, end;  // chunks nobody has taken
     };
 
-    static constexpr int kChunkBits = 26;
     static std::uint64_t pack(Open open) {
         return static_cast<std::uint64_t>(open.threads) << 2 * kChunkBits |
                static_cast<std::uint64_t>(open.first) << kChunkBits |
                static_cast<std::uint64_t>(open.end);
     }
     static Open unpack(std::uint64_t word) {
-        constexpr std::uint64_t kChunk = (std::uint64_t{1} << kChunkBits) - 1;
+        constexpr auto kMost = static_cast<std::uint64_t>(kMostChunks);
         return {.threads = static_cast<int>(word >> 2 * kChunkBits),
-                .first = static_cast<std::int64_t>(word >> kChunkBits & kChunk),
-                .end = static_cast<std::int64_t>(word & kChunk)};
+                .first = static_cast<std::int64_t>(word >> kChunkBits & kMost),
+                .end = static_cast<std::int64_t>(word & kMost)};
     }
 
     /// A chunk that is now this thread's, or -1. Until it is finished the loop is not over, so what
