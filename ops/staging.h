@@ -24,8 +24,9 @@
 
 namespace tapestry {
 
-/// Elements that are widened at a time, where many are: as f32 three such blocks stay in L1.
-inline constexpr std::int64_t kStagedBlock = 2048;
+/// Elements that are widened at a time, where many are: few, so that what is asked of memory for the
+/// next ones arrives while these are computed with.
+inline constexpr std::int64_t kStagedBlock = 512;
 
 /// What is read next lies `ahead` of `from`: it comes from memory while these are computed with.
 void widen(float* to, const Bf16* from, std::int64_t n, std::int64_t ahead = kStagedBlock);

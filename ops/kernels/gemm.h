@@ -142,17 +142,27 @@ struct Tiles {
     }
 };
 
+/// What is to be done before and after each tile of a panel.
+struct NothingAround {
+    template <class T>
+    void before(Tile<T>& /*tile*/) const {}
+    template <class T>
+    void after(const Tile<T>& /*tile*/) const {}
+};
+
 /// The tiles of a panel, from `tile` on downwards.
-template <class T, Order order, int Vectors>
-void multiply_panel(const Tiles& tiles, Tile<T> tile) {
+template <class T, Order order, int Vectors, class Around>
+void multiply_panel(const Tiles& tiles, Tile<T> tile, Around around) {
     const std::int64_t count = tiles.count();
     for (std::int64_t i = 0; i < count; ++i) {
         tile.rows = tiles.size(i);
+        around.before(tile);
         if (tile.a_from == nullptr && tile.b_to == nullptr) {
             multiply_tile_of<T, order, Vectors>(tile);
         } else {
             multiply_first_tile<T, order, Vectors>(tile);
         }
+        around.after(tile);
         tile.a += tile.a_tile + tile.rows * tile.a_below;
         tile.c += tile.rows * tile.c_row;
         if (tile.a_from != nullptr) {
@@ -169,14 +179,15 @@ void multiply_panel(const Tiles& tiles, Tile<T> tile) {
 }
 
 /// multiply_panel for the `vectors` there are, 1 .. kTileVectors.
-template <class T, Order order, int Vectors = kTileVectors<order>>
-void multiply_panel_of(std::int64_t vectors, const Tiles& tiles, const Tile<T>& tile) {
+template <class T, Order order, int Vectors = kTileVectors<order>, class Around = NothingAround>
+void multiply_panel_of(std::int64_t vectors, const Tiles& tiles, const Tile<T>& tile,
+                       const Around& around = {}) {
     if constexpr (Vectors > 1) {
         if (vectors < Vectors) {
-            return multiply_panel_of<T, order, Vectors - 1>(vectors, tiles, tile);
+            return multiply_panel_of<T, order, Vectors - 1>(vectors, tiles, tile, around);
         }
     }
-    multiply_panel<T, order, Vectors>(tiles, tile);
+    multiply_panel<T, order, Vectors>(tiles, tile, around);
 }
 
 /// One chunk of C.

@@ -23,6 +23,7 @@ namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 /// Elements in a line of the cache.
 template <class T>
 inline constexpr std::int64_t kLine = 64 / sizeof(T);
+inline constexpr std::int64_t kLineOfHalves = kLine<std::uint16_t>;
 
 /// How a tile's A lies, there and in the copy.
 enum class Order {
@@ -90,6 +91,9 @@ struct Tile {
     std::int64_t c_row = 0;
     const T* bias = nullptr;
     bool accumulate = false;
+    // Rows of 16 bits that the next tile will read, null if there are none: asked for in between.
+    const std::uint16_t* soon = nullptr;
+    std::int64_t soon_row = 0;
 };
 
 /// A row of C, of which the last vector may lie partly outside.
@@ -248,6 +252,17 @@ template <class T, int Vectors>
     }
 }
 
+/// Has steps k .. k + steps - 1 of what comes next on their way to L2. All at once, they would wait
+/// for one another: a core has some 24 requests under way.
+template <class T>
+[[gnu::always_inline]] inline void ask_for_next(const Tile<T>& t, std::int64_t k,
+                                                std::int64_t steps) {
+    const std::uint16_t* row = t.soon + k;
+    for (std::int64_t i = 0; i < t.rows; ++i, row += t.soon_row) {
+        for (std::int64_t j = 0; j < steps; j += kLineOfHalves) __builtin_prefetch(row + j, 0, 2);
+    }
+}
+
 template <class T, int Vectors, int Rows, Order order, Copies copies = Copies::nothing>
 void multiply_tile(const Tile<T>& t) {
     static_assert(order == Order::columns || copies == Copies::nothing || copies == Copies::b);
@@ -272,7 +287,11 @@ void multiply_tile(const Tile<T>& t) {
     // a tile of columns, which has many and may be busy copying, only some at a time.
     if constexpr (order == Order::rows) {
         ask_for_c<T, Vectors>(t, 0, Rows);
-        walk.steps(t.k, sum);
+        const std::int64_t run = t.soon == nullptr ? t.k : 64;
+        for (std::int64_t k = 0; k < t.k; k += run) {
+            if (t.soon != nullptr) ask_for_next(t, k, run);
+            walk.steps(t.k - k < run ? t.k - k : run, sum);
+        }
     } else if (t.k > 0) {
         constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
         const std::int64_t run = t.k >= 4 * kRun ? kRun : (t.k + 15) / 16 * 4;

@@ -62,11 +62,14 @@ inline Batch<float> load_partial(const std::uint16_t* p, std::int64_t n) {
 inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n, std::int64_t ahead = 0) {
     std::int64_t i = 0;
     for (; i + kHalfWidth <= n; i += kHalfWidth) {
-        if (ahead != 0) __builtin_prefetch(x + i + ahead);
+        if (ahead != 0) __builtin_prefetch(x + i + ahead, 0, 2);
         store(y + i, load(x + i));
     }
     if (i < n) store_partial(y + i, load_partial(x + i, n - i), n - i);
 }
+
+/// Numbers from what is written to what memory is asked for, so that the line is there by then.
+inline constexpr std::int64_t kWrittenAhead = 1024;
 
 // y[i] = round(x[i], number of the first of these and how many they are), a vector at a time.
 template <class Round>
@@ -74,6 +77,7 @@ inline void narrow_by(std::uint16_t* y, const float* x, std::int64_t n, const Ro
     std::int64_t i = 0;
     Words in;
     for (; i + kHalfWidth <= n; i += kHalfWidth) {
+        __builtin_prefetch(y + i + kWrittenAhead, 1);
         __builtin_memcpy(&in, x + i, sizeof in);
         const Shorts out = round(in, i, kHalfWidth);
         __builtin_memcpy(y + i, &out, sizeof out);

@@ -7,8 +7,12 @@
 //         for each block of <= 512 steps of k:
 //             pack the strip's columns of B, widened                    all threads
 //             for each chunk of C, <= 192 rows:                         all threads
-//                 copy its rows of A, widened                           <= 384 KiB, in L2
-//                 for each panel of B: the chunk's tiles; of the last block, rounded to C
+//                 for each panel of B, for each tile of the chunk:
+//                     the first panel: copy its rows of A, widened      <= 384 KiB, in L2
+//                     multiply; the last block: round to C
+//
+// What a copy reads is asked of memory before, a tile's rows of A while the tile above multiplies:
+// a copy that waited for memory took a tenth of the time, for meanwhile nothing is multiplied.
 //
 // Sums that several blocks add to wait in f32. k is cut where gemm.h cuts it, and nothing else of
 // what is cut shows: the bits are those of a product in f32 of the same numbers, rounded once.
@@ -25,6 +29,11 @@ using HalfArguments = GemmArguments<std::uint16_t>;
 /// Rows of C whose sums wait.
 inline constexpr std::int64_t kWaitingRows = 1024;
 
+/// Steps of k that are copied at a time where memory lies across k.
+inline constexpr std::int64_t kStretch = 16;
+/// Rows from what is asked of memory to what is copied.
+inline constexpr std::int64_t kRowsAhead = 4;
+
 /// A product as it is cut, and what is f32 of it.
 struct WidePass {
     const HalfArguments& g;
@@ -40,20 +49,21 @@ struct WidePass {
 /// side in L1, and transposed from there.
 inline void widen_columns(const std::uint16_t* from, std::int64_t run, float* to,
                           std::int64_t padded, std::int64_t depth, std::int64_t width) {
-    constexpr std::int64_t kColumns = 16, kStretch = 128;
-    alignas(64) float wide[kColumns * kStretch];
+    constexpr std::int64_t kColumns = 16, kSteps = 128;
+    alignas(64) float wide[kColumns * kSteps];
     for (std::int64_t j = 0; j < width; j += kColumns) {
         const std::int64_t columns = smaller(kColumns, width - j);
-        for (std::int64_t k = 0; k < depth; k += kStretch) {
-            const std::int64_t steps = smaller(kStretch, depth - k);
+        for (std::int64_t k = 0; k < depth; k += kSteps) {
+            const std::int64_t steps = smaller(kSteps, depth - k);
             for (std::int64_t i = 0; i < columns; ++i) {
-                widen_run(wide + i * kStretch, from + (j + i) * run + k, steps);
+                widen_run(wide + i * kSteps, from + (j + i) * run + k, steps);
             }
-            copy_transposed(wide, kStretch, to + k * padded + j, padded, steps, columns);
+            copy_transposed(wide, kSteps, to + k * padded + j, padded, steps, columns);
         }
     }
 }
 
+/// A panel of a B whose columns are runs of memory.
 inline void pack_wide_panel(const WidePass& w, float* packed, std::int64_t panel) {
     const Pass<float>& pass = w.pass;
     const std::int64_t depth = pass.depths.size(pass.first_block);
@@ -63,74 +73,109 @@ inline void pack_wide_panel(const WidePass& w, float* packed, std::int64_t panel
     float* const to = packed + first * depth;
     const std::uint16_t* const from =
         w.g.b + pass.depths.begin(pass.first_block) * w.g.b_row + (pass.column + first) * w.g.b_col;
-    if (w.g.b_col == 1) {
-        for (std::int64_t k = 0; k < depth; ++k) {
-            widen_run(to + k * padded, from + k * w.g.b_row, width);
-        }
-    } else {
-        widen_columns(from, w.g.b_col, to, padded, depth, width);
-    }
+    widen_columns(from, w.g.b_col, to, padded, depth, width);
     fill_with_zeros(to, padded, depth, width);
+}
+
+/// Rows of a B whose rows are runs of memory, each into all panels: memory is read in its order.
+inline void pack_wide_rows(const WidePass& w, float* packed, std::int64_t begin, std::int64_t end) {
+    const Pass<float>& pass = w.pass;
+    const std::int64_t depth = pass.depths.size(pass.first_block);
+    const std::uint16_t* from =
+        w.g.b + (pass.depths.begin(pass.first_block) + begin) * w.g.b_row + pass.column;
+    for (std::int64_t k = begin; k < end; ++k, from += w.g.b_row) {
+        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) {
+            const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
+            const std::int64_t padded = pass.panels.size(panel) * kLanes<float>;
+            const std::int64_t width = smaller(padded, pass.width - first);
+            float* const to = packed + first * depth + k * padded;
+            widen_run(to, from + first, width, kRowsAhead * w.g.b_row);
+            fill_with_zeros(to, padded, 1, width);
+        }
+    }
 }
 
 template <class Loop>
 void pack_wide(WidePass& w, const Loop& loop) {
     Pass<float>& pass = w.pass;
-    const std::int64_t elements =
-        pass.panels.total * kLanes<float> * pass.depths.size(pass.first_block);
+    const std::int64_t depth = pass.depths.size(pass.first_block);
+    const std::int64_t elements = pass.panels.total * kLanes<float> * depth;
     float* const to = scratch_for<Room::b>().take<float>(elements);
-    const auto pack = [&w, to](std::int64_t panel) { pack_wide_panel(w, to, panel); };
+    const Cut rows{depth, divide_up(depth, kStretch)};
+    const bool by_rows = w.g.b_col == 1;
+    const auto pack = [&w, to, rows, by_rows](std::int64_t part) {
+        if (by_rows) return pack_wide_rows(w, to, rows.begin(part), rows.begin(part + 1));
+        pack_wide_panel(w, to, part);
+    };
+    const std::int64_t parts = by_rows ? rows.parts : pass.panels.parts;
     if (elements >= kParallelPack) {
-        loop(pass.panels.parts, pack);
+        loop(parts, pack);
     } else {
-        for (std::int64_t panel = 0; panel < pass.panels.parts; ++panel) pack(panel);
+        for (std::int64_t part = 0; part < parts; ++part) pack(part);
     }
     pass.packed = to;
 }
 
-/// Columns of A in the order of the tiles, [tile][k][row], what lies below the last row as 0.
+/// Columns of A in the order of the tiles, [tile][k][row], what lies below the last row as 0: some
+/// steps of k at a time, for neighbouring tiles read the same lines of memory.
 inline void widen_tiles(const HalfArguments& g, const std::uint16_t* from, std::int64_t row,
                         const Tiles& tiles, std::int64_t depth, float* to) {
-    std::int64_t readable = g.m - row;
-    for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {
-        const std::int64_t rows = tiles.size(tile);
-        for (std::int64_t k = 0; k < depth; ++k, to += kColumn<float>) {
-            const std::uint16_t* const column = from + k * g.a_col;
-            for (std::int64_t i = 0; i < rows; i += kLanes<float>) {
-                const std::int64_t there = readable - i;
-                store(to + i,
-                      there >= kLanes<float> ? load(column + i) : load_partial(column + i, there));
+    for (std::int64_t k = 0; k < depth; k += kStretch) {
+        const std::int64_t end = smaller(depth, k + kStretch);
+        const std::uint16_t* first = from;
+        float* tile_to = to;
+        std::int64_t readable = g.m - row;
+        for (std::int64_t tile = 0; tile < tiles.count();
+             ++tile, tile_to += depth * kColumn<float>) {
+            const std::int64_t rows = tiles.size(tile);
+            for (std::int64_t step = k; step < end; ++step) {
+                const std::uint16_t* const column = first + step * g.a_col;
+                __builtin_prefetch(column + kStretch * g.a_col);
+                for (std::int64_t i = 0; i < rows; i += kLanes<float>) {
+                    const std::int64_t there = readable - i;
+                    store(tile_to + step * kColumn<float> + i,
+                          there >= kLanes<float> ? load(column + i)
+                                                 : load_partial(column + i, there));
+                }
             }
+            first += rows;
+            readable -= rows;
         }
-        from += rows;
-        readable -= rows;
     }
 }
 
-/// Points the tile at a copy of the chunk's part of A.
-template <Order order>
-void widen_a(const HalfArguments& g, std::int64_t row, std::int64_t first, const Tiles& tiles,
-             Tile<float>& tile) {
-    const std::uint16_t* const from = g.a + row * g.a_row + first * g.a_col;
-    if constexpr (order == Order::rows) {
-        // Not a power of two from one row to the next, so that they do not share the first cache's
-        // few places.
-        const std::int64_t line = tile.k + kLine<float>;
-        float* const to = scratch_for<Room::a>().take<float>(tiles.rows * line);
-        for (std::int64_t i = 0; i < tiles.rows; ++i) {
-            widen_run(to + i * line, from + i * g.a_row, tile.k);
+/// Around the tiles of a panel: rows of A are widened for the first of the chunk's panels, each by
+/// the tile that reads it first, while the next one's are on their way; and what is done is rounded
+/// while it is in L1.
+struct WideAround {
+    const std::uint16_t* a;  // the tile's first row, or null: it was widened, or is columns
+    std::int64_t a_row;
+    float* a_to;       // the tile's place in the copy
+    float* room;       // for a tile's sums; null: they wait
+    std::uint16_t* c;  // null: other blocks will be added
+    std::int64_t c_row, width;
+
+    void before(Tile<float>& tile) {
+        if (room != nullptr) tile.c = room;
+        for (std::int64_t i = 0; c != nullptr && i < tile.rows; ++i) {
+            for (std::int64_t j = 0; j < width; j += kLineOfHalves) {
+                __builtin_prefetch(c + i * c_row + j, 1);
+            }
         }
-        tile.a = to;
-        tile.a_step = tile.a_below = line;
-    } else {
-        float* const to =
-            scratch_for<Room::a>().take<float>(tiles.count() * tile.k * kColumn<float>);
-        widen_tiles(g, from, row, tiles, tile.k, to);
-        tile.a = to;
-        tile.a_step = kColumn<float>;
-        tile.a_tile = tile.k * kColumn<float>;
+        if (a == nullptr) return;
+        for (std::int64_t i = 0; i < tile.rows; ++i, a += a_row, a_to += tile.a_step) {
+            widen_run(a_to, a, tile.k);
+        }
+        tile.soon = a;
+        tile.soon_row = a_row;
     }
-}
+    void after(const Tile<float>& tile) {
+        if (c == nullptr) return;
+        for (std::int64_t i = 0; i < tile.rows; ++i, c += c_row) {
+            narrow_run(c, tile.c + i * tile.c_row, width);
+        }
+    }
+};
 
 // ---- the product --------------------------------------------------------------------------------
 
@@ -145,25 +190,43 @@ void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t acro
     tile.k = pass.depths.size(block);
     tile.last_lanes = kLanes<float>;
     tile.accumulate = block > 0;
-    widen_a<order>(w.g, row, pass.depths.begin(block), tiles, tile);
-    constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
-    float* const room = scratch_for<Room::panel>().take<float>(tiles.rows * kWidest);
+    WideAround around{};
+    const std::uint16_t* const a = w.g.a + row * w.g.a_row + pass.depths.begin(block) * w.g.a_col;
+    if constexpr (order == Order::rows) {
+        // Not a power of two from one row to the next, so that they do not share the first cache's
+        // few places.
+        tile.a_step = tile.a_below = tile.k + kLine<float>;
+        around.a = a;
+        around.a_row = w.g.a_row;
+        around.a_to = scratch_for<Room::a>().take<float>(tiles.rows * tile.a_step);
+        tile.a = around.a_to;
+    } else {
+        tile.a_step = kColumn<float>;
+        tile.a_tile = tile.k * kColumn<float>;
+        float* const to = scratch_for<Room::a>().take<float>(tiles.count() * tile.a_tile);
+        widen_tiles(w.g, a, row, tiles, tile.k, to);
+        tile.a = to;
+    }
+    if (w.sums == nullptr) {
+        constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
+        around.room = scratch_for<Room::panel>().take<float>(kTileRows<order> * kWidest);
+    }
+    around.c_row = w.g.c_row;
     for (std::int64_t panel = pass.chunk_panels.begin(across);
          panel < pass.chunk_panels.begin(across + 1); ++panel) {
         const std::int64_t vectors = pass.panels.size(panel);
         const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
-        tile.c = w.sums == nullptr ? room : w.sums + row * w.sums_row + first;
+        tile.c = w.sums == nullptr ? around.room : w.sums + row * w.sums_row + first;
         tile.c_row = w.sums == nullptr ? vectors * kLanes<float> : w.sums_row;
         tile.bias = w.bias != nullptr && block == 0 ? w.bias + pass.column + first : nullptr;
         tile.b = pass.packed + first * tile.k;
         tile.b_row = vectors * kLanes<float>;
-        multiply_panel_of<float, order>(vectors, tiles, tile);
-        if (block + 1 < pass.depths.parts) continue;
-        const std::int64_t width = smaller(vectors * kLanes<float>, pass.width - first);
-        std::uint16_t* const c = w.g.c + row * w.g.c_row + pass.column + first;
-        for (std::int64_t i = 0; i < tiles.rows; ++i) {
-            narrow_run(c + i * w.g.c_row, tile.c + i * tile.c_row, width);
+        around.width = smaller(tile.b_row, pass.width - first);
+        if (block + 1 == pass.depths.parts) {
+            around.c = w.g.c + row * w.g.c_row + pass.column + first;
         }
+        multiply_panel_of<float, order>(vectors, tiles, tile, around);
+        around.a = nullptr;
     }
 }
 
