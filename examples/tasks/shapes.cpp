@@ -49,11 +49,11 @@ std::vector<std::string> patch_names(const VisionTransformerConfig& config) {
     return names;
 }
 
-// What both models go through. `texts` are for the page.
+// What both models go through. `texts` and `patch`, its pixels a side, are for the page.
 template <class Model>
 Score learn(Model& model, const DrawImages& draw, const LabelledImages& test,
             const TaskOptions& options, std::span<const std::string_view> names,
-            const std::vector<PageText>& texts, Generator& generator) {
+            const std::vector<PageText>& texts, std::int64_t patch, Generator& generator) {
     const LabelledImages some{slice(test.images, 0, 0, 200), slice(test.labels, 0, 0, 200)};
     fit(
         model, options,
@@ -68,11 +68,12 @@ Score learn(Model& model, const DrawImages& draw, const LabelledImages& test,
         return names.empty() ? std::to_string(id)
                              : std::string(names[static_cast<std::size_t>(id)]);
     };
-    write_page(
-        options, model,
-        {.what = "an image: " + name_of(truth), .texts = texts, .name_of = name_of, .loss = [&] {
-             return model.loss(image, label);
-         }});
+    write_page(options, model,
+               {.what = "an image: " + name_of(truth),
+                .texts = texts,
+                .name_of = name_of,
+                .loss = [&] { return model.loss(image, label); },
+                .image = PageImage{.pixels = squeeze(image, 0), .patch = patch}});
     const Answering answering(model);
     return classify(model, test);
 }
@@ -124,10 +125,11 @@ Score learn_images(ImageModel kind, const VisionTransformerConfig& config, const
     if (kind == ImageModel::convolutional) {
         const ConvolutionalConfig same{config.height, config.width, config.classes};
         ConvolutionalNetwork model(same, generator);
-        return learn(model, draw, test, options, names, {}, generator);
+        return learn(model, draw, test, options, names, {}, 1, generator);
     }
     VisionTransformer model(config, generator);
-    return learn(model, draw, test, options, names, {{.queries = patch_names(config)}}, generator);
+    return learn(model, draw, test, options, names, {{.queries = patch_names(config)}},
+                 config.patch, generator);
 }
 
 Score learn_shapes(const TaskOptions& options, ImageModel model) {

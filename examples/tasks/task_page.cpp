@@ -12,7 +12,8 @@ void write_page(const TaskOptions& options, Module& model, const TaskQuestion& q
         .subtitle = fmt::format("{}: {}, {} parameters; held out; loss {:.4f}", model.kind(),
                                 model.settings(), model.parameter_count(), step.loss()),
         .texts = question.texts,
-        .name_of = question.name_of};
+        .name_of = question.name_of,
+        .image = question.image};
     write_file_atomically(options.page, to_html(step.inspector(), page));
     if (options.print) fmt::print("{}: one step on {}\n", options.page, question.what);
 }

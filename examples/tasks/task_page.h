@@ -10,6 +10,7 @@ struct TaskQuestion {
     std::vector<PageText> texts;
     std::function<std::string(std::int64_t)> name_of;  ///< of what is to be predicted
     std::function<Tensor()> loss;                      ///< asks it
+    std::optional<PageImage> image = {};
 };
 
 /// Writes the page that options.page asks for, or nothing. Throws IoError.

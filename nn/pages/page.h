@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,20 @@ struct PageText {
     std::vector<std::string> keys = {};  ///< of cross attention
 };
 
+/// What a model looked at if its tokens are patches of an image, row by row.
+struct PageImage {
+    Tensor pixels;  ///< f32 [channels, H, W], 1 or 3 of them; shown from the least to the greatest
+    std::int64_t patch = 1;  ///< pixels a side; divides H and W
+    std::int64_t first = 1;  ///< tokens before the patches: the class token
+};
+
 struct PageOptions {
     std::string title;
     std::string subtitle = {};
     std::vector<PageText> texts = {};  ///< positions are numbers where there is none
     /// What a class that is predicted is called: a token's text. Without it classes are numbers.
     std::function<std::string(std::int64_t)> name_of = {};
+    std::optional<PageImage> image = {};
     /// What a GPT read, and the GPT, which then can be asked for other prompts in the page: a build
     /// with TAPESTRY_WASM puts it there, others name the script that makes such a build.
     std::string prompt = {};

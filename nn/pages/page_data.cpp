@@ -1,11 +1,15 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
+#include <tapestry/core/error.h>
 #include <tapestry/nn/inspect/memory_layout.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/attention_json.h>
+#include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/pages/prediction_json.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -188,6 +192,30 @@ void write(JsonWriter& json, const InspectedParameter& p) {
     });
 }
 
+// Pixel by pixel, a byte for each channel.
+void write(JsonWriter& json, const PageImage& image) {
+    const Shape& shape = image.pixels.shape();
+    require<ShapeError>(shape.rank() == 3 && (shape[0] == 1 || shape[0] == 3),
+                        "page: an image is [1 or 3, H, W], not {}", shape);
+    const std::vector<float> pixels = image.pixels.to_vector<float>();
+    const auto [low, high] = std::minmax_element(pixels.begin(), pixels.end());
+    const std::int64_t area = shape[1] * shape[2];
+    std::vector<std::byte> bytes;
+    for (std::int64_t i = 0; i < area * shape[0]; ++i) {
+        const float x = pixels[static_cast<std::size_t>(i % shape[0] * area + i / shape[0])];
+        const float share = *high > *low ? (x - *low) / (*high - *low) : 0;
+        bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
+    }
+    json.object([&] {
+        json.member("channels", shape[0]);
+        json.member("height", shape[1]);
+        json.member("width", shape[2]);
+        json.member("patch", image.patch);
+        json.member("first", image.first);
+        json.member("pixels", base64(bytes));
+    });
+}
+
 }  // namespace
 
 std::string to_json(const Inspector& inspector, const PageOptions& options) {
@@ -196,6 +224,7 @@ std::string to_json(const Inspector& inspector, const PageOptions& options) {
         json.member("title", options.title);
         json.member("subtitle", options.subtitle);
         if (!options.prompt.empty()) json.member("prompt", options.prompt);
+        if (options.image) json.member("image", [&] { write(json, *options.image); });
         json.member("predictions", [&] { write_predictions(json, inspector, options); });
         json.list("entries", inspector.entries(), [&](const InspectedEntry& e) { write(json, e); });
         json.member("places", [&] { write_places(json, inspector); });

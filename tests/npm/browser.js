@@ -39,3 +39,12 @@ exports.checkHelp = async (page, name, width) => {
   await page.keyboard.press('Enter');
   assert.ok(!await help.locator('> div').isVisible());
 };
+
+// Until f() is true in the page. Not waitForFunction, which evaluates a string where it must wait: the page's
+// content security policy forbids that.
+exports.until = async (page, f, argument) => {
+  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
+    assert.ok(tries < 600, `never true: ${f}`);
+    await page.waitForTimeout(50);
+  }
+};

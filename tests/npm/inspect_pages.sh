@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # A ctest: the pages of nn/pages, reports among them, in Debian's chromium, steered by npm's
 # playwright-core and examined by its axe-core, which are installed under the build tree and go
-# nowhere else. Skipped, with a message, where there is no chromium, no npm or no network.
+# nowhere else. Skipped, with a message, where there is no chromium, no npm or no network. Pictures of every
+# state that pages can be in are left in BUILD_DIR/npm_pages/pictures.
 #
-#     inspect_pages.sh SOURCE_DIR BUILD_DIR
+#     inspect_pages.sh SOURCE_DIR BUILD_DIR [all]      all: in both colours and widths (`.ci/long pages`)
 set -euo pipefail
-source=$1 build=$2
+source=$1 build=$2 all=${3:-}
 directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
@@ -15,10 +16,11 @@ install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 node "$source/tests/npm/head_roles.js" "$source"
 "$build/tests/inspect_pages" "$directory/pages"
 check() {
-    NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" \
-        "$directory/pages" "${TAPESTRY_SCREENSHOTS:-}"
+    NODE_PATH=$directory/node_modules node "$source/tests/npm/$1.js" "$chromium" "$directory/pages" "${@:2}"
 }
 # At once: the reports' mostly waits for what a page does after a while.
-check report_pages &
-check inspect_pages
+check report_pages "${TAPESTRY_SCREENSHOTS:-}" &
+check inspect_pages "${TAPESTRY_SCREENSHOTS:-}"
 wait $!
+check page_keys
+check page_states "$directory/pictures" "$all"

@@ -39,7 +39,7 @@ exports.checkGradients = async (page, { plain, weights }) => {
   const rows = await page.$$eval('[data-parameter]', (all) => all.map((row) =>
     [row.dataset.parameter, ...Array.from(row.querySelectorAll('td'), (cell) => cell.textContent)]));
   const biases = [];
-  for (const [name, , , valueRms, gradientRms, ratio, zeros] of rows) {
+  for (const [name, , , , , valueRms, gradientRms, ratio, zeros] of rows) {
     const values = weights[name].data;
     const gradient = plain.gradients[name];
     expectShown(valueRms, rms(values), `${name}: values`);

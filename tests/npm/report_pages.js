@@ -8,19 +8,12 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const { checkAccessible, checkHelp, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, until, watch } = require('./browser.js');
 
 const [,, program, pages, screenshots] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
 const near = (got, wanted, what) =>
   assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
-
-async function until(page, f, argument) {
-  for (let tries = 0; !await page.evaluate(f, argument); ++tries) {
-    assert.ok(tries < 600, `never true: ${f}`);
-    await page.waitForTimeout(50);
-  }
-}
 
 // A page at `width`, the requests for its own file, and what went wrong.
 async function opened(browser, file, width, scheme) {
@@ -125,12 +118,17 @@ async function checkOtherRuns(page) {
   await chooser.setInputFiles(path.join(pages, 'report_finished.html'));
   await until(page, () => document.querySelectorAll('[data-run]').length === 1);
   assert.match(await readout(page, 'loss'), /^step \d+: loss [^;]+;.*: [\d.]+ at step/);
-  assert.ok(await inked(page, 'input') > 20);
+  assert.ok(await inked(page, 'run-1') > 20);
+  const sweep = await page.$$eval('[data-table=sweep] tr', (rows) =>
+    rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
+  assert.deepEqual(sweep[0], ['training', 'latest loss', 'lowest validation loss']); // no option differs
+  assert.deepEqual(sweep.slice(1).map(([, , lowest]) => lowest), ['2.503', '2.501']);
   await chooser.setInputFiles(path.join(pages, 'gpt.txt'));
   await until(page, () => /No report: gpt\.txt/.test(document.body.textContent));
   await page.click('[data-run] button');
   assert.equal(await page.locator('[data-run]').count(), 0);
-  assert.equal(await inked(page, 'input'), 0);
+  assert.equal(await inked(page, 'run-1'), 0);
+  assert.equal(await page.locator('[data-table=sweep]').count(), 0);
 }
 
 async function checkZoom(page, chart) {
@@ -184,9 +182,9 @@ async function checkSentence(page) {
 
 async function checkFlow(page) {
   const row = page.locator('[data-parameter="blocks.0.norm.weight"]');
-  const cells = async () => (await row.locator('td').allTextContents()).slice(0, 6);
+  const cells = async () => (await row.locator('td').allTextContents()).filter((text) => text !== '');
   assert.deepEqual(await cells(),
-    ['blocks.0.norm.weight', '[4, 8]', '0.500', '0.00200', '6.7e\u22124', '50%']);
+    ['blocks.0.norm.weight', '[4, 8]', '6.7e\u22124', '0.500', '0.00200', '50%']);
   const bars = await row.evaluate((element) => ['values', 'gradients', 'updates'].map((kind) =>
     [...element.querySelectorAll(`rect.${kind}`)].map((bar) => Number(bar.getAttribute('height')))));
   assert.deepEqual(bars.map((heights) => heights.length), [5, 3, 3]);
@@ -194,7 +192,7 @@ async function checkFlow(page) {
   await page.focus('[data-control=evaluation]');
   await page.keyboard.press('Home');
   assert.equal(await readout(page, 'evaluation'), 'step 100');
-  assert.equal((await cells())[4], '0.00200');
+  assert.equal((await cells())[2], '0.00200');
   const trend = await row.locator('path.line').getAttribute('d');
   const heights = trend.slice(1).split('L').map((point) => Number(point.split(' ')[1]));
   assert.ok(heights.length === 3 && heights[0] < heights[1] && heights[1] < heights[2], trend);
@@ -297,7 +295,7 @@ async function checkFollowing(browser, { running, newer, finished }) {
 async function checkOthers(browser, { diverged, old, long }) {
   const other = await opened(browser, diverged, 390, 'light');
   assert.match(await readout(other.page, 'status'), /^Diverged after step 0 of 2000: the loss is nan/);
-  assert.equal(await readout(other.page, 'loss'), 'No step yet.');
+  assert.equal(await readout(other.page, 'loss'), 'No steps recorded.');
   assert.equal(await other.page.locator('#tab-processes').count(), 0);
   for (const tab of ['samples', 'flow', 'recipe']) await openTab(other.page, tab);
   assert.deepEqual(other.wrong, []);

@@ -211,7 +211,10 @@ void write_vision(const std::filesystem::path& to) {
         generator);
     const Tensor images = randn({1, 1, 16, 16}, generator);
     const Tensor labels = randint(0, 5, {1}, generator);
-    write_page(to, model, {.title = "Vision Transformer", .subtitle = model.settings()},
+    write_page(to, model,
+               {.title = "Vision Transformer",
+                .subtitle = model.settings(),
+                .image = PageImage{.pixels = views::reshape(images, {1, 16, 16}), .patch = 4}},
                [&] { return model.loss(images, labels); });
     write_predictions(to, predictions_of(model(images), labels));
 }

@@ -42,7 +42,7 @@ TrainingRecipe recipe(std::int64_t steps) {
             .command = "tapestry train --text '\u732b</script>.txt' --out m",
             .rewind = "tapestry rewind '</script>'",
             .options = {{"--steps", std::to_string(steps), "Optimiser steps"},
-                        {"--seed", "1337", "Of all random numbers"}},
+                        {"--seed", "1337", "Seed for all random numbers"}},
             .expected = {{"guessing", std::log(65.0), "Every character is as likely: ln(65)"},
                          {"counting characters", 3.3, "Knows how often each occurs"},
                          {"counting pairs", 2.4, "Knows which came before"}},

@@ -2,9 +2,11 @@
 // one pair of tokens as numbers.
 import { LinesView } from './attention_lines.js';
 import { ChainView } from './attention_chain.js';
-import { MapView, drawSmall } from './attention_map.js';
+import { MapView } from './attention_map.js';
 import { headSays } from './head_roles.js';
 import { Attention } from './heads.js';
+import { ImageView } from './image_view.js';
+import { drawInTurn } from './small_maps.js';
 import { h, number, onTheme, tokenText } from './dom.js';
 
 export function attentionTab(panel, data) {
@@ -13,8 +15,8 @@ export function attentionTab(panel, data) {
       'softmax(q k\u1d40) v.'));
     return;
   }
-  const layers = data.attention.map((each) => new Attention(each, data.exact));
-  const state = { attention: layers[0], head: 0, query: layers[0].queries - 1, key: 0 };
+  const layers = data.attention.map((each) => new Attention(each, data.exact, data.image));
+  const state = { attention: layers[0], head: 0, query: layers[0].grid ? 0 : layers[0].queries - 1, key: 0 };
   state.key = layers[0].heaviestKey(0, state.query);
 
   const title = h('h2', { 'data-title': 'head' });
@@ -24,7 +26,8 @@ export function attentionTab(panel, data) {
   const lines = new LinesView(choose);
   const map = new MapView(choose);
   const chain = new ChainView(choose);
-  const views = { Lines: lines.element, 'Heat-map': map.element };
+  const image = data.image && layers[0].grid ? new ImageView(data.image, choose) : null;
+  const views = { ...(image && { Image: image.element }), Lines: lines.element, 'Heat-map': map.element };
   const switches = Object.keys(views).map((name) => h('button', { 'data-switch': name,
     'aria-pressed': 'false', onclick: () => showView(name) }, name));
 
@@ -32,8 +35,7 @@ export function attentionTab(panel, data) {
     switches.forEach((button) => button.setAttribute('aria-pressed',
       String(button.dataset.switch === name)));
     for (const [other, element] of Object.entries(views)) element.hidden = other !== name;
-    lines.draw();
-    map.draw();
+    for (const view of [image, lines, map]) view?.draw();
   }
 
   // Of {query, key}; without a key the query's heaviest.
@@ -62,12 +64,12 @@ export function attentionTab(panel, data) {
     facts.textContent = `${attention.kind()}; ${attention.queries} queries, ` +
       `${attention.keys} keys of ${attention.dim} numbers; scale ${number(attention.scale)}; ` +
       `entropy ${number(attention.entropy[head], 3)} nats of at most ` +
-      `${number(attention.mostEntropy(head), 3)}` +
-      (attention.cross ? '' : `; mean distance ${number(attention.distance[head], 3)} tokens`);
+      `${number(attention.mostEntropy(head), 3)}` + distanceText(attention, head);
     spoken.textContent =
       `Query ${query} ${tokenText((attention.queryTexts || [])[query], query)}, key ${key} ` +
       `${tokenText((attention.keyTexts || [])[key], key)}: weight ` +
       `${attention.weights(head)[query * attention.keys + key].toFixed(4)}`;
+    image?.show(state);
     lines.show(state);
     map.show(state);
     chain.show(state);
@@ -76,11 +78,20 @@ export function attentionTab(panel, data) {
   const model = modelView(layers, chooseHead);
   panel.append(h('div', { class: 'split' }, model.element, h('div', { class: 'detail' },
     h('div', { class: 'row spread' }, title, h('div', { class: 'switch', role: 'group',
-      'aria-label': 'View' }, ...switches)), says, facts, lines.element, map.element, spoken)),
+      'aria-label': 'View' }, ...switches)), says, facts, ...Object.values(views), spoken)),
   chain.element);
-  showView('Lines');
+  showView(Object.keys(views)[0]);
   model.mark(state);
   show();
+}
+
+// What the distance is to be compared with stands beside it.
+function distanceText(attention, head) {
+  if (attention.cross) return '';
+  const { weighed, even } = attention.meanDistances(head);
+  const own = attention.grid ? weighed : attention.distance[head];
+  return `; mean distance ${number(own, 3)} ${attention.grid ? 'patches' : 'tokens'} ` +
+    `(${number(even, 3)} if it looked at all alike)`;
 }
 
 // Rows of small maps, one per layer; those of one kind under one heading.
@@ -116,8 +127,7 @@ function modelView(layers, choose) {
   element.append(h('p', { class: 'quiet legend' },
     'Rows are queries, columns are keys. Stronger colour means a larger weight (square-root scale).'),
   colourScale());
-  drawInTurn(cells, size);
-  onTheme(() => drawInTurn(cells, size));
+  onTheme(drawInTurn(cells, size));
   return { element, mark: (state) => markCell(cells, state) };
 }
 
@@ -145,27 +155,6 @@ const kindsOf = (layers) => Array.from(new Set(layers.map(kindOf)));
 function smallSize(heads) {
   const room = Math.min(document.documentElement.clientWidth - 32, 470) - 62;
   return Math.max(26, Math.min(64, Math.floor(room / heads) - 6));
-}
-
-// A few per frame: the page answers while a large model's maps are computed.
-function drawInTurn(cells, size) {
-  let next = 0;
-  const some = () => {
-    const until = performance.now() + 20;
-    while (next < cells.length && performance.now() < until) {
-      const { canvas, attention, head } = cells[next++];
-      drawSmall(canvas, attention, head, size);
-    }
-    if (next < cells.length) requestAnimationFrame(some);
-    else document.documentElement.dataset.maps = 'drawn';
-  };
-  cells.forEach(({ canvas }) => sized0(canvas, size));
-  some();
-}
-
-function sized0(canvas, size) {
-  canvas.style.width = `${size}px`;
-  canvas.style.height = `${size}px`;
 }
 
 function markCell(cells, state) {

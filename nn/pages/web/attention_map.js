@@ -1,5 +1,5 @@
 // A head as a heat-map: a row per query, a column per key; with numbers where a cell has room for
-// one. Only what is in sight is drawn. And the small maps of the model's view.
+// one. Only what is in sight is drawn. Read next: small_maps.js.
 import { colour, fixed, h, niceStep, onTheme, perFrame, rgb, sized, tokenText } from './dom.js';
 
 const MAP_LEFT = 92;
@@ -13,10 +13,10 @@ export function shade(weight) {
 }
 
 // Less than any weight: what the query may not see, which is something else than a weight of 0.
-const HIDDEN = -1;
+export const HIDDEN = -1;
 
 // The weights of a head [queries, keys], HIDDEN where there is a mask or the future.
-export function weightsAndMask(attention, head) {
+function weightsAndMask(attention, head) {
   const weights = Float32Array.from(attention.weights(head));
   for (let i = 0; i < attention.queries; ++i) {
     const seen = attention.seen(i);
@@ -57,25 +57,6 @@ function readableOn(s, from, to) {
     return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
-}
-
-// A head small: the largest weight of every patch, so that a line one key wide stays to be seen.
-export function drawSmall(canvas, attention, head, size) {
-  const { queries, keys } = attention;
-  const weights = weightsAndMask(attention, head);
-  const rows = Math.min(queries, size);
-  const columns = Math.min(keys, size);
-  const small = new Float32Array(rows * columns).fill(HIDDEN);
-  for (let i = 0; i < queries; ++i) {
-    const row = Math.floor(i * rows / queries) * columns;
-    for (let j = 0; j < keys; ++j) {
-      const at = row + Math.floor(j * columns / keys);
-      small[at] = Math.max(small[at], weights[i * keys + j]);
-    }
-  }
-  const context = sized(canvas, size, size);
-  context.imageSmoothingEnabled = false;
-  context.drawImage(weightImage(small, rows, columns), 0, 0, size, size);
 }
 
 export class MapView {

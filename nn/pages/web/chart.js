@@ -45,7 +45,7 @@ function drawBytes(element, { values, marks, pointed, width }) {
   const plot = new uPlot({
     width, height: CHART_HEIGHT, legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false },
-    scales: { x: { time: false }, y: { range: (_, low, high) => [0, high * 1.05] } },
+    scales: { x: { time: false }, y: { range: (_, low, high) => [0, high * 1.25] } },
     axes: [{ ...axis, size: 28 }, { ...axis, size: 70, values: (_, all) => all.map(bytesText) }],
     series: [{}, { stroke: colour('activation'), width: 1.5, fill: `${colour('activation')}22`,
       paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } }],

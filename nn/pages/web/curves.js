@@ -4,6 +4,7 @@ import { h, number, percent } from './dom.js';
 import { LinesChart } from './lines_chart.js';
 import { OtherRuns } from './other_runs.js';
 import { smoothed, StepsView } from './steps_view.js';
+import { sweepTable } from './sweep.js';
 
 const inRange = (curve, [from, to]) => curve.mean.filter((value, i) => value !== null &&
   curve.last[i] >= from && curve.last[i] <= to);
@@ -124,14 +125,19 @@ function axisText(x) {
   return Math.abs(x) >= 1e4 ? `${short(x / 1000)}k` : short(x);
 }
 
-const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No step yet.' };
+const NOTHING = { lines: [], levels: [], y: [0, 1], format: axisText, text: 'No steps recorded.' };
 
 // ---- the tab ------------------------------------------------------------------------------------
 
 // Fills `panel`; returns a function that takes newer data.
 export function curvesTab(panel, data) {
   const charts = [];
-  const draw = () => charts.forEach((each) => each.draw());
+  const sweep = h('div', {});
+  const draw = () => {
+    charts.forEach((each) => each.draw());
+    const own = { title: data.title, curves: data.curves, recipe: data.recipe, colour: 'activation' };
+    sweep.replaceChildren(sweepTable([own, ...others.runs]));
+  };
   const others = new OtherRuns(draw);
   const lastOf = ({ loss }) => loss.last[loss.last.length - 1] ?? 2;
   const view = new StepsView(() => [1, Math.max(2, ...[data, ...others.runs].map(({ curves }) => lastOf(curves)))],
@@ -146,13 +152,11 @@ export function curvesTab(panel, data) {
   if (data.recipe.tokens > 0) add('speed', 'Speed', 170, rapidityOf);
   const [loss, ...below] = charts.map(({ element }) => element);
   panel.append(
-    h('div', { class: 'row spread' },
-      h('p', { class: 'quiet legend' }, h('span', { class: 'key activation' }), 'training  ',
-        h('span', { class: 'key gradient' }), 'validation. Where a point stands for several ' +
-        'steps, the line is their mean and the band reaches from the least to the greatest. ' +
-        'Drag over a chart to see these steps alone, double-click to see all.'), view.element,
-      others.element),
-    loss, h('div', { class: 'three' }, ...below));
+    h('p', { class: 'quiet legend' }, 'Where a point stands for several steps, the line is their mean ' +
+      'and the band reaches from the least to the greatest. Drag over a chart to see these steps alone, ' +
+      'double-click to see all.'),
+    h('div', { class: 'row' }, view.element, others.element),
+    loss, h('div', { class: 'three' }, ...below), sweep);
   panel.addEventListener('shown', draw);
   return (newer) => {
     data = newer;

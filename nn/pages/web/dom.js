@@ -78,9 +78,15 @@ export function barCell(share) {
 
 // ---- canvases and colours -----------------------------------------------------------------------
 
-// The value of a custom property of page.css, as it is now: light or dark.
+// The value of a custom property of page.css, as it is now: light or dark. Kept, for canvases ask for
+// hundreds while they draw.
+const themeColours = new Map();
+onTheme(() => themeColours.clear()); // before anybody else's
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!themeColours.has(name)) {
+    themeColours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  }
+  return themeColours.get(name);
 }
 
 export function rgb(name) {

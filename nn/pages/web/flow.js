@@ -40,12 +40,11 @@ class FlowTable {
   }
 
   head() {
-    const word = (text, ...more) => h('th', { scope: 'col', class: 'word' }, text, ...more);
-    return h('thead', {}, h('tr', {}, word('parameter'), word('shape'),
-      ...['value rms', 'gradient rms', 'update / value', 'gradient zeros']
-        .map((name) => h('th', { scope: 'col' }, name)),
-      word('update / value over the evaluations'),
-      ...FLOW_KINDS.map((kind, i) => word(`sizes of ${kind}`, this.axes[i]))));
+    const word = (text, kind, ...more) => h('th', { scope: 'col', class: `word ${kind}` }, text, ...more);
+    return h('thead', {}, h('tr', {}, word('parameter', 'of-name'), word('shape', 'of-shape'),
+      h('th', { scope: 'col' }, 'update / value'), word('over the evaluations', ''),
+      ...FLOW_KINDS.map((kind, i) => word(`sizes of ${kind}`, '', this.axes[i])),
+      ...['value rms', 'gradient rms', 'gradient zeros'].map((name) => h('th', { scope: 'col' }, name))));
   }
 
   choose() {
@@ -61,7 +60,7 @@ class FlowTable {
       if (this.rows.has(name)) continue;
       const changing = Array.from({ length: 5 + FLOW_KINDS.length }, () => h('td', {}));
       const row = h('tr', { 'data-parameter': name, hidden: !name.includes(this.filter.value) },
-        h('td', { class: 'word' }, name), h('td', { class: 'word quiet' }, shapeText(shape)),
+        h('td', { class: 'word of-name' }, name), h('td', { class: 'word quiet of-shape' }, shapeText(shape)),
         ...changing);
       this.rows.set(name, { row, changing });
       this.body.append(row);
@@ -97,11 +96,10 @@ function fillRow({ changing }, { name, shape }, i, { steps, at, powers, sizes })
   const now = steps[at].flow[i];
   const count = shape.reduce((a, b) => a * b, 1);
   const nonzero = now.gradients.counts.reduce((a, b) => a + b, 0);
-  const contents = [number(now.value, 3), number(now.gradient, 3), number(now.ratio, 3),
-    percent((count - nonzero) / count),
-    trend(steps.map(({ flow }) => flow[i].ratio), at, sizes, `update / value of ${name}`),
+  const contents = [number(now.ratio, 3), trend(steps.map(({ flow }) => flow[i].ratio), at, sizes, `update / value of ${name}`),
     ...FLOW_KINDS.map((kind) =>
-      powersHistogram(now[kind], kind, powers, `sizes of the ${kind} of ${name}`))];
+      powersHistogram(now[kind], kind, powers, `sizes of the ${kind} of ${name}`)),
+    number(now.value, 3), number(now.gradient, 3), percent((count - nonzero) / count)];
   changing.forEach((cell, j) => cell.replaceChildren(contents[j]));
 }
 

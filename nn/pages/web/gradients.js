@@ -20,18 +20,17 @@ function parametersView(parameters) {
     oninput: () => rows.forEach((row, i) => {
       row.hidden = !parameters[i].name.includes(filter.value);
     }) });
-  const names = [' parameter', ' shape', 'value rms', 'gradient rms', 'gradient / value',
-    'gradient zeros', 'NaN, inf'];
+  const names = ['value rms', 'gradient rms', 'gradient / value', 'gradient zeros', 'NaN, inf'];
+  const word = (text, kind, ...more) => h('th', { scope: 'col', class: `word ${kind}` }, text, ...more);
   return h('section', {},
     h('div', { class: 'row spread' }, h('h3', {}, `${parameters.length} parameters`), filter),
     h('p', { class: 'quiet legend' }, 'Histograms count elements by the power of two of their ' +
       `size, from ${powerText(powers.first)} to ${powerText(powers.last + 1)}; zeros are not counted.`),
     scrolling('Parameters', 'wide', sortable(
       h('table', { 'data-table': 'parameters' }, h('thead', {}, h('tr', {},
-        ...names.map((name) => h('th', { scope: 'col',
-          class: name.startsWith(' ') ? 'word' : null }, name.trim())),
-        h('th', { scope: 'col', class: 'word' }, 'sizes of values', powersAxis(powers)),
-        h('th', { scope: 'col', class: 'word' }, 'sizes of gradients', powersAxis(powers)))),
+        word('parameter', 'of-name'), word('shape', 'of-shape'), word('sizes of values', '', powersAxis(powers)),
+        word('sizes of gradients', '', powersAxis(powers)),
+        ...names.map((name) => h('th', { scope: 'col' }, name)))),
       h('tbody', {}, ...rows)))));
 }
 
@@ -45,12 +44,12 @@ function parameterRow(parameter, powers) {
     h('td', {}, rms(values) > 0 ? number(rms(grad) / rms(values), 3) : '\u2013'),
     h('td', {}, percent(grad.zeros / grad.count))]
     : [h('td', { class: 'word warn', colspan: '3' }, parameter.dead)];
-  return h('tr', { 'data-parameter': name }, h('td', { class: 'word' }, name),
-    h('td', { class: 'word quiet' }, shapeText(parameter.shape)),
-    h('td', {}, number(rms(values), 3)), ...cells,
-    h('td', { class: bad > 0 ? 'warn' : null }, String(bad)),
+  return h('tr', { 'data-parameter': name }, h('td', { class: 'word of-name' }, name),
+    h('td', { class: 'word quiet of-shape' }, shapeText(parameter.shape)),
     h('td', {}, powersHistogram(parameter.valueBins, 'values', powers,
       `sizes of the values of ${name}`)),
     h('td', {}, powersHistogram(parameter.gradBins, 'gradients', powers,
-      `sizes of the gradient of ${name}`)));
+      `sizes of the gradient of ${name}`)),
+    h('td', {}, number(rms(values), 3)), ...cells,
+    h('td', { class: bad > 0 ? 'warn' : null }, String(bad)));
 }

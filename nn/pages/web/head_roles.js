@@ -11,6 +11,21 @@ const ROLES = [
   ['what followed the same token before', (a, i, at) => afterSame(a, at)],
 ];
 
+// Of patches: what lies beside the query's own.
+const beside = (down, right) => ({ grid: { rows, columns, first } }, i) => {
+  const [row, column] = [Math.floor((i - first) / columns) + down, (i - first) % columns + right];
+  const inside = i >= first && row >= 0 && row < rows && column >= 0 && column < columns;
+  return inside ? first + row * columns + column : -1;
+};
+const PATCH_ROLES = [
+  ['the patch itself', beside(0, 0)],
+  ['the patch on the left', beside(0, -1)],
+  ['the patch on the right', beside(0, 1)],
+  ['the patch above', beside(-1, 0)],
+  ['the patch below', beside(1, 0)],
+  ['the class token', () => 0],
+];
+
 // The key behind the latest earlier one with the query's text; -1 if there is none.
 function afterSame({ keyTexts, cross }, at) {
   if (!keyTexts || cross) return -1;
@@ -36,7 +51,7 @@ function shareOf(attention, head, keyOf) {
 }
 
 export function headSays(attention, head) {
-  const roles = attention.cross ? [] : ROLES;
+  const roles = attention.cross ? [] : attention.grid ? PATCH_ROLES : ROLES;
   const [best] = roles.map(([name, keyOf]) => ({ name, ...shareOf(attention, head, keyOf) }))
     .filter(({ share, even, count }) => 2 * count >= Math.min(attention.queries, 8) && share > 0.3 && share > 2 * even)
     .sort((a, b) => b.share - a.share);

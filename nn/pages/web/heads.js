@@ -4,22 +4,22 @@
 import { decodeFloats, decodeHalf, unpackRows } from './data.js';
 
 export class Attention {
-  // exact: q, k and the mask are what the model had, and not rounded.
-  constructor(data, exact) {
+  // exact: q, k and the mask are what the model had, and not rounded. image: what the keys are patches of,
+  // if they are.
+  constructor(data, exact, image) {
     Object.assign(this, data, { exact });
+    const grid = image && { rows: image.height / image.patch, columns: image.width / image.patch,
+      first: image.first };
+    this.grid = grid && grid.first + grid.rows * grid.columns === this.keys ? grid : null;
     this.cached = new Map();
   }
 
-  decode() {
-    if (typeof this.q !== 'string') return;
-    const rows = (text, units, width) => (this.exact ? decodeFloats(text) : unpackRows(text, units, width));
-    this.q = rows(this.q, this.qUnits, this.dim);
-    this.k = rows(this.k, this.kUnits, this.dim);
-    if (this.v) this.v = rows(this.v, this.vUnits, this.valueDim);
-    if (this.output) this.output = rows(this.output, this.outputUnits, this.heads * this.valueDim);
-    if (this.outputBias) this.outputBias = decodeFloats(this.outputBias);
-    const mask = this.exact ? decodeFloats : decodeHalf;
-    this.mask = this.mask ? mask(this.mask) : null;
+  // q, k, v or output as rows of `width` numbers, decoded when somebody looks at them.
+  rows(name, width) {
+    if (typeof this[name] === 'string') {
+      this[name] = this.exact ? decodeFloats(this[name]) : unpackRows(this[name], this[`${name}Units`], width);
+    }
+    return this[name];
   }
 
   // How many keys query i sees, from the first: causal attention is aligned at the end.
@@ -30,20 +30,19 @@ export class Attention {
 
   masked(head, i, j) {
     if (!this.mask) return 0;
+    if (typeof this.mask === 'string') this.mask = (this.exact ? decodeFloats : decodeHalf)(this.mask);
     const layer = this.maskHeads === 1 ? 0 : head;
     return this.mask[(layer * this.queries + i) * this.keys + j];
   }
 
   query(head, i) {
-    this.decode();
     const first = (head * this.queries + i) * this.dim;
-    return this.q.subarray(first, first + this.dim);
+    return this.rows('q', this.dim).subarray(first, first + this.dim);
   }
 
   key(head, j) {
-    this.decode();
     const first = (head * this.keys + j) * this.dim;
-    return this.k.subarray(first, first + this.dim);
+    return this.rows('k', this.dim).subarray(first, first + this.dim);
   }
 
   // Values and the projection behind the heads: of a model that is too large the page has neither.
@@ -52,15 +51,19 @@ export class Attention {
   }
 
   value(head, j) {
-    this.decode();
     const first = (head * this.keys + j) * this.valueDim;
-    return this.v.subarray(first, first + this.valueDim);
+    return this.rows('v', this.valueDim).subarray(first, first + this.valueDim);
   }
 
   // W_O [C, H D] by rows, or nothing.
   outputMatrix() {
-    this.decode();
-    return this.output;
+    return this.rows('output', this.heads * this.valueDim);
+  }
+
+  // What is added behind W_O, or nothing.
+  bias() {
+    if (typeof this.outputBias === 'string') this.outputBias = decodeFloats(this.outputBias);
+    return this.outputBias;
   }
 
   // Scores of query i with all keys; -Infinity where it may not look.
@@ -68,7 +71,7 @@ export class Attention {
     const row = new Float64Array(this.keys).fill(-Infinity);
     const q = this.query(head, i);
     const seen = this.seen(i);
-    const k = this.k;
+    const k = this.rows('k', this.dim);
     for (let j = 0, at = head * this.keys * this.dim; j < seen; ++j) {
       let sum = 0;
       for (let d = 0; d < q.length; ++d) sum += q[d] * k[at++];
@@ -77,13 +80,19 @@ export class Attention {
     return row;
   }
 
+  // Those of one query, without keeping them.
+  rowOf(head, i) {
+    const known = this.cached.get(head);
+    return known ? known.subarray(i * this.keys, (i + 1) * this.keys) : softmax(this.scores(head, i)).weights;
+  }
+
   // Row-major [queries, keys]. The last few are kept: a head of 512 tokens takes a megabyte.
   weights(head) {
     const known = this.cached.get(head);
     if (known) return known;
     const all = new Float32Array(this.queries * this.keys);
     for (let i = 0; i < this.queries; ++i) {
-      all.set(softmax(this.scores(head, i)).weights, i * this.keys);
+      all.set(this.rowOf(head, i), i * this.keys);
     }
     if (this.cached.size >= 4) this.cached.delete(this.cached.keys().next().value);
     this.cached.set(head, all);
@@ -92,7 +101,6 @@ export class Attention {
 
   // How many keys each query of a head sees, of those queries that see any.
   seenCounts(head) {
-    this.decode();
     const counts = [];
     for (let i = 0; i < this.queries; ++i) {
       const seen = this.seen(i);
@@ -108,6 +116,34 @@ export class Attention {
   mostEntropy(head) {
     const counts = this.seenCounts(head);
     return counts.reduce((sum, count) => sum + Math.log(count), 0) / counts.length;
+  }
+
+  // From query i to key j: in tokens, or in patches across the image. NaN where one of them is no patch.
+  distanceBetween(i, j) {
+    if (!this.grid) return Math.abs(i + this.keys - this.queries - j);
+    const { columns, first } = this.grid;
+    if (i < first || j < first) return NaN;
+    const [a, b] = [i - first, j - first];
+    return Math.hypot(Math.floor(a / columns) - Math.floor(b / columns), a % columns - b % columns);
+  }
+
+  // How far a head looks, by its weights, and how far it would if it looked at all alike.
+  meanDistances(head) {
+    const weights = this.weights(head);
+    const sums = { far: 0, weight: 0, even: 0, share: 0 };
+    for (let i = 0; i < this.queries; ++i) {
+      const seen = this.seen(i);
+      for (let j = 0; j < seen; ++j) {
+        const far = this.distanceBetween(i, j);
+        if (Number.isNaN(far) || this.masked(head, i, j) === -Infinity) continue;
+        const weight = weights[i * this.keys + j];
+        sums.far += weight * far;
+        sums.weight += weight;
+        sums.even += far / seen;
+        sums.share += 1 / seen;
+      }
+    }
+    return { weighed: sums.far / sums.weight, even: sums.even / sums.share };
   }
 
   heaviestKey(head, i) {

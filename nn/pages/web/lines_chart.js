@@ -10,6 +10,7 @@ export class LinesChart {
   constructor(name, title, height, describe, view) {
     Object.assign(this, { height, describe, view, room: null, dragged: null });
     this.plot = h('div', {});
+    this.levels = h('div', { class: 'overlay' });
     this.overlay = h('div', { class: 'overlay' });
     this.area = h('div', { class: 'chart lines-chart', 'data-chart': name, tabindex: '0',
       role: 'application', 'aria-label': `${title}: arrow keys go from point to point`,
@@ -17,7 +18,7 @@ export class LinesChart {
       onpointerup: () => this.release(), onpointercancel: () => this.drop(),
       onpointerleave: () => this.dragged || view.point(null),
       ondblclick: () => view.zoom(null, null), onkeydown: (event) => this.step(event) },
-    this.plot, this.overlay);
+    this.plot, this.levels, this.overlay);
     this.readout = h('p', { class: 'readout', 'data-readout': name, 'aria-live': 'polite' });
     this.element = h('section', { class: 'curve-of' }, h('h3', {}, title), this.area, this.readout);
     const draw = () => this.draw();
@@ -30,27 +31,44 @@ export class LinesChart {
   draw() {
     const width = this.area.clientWidth;
     if (width === 0) return;
-    const { lines, y, log, format } = this.describe(this.view.pointed);
+    const { lines, levels, y, log, format } = this.describe(this.view.pointed);
     this.room = plotLines(this.plot,
       { width, height: this.height, x: this.view.range(), y, log, format, lines });
+    this.drawLevels(levels, lines, y, log);
     this.mark();
+  }
+
+  // Levels are named where the curves leave most room: above or below, at the right or the left.
+  drawLevels(levels, lines, y, log) {
+    const { top, left, width, height } = this.room;
+    const scale = log ? Math.log : (x) => x;
+    const up = (x) => top + height * (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
+    const taken = lines.flatMap(({ steps, values }) => values.flatMap((value, i) =>
+      (value === null ? [] : [[this.across(steps[i]), up(value)]])));
+    const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map(({ at, text }) => {
+      const [wide, high] = [6.2 * text.length + 10, 16];
+      const places = [['above', 'right'], ['above', 'left'], ['below', 'right'], ['below', 'left']].map((names) => {
+        const x = names[1] === 'right' ? left + width - wide : left;
+        const from = names[0] === 'above' ? up(at) - high : up(at);
+        const inside = from > top - 6 && from + high < top + height + 6;
+        const hit = taken.filter(([a, b]) => a > x - 4 && a < x + wide + 4 && b > from - 3 && b < from + high + 3);
+        return { names, cost: hit.length + (inside ? 0 : 1000), corners: [[x, from], [x + wide / 2, from + high / 2],
+          [x + wide, from + high], [x, from + high], [x + wide, from]] };
+      });
+      const best = places.reduce((a, b) => (b.cost < a.cost ? b : a));
+      for (const corner of best.corners) taken.push(corner); // the next label has to dodge this one
+      const line = h('div', { class: 'level' }, h('span', { class: best.names.join(' ') }, text));
+      Object.assign(line.style, { top: `${up(at)}px`, left: `${left}px`, width: `${width}px` });
+      return line;
+    });
+    this.levels.replaceChildren(...shown);
   }
 
   // What changes with the pointer alone.
   mark() {
-    const { levels, y, log, text } = this.describe(this.view.pointed);
-    this.readout.textContent = text;
+    this.readout.textContent = this.describe(this.view.pointed).text;
     if (this.room === null) return;
-    const { top, left, width, height } = this.room;
-    const scale = log ? Math.log : (x) => x;
-    const up = (x) => (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
-    const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map((level) => {
-      const line = h('div', { class: 'level' }, h('span', {}, level.text));
-      line.style.top = `${top + height * up(level.at)}px`;
-      line.style.left = `${left}px`;
-      line.style.width = `${width}px`;
-      return line;
-    });
+    const shown = [];
     const [from, to] = this.view.range();
     const { pointed } = this.view;
     if (pointed !== null && pointed >= from && pointed <= to) {

@@ -2,7 +2,7 @@
 // curves are taken. Nothing is loaded by itself; a page may not.
 import { h } from './dom.js';
 
-const OTHER_COLOURS = ['input', 'warn', 'parameter'];
+const OTHER_COLOURS = ['run-1', 'run-2', 'run-3', 'run-4', 'run-5', 'run-6'];
 
 // The data of a report's file, or null if it is none.
 export function reportIn(text) {
@@ -18,7 +18,7 @@ export function reportIn(text) {
 export class OtherRuns {
   constructor(changed) {
     this.changed = changed;
-    this.runs = []; // { title, curves, colour, shown }
+    this.runs = []; // { title, curves, recipe, colour }
     const chooser = h('input', { type: 'file', accept: '.html', multiple: true, class: 'spoken',
       id: 'other-runs', 'data-control': 'other-runs', onchange: () => this.read(chooser) });
     this.said = h('span', { class: 'warn', role: 'status' });
@@ -39,13 +39,13 @@ export class OtherRuns {
     }
   }
 
-  add({ title, curves }) {
+  add({ title, curves, recipe }) {
     const free = OTHER_COLOURS.find((each) => this.runs.every(({ colour }) => colour !== each));
     if (!free) {
       this.said.textContent = `No more than ${OTHER_COLOURS.length} others at once.`;
       return;
     }
-    const run = { title, curves, colour: free };
+    const run = { title, curves, recipe, colour: free };
     this.runs.push(run);
     const name = h('span', { 'data-run': title }, h('span', { class: `key ${free}` }), title, ' ',
       h('button', { class: 'step-button', 'aria-label': `Without ${title}`, onclick: () => {

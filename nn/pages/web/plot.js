@@ -18,7 +18,7 @@ function ticks([from, to], most) {
 
 const wholeTicks = (range, most) => ticks(range, most).filter((step) => Number.isInteger(step));
 const ticksAcross = (width) => Math.max(2, Math.floor(width / 90));
-const ticksUp = (height) => Math.max(2, Math.floor(height / 45));
+const ticksUp = (height) => Math.max(2, Math.floor(height / 36));
 
 // 1, 2 and 5 times powers of ten; fewer where they would be too many.
 function logTicks([from, to], most) {

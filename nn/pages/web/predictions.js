@@ -2,6 +2,7 @@
 // one got; of the chosen place the likeliest, and what each layer alone would have said.
 import { barCell, h, number, sharePercent, tokenText } from './dom.js';
 import { layerRows, Predictions } from './guesses.js';
+import { imageCanvas } from './image_view.js';
 import { scrolling } from './table.js';
 
 // The least probability of the right one that a colour stands for.
@@ -22,10 +23,19 @@ export function predictionsTab(panel, data) {
     detail.replaceChildren(...placeDetail(predictions, place));
     spoken.textContent = verdict(predictions, predictions.rows[place]).textContent;
   });
-  panel.append(h('h2', {}, 'What the model expected'),
+  panel.append(h('h2', {}, 'What the model expected'), data.image ? picture(data.image) : '',
     h('p', { 'data-readout': 'predictions' }, summary(predictions)), strip.element, legend(), detail,
     spoken);
   strip.choose(predictions.asked[0] ?? 0);
+}
+
+// What the model looked at, large enough to be seen.
+function picture(image) {
+  const canvas = imageCanvas(image);
+  canvas.className = 'picture';
+  canvas.setAttribute('role', 'img');
+  canvas.setAttribute('aria-label', 'The image that the model looked at');
+  return canvas;
 }
 
 function summary(predictions) {
@@ -57,6 +67,13 @@ function legend() {
 const given = (predictions, place) =>
   h('span', { class: 'given quiet' }, predictions.readText(place));
 
+// What stands at a place: the right answer; in a text with gaps before it the guess that was wrong.
+function answerAt(predictions, { right, likeliest }) {
+  const name = predictions.nameOf(right);
+  const [guess] = likeliest[0];
+  return predictions.next || guess === right ? [name] : [h('s', {}, predictions.nameOf(guess)), ` ${name}`];
+}
+
 // Every place as a button with the right one's text; places that the loss does not count are text.
 function tokenStrip(predictions, chosen) {
   const buttons = new Map();
@@ -72,7 +89,7 @@ function tokenStrip(predictions, chosen) {
     const button = h('button', { class: 'token', 'data-place': String(place), tabindex: '-1',
       'aria-pressed': 'false', 'data-level': level === null ? null : String(level),
       title: `loss ${number(row.loss, 3)}`, onclick: () => choose(place) },
-    predictions.nameOf(row.right));
+    ...answerAt(predictions, row));
     buttons.set(place, button);
     element.append(button);
   });

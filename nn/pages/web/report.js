@@ -44,6 +44,8 @@ function agoText(seconds) {
   return `${Math.round(seconds)} s`;
 }
 
+const withStop = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 function standingText({ status, recipe, curves }) {
   const { state, step, seconds, message } = status;
   const of = `step ${step} of ${recipe.steps}`;
@@ -52,8 +54,8 @@ function standingText({ status, recipe, curves }) {
     running: `Running: ${of}, ${clockText(seconds)} so far, about ${clockText(left)} left.`,
     finished: `Finished: ${step} steps in ${clockText(seconds)}.`,
     interrupted: `Interrupted after ${of}, ${clockText(seconds)}.`,
-    diverged: `Diverged after ${of}: ${message}`,
-    failed: `Ended by an error after ${of}: ${message}`,
+    diverged: `Diverged after ${of}: ${withStop(message)}`,
+    failed: `Ended by an error after ${of}: ${withStop(message)}`,
   };
   const last = ({ mean }) => mean[mean.length - 1];
   const losses = [];

@@ -1,9 +1,9 @@
 // The sentence tab: what the model made of one fixed sentence at every evaluation that was kept. With
 // the slider, or by itself, one sees heads find their roles and the text become expected.
-import { drawSmall } from './attention_map.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
+import { drawSmall } from './small_maps.js';
 
 const SENTENCE_PACE = 700; // milliseconds an evaluation while it plays
 const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
@@ -19,6 +19,10 @@ class SeenAttention {
   weights(head) {
     const size = this.queries * this.keys;
     return this.all.subarray(head * size, (head + 1) * size);
+  }
+
+  rowOf(head, i) {
+    return this.weights(head).subarray(i * this.keys, (i + 1) * this.keys);
   }
 
   seen(i) {

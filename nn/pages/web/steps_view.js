@@ -9,8 +9,8 @@ export class StepsView {
     Object.assign(this, { steps, draw, mark, pointed: null });
     const field = (label, name) => h('input', { type: 'number', min: 1, 'aria-label': label,
       'data-control': name, onchange: draw });
-    const box = (name, text, checked) => h('label', {}, h('input', { type: 'checkbox', checked,
-      'data-control': name, onchange: draw }), ` ${text}`);
+    const box = (name, text, checked, key) => h('label', {}, h('input', { type: 'checkbox', checked,
+      'data-control': name, onchange: draw }), ' ', key ? h('span', { class: `key ${key}` }) : '', text);
     this.from = field('First step shown', 'from');
     this.to = field('Last step shown', 'to');
     this.smoothing = h('input', { type: 'range', min: '0', max: '0.98', step: '0.01', value: '0',
@@ -19,7 +19,7 @@ export class StepsView {
       h('label', {}, 'to ', this.to), h('button', { class: 'step-button',
         'data-control': 'all-steps', onclick: () => this.zoom(null, null) }, 'All'),
       h('label', {}, 'Smoothing ', this.smoothing), box('log', 'logarithmic loss', false),
-      box('training', 'training', true), box('validation', 'validation', true));
+      box('training', 'training', true, 'activation'), box('validation', 'validation', true, 'gradient'));
   }
 
   isOn(name) {

@@ -18,7 +18,10 @@ export class TapeGraph {
       'aria-label': 'The tape as a graph' });
     this.opened = h('span', { class: 'row' });
     this.element = h('div', {}, h('p', { class: 'quiet legend' },
-      'Click a module to expand it, an operation to see its numbers.'), this.picture,
+      'Click a module to expand it, an operation to see its numbers. On the way back: ',
+      ...[['walking', 'its rule runs'], ['cotangent', 'its gradient is in memory'], ['walked', 'done']]
+        .flatMap(([state, text]) => [h('span', { class: 'key graph-key', 'data-state': state }), `${text}  `])),
+    this.picture,
     h('p', { class: 'row' }, h('button', { class: 'step-button', 'data-control': 'fold',
       onclick: () => this.foldAll() }, 'Fold all'), ...this.zoomButtons(), this.opened));
     this.draw();

@@ -9,7 +9,7 @@ export class TokenPath {
   constructor(data) {
     const { tokens, places, entries } = data.path;
     Object.assign(this, { data, tokens, places, exact: data.exact });
-    this.attention = data.attention.map((each) => new Attention(each, data.exact));
+    this.attention = data.attention.map((each) => new Attention(each, data.exact, data.image));
     this.stages = entries.map((each) => ({ ...each, ...data.entries[each.entry] }));
     this.byEntry = new Map(this.stages.map((stage) => [stage.entry, stage]));
     this.stages.forEach((stage, i) => {

@@ -205,7 +205,7 @@ class StageDetail {
     if (!written || !this.own) return this.plain();
     const square = this.own.reduce((sum, y) => sum + y * y, 0);
     const along = (x) => x.reduce((sum, value, c) => sum + value * this.own[c], 0) / square;
-    const bias = attention.outputBias;
+    const bias = attention.bias();
     const rows = [...written.map((x, head) => [`head ${head}`, x]),
       ...(bias ? [['bias', bias]] : []), ['all', this.own]].map(([name, x]) =>
       h('tr', { class: name === 'all' ? 'total' : null }, h('th', { class: 'word', scope: 'row' }, name),

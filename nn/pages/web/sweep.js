@@ -1,0 +1,39 @@
+// This training and the others beside it: the options in which they differ, and what came of each.
+import { h, number } from './dom.js';
+import { scrolling, sortable, valueCell } from './table.js';
+
+// The names of the options that not all of `runs` have alike, in the order of the first.
+function differing(runs) {
+  const values = new Map();
+  for (const { recipe } of runs) {
+    for (const { name, value } of recipe.options ?? []) {
+      if (!values.has(name)) values.set(name, new Set());
+      values.get(name).add(value);
+    }
+  }
+  return Array.from(values).filter(([name, all]) => all.size > 1 && name !== '--out').map(([name]) => name);
+}
+
+function lowest({ curves: { val } }) {
+  const losses = val.mean.filter((loss) => loss !== null);
+  return losses.length > 0 ? Math.min(...losses) : NaN;
+}
+
+// A row for each of `runs`, { title, colour, curves, recipe }; nothing where there is but one.
+export function sweepTable(runs) {
+  if (runs.length < 2) return '';
+  const names = differing(runs);
+  const heads = ['training', ...names];
+  const rows = runs.map((run) => {
+    const options = new Map((run.recipe.options ?? []).map(({ name, value }) => [name, value]));
+    const { loss } = run.curves;
+    return h('tr', {}, h('td', { class: 'word' }, h('span', { class: `key ${run.colour}` }), run.title),
+      ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')),
+      ...[loss.mean[loss.mean.length - 1] ?? NaN, lowest(run)].map((x) => valueCell(x, number(x))));
+  });
+  return h('section', {}, h('h3', {}, 'Trainings beside one another'),
+    scrolling('Trainings beside one another', 'wide', sortable(h('table', { 'data-table': 'sweep' },
+      h('thead', {}, h('tr', {}, ...heads.map((name) => h('th', { scope: 'col', class: 'word' }, name)),
+        ...['latest loss', 'lowest validation loss'].map((name) => h('th', { scope: 'col' }, name)))),
+      h('tbody', {}, ...rows)))));
+}

@@ -1,0 +1,189 @@
+// Every state that a reader can bring the pages of tests/pages into, one after the other: in each the page is
+// no wider than its window, nothing is on the console; and a picture of it stays, to be looked at. What the
+// states show is checked by inspect_pages.js and report_pages.js.
+//
+//     node page_states.js CHROMIUM PAGES PICTURES [all]
+//
+// Each page in one of both colours and widths, in turn; `all`: each in all four, and axe-core finds nothing in
+// any state (`.ci/long pages`).
+const assert = require('node:assert');
+const fs = require('node:fs');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const { checkAccessible, until, watch } = require('./browser.js');
+
+const [,, program, pages, pictures, all] = process.argv;
+const VARIANTS = [[390, 'dark'], [1280, 'light'], [1280, 'dark'], [390, 'light']];
+
+const slide = (control, keys) => async (page) => {
+  await page.focus(`[data-control=${control}]`);
+  for (const key of keys) await page.keyboard.press(key);
+};
+const click = (selector) => (page) => page.locator(selector).first().click();
+const fill = (control, text) => (page) => page.fill(`[data-control=${control}]`, text);
+const tab = (name) => click(`#tab-${name}`);
+const help = (name) => click(`[data-help=${name}] summary`);
+
+// A place of an element, in shares of it.
+const pointAt = (selector, across, down) => async (page) => {
+  const element = page.locator(selector).first();
+  await element.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = await element.boundingBox();
+  await page.mouse.move(x + across * width, y + down * height);
+};
+const drag = (selector) => async (page) => {
+  await pointAt(selector, 0.3, 0.5)(page);
+  await page.mouse.down();
+  await pointAt(selector, 0.7, 0.5)(page);
+  await page.mouse.up();
+};
+const drawn = (page) => until(page, () => document.documentElement.dataset.maps === 'drawn');
+const press = (...keys) => async (page) => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+const attention = (stage) => async (page) => {
+  const at = await page.$$eval('[data-stage]', (rows, name) =>
+    rows.findIndex((row) => row.classList.contains(name)), stage);
+  await page.click(`[data-stage="${at}"]`);
+};
+const otherRun = (page) =>
+  page.locator('[data-control=other-runs]').setInputFiles(path.join(pages, 'report_finished.html'));
+
+// By page, [name, what is done]: a state begins where the one before it ended.
+const PREDICTIONS = [['predictions', tab('predictions')], ['predictions_help', help('predictions')],
+  ['predictions_next', async (page) => {
+    await help('predictions')(page);
+    await page.locator('[data-place]').first().focus();
+    await press('ArrowRight', 'ArrowRight')(page);
+  }]];
+const ATTENTION = [['attention', async (page) => {
+  await tab('attention')(page);
+  await drawn(page);
+}], ['attention_help', help('attention')]];
+const LINES = [['lines', async (page) => {
+  await help('attention')(page);
+  await click('[data-switch=Lines]')(page);
+}], ['lines_pointed', pointAt('[data-view=lines]', 0.1, 0.3)],
+['map', click('[data-switch=Heat-map]')], ['map_pointed', pointAt('[data-view=map]', 0.5, 0.6)],
+['map_large', slide('zoom', ['End'])],
+['other_head', async (page) => {
+  await page.locator('[data-map]').last().click();
+  await page.fill('input[aria-label=Query]', '3');
+  await page.press('input[aria-label=Query]', 'Enter');
+}]];
+const TOKEN = [['token', tab('token')], ['token_help', help('token')], ['token_values', async (page) => {
+  await help('token')(page);
+  await attention('attention')(page);
+}], ['token_head', async (page) => {
+  await page.locator('[data-view=stage] [data-head]').last().click();
+  await page.locator('[data-view=stage] [data-d] button').nth(2).click();
+}], ['token_output', attention('output')], ['token_add', attention('add')], ['token_play', async (page) => {
+  await page.focus('[data-control=play]');
+  await press('Enter')(page);
+  await page.waitForTimeout(1500);
+}], ['token_answer', async (page) => {
+  await press('Enter')(page);
+  await slide('stage', ['End'])(page);
+}]];
+const TAPE = [['tape', tab('tape')], ['tape_help', help('tape')], ['tape_walk', async (page) => {
+  await help('tape')(page);
+  await slide('walk', ['PageUp', 'ArrowRight'])(page);
+}], ['tape_opened', async (page) => {
+  await page.locator('.node.module').first().focus();
+  await press('Enter')(page);
+}], ['tape_large', click('[data-zoom=in]')], ['tape_fit', click('[data-zoom=fit]')],
+['tape_folded', click('[data-control=fold]')],
+['tape_sorted', click('[data-table=entries] th:nth-child(4) button')],
+['tape_filtered', fill('filter', 'norm')],
+['tape_entry', click('[data-table=entries] tbody tr:not([hidden]) button')]];
+const MEMORY = [['memory', tab('memory')], ['memory_help', help('memory')], ['memory_time', async (page) => {
+  await help('memory')(page);
+  await slide('time', ['PageDown', 'ArrowLeft'])(page);
+}], ['memory_chart', pointAt('[data-view=chart]', 0.4, 0.5)], ['memory_block', pointAt('[data-view=lives]', 0.5, 0.9)],
+['memory_plan', pointAt('[data-view=plan]', 0.4, 0.8)],
+['memory_sorted', click('[data-table=holders] th:nth-child(5) button')]];
+const GRADIENTS = [['gradients', tab('gradients')], ['gradients_help', help('gradients')],
+  ['gradients_sorted', async (page) => {
+    await help('gradients')(page);
+    await click('[data-table=parameters] th:nth-child(6) button')(page);
+  }], ['gradients_filtered', fill('parameters', 'norm')]];
+const IMAGE = [['image_pointed', async (page) => {
+  await help('attention')(page);
+  await pointAt('[data-view=image]', 0.2, 0.2)(page);
+}], ['image_patch', async (page) => {
+  await page.focus('[data-view=image]');
+  await press('ArrowRight', 'ArrowDown')(page);
+}], ['image_class', click('[data-control=class-token]')]];
+const CURVES = [['curves', tab('curves')], ['curves_help', help('curves')], ['curves_pointed', async (page) => {
+  await help('curves')(page);
+  await pointAt('[data-chart=loss]', 0.6, 0.4)(page);
+}], ['curves_smoothed', slide('smoothing', ['PageUp', 'PageUp', 'PageUp'])],
+['curves_log', click('[data-control=log]')], ['curves_one', click('[data-control=validation]')],
+['curves_others', async (page) => {
+  await click('[data-control=validation]')(page);
+  await otherRun(page);
+  await until(page, () => document.querySelectorAll('[data-run]').length === 1);
+}], ['curves_zoomed', drag('[data-chart=loss]')], ['curves_all', click('[data-control=all-steps]')]];
+const REST = [['samples', tab('samples')], ['samples_help', help('samples')], ['sentence', tab('sentence')],
+  ['sentence_help', help('sentence')], ['sentence_before', async (page) => {
+    await help('sentence')(page);
+    await slide('look', ['Home'])(page);
+  }], ['sentence_head', click('[data-look="0 1"]')], ['sentence_play', async (page) => {
+    await click('[data-control=play-looks]')(page);
+    await until(page, () => /Play/.test(document.querySelector('[data-control=play-looks]').textContent));
+  }], ['flow', tab('flow')], ['flow_help', help('flow')], ['flow_before', async (page) => {
+    await help('flow')(page);
+    await slide('evaluation', ['Home'])(page);
+  }], ['flow_filtered', fill('parameters', 'norm')], ['processes', tab('processes')],
+  ['processes_help', help('processes')], ['recipe', tab('recipe')], ['recipe_help', help('recipe')]];
+
+const PAGES = {
+  gpt: [...PREDICTIONS, ...ATTENTION, ...LINES, ...TOKEN, ...TAPE, ...MEMORY, ...GRADIENTS],
+  encoder_decoder: [['predictions', tab('predictions')], ...ATTENTION, ...LINES, ...TOKEN.slice(0, 3)],
+  masked: [...PREDICTIONS, ...ATTENTION],
+  vision: [['predictions', tab('predictions')], ...ATTENTION, ...IMAGE, ['lines', click('[data-switch=Lines]')]],
+  large: [...ATTENTION, ['token', tab('token')]],
+  dead: [['gradients', tab('gradients')]],
+  finding: [['gradients', tab('gradients')], ['tape', tab('tape')], ['predictions', tab('predictions')]],
+  report_running: [...CURVES, ...REST],
+  report_newer: [['spikes', tab('curves')]],
+  report_diverged: [['curves', tab('curves')], ['samples', tab('samples')], ['flow', tab('flow')]],
+  report_long: [['curves', tab('curves')]],
+};
+
+async function goThrough(browser, name, states, [width, colorScheme]) {
+  const file = path.join(pages, `${name}.html`);
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  page.setDefaultTimeout(120000);
+  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}`);
+  await page.goto(`file://${file}`);
+  for (const [number, [state, act]] of states.entries()) {
+    const where = `${name}, ${state}, ${width} pixels, ${colorScheme}`;
+    await act(page).catch((error) => assert.fail(`${where}: ${error.message}`));
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${where}: the page is ${wide} pixels wide`);
+    if (all) await checkAccessible(page, where);
+    const to = `${name}_${String(number).padStart(2, '0')}_${state}_${width}_${colorScheme}.png`;
+    await page.screenshot({ path: path.join(pictures, to), fullPage: true });
+    assert.deepEqual(wrong, [], where);
+  }
+  await page.close();
+}
+
+(async () => {
+  fs.rmSync(pictures, { recursive: true, force: true });
+  fs.mkdirSync(pictures, { recursive: true });
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  let count = 0;
+  for (const [i, [name, states]] of Object.entries(PAGES).entries()) {
+    const variants = all ? VARIANTS : [VARIANTS[i % VARIANTS.length]];
+    for (const variant of variants) await goThrough(browser, name, states, variant);
+    count += states.length * variants.length;
+  }
+  await browser.close();
+  console.log(`${count} states; pictures of them in ${pictures}`);
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
