@@ -1,13 +1,9 @@
 // All of `tapestry`.
-#include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 
 void add_commands(Options& app) {
-    app.version(fmt::format("tapestry {}", version()));
     add_tokenize(app);
     add_train(app);
     add_curve(app);

@@ -3,6 +3,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/train/loss_curves.h>
+#include <tapestry/nn/train/sweep_text.h>
 
 #include <fmt/core.h>
 
@@ -22,6 +23,7 @@ int run_curve(const CurveSettings& s) {
         curves.insert(curves.end(), run.curves.begin(), run.curves.end());
     }
     fmt::print("\n{}", text_plot(curves, s.plot));
+    if (s.directories.size() > 1) fmt::print("\n{}", sweep_text(s.directories));
     return kSuccess;
 }
 
@@ -31,6 +33,7 @@ void add_curve(Options& app) {
     auto s = std::make_shared<CurveSettings>();
     Options& o = app.subcommand(
         "curve", "Draw loss and validation loss in the terminal, also while a training runs");
+    o.example("runs/book runs/other --log");
     o.texts("directories", s->directories,
             "What `tapestry train` was given as --out; several are drawn together")
         .required();

@@ -33,6 +33,7 @@ int run_eval(const EvalSettings& s) {
 void add_eval(Options& app) {
     auto s = std::make_shared<EvalSettings>();
     Options& o = app.subcommand("eval", "Measure a trained model's loss on a text");
+    o.example("--model runs/book --text other.txt");
     add_model_directory(o, s->config.start);
     Option text = o.text("--text", s->config.text, "UTF-8 text");
     const Option data = o.text("--data", s->config.data,
@@ -49,7 +50,7 @@ void add_eval(Options& app) {
     text.excludes(data);
     tokens.excludes(text).excludes(data).excludes(batches).excludes(split);
     o.require_any({"--text", "--data", "--tokens"});
-    o.seed(s->config.seed, "Of the choice of pieces");
+    o.seed(s->config.seed, "Seed for the choice of pieces");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] { return run_eval(*s); });

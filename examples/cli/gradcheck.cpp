@@ -78,12 +78,10 @@ void add_gradcheck(Options& app) {
     o.number("--certainty", s->options.certainty, 0.5, 0.999999999,
              "Of seeing an error in parameters too large for checking every entry");
     o.count("--batch", s->batch, "Sequences of text for --model");
-    o.seed(s->options.seed, "Of weights, directions and pieces of text");
+    o.seed(s->options.seed, "Seed for weights, directions and pieces of text");
     o.text("--plot", s->plot, "Write error against step, as SVG, to this file");
     add_json(o, s->json);
-    o.footer(
-        "Exit status: 0 all right, 1 something is wrong, 3 nothing is, but something\n"
-        "could not be decided.");
+    o.footer("Exit status: 0 all right, 1 something is wrong, 3 something could not be decided.");
     o.run([s] { return run_gradcheck(*s); });
 }
 

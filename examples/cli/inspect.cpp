@@ -40,6 +40,7 @@ void add_inspect(Options& app) {
     Options& o = app.subcommand(
         "inspect",
         "Look into one training step: a page with its tape, attention, memory, gradients");
+    o.example("--model runs/book --prompt \"Once upon a time\" --out page.html");
     o.text("--model", s->model,
            "Directory that `tapestry train` or `dates --out` wrote, or a GPT-2 of Hugging Face's")
         .required();

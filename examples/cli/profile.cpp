@@ -78,7 +78,7 @@ void add_profile(Options& app) {
              "Under mpirun: as if every message took so many milliseconds longer");
     o.count("--depth", s->depth,
             "Parts of a module's path to tell apart: 3 for blocks.*.attention; 0: all", {0, 100});
-    o.seed(s->seed, "Of weights and batches");
+    o.seed(s->seed, "Seed for weights and batches");
     o.threads(s->threads);
     add_json(o, s->json);
     o.run([s] { return run_profile(*s); });

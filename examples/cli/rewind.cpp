@@ -57,6 +57,7 @@ int run_all(const RewindSettings& s) {
 void add_rewind(Options& app) {
     auto s = std::make_shared<RewindSettings>();
     Options& o = app.subcommand("rewind", "Take any step of a training again, to the same bits");
+    o.example("runs/book --step 350 --inspect page.html");
     add_run_options(o, s->run);
     Option step = o.count("--step", s->step, "Which; the first is 1", {-1000000000});
     Option all = o.flag("--all", s->all, "Take all of them, and compare them with metrics.jsonl");

@@ -46,6 +46,7 @@ int run_sample(const SampleSettings& s) {
 void add_sample(Options& app) {
     auto s = std::make_shared<SampleSettings>();
     Options& o = app.subcommand("sample", "Write text with a trained model");
+    o.example("--model runs/book --prompt \"Once upon a time\" --tokens 500");
     add_model_directory(o, s->model);
     o.text("--prompt", s->prompt, "Text to continue");
     o.count("--tokens", s->options.tokens,
@@ -56,7 +57,7 @@ void add_sample(Options& app) {
     o.number("--top-p", s->options.top_p, 1e-9, 1, "Only the likeliest that reach probability p");
     add_choice(o, "--weights", s->weights,
                "What the weights are kept in: in fewer bits they are read sooner, and rounded");
-    o.seed(s->seed, "Of the random numbers");
+    o.seed(s->seed, "Seed for the random numbers");
     o.threads(s->threads);
     o.run([s] { return run_sample(*s); });
 }

@@ -72,6 +72,7 @@ void add_train(Options& app) {
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
     Options& o = app.subcommand("train", "Train a GPT on a text");
+    o.example("--text book.txt --out runs/book --steps 2000");
     add_fields(o, config, {"recipe", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});
@@ -84,7 +85,7 @@ void add_train(Options& app) {
     exclude_fields<GPTConfig>(o, o.option("--model"));
     add_fields(o, config.model, {"dropout", "compute"});
     o.text("--weights", s->weights, "What weights, gradients and moments are kept in: f32 or bf16")
-        .check("TYPE", [&](auto& type) { return read_weights(type, config.model.weights); });
+        .check("{f32,bf16}", [&](auto& type) { return read_weights(type, config.model.weights); });
     add_other_fields(o, config);
     add_checkpoint_options(o, *s);
     o.threads(s->threads);

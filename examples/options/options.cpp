@@ -106,6 +106,17 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     return fmt::format("{} (see {} --help)", message, command);
 }
 
+// "0..64" behind the type in --help; nothing where only typing errors are out of it.
+template <class T>
+std::string range_text(T low, T high, T unbounded) {
+    return low <= 1 && high >= unbounded ? "" : fmt::format("{}..{}", low, high);
+}
+
+CLI::Validator whole_number_in(Bounds bounds) {
+    return CLI::Range(bounds.low, bounds.high)
+        .description(range_text(bounds.low, bounds.high, Bounds().high));
+}
+
 // CLI::Range for real numbers, but NaN, which no comparison refuses, is not in it.
 CLI::Validator number_in(double low, double high) {
     const auto check = [low, high](std::string& text) {
@@ -114,7 +125,7 @@ CLI::Validator number_in(double low, double high) {
         const bool good = !text.empty() && *end == '\0' && value >= low && value <= high;
         return good ? "" : fmt::format("{} is not a number from {} to {}", text, low, high);
     };
-    return {check, fmt::format("NUMBER in [{} - {}]", low, high)};
+    return {check, range_text(low, high, 1000.0)};
 }
 
 // CLI11 would take -1 and what has more than 64 bits.
@@ -126,6 +137,19 @@ std::string seed_error(std::string& text) {
     return good ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
 }
 
+// "--layers INT=4", "--out TEXT REQUIRED": CLI11 would list what an option does not go with, which
+// is said when somebody tries.
+class Formatter : public CLI::Formatter {
+    std::string make_option_opts(const CLI::Option* option) const override {
+        if (option->get_type_size() == 0) return "";  // a flag
+        const std::string type = option->get_type_name(), value = option->get_default_str();
+        std::string text = type.empty() ? "" : " " + type;
+        if (!value.empty()) text += "=" + value;
+        if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+        return option->get_required() ? text + " REQUIRED" : text;
+    }
+};
+
 // An option that shows its default.
 template <class T>
 CLI::Option& add(CLI::App& app, const std::string& name, T& value, const std::string& description) {
@@ -136,7 +160,7 @@ CLI::Option& add(CLI::App& app, const std::string& name, T& value, const std::st
 template <class T>
 Option add_count(CLI::App& app, const std::string& name, T& value, const std::string& description,
                  Bounds bounds) {
-    return Option(*add(app, name, value, description).check(CLI::Range(bounds.low, bounds.high)));
+    return Option(*add(app, name, value, description).check(whole_number_in(bounds)));
 }
 
 }  // namespace
@@ -172,7 +196,9 @@ Option Option::check(const std::string& type,
 // ---- declaring ----------------------------------------------------------------------------------
 
 Options::Options(const std::string& name, const std::string& description)
-    : name_(name), root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {}
+    : name_(name), root_(std::make_unique<CLI::App>(description, name)), app_(*root_) {
+    app_.formatter(std::make_shared<Formatter>());  // the subcommands', too
+}
 
 Options::Options(CLI::App& app) : name_(app.get_name()), app_(app) {}
 
@@ -187,6 +213,12 @@ Options& Options::subcommand(const std::string& name, const std::string& descrip
 void Options::version(const std::string& text) { app_.set_version_flag("--version", text); }
 
 void Options::footer(const std::string& text) { app_.footer(text); }
+
+void Options::example(const std::string& arguments) {
+    const std::string program =
+        app_.get_parent() != nullptr ? app_.get_parent()->get_name() + " " : "";
+    footer(fmt::format("For example:\n  {}{} {}", program, app_.get_name(), arguments));
+}
 
 Option Options::flag(const std::string& name, bool& value, const std::string& description) {
     return Option(*app_.add_flag(name, value, description));
@@ -236,8 +268,7 @@ Option Options::count(const std::string& name, int& value, const std::string& de
 
 Option Options::count(const std::string& name, std::optional<std::int64_t>& value,
                       const std::string& description, Bounds bounds) {
-    return Option(
-        *app_.add_option(name, value, description)->check(CLI::Range(bounds.low, bounds.high)));
+    return Option(*app_.add_option(name, value, description)->check(whole_number_in(bounds)));
 }
 
 Option Options::counts(const std::string& name, std::vector<std::int64_t>& values,

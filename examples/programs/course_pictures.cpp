@@ -7,10 +7,15 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <string_view>
 
 int main(int count, char** arguments) try {
     using namespace tapestry::pictures;
     if (count != 2) throw tapestry::ValueError("usage: course_pictures DIRECTORY");
+    if (std::string_view(arguments[1]) == "--help") {
+        std::puts("usage: course_pictures DIRECTORY");
+        return 0;
+    }
     const std::filesystem::path directory = arguments[1];
     std::filesystem::create_directories(directory);
     for (const Picture& picture : course_pictures()) {

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     options.count("--features", o.features, "Of the Performer, per head", positive);
     options.count("--layers", o.layers, "Of each model", positive);
     options.count("--steps", o.steps, "Steps of training, for each form", positive);
-    options.seed(o.seed, "Of weights and sequences");
+    options.seed(o.seed, "Seed for weights and sequences");
     options.count("--longest", longest, "Of the lengths from 128 on whose costs are compared",
                   positive);
     options.run([&] {

@@ -10,7 +10,7 @@ TaskCommand::TaskCommand(const std::string& name, const std::string& description
     options.count("--steps", task_.steps, "Steps of training");
     options.count("--batch", task_.batch, "Questions per step", {1, 1000000});
     options.number("--rate", task_.rate, 1e-9, 1e3, "Learning rate");
-    options.seed(task_.seed, "Of the weights, the questions, and their order");
+    options.seed(task_.seed, "Seed for the weights, the questions and their order");
     options.threads(threads_);
     options.number("--goal", goal_, 0, 1, "Share of right answers below which the program fails");
 }

@@ -1,5 +1,5 @@
 // GradientFlow: what one step of an optimiser did to every parameter. A step that learns changes
-// each by a small part of its size, some thousandth; a part that stays at a millionth learns
+// each by about a thousandth of its size; a part that stays at a millionth learns
 // nothing, and one near 1 forgets what it knew. Read next: nn/pages/report.h, which shows it over a
 // training.
 //

@@ -65,7 +65,7 @@ struct FieldsOf<GPTConfig> {
               {.low = 1, .required = true, .gpt2 = "n_embd"});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
               {.low = 0, .gpt2 = "n_inner"});
-        field("dropout", &C::dropout, "Probability with which a number is dropped",
+        field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Between the matrices of the feed-forward networks");
         field("positions", &C::positions, "How a token's place is made known");

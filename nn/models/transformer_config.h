@@ -51,7 +51,7 @@ struct FieldsOf<TransformerConfig> {
               {.low = 1, .required = true});
         field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
               {.low = 0, .required = true});
-        field("dropout", &C::dropout, "Probability with which a number is dropped",
+        field("dropout", &C::dropout, "Dropout probability",
               {.low = 0, .high = 0.99, .required = true});
         field("activation", &C::activation, "Between the matrices of the feed-forward networks");
         field("norm_first", &C::norm_first, "Norms before attention and networks, not after them",

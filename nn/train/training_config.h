@@ -133,7 +133,7 @@ struct FieldsOf<TrainingConfig> {
               {.low = 0, .high = 1e12});
         field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
         field("eval_batches", &C::eval_batches, "Batches per evaluation", {.low = 1});
-        field("seed", &C::seed, "Of all random numbers");
+        field("seed", &C::seed, "Seed for all random numbers");
     }
 };
 

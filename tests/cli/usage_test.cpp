@@ -43,7 +43,10 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
     for (const char* option : {"--text TEXT",
                                "--data TEXT",
                                "--test-fraction",
-                               "--order TEXT:{random,epoch}=random",
+                               "--order TEXT:{random,epoch}=random\n",
+                               "--layers INT=4 ",
+                               "--dropout FLOAT:0..0.99=0 ",
+                               "For example:\n  tapestry train --text",
                                "--out TEXT REQUIRED",
                                "--resume",
                                "--override",
@@ -77,6 +80,10 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
                                "=128"}) {
         INFO(option);
         CHECK(train.find(option) != std::string::npos);
+    }
+    for (const char* never : {"Excludes", "1000000000", "INT in"}) {
+        INFO(never);
+        CHECK(train.find(never) == std::string::npos);
     }
     const std::string sample = place.run({"sample", "--help"}).out;
     for (const char* option : {"--model TEXT REQUIRED", "--prompt", "--tokens", "--temperature",
