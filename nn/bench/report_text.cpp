@@ -17,13 +17,13 @@ std::string number(double value, int decimals) {
 double megabytes(std::size_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 std::string profile_head(const std::string& title) {
-    return fmt::format("\n{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>7}\n", title, "calls",
-                       "forward ms", "backward ms", "GFLOP", "MB", "floor ms", "share");
+    return fmt::format("\n{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>9}\n", title, "calls",
+                       "forward ms", "backward ms", "GFLOP", "MB", "least ms", "of peak");
 }
 
 std::string profile_line(const std::string& name, const ProfileRow& row) {
     const ProfiledWork all = row.total();
-    return fmt::format("{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>7}\n", name,
+    return fmt::format("{:<28}{:>6}{:>12}{:>13}{:>10}{:>10}{:>10}{:>9}\n", name,
                        row.forward.calls > 0 ? row.forward.calls : row.backward.calls,
                        number(1e3 * row.forward.seconds, 3), number(1e3 * row.backward.seconds, 3),
                        number(all.flops / 1e9, 3), number(all.bytes / 1e6, 1),
@@ -40,6 +40,10 @@ std::string profile_tables(const StepProfile& profile, int depth) {
     }
     text += profile_head("outside of the tape");
     for (const ProfileRow& row : by_op(profile.outside)) text += profile_line(row.op, row);
+    const auto impossible = [](const ProfileRow& row) { return row.total().share() > 1.05; };
+    if (std::ranges::any_of(profile.rows, impossible)) {
+        text += "\nabove 100% of the peak: other programs were in the way when that was measured\n";
+    }
     return text;
 }
 
@@ -60,7 +64,7 @@ std::string percent(double share) { return share > 0 ? fmt::format("{:.0f}%", 10
 
 std::string table_head() {
     return fmt::format("{:<34}{:>11}{:>11}{:>10}{:>9}{:>8}{:>9}", "", "median ms", "min ms",
-                       "GFLOP/s", "GB/s", "share", "peak MB");
+                       "GFLOP/s", "GB/s", "of peak", "peak MB");
 }
 
 std::string table_row(const Measurement& m, const MachinePeak& peak) {
@@ -172,7 +176,7 @@ std::string to_text(const GPTProfile& p, int depth) {
                         megabytes(p.profile.peak_bytes));
     if (p.profile.messages.processes > 1) text += to_text(p.profile.messages);
     text += profile_tables(p.profile, depth);
-    text += fmt::format("\nsum of floors {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
+    text += fmt::format("\nat least {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
                         1e3 * t.all.floor, 1e3 * t.all.seconds, percent(t.all.share()));
     return text + fmt::format("{:.3f} ms on the tape, {:.3f} ms outside of it",
                               1e3 * t.tape.seconds, 1e3 * t.outside.seconds);

@@ -26,12 +26,6 @@ void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
     });
 }
 
-// Of a path, which stands in full among the options: "input.txt", and "data" of "runs/data/".
-std::string last_name(const std::filesystem::path& path) {
-    const std::string name = path.filename().native();
-    return name.empty() ? path.parent_path().filename().native() : name;
-}
-
 std::string subtitle_of(const Session& session) {
     const TextData& data = session.data();
     return fmt::format("GPT: {}; {} parameters; {} {}s to learn from, {} held out; {}",
@@ -41,6 +35,11 @@ std::string subtitle_of(const Session& session) {
 }
 
 }  // namespace
+
+std::string last_name(const std::filesystem::path& path) {
+    const std::string name = path.filename().native();
+    return name.empty() ? path.parent_path().filename().native() : name;
+}
 
 std::vector<RecipeLine> recipe_lines(const TrainingConfig& config) {
     std::vector<RecipeLine> lines;

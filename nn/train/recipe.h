@@ -5,7 +5,12 @@
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/nn/train/session.h>
 
+#include <filesystem>
+
 namespace tapestry {
+
+/// What a title calls a path: "input.txt", and "data" of "runs/data/".
+std::string last_name(const std::filesystem::path& path);
 
 /// The configuration's fields, the model's among them, as the command line calls them: "--min-lr".
 /// Texts that are empty are left out.

@@ -5,6 +5,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/train/recipe.h>
 
 #include <fmt/core.h>
 
@@ -104,7 +105,7 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer,
 }
 
 PageOptions StepOnText::page(double loss_of_it) const {
-    return {.title = fmt::format("One step of {}", directory),
+    return {.title = fmt::format("One step of {}", last_name(directory)),
             .subtitle = fmt::format("{}, {} parameters; {}; loss {:.4f}", model->settings(),
                                     model->parameter_count(), predicted, loss_of_it),
             .texts = texts,

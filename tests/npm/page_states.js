@@ -150,13 +150,25 @@ const PAGES = {
   report_newer: [['spikes', tab('curves')]],
   report_diverged: [['curves', tab('curves')], ['samples', tab('samples')], ['flow', tab('flow')]],
   report_long: [['curves', tab('curves')]],
+  experiments: [['figures', async () => {}]],
 };
+
+// The figures of docs/experiments.md, one below the other.
+function writeFigures() {
+  const folder = path.join(__dirname, '../../docs/experiments');
+  const figures = fs.readdirSync(folder).filter((name) => name.endsWith('.svg')).map((name) =>
+    `<img src="file://${path.join(folder, name)}" alt="${name}" style="max-width: 100%">`);
+  fs.writeFileSync(path.join(pages, 'experiments.html'), '<!doctype html><html lang="en"><meta charset="utf-8">' +
+    '<meta name="color-scheme" content="light dark"><title>Experiments</title>' +
+    `<main><h1>Experiments</h1>${figures.join('\n')}</main></html>`);
+}
 
 async function goThrough(browser, name, states, [width, colorScheme]) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
   page.setDefaultTimeout(120000);
-  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}`);
+  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}` ||
+    url.endsWith('.svg'));
   await page.goto(`file://${file}`);
   for (const [number, [state, act]] of states.entries()) {
     const where = `${name}, ${state}, ${width} pixels, ${colorScheme}`;
@@ -174,6 +186,7 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
 (async () => {
   fs.rmSync(pictures, { recursive: true, force: true });
   fs.mkdirSync(pictures, { recursive: true });
+  writeFigures();
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   let count = 0;
   for (const [i, [name, states]] of Object.entries(PAGES).entries()) {

@@ -111,7 +111,8 @@ function rapidityOf(data, range, step, view) {
   const speed = speedOf(data);
   const i = indexAt(speed, step);
   const { floor } = data.recipe;
-  const share = floor > 0 ? `, ${percent(floor / data.curves.seconds.mean[i])} of the peak` : '';
+  const of = floor / data.curves.seconds.mean[i];
+  const share = floor > 0 ? `, ${percent(of)} of the peak${of > 1.05 ? ', which was measured too low' : ''}` : '';
   return { lines: linesOf(speed, 'activation', view), levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
       share };

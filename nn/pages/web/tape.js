@@ -31,7 +31,8 @@ export function tapeTab(panel, data) {
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
-    table.element);
+    impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'Shares above 100% are impossible: the ' +
+      'peak was measured while other programs were in the way.') : '', table.element);
   choose(culpritOf(data) ?? 0);
   show(0);
 }
@@ -132,6 +133,10 @@ function workRow(name, work) {
 }
 
 const share = (work) => (work && work.s > 0 ? work.floor / work.s : 0);
+
+// Did anything run faster than this machine can?
+const impossible = ({ entries }) => entries.some(({ forward, backward }) =>
+  share(forward) > 1.05 || share(backward) > 1.05);
 
 // ---- all entries --------------------------------------------------------------------------------
 
