@@ -82,7 +82,7 @@ std::vector<Trial> trials(const Setting& setting) {
 
 Table cost_table(const Outcomes& o) {
     Table table{fmt::format("One attention over {} positions, forward and backward", kPositions),
-                {"size", "parameters", "MFLOP forward", "ms", "times one head's"},
+                {"size", "parameters", "MFLOP forward", "ms", "relative to one head"},
                 {}};
     for (const std::int64_t dim : {64, 512}) {
         for (const std::int64_t heads : kHeads) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace tapestry::experiments {
 namespace {
@@ -63,6 +64,27 @@ std::vector<double> log_ticks(double low, double high) {
         }
     }
     return ticks.size() < 2 ? linear_ticks(low, high) : ticks;
+}
+
+// Few whole numbers that lie apart, as the 1, 2, 4, 8 of what is doubled, are the ticks themselves.
+std::vector<double> ticks_at(const Plot& plot, const Scale& scale) {
+    constexpr std::size_t kMost = 8;
+    constexpr double kApart = 30;  // on the paper
+    std::set<double> values;
+    for (const Series& s : plot.series) {
+        for (const double x : s.x) {
+            if (!scale.shows(x)) continue;
+            if (x != std::floor(x) || x >= 1e4) return {};
+            values.insert(x);
+        }
+    }
+    if (values.size() < 3 || values.size() > kMost) return {};
+    double last = -kApart;
+    for (const double x : values) {
+        if (scale(x) - last < kApart) return {};
+        last = scale(x);
+    }
+    return {values.begin(), values.end()};
 }
 
 std::vector<double> ticks_of(const Axis& axis, const Scale& scale) {
@@ -160,7 +182,10 @@ std::string label_of(const Axis& axis, double tick) {
 
 std::string axes(const Plot& plot, const Paper& p) {
     std::string out;
-    for (const double tick : ticks_of(plot.x, p.x)) {
+    const bool chosen = !plot.x.ticks.empty() || !plot.x.names.empty();
+    const std::vector<double> own =
+        plot.x.log && !chosen ? ticks_at(plot, p.x) : std::vector<double>();
+    for (const double tick : own.empty() ? ticks_of(plot.x, p.x) : own) {
         if (!p.x.shows(tick)) continue;
         const double at = p.x(tick);
         if (plot.x.names.empty()) out += line(at, p.top, at, p.bottom, "grid");
@@ -202,12 +227,20 @@ std::string marker(double x, double y, std::size_t index) {
     }
 }
 
-std::string stroke(const Series& s, std::size_t index) {
+// Dashed series differ by their dashes as well.
+std::string stroke(const Plot& plot, std::size_t index) {
+    constexpr const char* kDashes[] = {"6 4", "2 4", "12 4", "10 3 2 3"};
+    const auto before = plot.series.begin() + static_cast<std::ptrdiff_t>(index);
+    const auto dashed =
+        std::count_if(plot.series.begin(), before, [](const Series& s) { return s.dashed; });
+    const std::string dashes =
+        fmt::format(" stroke-dasharray=\"{}\"", kDashes[dashed % std::ssize(kDashes)]);
     return fmt::format("class=\"c{}\"{}", index % kColours,
-                       s.dashed ? " stroke-dasharray=\"6 4\"" : "");
+                       plot.series[index].dashed ? dashes : "");
 }
 
-std::string curve(const Series& s, std::size_t index, const Paper& p) {
+std::string curve(const Plot& plot, std::size_t index, const Paper& p) {
+    const Series& s = plot.series[index];
     std::string path;
     bool pen_down = false;
     for (std::size_t i = 0; i < s.x.size(); ++i) {
@@ -217,7 +250,7 @@ std::string curve(const Series& s, std::size_t index, const Paper& p) {
         }
         pen_down = finite;
     }
-    return fmt::format("<path d=\"{}\" {}/>\n", path, stroke(s, index));
+    return fmt::format("<path d=\"{}\" {}/>\n", path, stroke(plot, index));
 }
 
 std::string points(const Series& s, std::size_t index, const Paper& p) {
@@ -255,7 +288,7 @@ std::string marks(const Plot& plot, const Paper& p) {
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& s = plot.series[i];
         if (s.mark == Mark::bars) out += bars(s, i, slot++, static_cast<double>(slots), p);
-        if (s.mark == Mark::line || s.mark == Mark::line_and_points) out += curve(s, i, p);
+        if (s.mark == Mark::line || s.mark == Mark::line_and_points) out += curve(plot, i, p);
         if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += points(s, i, p);
     }
     return fmt::format(
@@ -267,7 +300,8 @@ std::string marks(const Plot& plot, const Paper& p) {
 // A name in the legend with a sample of its line, about as wide as its letters.
 double legend_width(const Series& s) { return 44 + 7.0 * static_cast<double>(s.name.size()); }
 
-std::string legend_sample(const Series& s, std::size_t i, double x, double y) {
+std::string legend_sample(const Plot& plot, std::size_t i, double x, double y) {
+    const Series& s = plot.series[i];
     std::string out;
     if (s.mark == Mark::bars) {
         out = fmt::format(
@@ -275,7 +309,7 @@ std::string legend_sample(const Series& s, std::size_t i, double x, double y) {
             y - 5, i % kColours);
     }
     if (s.mark == Mark::line || s.mark == Mark::line_and_points) {
-        out += fmt::format("<path d=\"M{:.1f} {:.1f}h24\" {}/>\n", x, y, stroke(s, i));
+        out += fmt::format("<path d=\"M{:.1f} {:.1f}h24\" {}/>\n", x, y, stroke(plot, i));
     }
     if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += marker(x + 12, y, i);
     return out;
@@ -294,7 +328,7 @@ std::string legend(const Plot& plot, int& rows) {
             x = kLeft;
         }
         const double y = kTitle + kLegendRow * (rows - 0.5);
-        out += legend_sample(s, i, x, y) + svg_text(x + 30, y + 4, s.name);
+        out += legend_sample(plot, i, x, y) + svg_text(x + 30, y + 4, s.name);
         x += legend_width(s);
     }
     return out;

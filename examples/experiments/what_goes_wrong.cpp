@@ -170,7 +170,7 @@ Table sweep_table(const Setting& setting, const Outcomes& o) {
 Plot plot_of(const Setting& setting, const Outcomes& o) {
     Plot plot{.title = "Mistakes, mean of the seeds",
               .x = {.label = "step"},
-              .y = {.label = "loss", .low = 0, .high = 10}};
+              .y = {.label = "loss", .low = 0, .high = 8}};
     for (const Recipe& recipe : mistakes(setting)) {
         Series s{.name = recipe.name, .dashed = recipe.name == "right"};
         const std::vector<double> losses = o.curve(recipe.name, "losses");

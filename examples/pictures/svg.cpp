@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace tapestry::pictures {
 namespace {
 
@@ -26,6 +28,15 @@ std::string palette(bool dark) {
         css += fmt::format(".c{0}{{stroke:{1}}}.f{0}{{fill:{1}}}", i, colour);
     }
     return css;
+}
+
+// "-5" above the line.
+std::string superscript(const std::string& number) {
+    constexpr const char* kDigits[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                       "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+    std::string text;
+    for (const char c : number) text += c == '-' ? "\u207b" : kDigits[c - '0'];
+    return text;
 }
 
 }  // namespace
@@ -66,9 +77,17 @@ std::string svg_document(int width, int height, std::string_view title, const st
         width, height, escaped_xml(title), palette(false), palette(true), body);
 }
 
+// 0.5, 20000, and 2 times a power of ten: very small numbers and very large ones alike.
 std::string tick_label(double value) {
-    std::string text = fmt::format("{:.5g}", value == 0 ? 0.0 : value);  // no "-0"
-    return text;
+    const double size = std::abs(value);
+    if (value == 0) return "0";
+    if (size >= 0.9995e-3 && size < 1e6) return fmt::format("{:.5g}", value);
+    const std::string text = fmt::format("{:.4e}", value);  // -2.5000e-05
+    const std::size_t at = text.find('e');
+    const std::string mantissa = fmt::format("{:g}", std::stod(text.substr(0, at)));
+    const std::string ten = "10" + superscript(std::to_string(std::stoi(text.substr(at + 1))));
+    if (mantissa == "1") return ten;
+    return mantissa == "-1" ? "-" + ten : fmt::format("{}\u00b7{}", mantissa, ten);
 }
 
 }  // namespace tapestry::pictures

@@ -78,7 +78,7 @@ TEST_CASE("plot: many powers of ten do not crowd their axis") {
     plot.y.log = true;
     const std::string text = svg(plot);
     CHECK_EQ(count(text, "class=\"grid\""), 3 + 9);  // of x; 1, 1e-5, ... 1e-40
-    CHECK(has(text, ">1e-40</text>"));
+    CHECK(has(text, ">10\u207b\u2074\u2070</text>"));
     CHECK(has(text, ">1</text>"));
 }
 
@@ -156,4 +156,31 @@ TEST_CASE("plot: what cannot be shown is refused") {
                          ValueError);
     CHECK_THROWS_AS(svg(HeatMap{}), ValueError);
     CHECK_THROWS_AS(svg(HeatMap{.columns = {"a"}, .rows = {"r"}, .values = {{1, 2}}}), ValueError);
+}
+
+TEST_CASE("plot: few whole numbers on a logarithmic axis are its ticks") {
+    Plot plot = line({1, 2, 4, 8}, {1, 1, 2, 2});
+    plot.x = {.label = "heads", .log = true};
+    const std::string text = svg(plot);
+    for (const char* tick : {">1</text>", ">2</text>", ">4</text>", ">8</text>"}) {
+        CHECK_MESSAGE(has(text, tick), tick);
+    }
+    CHECK_FALSE(has(text, ">5</text>"));
+    plot = line({1, 2.5, 8}, {1, 1, 2});  // not all whole
+    plot.x = {.label = "heads", .log = true};
+    CHECK(has(svg(plot), ">5</text>"));
+}
+
+TEST_CASE("plot: two dashed series have dashes of their own, small ticks powers of ten") {
+    Plot plot = line({0, 1}, {1e-5, 1});
+    plot.y = {.label = "share", .log = true};
+    for (int i = 0; i < 2; ++i) {
+        plot.series.push_back({.name = "theory", .x = {0, 1}, .y = {1e-4, 0.1}, .dashed = true});
+    }
+    const std::string text = svg(plot);
+    CHECK(has(text, "class=\"c1\" stroke-dasharray=\"6 4\""));
+    CHECK(has(text, "class=\"c2\" stroke-dasharray=\"2 4\""));
+    CHECK(has(text, ">10\u207b\u2075</text>"));
+    CHECK(has(text, ">10\u207b\u2074</text>"));
+    CHECK(has(text, ">0.001</text>"));
 }

@@ -2,6 +2,7 @@
 // of every stage is known (plain_gpt.js).
 const assert = require('node:assert');
 
+const { until } = require('./browser.js');
 const { expectShown, toNumber } = require('./numbers.js');
 
 const rowsOf = (page, table) => page.$$eval(`[data-view=stage] [data-table=${table}] tbody tr`, (rows) =>
@@ -117,7 +118,7 @@ async function checkPlay(page, count) {
   await page.focus('[data-control=play]');
   await page.keyboard.press('Enter');
   assert.match(await page.textContent('[data-control=play]'), /Pause/);
-  await page.waitForTimeout(2700);
+  await until(page, () => !/^Stage 1 /.test(document.querySelector('[data-readout=stage]').textContent));
   await page.keyboard.press('Enter');
   const text = await page.textContent('[data-readout=stage]');
   assert.match(await page.textContent('[data-control=play]'), /Play/);
