@@ -98,8 +98,7 @@ void add_train(Options& app) {
            "for `tapestry replay`");
     o.count("--hash-every", s->options.hash_every,
             "Steps between checksums of all gradients in metrics.jsonl; 0: none", {0});
-    o.flag("--no-report", s->no_report,
-           "Do not write report.html, the page that shows the training");
+    o.flag("--no-report", s->no_report, "Do not write report.html, which shows the training");
     add_no_cache(o, s->no_cache);
     o.run([s, &o] {
         RunRequest& run = s->run;

@@ -3,6 +3,7 @@ const assert = require('node:assert');
 
 const { until } = require('./browser.js');
 const { checkEntries, checkGradients, checkHeads } = require('./known_numbers.js');
+const { checkMapColours } = require('./map_colours.js');
 const { checkMemoryPlan } = require('./memory_plan.js');
 const { expectShown, toNumber } = require('./numbers.js');
 
@@ -130,7 +131,10 @@ exports.attention = async (page, { model, weights, known }) => {
   await checkLines(page, model);
   await checkMap(page, model);
   if (model === 'long') await checkFluid(page);
-  if (model === 'gpt') await checkHidden(page);
+  if (model === 'gpt') {
+    await checkMapColours(page, ['blocks.0.attention 0', 'blocks.0.attention 1', 'blocks.1.attention 3'], 16);
+    await checkHidden(page);
+  }
   if (model === 'gpt') await checkGpt(page);
   if (model === 'encoder_decoder') await checkPadding(page);
 };

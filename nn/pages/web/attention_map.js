@@ -92,10 +92,7 @@ export class MapView {
   }
 
   show(state) {
-    const other = !this.state || this.state.attention !== state.attention ||
-      this.state.head !== state.head;
-    if (other) this.image = null;
-    this.state = state;
+    this.state = state; // the caller goes on changing it; the image knows itself of which head it is
     this.draw();
     this.tell();
   }
@@ -168,13 +165,14 @@ export class MapView {
     this.spacer.style.width = `${wide}px`;
     this.spacer.style.height = `${Math.max(0, high - height)}px`;
     const context = sized(this.canvas, width, height);
-    if (!this.image) {
-      this.image = weightImage(weightsAndMask(attention, head), attention.queries, attention.keys);
+    if (this.image?.attention !== attention || this.image.head !== head) {
+      const weights = weightsAndMask(attention, head);
+      this.image = { attention, head, canvas: weightImage(weights, attention.queries, attention.keys) };
     }
     const x = MAP_LEFT - this.scroller.scrollLeft;
     const y = MAP_TOP - this.scroller.scrollTop;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image, x, y, cell * attention.keys, cell * attention.queries);
+    context.drawImage(this.image.canvas, x, y, cell * attention.keys, cell * attention.queries);
     if (cell >= NUMBERS_FROM) this.drawNumbers(context, x, y, cell, width, height);
     this.drawChosen(context, x, y, cell);
     this.drawAxes(context, x, y, cell, width, height);
