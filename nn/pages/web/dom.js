@@ -69,6 +69,9 @@ export function tokenText(text, position) {
       `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`) || '\u2205';
 }
 
+// A module's path, which may break behind its dots and underscores where there is no room.
+export const breakable = (path) => path.split(/(?<=[._])/).flatMap((part, i) => (i > 0 ? [h('wbr'), part] : [part]));
+
 // -1 ... 1 as a bar to the left or right of the middle; 0 ... 1 is one to the right.
 export function barCell(share) {
   const bar = h('span', { class: share < 0 ? 'bar minus' : 'bar' });

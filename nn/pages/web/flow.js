@@ -1,6 +1,6 @@
 // The gradient flow tab: what each step that was looked at did to every parameter. Read next:
 // nn/inspect/gradient_flow.h, where the numbers come from.
-import { h, number, percent, shapeText, svg } from './dom.js';
+import { breakable, h, number, percent, shapeText, svg } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 
 const TREND = { width: 110, height: 30 };
@@ -60,7 +60,7 @@ class FlowTable {
       if (this.rows.has(name)) continue;
       const changing = Array.from({ length: 5 + FLOW_KINDS.length }, () => h('td', {}));
       const row = h('tr', { 'data-parameter': name, hidden: !name.includes(this.filter.value) },
-        h('td', { class: 'word of-name' }, name), h('td', { class: 'word quiet of-shape' }, shapeText(shape)),
+        h('td', { class: 'word of-name' }, ...breakable(name)), h('td', { class: 'word quiet of-shape' }, shapeText(shape)),
         ...changing);
       this.rows.set(name, { row, changing });
       this.body.append(row);

@@ -1,7 +1,7 @@
 // The gradients tab: the first NaN or infinity, dead units, and of every parameter the sizes of its
 // values and of its gradient, as histograms over the same powers of two, so that rows can be
 // compared at a glance. Read next: non_finite.js and units.js.
-import { h, number, percent, shapeText } from './dom.js';
+import { breakable, h, number, percent, shapeText } from './dom.js';
 import { powersAxis, powersHistogram, powersOf, powerText } from './histogram.js';
 import { nonFiniteView } from './non_finite.js';
 import { scrolling, sortable } from './table.js';
@@ -44,7 +44,7 @@ function parameterRow(parameter, powers) {
     h('td', {}, rms(values) > 0 ? number(rms(grad) / rms(values), 3) : '\u2013'),
     h('td', {}, percent(grad.zeros / grad.count))]
     : [h('td', { class: 'word warn', colspan: '3' }, parameter.dead)];
-  return h('tr', { 'data-parameter': name }, h('td', { class: 'word of-name' }, name),
+  return h('tr', { 'data-parameter': name }, h('td', { class: 'word of-name' }, ...breakable(name)),
     h('td', { class: 'word quiet of-shape' }, shapeText(parameter.shape)),
     h('td', {}, powersHistogram(parameter.valueBins, 'values', powers,
       `sizes of the values of ${name}`)),
