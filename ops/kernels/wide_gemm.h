@@ -11,6 +11,10 @@
 //                     the first panel: copy its rows of A, widened      <= 384 KiB, in L2
 //                     multiply; the last block: round to C
 //
+// Where rows are few and blocks many, as in C = A^T B over the tokens of a batch, each chunk goes
+// through all blocks by itself and widens B a panel at a time: to wait for one another after every
+// block would take longer.
+//
 // What a copy reads is asked of memory before, a tile's rows of A while the tile above multiplies:
 // a copy that waited for memory took a tenth of the time, for meanwhile nothing is multiplied.
 //
@@ -63,17 +67,21 @@ inline void widen_columns(const std::uint16_t* from, std::int64_t run, float* to
     }
 }
 
-/// A panel of a B whose columns are runs of memory.
-inline void pack_wide_panel(const WidePass& w, float* packed, std::int64_t panel) {
+inline void pack_wide_panel(const WidePass& w, std::int64_t block, std::int64_t panel, float* to) {
     const Pass<float>& pass = w.pass;
-    const std::int64_t depth = pass.depths.size(pass.first_block);
+    const std::int64_t depth = pass.depths.size(block);
     const std::int64_t first = pass.panels.begin(panel) * kLanes<float>;
     const std::int64_t padded = pass.panels.size(panel) * kLanes<float>;
     const std::int64_t width = smaller(padded, pass.width - first);
-    float* const to = packed + first * depth;
     const std::uint16_t* const from =
-        w.g.b + pass.depths.begin(pass.first_block) * w.g.b_row + (pass.column + first) * w.g.b_col;
-    widen_columns(from, w.g.b_col, to, padded, depth, width);
+        w.g.b + pass.depths.begin(block) * w.g.b_row + (pass.column + first) * w.g.b_col;
+    if (w.g.b_col == 1) {
+        for (std::int64_t k = 0; k < depth; ++k) {
+            widen_run(to + k * padded, from + k * w.g.b_row, width, kStretch * w.g.b_row);
+        }
+    } else {
+        widen_columns(from, w.g.b_col, to, padded, depth, width);
+    }
     fill_with_zeros(to, padded, depth, width);
 }
 
@@ -105,7 +113,8 @@ void pack_wide(WidePass& w, const Loop& loop) {
     const bool by_rows = w.g.b_col == 1;
     const auto pack = [&w, to, rows, by_rows](std::int64_t part) {
         if (by_rows) return pack_wide_rows(w, to, rows.begin(part), rows.begin(part + 1));
-        pack_wide_panel(w, to, part);
+        const std::int64_t first = w.pass.panels.begin(part) * kLanes<float>;
+        pack_wide_panel(w, w.pass.first_block, part, to + first * rows.total);
     };
     const std::int64_t parts = by_rows ? rows.parts : pass.panels.parts;
     if (elements >= kParallelPack) {
@@ -180,12 +189,13 @@ struct WideAround {
 // ---- the product --------------------------------------------------------------------------------
 
 template <Order order>
-void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t across) {
+void multiply_wide_block(const WidePass& w, std::int64_t block, std::int64_t down,
+                         std::int64_t across) {
     const Pass<float>& pass = w.pass;
     const std::int64_t row = pass.chunk_tiles.begin(down) * pass.tile_height;
     const std::int64_t end = pass.chunk_tiles.begin(down + 1) * pass.tile_height;
     const Tiles tiles{smaller(w.g.m, end) - row, pass.tile_height};
-    const std::int64_t block = pass.first_block;
+    constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
     Tile<float> tile;
     tile.k = pass.depths.size(block);
     tile.last_lanes = kLanes<float>;
@@ -208,9 +218,10 @@ void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t acro
         tile.a = to;
     }
     if (w.sums == nullptr) {
-        constexpr std::int64_t kWidest = kTileVectors<order> * kLanes<float>;
         around.room = scratch_for<Room::panel>().take<float>(kTileRows<order> * kWidest);
     }
+    float* const own_b =
+        pass.packed != nullptr ? nullptr : scratch_for<Room::b>().take<float>(tile.k * kWidest);
     around.c_row = w.g.c_row;
     for (std::int64_t panel = pass.chunk_panels.begin(across);
          panel < pass.chunk_panels.begin(across + 1); ++panel) {
@@ -219,7 +230,8 @@ void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t acro
         tile.c = w.sums == nullptr ? around.room : w.sums + row * w.sums_row + first;
         tile.c_row = w.sums == nullptr ? vectors * kLanes<float> : w.sums_row;
         tile.bias = w.bias != nullptr && block == 0 ? w.bias + pass.column + first : nullptr;
-        tile.b = pass.packed + first * tile.k;
+        if (own_b != nullptr) pack_wide_panel(w, block, panel, own_b);
+        tile.b = own_b != nullptr ? own_b : pass.packed + first * tile.k;
         tile.b_row = vectors * kLanes<float>;
         around.width = smaller(tile.b_row, pass.width - first);
         if (block + 1 == pass.depths.parts) {
@@ -231,7 +243,7 @@ void multiply_wide_chunk(const WidePass& w, std::int64_t down, std::int64_t acro
 }
 
 template <Order order, class Loop>
-void wide_gemm_in_order(const HalfArguments& g, const float* bias, std::int64_t threads,
+void wide_gemm_in_order(const HalfArguments& g, const float* bias, bool packs, std::int64_t threads,
                         const Loop& loop) {
     GemmArguments<float> sizes;
     sizes.m = g.m;
@@ -248,12 +260,15 @@ void wide_gemm_in_order(const HalfArguments& g, const float* bias, std::int64_t 
             w.sums_row = strips.size(j) * kLanes<float>;
             w.sums = scratch_for<Room::sums>().take<float>(g.m * w.sums_row);
         }
-        for (std::int64_t i = 0; i < pass.depths.parts; ++i) {
+        for (std::int64_t i = 0; i < pass.depths.parts; i = pass.last_block) {
             pass.first_block = i;
-            pack_wide(w, loop);
+            pass.last_block = packs ? i + 1 : pass.depths.parts;
+            if (packs) pack_wide(w, loop);
             loop(pass.chunk_tiles.parts * pass.chunk_panels.parts, [&w](std::int64_t chunk) {
                 const std::int64_t across = w.pass.chunk_panels.parts;
-                multiply_wide_chunk<order>(w, chunk / across, chunk % across);
+                for (std::int64_t k = w.pass.first_block; k < w.pass.last_block; ++k) {
+                    multiply_wide_block<order>(w, k, chunk / across, chunk % across);
+                }
             });
         }
     }
@@ -312,6 +327,7 @@ void wide_gemm_in_chunks(const HalfArguments& g, std::int64_t threads, const Loo
         return;
     }
     const float* const bias = widened_bias(g);
+    const bool packs = g.m >= kVeryManyRows || g.k <= kBlockK;
     const Cut rows{g.m, g.k > kBlockK ? divide_up(g.m, kWaitingRows) : 1};
     for (std::int64_t i = 0; i < rows.parts; ++i) {
         HalfArguments some = g;
@@ -319,9 +335,9 @@ void wide_gemm_in_chunks(const HalfArguments& g, std::int64_t threads, const Loo
         some.a += rows.begin(i) * g.a_row;
         some.c += rows.begin(i) * g.c_row;
         if (g.a_col == 1) {
-            wide_gemm_in_order<Order::rows>(some, bias, threads, loop);
+            wide_gemm_in_order<Order::rows>(some, bias, packs, threads, loop);
         } else {
-            wide_gemm_in_order<Order::columns>(some, bias, threads, loop);
+            wide_gemm_in_order<Order::columns>(some, bias, packs, threads, loop);
         }
     }
 }
