@@ -9,8 +9,11 @@ const LEFT = 92, TOP = 84; // of the cells, behind the axes
 async function colours(page, selector, { left, top, cell, inset, count }) {
   return page.$eval(selector, (canvas, at) => {
     const scale = canvas.width / canvas.getBoundingClientRect().width;
+    const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
     const pixel = (x, y) => Array.from(
-      canvas.getContext('2d').getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data.slice(0, 3));
+      context.getImageData(Math.round(x * scale), Math.round(y * scale), 1, 1).data.slice(0, 3));
     const cells = Array.from({ length: at.count }, (_, i) => i);
     return cells.map((i) => cells.map((j) =>
       pixel(at.left + j * at.cell + at.inset, at.top + i * at.cell + at.inset)));
