@@ -17,6 +17,35 @@ namespace xsimd {
 /// 8.1 estimates the root of floats as x / sqrt(x), and infinity gives NaN. Calls find this one
 /// first, for it is no template.
 inline batch<float, neon64> sqrt(const batch<float, neon64>& x) { return vsqrtq_f32(x); }
+
+// 8.1 looks these up in tables of all types and all widths, which come to the same instruction and
+// cost g++ several seconds in every kernel with an exponential.
+#if XSIMD_VERSION_MAJOR < 9
+namespace kernel {
+template <>
+inline batch<std::int32_t, neon64> bitwise_cast<neon64>(const batch<float, neon64>& x,
+                                                        const batch<std::int32_t, neon64>&,
+                                                        requires_arch<neon>) noexcept {
+    return vreinterpretq_s32_f32(x);
+}
+template <>
+inline batch<float, neon64> bitwise_cast<neon64>(const batch<std::int32_t, neon64>& x,
+                                                 const batch<float, neon64>&,
+                                                 requires_arch<neon>) noexcept {
+    return vreinterpretq_f32_s32(x);
+}
+template <>
+inline batch<std::int32_t, neon64> bitwise_lshift<neon64>(const batch<std::int32_t, neon64>& x,
+                                                          int n, requires_arch<neon>) noexcept {
+    return x.data << n;
+}
+template <>
+inline batch<std::int32_t, neon64> bitwise_rshift<neon64>(const batch<std::int32_t, neon64>& x,
+                                                          int n, requires_arch<neon>) noexcept {
+    return x.data >> n;
+}
+}  // namespace kernel
+#endif
 }  // namespace xsimd
 #endif
 
