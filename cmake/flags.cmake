@@ -62,5 +62,8 @@ endfunction()
 function(tapestry_precompile target)
   if(TAPESTRY_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard.h)
+    if(TAPESTRY_PRECOMPILE_ALL)  # said on the command line, so that a change of it compiles anew
+      target_compile_definitions(${target} PRIVATE TAPESTRY_PRECOMPILE_ALL)
+    endif()
   endif()
 endfunction()

@@ -30,8 +30,8 @@ struct Plan {
 };
 
 // The part of a window that lies inside the image.
-struct Range {
-    Range(const WindowAxis& axis, std::int64_t p)
+struct Reach {
+    Reach(const WindowAxis& axis, std::int64_t p)
         : begin(std::max<std::int64_t>(0, p * axis.stride - axis.padding)),
           end(std::min(axis.size, p * axis.stride - axis.padding + axis.kernel)) {}
     std::int64_t begin, end;
@@ -46,10 +46,10 @@ void for_each_window(const Plan& plan, const F& f) {
                  [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t plane = begin; plane < end; ++plane) {
                          for (std::int64_t p = 0; p < plan.output[2]; ++p) {
-                             const Range rows(w.rows, p);
+                             const Reach rows(w.rows, p);
                              for (std::int64_t q = 0; q < plan.output[3]; ++q) {
                                  f(plane, plane * plan.places() + p * plan.output[3] + q, rows,
-                                   Range(w.columns, q));
+                                   Reach(w.columns, q));
                              }
                          }
                      }
@@ -80,7 +80,7 @@ namespace {
 
 // Where in the plane x [H, W] the largest number of the window stands: the first, or the first NaN.
 template <class T>
-std::int64_t largest_in(const T* x, std::int64_t width, const Range& rows, const Range& columns) {
+std::int64_t largest_in(const T* x, std::int64_t width, const Reach& rows, const Reach& columns) {
     std::int64_t best = rows.begin * width + columns.begin;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
         for (std::int64_t at = i * width + columns.begin; at < i * width + columns.end; ++at) {
@@ -99,7 +99,7 @@ void take_largest(Tensor& y, Tensor& taken, const Tensor& from, const Plan& plan
     std::int64_t* const places = taken.mutable_data<std::int64_t>();
     const T* const x = from.data<T>();
     for_each_window(
-        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+        plan, [&](std::int64_t plane, std::int64_t place, const Reach& rows, const Reach& columns) {
             const T* const pixels = x + plane * plan.area();
             places[place] = largest_in(pixels, plan.input[3], rows, columns);
             to[place] = pixels[places[place]];
@@ -142,7 +142,7 @@ Tensor max_pool(const Tensor& x, const Plan& plan) {
 
 namespace {
 
-double share(const Plan& plan, const Range& rows, const Range& columns) {
+double share(const Plan& plan, const Reach& rows, const Reach& columns) {
     const std::int64_t inside = (rows.end - rows.begin) * (columns.end - columns.begin);
     const std::int64_t all = plan.windows.rows.kernel * plan.windows.columns.kernel;
     return 1 / static_cast<double>(plan.count_padding ? all : inside);
@@ -153,7 +153,7 @@ void average_windows(Tensor& y, const Tensor& from, const Plan& plan) {
     T* const to = y.mutable_data<T>();
     const T* const x = from.data<T>();
     for_each_window(
-        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+        plan, [&](std::int64_t plane, std::int64_t place, const Reach& rows, const Reach& columns) {
             T sum(0);
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {
                 const T* const row = x + plane * plan.area() + i * plan.input[3];
@@ -169,7 +169,7 @@ void spread_windows(Tensor& dx, const Tensor& grad, const Plan& plan) {
     T* const to = dx.mutable_data<T>();
     const T* const g = grad.data<T>();
     for_each_window(
-        plan, [&](std::int64_t plane, std::int64_t place, const Range& rows, const Range& columns) {
+        plan, [&](std::int64_t plane, std::int64_t place, const Reach& rows, const Reach& columns) {
             const T part = g[place] * static_cast<T>(share(plan, rows, columns));
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {
                 T* const row = to + plane * plan.area() + i * plan.input[3];
