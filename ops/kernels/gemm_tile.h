@@ -287,10 +287,14 @@ void multiply_tile(const Tile<T>& t) {
     // a tile of columns, which has many and may be busy copying, only some at a time.
     if constexpr (order == Order::rows) {
         ask_for_c<T, Vectors>(t, 0, Rows);
-        const std::int64_t run = t.soon == nullptr ? t.k : 64;
-        for (std::int64_t k = 0; k < t.k; k += run) {
-            if (t.soon != nullptr) ask_for_next(t, k, run);
-            walk.steps(t.k - k < run ? t.k - k : run, sum);
+        if constexpr (Vectors == kTileVectors<order>) {
+            const std::int64_t run = t.soon == nullptr ? t.k : 64;
+            for (std::int64_t k = 0; k < t.k; k += run) {
+                if (t.soon != nullptr) ask_for_next(t, k, run);
+                walk.steps(t.k - k < run ? t.k - k : run, sum);
+            }
+        } else {  // of narrow tiles, clang has no registers left for that
+            walk.steps(t.k, sum);
         }
     } else if (t.k > 0) {
         constexpr std::int64_t kRun = kRegisters == 32 ? 32 : 64;
