@@ -5,11 +5,13 @@
   const WORDS = document.documentElement.lang === 'zh'
     ? { run: '运行', stop: '停止', reset: '恢复原样', running: '正在运行……', stopped: '已停止。',
       same: '输出与本页所示相同。', other: '输出与本页所示不同。', changed: '这是改动之后的输出。',
-      failed: '程序出错，见输出。', loading: '正在载入库……', number: '程序中的数：' }
+      failed: '程序出错，见输出。', loading: '正在载入库……', number: '程序中的数：',
+      leftOut: '这个程序要用多个线程，网页里运行不了。' }
     : { run: 'Run', stop: 'Stop', reset: 'Reset', running: 'Running \u2026', stopped: 'Stopped.',
       same: 'It printed what this page shows.', other: 'It printed something else than this page shows.',
       changed: 'Printed with your numbers.', failed: 'The program failed; its output says why.',
-      loading: 'Loading the library \u2026', number: 'a number of the program: ' };
+      loading: 'Loading the library \u2026', number: 'a number of the program: ',
+      leftOut: 'This program needs several threads, which a page does not have.' };
 
   function element(name, properties, ...children) {
     const made = Object.assign(document.createElement(name), properties);
@@ -68,9 +70,14 @@
     return walker.nextNode();
   }
 
+  const blockOf = (pre) => pre.closest('div.sourceCode') ?? pre;
+
+  const sayWhyNot = (pre) => blockOf(pre).after(element('p', { className: 'run-bar' },
+    element('span', { className: 'status', textContent: WORDS.leftOut })));
+
   function makeLive(pre, { index, numbers }) {
     const code = pre.querySelector('code') ?? pre;
-    const block = pre.closest('div.sourceCode') ?? pre;
+    const block = blockOf(pre);
     const next = block.nextElementSibling;
     const shown = next?.matches('pre.text') ? next : null;
     const original = shown?.textContent.trimEnd();
@@ -153,6 +160,7 @@
     .filter((pre) => /\bint main\(/.test(pre.textContent));
   programs.forEach((pre, i) => {
     const program = window.course?.[chapter]?.[i];
-    if (program && !program.leftOut) makeLive(pre, program);
+    if (program?.leftOut) sayWhyNot(pre);
+    else if (program) makeLive(pre, program);
   });
 })();
