@@ -2,11 +2,14 @@
 # How fast a page trains, in chromium, and the native baseline with one thread, in turn: by hand, on a
 # machine that does nothing else. The figures are quoted in docs/playground.md.
 #
-#     speed.sh TAPESTRY TEXT SOURCE_DIR BUILD_DIR
+#     speed.sh TAPESTRY TEXT SOURCE_DIR BUILD_DIR [PART...]
 #
-# TAPESTRY is the native command, TEXT what is learned, Shakespeare say; BUILD_DIR is the preset wasm's.
+# TAPESTRY is the native command, TEXT what is learned, Shakespeare say; BUILD_DIR is the preset wasm's. PART
+# is steps_in_page, loss_in_page or recipe; without one, all.
 set -euo pipefail
 tapestry=$1 text=$2 source=$3 build=$4
+parts=("${@:5}")
+((${#parts[@]})) || parts=(steps_in_page loss_in_page recipe)
 directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
@@ -15,29 +18,41 @@ install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 temporary=$(mktemp -d)
 trap 'rm -rf "$temporary"' EXIT
 
-# page NAME STEPS [GOAL]
-page() {
+# in_chromium NAME|page STEPS [GOAL]
+in_chromium() {
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/speed.js" "$chromium" \
         "$build/examples/playground" "$text" "$@"
 }
 
-# native STEPS: the recipe's seconds, as the command's last lines tell them.
+# native STEPS: the recipe's seconds, without those of reading the text and of starting.
 native() {
-    local began=$EPOCHREALTIME ended
-    TAPESTRY_ISA=baseline OMP_NUM_THREADS=1 "$tapestry" train --threads 1 --text "$text" \
-        --steps "$1" --eval-every 0 --no-report --out "$temporary/$RANDOM" >"$temporary/log" 2>&1 ||
-        { cat "$temporary/log" >&2; return 1; }
-    ended=$EPOCHREALTIME
-    awk -v a="$began" -v b="$ended" 'BEGIN { printf "%.2f\n", b - a }'
+    local out
+    out=$(mktemp -d "$temporary/XXXXXX")
+    TAPESTRY_ISA=baseline TAPESTRY_THREADS=1 "$tapestry" train --text "$text" --steps "$1" \
+        --eval-every 0 --no-report --out "$out/run" >"$out/log" 2>&1 || { cat "$out/log" >&2; return 1; }
+    sed -nE 's/.*"event":"end".*"seconds":([0-9.]+).*/\1/p' "$out/run/metrics.jsonl"
 }
 
-read -r seconds _ < <(page two_layers 2000)
-echo "two layers of 64, 2000 steps: $seconds s (within 30)"
-read -r _ reached < <(page two_layers 4000 2.0)
-echo "two layers of 64, validation loss 2.0: after $reached s (within 60)"
-for round in 1 2 3; do
-    baseline=$(native 40)
-    read -r seconds _ < <(page recipe 40)
-    echo "recipe, 40 steps, round $round: page $seconds s, native baseline $baseline s," \
-        "$(awk -v a="$seconds" -v b="$baseline" 'BEGIN { printf "%.2f", a / b }') times (at most 1.5)"
-done
+steps_in_page() {
+    local seconds
+    read -r seconds _ < <(in_chromium page 2000)
+    echo "two layers of 64, 2000 steps in the playground's page: $seconds s (within 30)"
+}
+
+loss_in_page() {
+    local reached
+    read -r _ reached < <(in_chromium page 4000 2.0)
+    echo "two layers of 64, validation loss 2.0 in the playground's page: after $reached s (within 60)"
+}
+
+recipe() {
+    local round seconds baseline
+    for round in 1 2 3; do
+        baseline=$(native 60)
+        read -r seconds < <(in_chromium recipe 60)
+        echo "recipe, 60 steps, round $round: chromium $seconds s, native baseline $baseline s," \
+            "$(awk -v a="$seconds" -v b="$baseline" 'BEGIN { printf "%.2f", a / b }') times (at most 1.5)"
+    done
+}
+
+for part in "${parts[@]}"; do "$part"; done
