@@ -140,7 +140,6 @@ void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, 
             Attended& out) {
     visit_stored("attention", q.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<Compute<T>>().attention.forward;
         const Problem<T> problem(a, q, k, v, mask, out.kept);
         const Heads<T> y = writing<T>(out.y, a.leading);
         const Heads<T> weights = writing<T>(out.weights, a.leading);
@@ -149,12 +148,10 @@ void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, 
             const std::int64_t head = chunk / pieces, first = chunk % pieces * kQueries;
             const std::int64_t last = std::min(first + kQueries, a.t);
             if constexpr (kIsHalf<T>) {
-                const WideHead<T> wide(problem[head], first, last - first);
-                const WrittenRows<T> to_y(y[head].from(first), last - first, a.e);
-                const WrittenRows<T> to_weights(weights[head].from(first), last - first, a.s);
-                kernel(wide.head(), 0, last - first, to_y.rows(), to_weights.rows());
+                attend_wide<T>(problem[head], first, last, y[head], weights[head]);
             } else {
-                kernel(problem[head], first, last, y[head], weights[head]);
+                kernels::table<T>().attention.forward(problem[head], first, last, y[head],
+                                                      weights[head]);
             }
         });
     });
@@ -165,7 +162,6 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
                      AttendGradients& out) {
     visit_stored("attention", q.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const auto kernel = kernels::table<Compute<T>>().attention.backward;
         const Problem<T> problem(a, q, k, v, mask, kept);
         const Tensor gradient = readable(g);
         const Heads<const T> heads_g = reading<T>(gradient, a.leading);
@@ -175,18 +171,20 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
         // Those who share keys are one chunk: what they add to them comes in their order.
         const std::int64_t group = a.group();
         parallel_for_chunks(numel(a.shared), [&](std::int64_t chunk) {
-            const WrittenRows<T> to_k(dk[chunk], a.s, a.d), to_v(dv[chunk], a.s, a.e);
-            for (std::int64_t i = chunk * group; i < (chunk + 1) * group; ++i) {
-                const bool first = i == chunk * group;
-                const WrittenRows<T> to_q(dq[i], a.t, a.d);
-                const kernels::AttentionHeadGradients<Compute<T>> to{to_q.rows(), to_k.rows(),
-                                                                     to_v.rows(), !first};
-                if constexpr (kIsHalf<T>) {
-                    const WideHead<T> wide(problem[i], 0, a.t);
-                    const ReadRows<T> wide_g(heads_g[i], a.t, a.e);
-                    kernel(wide.head(), wide_g.rows(), to);
-                } else {
-                    kernel(problem[i], heads_g[i], to);
+            const std::int64_t begin = chunk * group;
+            if constexpr (kIsHalf<T>) {
+                WideRows<T> to_k(dk[chunk], a.s, a.d), to_v(dv[chunk], a.s, a.e);
+                const RoomOfRows room(to_k, to_v);
+                for (std::int64_t i = begin; i < begin + group; ++i) {
+                    attend_backward_wide<T>(problem[i], heads_g[i], dq[i], to_k.rows(), to_v.rows(),
+                                            i > begin);
+                }
+                to_k.write();
+                to_v.write();
+            } else {
+                for (std::int64_t i = begin; i < begin + group; ++i) {
+                    kernels::table<T>().attention.backward(
+                        problem[i], heads_g[i], {dq[i], dk[chunk], dv[chunk], i > begin});
                 }
             }
         });

@@ -24,8 +24,8 @@
 
 namespace tapestry {
 
-/// Elements that are widened at a time, where many are: few, so that what is asked of memory for the
-/// next ones arrives while these are computed with.
+/// Elements that are widened at a time, where many are: few, so that what is asked of memory for
+/// the next ones arrives while these are computed with.
 inline constexpr std::int64_t kStagedBlock = 512;
 
 /// What is read next lies `ahead` of `from`: it comes from memory while these are computed with.
@@ -34,6 +34,16 @@ void widen(float* to, const F16* from, std::int64_t n, std::int64_t ahead = kSta
 /// Rounded to nearest even.
 void narrow(Bf16* to, const float* from, std::int64_t n);
 void narrow(F16* to, const float* from, std::int64_t n);
+
+/// `count` rows of `width` numbers, `row` apart, from and into rows side by side.
+void widen_rows(float* to, const Bf16* from, std::int64_t row, std::int64_t count,
+                std::int64_t width);
+void widen_rows(float* to, const F16* from, std::int64_t row, std::int64_t count,
+                std::int64_t width);
+void narrow_rows(Bf16* to, std::int64_t row, const float* from, std::int64_t count,
+                 std::int64_t width);
+void narrow_rows(F16* to, std::int64_t row, const float* from, std::int64_t count,
+                 std::int64_t width);
 
 /// Room for numbers, uninitialised.
 class StagingRoom {

@@ -14,6 +14,19 @@ void narrow(Bf16* y, const float* x, std::int64_t n) {
     narrow_run(reinterpret_cast<std::uint16_t*>(y), x, n);
 }
 
+void widen_rows(float* y, const Bf16* x, std::int64_t row, std::int64_t count, std::int64_t n) {
+    constexpr std::int64_t kRowsAhead = 8;
+    const auto* from = reinterpret_cast<const std::uint16_t*>(x);
+    for (std::int64_t i = 0; i < count; ++i, y += n, from += row) {
+        widen_run(y, from, n, kRowsAhead * row);
+    }
+}
+
+void narrow_rows(Bf16* y, std::int64_t row, const float* x, std::int64_t count, std::int64_t n) {
+    auto* to = reinterpret_cast<std::uint16_t*>(y);
+    for (std::int64_t i = 0; i < count; ++i, to += row, x += n) narrow_run(to, x, n);
+}
+
 void narrow_by_chance(Bf16* y, const float* x, const std::uint16_t* chance, std::int64_t n) {
     narrow_run_by_chance(reinterpret_cast<std::uint16_t*>(y), x, chance, n);
 }
@@ -53,7 +66,7 @@ void chances(std::uint16_t* const (&to)[kChances], const Draw& draw, std::int64_
 
 template <>
 void install(Half& kernels) {
-    kernels = {widen, narrow, narrow_by_chance, chances};
+    kernels = {widen, narrow, widen_rows, narrow_rows, narrow_by_chance, chances};
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -27,6 +27,12 @@ struct Half {
     void (*widen)(float* y, const Bf16* x, std::int64_t n, std::int64_t ahead);
     /// The same, rounded to nearest even, bit for bit as core/half.h does.
     void (*narrow)(Bf16* y, const float* x, std::int64_t n);
+    /// The same of `count` rows of n numbers, those of 16 bits `row` apart, those of f32 side by
+    /// side.
+    void (*widen_rows)(float* y, const Bf16* x, std::int64_t row, std::int64_t count,
+                       std::int64_t n);
+    void (*narrow_rows)(Bf16* y, std::int64_t row, const float* x, std::int64_t count,
+                        std::int64_t n);
     /// Rounded by chance[i], as core/chance.h does.
     void (*narrow_by_chance)(Bf16* y, const float* x, const std::uint16_t* chance, std::int64_t n);
     /// chances[k][i] of number draw.first + i, 0 <= i < n.
