@@ -11,7 +11,7 @@ namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
 inline constexpr std::int64_t kHalfWidth = kLanes<float>;
 using Words __attribute__((vector_size(kHalfWidth * 4))) = std::uint32_t;
-using Signed __attribute__((vector_size(kHalfWidth * 4))) = std::int32_t;
+using Floats __attribute__((vector_size(kHalfWidth * 4))) = float;
 using Shorts __attribute__((vector_size(kHalfWidth * 2))) = std::uint16_t;
 
 // g++ 12 makes two halves of a conversion, and puts them together again: three instructions more
@@ -28,22 +28,40 @@ inline Words widened(const Shorts& x) {
 #endif
 }
 
-// Half a step, less a little where the last bit that stays is 0, carries into it from whatever lies
-// beyond the middle. A NaN would be carried into infinity, or beyond: it becomes quiet instead.
-inline Shorts narrowed(const Words& x) {
-    const Words rounded = x + 0x7fffU + (x >> 16U & 1U);
-    const Signed size = reinterpret_cast<Signed>(x & 0x7fffffffU);
-    const Words kept = size > 0x7f800000 ? x | 0x400000U : rounded;
-    return __builtin_convertvector(kept >> 16U, Shorts);
+/// The upper halves of words.
+inline Shorts upper_halves(const Words& x) { return __builtin_convertvector(x >> 16U, Shorts); }
+
+/// Those of two vectors, one behind the other.
+inline void store_upper_halves(std::uint16_t* y, const Words& a, const Words& b) {
+#if defined(__AVX512BW__)
+    const __m512i odd =
+        _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
+                         25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    _mm512_storeu_si512(y, _mm512_permutex2var_epi16(reinterpret_cast<__m512i>(a), odd,
+                                                     reinterpret_cast<__m512i>(b)));
+#else
+    const Shorts halves[2] = {upper_halves(a), upper_halves(b)};
+    __builtin_memcpy(y, halves, sizeof halves);
+#endif
+}
+
+// In the upper halves, as is what the next function returns. Half a step, less a little where the
+// last bit that stays is 0, carries into it from whatever lies beyond the middle. A NaN would be
+// carried into infinity, or beyond: it becomes quiet instead.
+inline Words rounded(const Words& x) {
+    const auto number = reinterpret_cast<Floats>(x);
+    const Words risen = x + 0x7fffU + (x >> 16U & 1U);
+    return number != number ? x | 0x400000U : risen;
 }
 
 // One of the two neighbours (core/chance.h).
-inline Shorts narrowed_by_chance(const Words& x, const Shorts& chance) {
-    const Signed size = reinterpret_cast<Signed>(x & 0x7fffffffU);
+inline Words rounded_by_chance(const Words& x, const Shorts& chance) {
+    const auto number = reinterpret_cast<Floats>(x);
     const Words risen = x + __builtin_convertvector(chance, Words);
-    const Words kept = size > 0x7f800000 ? x | 0x400000U : risen;
-    return __builtin_convertvector(kept >> 16U, Shorts);
+    return number != number ? x | 0x400000U : risen;
 }
+
+inline Shorts narrowed(const Words& x) { return upper_halves(rounded(x)); }
 
 /// What load and load_partial of simd.h are, of bits of bf16: as f32.
 inline Batch<float> load(const std::uint16_t* p) {
@@ -71,28 +89,37 @@ inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n, std::int
 /// Numbers from what is written to what memory is asked for, so that the line is there by then.
 inline constexpr std::int64_t kWrittenAhead = 1024;
 
-// y[i] = round(x[i], number of the first of these and how many they are), a vector at a time.
+inline Words load_words(const float* x) {
+    Words in;
+    __builtin_memcpy(&in, x, sizeof in);
+    return in;
+}
+
+// y[i] = upper half of round(x[i], number of the first of these and how many they are).
 template <class Round>
 inline void narrow_by(std::uint16_t* y, const float* x, std::int64_t n, const Round& round) {
     std::int64_t i = 0;
-    Words in;
-    for (; i + kHalfWidth <= n; i += kHalfWidth) {
+    for (; i + 2 * kHalfWidth <= n; i += 2 * kHalfWidth) {
         __builtin_prefetch(y + i + kWrittenAhead, 1);
-        __builtin_memcpy(&in, x + i, sizeof in);
-        const Shorts out = round(in, i, kHalfWidth);
+        store_upper_halves(y + i, round(load_words(x + i), i, kHalfWidth),
+                           round(load_words(x + i + kHalfWidth), i + kHalfWidth, kHalfWidth));
+    }
+    if (i + kHalfWidth <= n) {
+        const Shorts out = upper_halves(round(load_words(x + i), i, kHalfWidth));
         __builtin_memcpy(y + i, &out, sizeof out);
+        i += kHalfWidth;
     }
     if (i == n) return;
     const auto rest = static_cast<std::size_t>(n - i);
-    in = Words{};
+    Words in = {};
     __builtin_memcpy(&in, x + i, 4 * rest);
-    const Shorts out = round(in, i, n - i);
+    const Shorts out = upper_halves(round(in, i, n - i));
     __builtin_memcpy(y + i, &out, 2 * rest);
 }
 
 /// The same, rounded to nearest even.
 inline void narrow_run(std::uint16_t* y, const float* x, std::int64_t n) {
-    narrow_by(y, x, n, [](const Words& in, std::int64_t, std::int64_t) { return narrowed(in); });
+    narrow_by(y, x, n, [](const Words& in, std::int64_t, std::int64_t) { return rounded(in); });
 }
 
 /// And rounded by chance[i].
@@ -101,7 +128,7 @@ inline void narrow_run_by_chance(std::uint16_t* y, const float* x, const std::ui
     narrow_by(y, x, n, [chance](const Words& in, std::int64_t i, std::int64_t count) {
         Shorts drawn = {};
         __builtin_memcpy(&drawn, chance + i, 2 * static_cast<std::size_t>(count));
-        return narrowed_by_chance(in, drawn);
+        return rounded_by_chance(in, drawn);
     });
 }
 
