@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -72,19 +73,41 @@ std::int64_t rounds_of_a_span(F&& run) {
     return static_cast<std::int64_t>(kTrial * std::min(kSpan / std::max(trial, 1e-7), 1e4));
 }
 
+// Loops of independent multiply-adds: f(rounds) takes `multiply_adds` in each.
+struct Multiplying {
+    std::int64_t multiply_adds;
+    std::function<double(std::int64_t)> run;
+};
+
+// A fixed point of x <- x (1 - 2^-10) + 2^-10 is 1: no number ever becomes tiny or huge, which some
+// processors are slow at.
+template <class T>
+Multiplying multiplying() {
+    const kernels::Peak<T>& peak = kernels::table<T>().peak;
+    return {
+        peak.multiply_adds, [&peak](std::int64_t rounds) {
+            return static_cast<double>(peak.multiply_add(rounds, T(1) - T(1) / 1024, T(1) / 1024));
+        }};
+}
+
+Multiplying multiplying(DType dtype) {
+    const kernels::HalfGemm& half = kernels::table<float>().half_gemm;
+    if (dtype == DType::bf16 && half.by_instruction != nullptr) {
+        return {half.panel_multiply_adds, half.repeat_panel};
+    }
+    const bool has_kernel = dtype == DType::f32 || dtype == DType::f64 || dtype == DType::bf16;
+    require<DTypeError>(has_kernel, "measure_flops: needs f32, f64 or bf16, got {}",
+                        name_of(dtype));
+    return dtype == DType::f64 ? multiplying<double>() : multiplying<float>();
+}
+
 // Each thread's own best span counts: that all of them are undisturbed at once is rare where other
 // programs run. Of more threads than cores, the best on as many as there are.
-template <class T>
-double flops_of(double budget) {
-    const auto& kernels = kernels::table<T>().peak;
+double flops_of(const Multiplying& multiplying, double budget) {
     const std::int64_t threads = num_threads();
-    std::vector<T> results(static_cast<std::size_t>(threads));
+    std::vector<double> results(static_cast<std::size_t>(threads));
     std::vector<double> least(results.size());
-    // A fixed point of x <- x (1 - 2^-10) + 2^-10 is 1: no number ever becomes tiny or huge, which
-    // some processors are slow at.
-    const auto run = [&](std::int64_t rounds) {
-        return kernels.multiply_add(rounds, T(1) - T(1) / 1024, T(1) / 1024);
-    };
+    const auto& run = multiplying.run;
     const std::int64_t rounds = rounds_of_a_span([&](std::int64_t n) { results[0] = run(n); });
     Meeting meeting(threads);
     parallel_for_chunks(threads, [&](std::int64_t chunk) {
@@ -105,7 +128,7 @@ double flops_of(double budget) {
         std::min<std::size_t>(least.size(), std::max(1U, std::thread::hardware_concurrency())));
     double rate = 0;
     for (const double seconds : least) {
-        rate += 2 * static_cast<double>(kernels.multiply_adds * rounds) / seconds;
+        rate += 2 * static_cast<double>(multiplying.multiply_adds * rounds) / seconds;
     }
     return rate;
 }
@@ -196,34 +219,31 @@ Storage memory_to_measure() {
 }
 
 template <class T>
-MachinePeak peak_of() {
+std::vector<MachinePeak::Level> levels_of() {
     const auto threads = static_cast<std::size_t>(num_threads());
     const Storage storage = memory_to_measure();
     const std::size_t all = storage.bytes();
     T* const numbers = filled<T>(storage);
 
-    MachinePeak peak{.flops_per_second = flops_of<T>(0.012)};
+    std::vector<MachinePeak::Level> levels;
     // The largest first: what a smaller one has touched would still lie in a cache.
     for (const std::size_t bytes :
          {all, all / 4, all / 16, all / 64, std::min(threads << 18, all / 64)}) {
         Traffic<T> traffic(numbers, bytes);
-        peak.levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
+        levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
     }
-    std::reverse(peak.levels.begin(), peak.levels.end());
+    std::reverse(levels.begin(), levels.end());
     // What passes at a rate in large pieces does so in small ones, too.
-    for (std::size_t i = peak.levels.size() - 1; i-- > 0;) {
-        peak.levels[i].bytes_per_second =
-            std::max(peak.levels[i].bytes_per_second, peak.levels[i + 1].bytes_per_second);
+    for (std::size_t i = levels.size() - 1; i-- > 0;) {
+        levels[i].bytes_per_second =
+            std::max(levels[i].bytes_per_second, levels[i + 1].bytes_per_second);
     }
-    return peak;
+    return levels;
 }
 
 }  // namespace
 
-double measure_flops(DType dtype, double seconds) {
-    return visit_floating("measure_flops", dtype,
-                          [&](auto zero) { return flops_of<decltype(zero)>(seconds); });
-}
+double measure_flops(DType dtype, double seconds) { return flops_of(multiplying(dtype), seconds); }
 
 double measure_reading(std::size_t bytes) {
     bytes = std::max(bytes, std::size_t{4096} * static_cast<std::size_t>(num_threads()));
@@ -236,8 +256,8 @@ double measure_reading(std::size_t bytes) {
 }
 
 MachinePeak measure_peak(DType dtype) {
-    MachinePeak peak =
-        visit_floating("measure_peak", dtype, [](auto zero) { return peak_of<decltype(zero)>(); });
+    MachinePeak peak{.flops_per_second = measure_flops(dtype), .dtype = dtype};
+    peak.levels = dtype == DType::f64 ? levels_of<double>() : levels_of<float>();
     release_cached_memory();
     return peak;
 }

@@ -13,7 +13,8 @@ namespace tapestry {
 /// FLOP/s of independent multiply-adds (two operations each) that never leave the registers, on all
 /// num_threads(), or as many of them as there are cores: the sum of each thread's best 0.3 ms
 /// within `seconds` or so. Other programs disturb it only where they leave a thread not even these.
-/// Throws DTypeError unless f32 or f64.
+/// Of bf16, products and sums in f32: by the instruction that the instruction set has for them, or
+/// else those of f32. Throws DTypeError unless f32, f64 or bf16.
 double measure_flops(DType dtype = DType::f32, double seconds = 0.012);
 
 /// The same, and the bytes per second of numbers that take from 256 KB per thread, which lie in the

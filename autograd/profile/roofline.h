@@ -10,6 +10,8 @@
 // Read next: ops/machine_peak.h, which measures the two; profiler.h; docs/profiling.md.
 #pragma once
 
+#include <tapestry/core/dtype.h>
+
 #include <cstddef>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct MachinePeak {
     double flops_per_second = 0;
     /// From what a core's own cache holds to what only memory does, each no faster than the last.
     std::vector<Level> levels = {};
+    DType dtype = DType::f32;  ///< of the numbers that are multiplied and added
 
     /// The rate at which `bytes` can be moved, reading and writing counted apart: that of the
     /// largest level whose numbers, read and written, are no more. So what might lie in a cache,

@@ -44,7 +44,7 @@ void add_step(Options& parent) {
     o.run([s] {
         set_num_threads(s->threads);
         check_memory(s->measured.model, s->measured.batch);
-        const MachinePeak before = measure_peak();
+        const MachinePeak before = measure_peak(product_dtype(s->measured.model));
         const bench::StepRow row = bench::measure_step(s->measured);
         const bench::PeakCheck check = bench::check_peak(before, row.fastest_flops);
         return show(s->json, to_json(row, check.peak),

@@ -39,10 +39,9 @@ template <class Measured, class Measure, class JsonOf>
 int print_table(const Table<Measured>& s, const std::string& title, const Measure& measure,
                 const JsonOf& json_of) {
     set_num_threads(s.threads);
-    const DType dtype = s.measured.dtype;
-    const MachinePeak peak = measure_peak(dtype);
+    const MachinePeak peak = measure_peak(s.measured.dtype);
     if (!s.json) {
-        fmt::print("{}\n{}{}\n", bench::peak_text(peak, dtype), title, bench::table_head());
+        fmt::print("{}\n{}{}\n", bench::peak_text(peak), title, bench::table_head());
     }
     double fastest = 0;
     const auto rows = measure([&](const bench::Measurement& m) {
@@ -51,7 +50,7 @@ int print_table(const Table<Measured>& s, const std::string& title, const Measur
         fmt::print("{}\n", bench::table_row(m, peak));
         std::fflush(stdout);
     });
-    const bench::PeakCheck check = bench::check_peak(peak, fastest, dtype);
+    const bench::PeakCheck check = bench::check_peak(peak, fastest);
     if (s.json) fmt::print("{}\n", with_check(json_of(rows, check.peak), check));
     if (!s.json && !check.doubt().empty()) fmt::print("{}\n", check.doubt());
     return kSuccess;

@@ -23,7 +23,7 @@ struct InspectSettings {
 int run_inspect(const InspectSettings& s) {
     set_num_threads(s.threads);
     const StepOnText taken = step_on_text(s.model, s.prompt, s.target);
-    const WatchedStep step(*taken.model, taken.loss);
+    const WatchedStep step(*taken.model, taken.loss, taken.products);
     const PageOptions page = taken.page(step.loss());
     if (s.print) {
         fmt::print("{}", text_step(step.inspector(), page, s.text));

@@ -25,10 +25,10 @@ std::string PeakCheck::doubt() const {
     return {};
 }
 
-PeakCheck check_peak(const MachinePeak& before, double fastest, DType dtype) {
+PeakCheck check_peak(const MachinePeak& before, double fastest) {
     PeakCheck check{.peak = before,
                     .before = before.flops_per_second,
-                    .after = measure_flops(dtype),
+                    .after = measure_flops(before.dtype),
                     .fastest = fastest};
     check.peak.flops_per_second = std::max(check.before, check.after);
     return check;

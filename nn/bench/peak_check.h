@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tapestry/autograd/profile/roofline.h>
-#include <tapestry/core/dtype.h>
 
 #include <string>
 
@@ -21,6 +20,6 @@ struct PeakCheck {
 };
 
 /// Measures again, with as many threads and the same instruction set.
-PeakCheck check_peak(const MachinePeak& before, double fastest = 0, DType dtype = DType::f32);
+PeakCheck check_peak(const MachinePeak& before, double fastest = 0);
 
 }  // namespace tapestry::bench

@@ -90,7 +90,7 @@ private:
 
 StepProfile profile_step(Optimizer& optimizer, double lr, const std::function<void()>& draw,
                          const BatchLoss& loss, const ProfileOptions& options) {
-    StepProfile profile{.peak = measure_peak()};
+    StepProfile profile{.peak = measure_peak(options.products)};
     Profiler profiler(profile.peak);
     const bool several = options.communicator != nullptr && options.communicator->size() > 1;
     const Outside outside(optimizer.parameters(), several);
@@ -127,6 +127,8 @@ GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
     require(batch % options.micro_batches == 0,
             "profile: micro_batches {} does not divide batch {}", options.micro_batches, batch);
     AdamW optimizer(decay_groups(model, 0.1), {.lr = kRate});
+    ProfileOptions of_model = options;
+    of_model.products = product_dtype(model.config());
     Batch b;
     return {.what = what,
             .config = model.config(),
@@ -134,7 +136,7 @@ GPTProfile profile_gpt(const std::string& what, GPT& model, std::int64_t batch,
             .parameters = model.parameter_count(),
             .profile = profile_step(
                 optimizer, kRate, [&] { b = next(); },
-                [&] { return model.loss(b.inputs, b.targets); }, options)};
+                [&] { return model.loss(b.inputs, b.targets); }, of_model)};
 }
 
 GPTProfile profile_on_random_tokens(const GPTConfig& config, std::int64_t batch,

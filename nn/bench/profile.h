@@ -21,6 +21,7 @@ struct ProfileOptions {
     /// Parts that a batch is cut into, which processes share.
     std::int64_t micro_batches = 1;
     Communicator* communicator = nullptr;  ///< null: there is one process
+    DType products = DType::f32;           ///< whose peak is told; a GPT says it itself
 };
 
 /// What a process told the others in the fastest step; seconds.

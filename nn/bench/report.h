@@ -23,7 +23,7 @@ namespace tapestry::bench {
 
 /// "peak: 519.8 GFLOP/s in f32 (avx512, 2 threads); 183 GB/s in 0.5 MB, ..., 41 GB/s in 134.2
 /// MB"
-std::string peak_text(const MachinePeak& peak, DType dtype = DType::f32);
+std::string peak_text(const MachinePeak& peak);
 
 /// "87%"; "-" where there is no share to speak of.
 std::string percent(double share);

@@ -12,12 +12,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const MachinePeak& peak, DType dtype = DType::f32) {
+Json json_of(const MachinePeak& peak) {
     Json levels = Json::array();
     for (const MachinePeak::Level& level : peak.levels) {
         levels.push_back({{"bytes", level.bytes}, {"gb_per_s", level.bytes_per_second / 1e9}});
     }
-    return {{"dtype", name_of(dtype)},
+    return {{"dtype", name_of(peak.dtype)},
             {"isa", name_of(current_isa())},
             {"threads", num_threads()},
             {"gflops", peak.flops_per_second / 1e9},
@@ -108,7 +108,7 @@ std::string to_json(const std::vector<GemmRow>& rows, DType dtype, const Machine
         row.update(json_of(measurement, peak));
         json["products"].push_back(std::move(row));
     }
-    json["ceiling"] = json_of(peak, dtype);
+    json["ceiling"] = json_of(peak);
     return json.dump();
 }
 
@@ -119,7 +119,7 @@ std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions
     return Json{{"what", title_of(options)},
                 {"threads", num_threads()},
                 {"rows", all},
-                {"ceiling", json_of(peak, options.dtype)}}
+                {"ceiling", json_of(peak)}}
         .dump();
 }
 
@@ -133,7 +133,7 @@ std::string to_json(const std::vector<Measurement>& rows, const OpsOptions& opti
     return Json{{"threads", num_threads()},
                 {"dtype", name_of(options.dtype)},
                 {"rows", all},
-                {"ceiling", json_of(peak, options.dtype)}}
+                {"ceiling", json_of(peak)}}
         .dump();
 }
 

@@ -49,14 +49,14 @@ std::string profile_tables(const StepProfile& profile, int depth) {
 
 }  // namespace
 
-std::string peak_text(const MachinePeak& peak, DType dtype) {
+std::string peak_text(const MachinePeak& peak) {
     std::string levels;
     for (const MachinePeak::Level& level : peak.levels) {
         levels += fmt::format("{}{:.0f} GB/s in {:.1f} MB", levels.empty() ? "" : ", ",
                               level.bytes_per_second / 1e9, megabytes(level.bytes));
     }
     return fmt::format("peak: {:.1f} GFLOP/s in {} ({}, {});\n      {}",
-                       peak.flops_per_second / 1e9, name_of(dtype), name_of(current_isa()),
+                       peak.flops_per_second / 1e9, name_of(peak.dtype), name_of(current_isa()),
                        counted(num_threads(), "thread"), levels);
 }
 

@@ -35,11 +35,10 @@ StepRow measure_step(const StepOptions& o) {
                                   .times = times,
                                   .flops = step_flops(o.model, o.batch),
                                   .peak_bytes = memory_statistics().peak};
-    const bool in_f32 = o.model.compute == ComputeType::f32;
     return {.measurement = measurement,
             .parameters = taken.parameters,
             .tokens_per_second = static_cast<double>(o.batch * o.model.context) / times.median,
-            .fastest_flops = in_f32 ? measurement.fastest_flops() : 0};
+            .fastest_flops = measurement.fastest_flops()};
 }
 
 }  // namespace tapestry::bench

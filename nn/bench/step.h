@@ -18,9 +18,7 @@ struct StepRow {
     Measurement measurement;
     std::int64_t parameters = 0;
     double tokens_per_second = 0;
-    /// Of the fastest step, where the peak of f32 is a bound: products of bf16 may pass it, and 0
-    /// stands here.
-    double fastest_flops = 0;
+    double fastest_flops = 0;  ///< of the fastest step
 };
 
 /// The seconds of every step that counts, in order.

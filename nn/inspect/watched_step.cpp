@@ -15,9 +15,9 @@ double take(const std::function<Tensor()>& loss) {
 
 }  // namespace
 
-WatchedStep::WatchedStep(Module& model, const std::function<Tensor()>& loss) {
+WatchedStep::WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products) {
     model.eval();
-    const MachinePeak peak = measure_peak();
+    const MachinePeak peak = measure_peak(products);
     take(loss);
     model.zero_grad();
     inspector_.emplace(model, peak);

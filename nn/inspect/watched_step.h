@@ -14,7 +14,8 @@ public:
     /// Takes the step on what `loss` computes, in evaluation mode, so that nothing is dropped; the
     /// weights stay as they are. Another step before it goes unwatched: memory and caches are then
     /// as in any later one.
-    WatchedStep(Module& model, const std::function<Tensor()>& loss);
+    /// `products` is what most of them are of: shares are told of its peak.
+    WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products = DType::f32);
 
     const Inspector& inspector() const { return *inspector_; }
     double loss() const { return loss_; }

@@ -102,6 +102,12 @@ struct FieldsOf<GPTConfig> {
     }
 };
 
+/// What the factors of its products are.
+inline DType product_dtype(const GPTConfig& config) {
+    const bool half = config.compute == ComputeType::bf16 || config.weights == ComputeType::bf16;
+    return half ? DType::bf16 : DType::f32;
+}
+
 /// Numbers in all parameters of a GPT; a double, for a configuration from a file may be absurd.
 double parameter_count(const GPTConfig& config);
 

@@ -48,6 +48,7 @@ StepOnText step_of_gpt(const std::string& directory, const std::string& prompt) 
             .prompt = prompt,
             .model = model,
             .loss = [model, inputs, targets] { return model->loss(inputs, targets); },
+            .products = product_dtype(model->config()),
             .predicted =
                 fmt::format("{} {}s predicted, each from those before it", count, names->unit()),
             .texts = {{.queries = std::move(texts)}},

@@ -26,7 +26,8 @@ struct StepOnText {
     std::string prompt;             ///< of a GPT, which reads nothing else; or empty
     std::shared_ptr<Module> model;  ///< in evaluation mode
     std::function<Tensor()> loss;
-    std::string predicted;  ///< "11 characters predicted, each from those before it"
+    DType products = DType::f32;  ///< what most of them are of
+    std::string predicted;        ///< "11 characters predicted, each from those before it"
     std::vector<PageText> texts;
     std::function<std::string(std::int64_t)> name_of;  ///< the text of a token
 

@@ -56,7 +56,8 @@ RunState state_at_start(const RunDirectory& directory, const Session& session,
 }
 
 double step_floor(const TrainingConfig& config) {
-    return step_flops(config.model, config.batch * config.accumulate) / measure_flops();
+    return step_flops(config.model, config.batch * config.accumulate) /
+           measure_flops(product_dtype(config.model));
 }
 
 // `also` writes further members.

@@ -58,7 +58,7 @@ public:
 
 template <>
 void install(HalfGemm& kernels) {
-    kernels.by_instruction = multiply_by<Tdpbf16ps>;
+    install_instruction<Tdpbf16ps>(kernels);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

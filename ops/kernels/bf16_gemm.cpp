@@ -59,7 +59,7 @@ struct Vdpbf16ps {
 
 template <>
 void install(HalfGemm& kernels) {
-    kernels.by_instruction = multiply_by<Vdpbf16ps>;
+    install_instruction<Vdpbf16ps>(kernels);
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -32,7 +32,7 @@ void install(Gemm<double>& kernels) {
 
 template <>
 void install(HalfGemm& kernels) {
-    kernels = {wide_gemm, nullptr};
+    kernels.in_f32 = wide_gemm;
 }
 
 template <>

@@ -115,6 +115,26 @@ void multiply_in_chunks(const GemmArguments<Bf16>& g, std::int64_t threads, cons
     }
 }
 
+/// Steps of the panels that are multiplied again and again.
+inline constexpr std::int64_t kRepeatedSteps = 6;
+
+template <class Instruction>
+float repeat_panel(std::int64_t rounds) {
+    constexpr std::int64_t kSize = kRepeatedSteps * 2 * kTileSize;
+    constexpr std::uint16_t kOne = 0x3f80;
+    alignas(64) std::uint16_t a[kSize], b[kSize];
+    for (std::int64_t i = 0; i < kSize; ++i) a[i] = b[i] = kOne;
+    alignas(64) float c[kPanel * kPanel];
+    const Instruction instruction;
+    float sum = 0;
+    for (std::int64_t round = 0; round < rounds; ++round) {
+        instruction.multiply(a, b, kRepeatedSteps, kPanel, c);
+        asm("" ::: "memory");  // or the rounds might become one
+        sum += c[round % (kPanel * kPanel)];
+    }
+    return sum;
+}
+
 /// The product, as HalfGemm wants it.
 template <class Instruction>
 void multiply_by(const GemmArguments<Bf16>& g, bool serial) {
@@ -127,6 +147,13 @@ void multiply_by(const GemmArguments<Bf16>& g, bool serial) {
     }
     const auto loop = [](std::int64_t count, const auto& f) { parallel_for_chunks(count, f); };
     multiply_in_chunks<Instruction>(g, num_threads(), loop);
+}
+
+template <class Instruction>
+void install_instruction(HalfGemm& kernels) {
+    kernels.by_instruction = multiply_by<Instruction>;
+    kernels.repeat_panel = repeat_panel<Instruction>;
+    kernels.panel_multiply_adds = kPanel * kPanel * kRepeatedSteps * kTileDepth;
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

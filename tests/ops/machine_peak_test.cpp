@@ -60,6 +60,25 @@ TEST_CASE("peak: every chain takes every multiply-add, in every lane") {
     });
 }
 
+TEST_CASE("peak: products of bf16 are those of the instruction for them, all of a panel's") {
+    const Isa before = current_isa();
+    for (const Isa isa : available_isas()) {
+        set_isa(isa);
+        INFO(name_of(isa));
+        const kernels::HalfGemm& half = kernels::table<float>().half_gemm;
+        if (half.by_instruction == nullptr) {
+            CHECK((half.repeat_panel == nullptr));
+            continue;
+        }
+        // 32 x 32 numbers, each a sum of so many products of 1.
+        const std::int64_t depth = half.panel_multiply_adds / (32 * 32);
+        CHECK_EQ(half.panel_multiply_adds % (32 * 32), 0);
+        CHECK_EQ(half.repeat_panel(0), 0);
+        CHECK_EQ(half.repeat_panel(1500), static_cast<float>(1500 * depth));
+    }
+    set_isa(before);
+}
+
 TEST_CASE("peak: update and read take every number once, tails included") {
     on_all([](auto zero) {
         using T = decltype(zero);
@@ -95,8 +114,10 @@ TEST_CASE("peak: measured rates are rates, and memory is the slowest") {
     CHECK_GT(measure_reading(1000000), 1e6);
     CHECK_EQ(memory_statistics().current, before);
     CHECK_GT(measure_flops(DType::f64, 0.001), 1e6);
-    CHECK_THROWS_WITH_AS(measure_flops(DType::i64), "measure_flops: needs f32 or f64, got i64",
-                         DTypeError);
+    CHECK_GT(measure_flops(DType::bf16, 0.001), 1e6);
+    CHECK_EQ(measure_peak(DType::bf16).dtype, DType::bf16);
+    CHECK_THROWS_WITH_AS(measure_flops(DType::i64),
+                         "measure_flops: needs f32, f64 or bf16, got i64", DTypeError);
 }
 
 TEST_CASE("peak: more threads than cores give no more, nor does a loop around") {
