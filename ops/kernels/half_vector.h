@@ -39,9 +39,15 @@ inline void store_upper_halves(std::uint16_t* y, const Words& a, const Words& b)
                          25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
     _mm512_storeu_si512(y, _mm512_permutex2var_epi16(reinterpret_cast<__m512i>(a), odd,
                                                      reinterpret_cast<__m512i>(b)));
+#elif defined(__AVX2__)
+    // Of each half of a register apart: four of a, four of b, four of a, four of b.
+    const __m256i mixed = _mm256_packus_epi32(reinterpret_cast<__m256i>(a >> 16U),
+                                              reinterpret_cast<__m256i>(b >> 16U));
+    _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(y), _mm256_permute4x64_epi64(mixed, 0xd8));
 #else
-    const Shorts halves[2] = {upper_halves(a), upper_halves(b)};
-    __builtin_memcpy(y, halves, sizeof halves);
+    const Shorts first = upper_halves(a), second = upper_halves(b);
+    __builtin_memcpy(y, &first, sizeof first);
+    __builtin_memcpy(y + kHalfWidth, &second, sizeof second);
 #endif
 }
 
