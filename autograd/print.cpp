@@ -37,7 +37,7 @@ Row row_of(std::size_t number, const Op& op,
 
 }  // namespace
 
-std::string bytes_text(std::size_t bytes) {
+std::string bytes_text(std::uint64_t bytes) {
     if (bytes < 1000) return fmt::format("{} B", bytes);
     constexpr std::array<const char*, 4> kUnits{"KB", "MB", "GB", "TB"};
     double value = static_cast<double>(bytes) / 1000;

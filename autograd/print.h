@@ -12,12 +12,14 @@
 
 #include <tapestry/autograd/tape.h>
 
+#include <cstdint>
+
 namespace tapestry {
 
 std::string to_string(const Tape& tape);
 
 /// "1.5 KB", in powers of 1000.
-std::string bytes_text(std::size_t bytes);
+std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace tapestry
 

@@ -95,9 +95,10 @@ quietly() {
 }
 
 # build_preset NAME "TARGET..." [-DOPTION...] configures if need be and builds the targets, or those of
-# the preset if none are named; ninja finds out what is out of date.
+# the preset if none are named; ninja finds out what is out of date. NAME_short is fewer targets of the
+# configuration NAME.
 build_preset() {
-    local preset=$1 dir=build/$1 targets
+    local preset=$1 dir=build/${1%_short} targets
     read -ra targets <<<"${2:+--target $2}"
     shift 2
     mkdir -p "$dir"
@@ -106,7 +107,7 @@ build_preset() {
         if command -v ccache >/dev/null; then
             export CMAKE_CXX_COMPILER_LAUNCHER=ccache
         fi
-        quietly "$dir/configure.log" cmake --preset "$preset" "$@"
+        quietly "$dir/configure.log" cmake --preset "${preset%_short}" "$@"
     fi
     export CCACHE_SLOPPINESS=pch_defines,time_macros  # or it caches nothing that is precompiled
     # CMake's own default starts more compilers than there are cores, and memory may be short.

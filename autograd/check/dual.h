@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 namespace tapestry {
 
@@ -15,7 +16,7 @@ struct Dual {
     Dual(double v) : value(v) {}  // NOLINT: a constant is a dual number
     Dual(double v, double s) : value(v), slope(s) {}
     explicit operator double() const { return value; }
-    explicit operator long() const { return static_cast<long>(value); }
+    explicit operator std::int64_t() const { return static_cast<std::int64_t>(value); }
 
     Dual& operator+=(const Dual& b) { return *this = *this + b; }
     Dual& operator-=(const Dual& b) { return *this = *this - b; }

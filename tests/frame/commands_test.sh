@@ -21,11 +21,12 @@ tools=(bash env dirname tr tail mkdir cat sh cp grep awk sort tee sleep)
 new_machine() {  # UID INSTALLED_PACKAGES
     bin=$temporary/bin
     rm -rf "$bin" "$temporary/tree"
-    mkdir -p "$bin" "$temporary/tree/cmake" "$temporary/tree/.ci"
+    mkdir -p "$bin" "$temporary/tree/cmake/wasm" "$temporary/tree/.ci"
     # A copy of the scripts, so that no build of the real tree is touched.
     cp "$source/demo" "$source/check" "$temporary/tree"
     cp "$source/.ci/run" "$temporary/tree/.ci"
     cp "$source"/cmake/{bootstrap,progress,verdict}.sh "$temporary/tree/cmake"
+    cp "$source/cmake/wasm/install.sh" "$temporary/tree/cmake/wasm"
     local tool
     for tool in "${tools[@]}"; do
         ln -s "$(command -v "$tool")" "$bin/$tool"
@@ -70,7 +71,7 @@ expect_no_call() {
 }
 
 all="g++ cmake ninja-build libfmt-dev libxsimd-dev doctest-dev nlohmann-json3-dev libcli11-dev libxxhash-dev"
-all_of_ci="chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu"
+all_of_ci="chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm clang-14 libclang-rt-14-dev libomp-14-dev g++-aarch64-linux-gnu emscripten"
 line="apt-get update && apt-get install --yes --no-install-recommends"
 
 echo "---- everything is there: neither root nor network is needed"
@@ -119,6 +120,7 @@ new_machine 1000 "$all"
 expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --clang
 expect 3 "recommends g++-aarch64-linux-gnu qemu-user'" ./check --neon
 expect 3 "recommends clang-14 libclang-rt-14-dev libomp-14-dev'" ./check --asan
+expect 3 "recommends emscripten nodejs'" ./check --wasm
 expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin nodejs npm'" ./check --complete
 false_program npm 'exit 77'
 expect 3 "recommends chromium qemu-user valgrind pkgconf pybind11-dev python3-dev python3-numpy iproute2 libopenmpi-dev openmpi-bin'" ./check --complete
@@ -221,8 +223,8 @@ END
 $1
 END
     false_program ctest "
-        mkdir -p build/\$2/Testing/Temporary
-        cp '$temporary/LastTest.log' build/\$2/Testing/Temporary
+        mkdir -p build/\${2%_short}/Testing/Temporary
+        cp '$temporary/LastTest.log' build/\${2%_short}/Testing/Temporary
         cat '$temporary/said'"
     printf '%s\n' '# a comment' '' 'cli: a disk: no file  # why' 'silent  # for now' \
         >"$temporary/tree/.ci/may_skip"
@@ -250,11 +252,14 @@ expect 0 "release  7 passed, 0 failed, 3 skipped
 clang    7 passed, 0 failed, 3 skipped
 asan     7 passed, 0 failed, 3 skipped
 neon     7 passed, 0 failed, 3 skipped
-28 passed, 0 failed, 12 skipped" ./.ci/run
+wasm     7 passed, 0 failed, 3 skipped
+35 passed, 0 failed, 15 skipped" ./.ci/run
+expect_call "cmake --build --preset wasm_short"
 false_program ctest '[[ $2 != asan ]] || exit 1; echo "99% tests passed, 1 tests failed out of 100"'
 expect 1 "asan     0 passed, 1 failed
 neon     99 passed, 1 failed, 3 skipped
-297 passed, 4 failed, 9 skipped" ./.ci/run
+wasm     99 passed, 1 failed, 3 skipped
+396 passed, 5 failed, 12 skipped" ./.ci/run
 
 echo "---- failures"
 tests_that_end "89% tests passed, 1 tests failed out of 9"

@@ -312,7 +312,9 @@ TEST_CASE("inspect: cross attention and masks are known as such") {
 }
 
 TEST_CASE("inspect: numbers and bytes in few characters") {
-    const auto bytes = [](std::string_view text) { return base64(std::as_bytes(std::span(text))); };
+    const auto bytes = [](std::string_view text) {
+        return base64(std::as_bytes(std::span(text.data(), text.size())));
+    };
     CHECK_EQ(bytes(""), "");  // RFC 4648, section 10
     CHECK_EQ(bytes("f"), "Zg==");
     CHECK_EQ(bytes("fo"), "Zm8=");

@@ -1,0 +1,21 @@
+# Test programs in WebAssembly, which ctest has node run: with the system's files, this project's
+# environment variables, the stack that Linux gives, and as much memory as addresses reach.
+set(wasm_environment ${CMAKE_CURRENT_LIST_DIR}/environment.js)
+
+function(tapestry_for_node target)
+  target_link_options(${target} PRIVATE
+    -O1 --pre-js ${wasm_environment} -sENVIRONMENT=node -sWASM_ASYNC_COMPILATION=0 -sEXIT_RUNTIME=1
+    -sNODERAWFS=1 -sTOTAL_STACK=8MB -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${wasm_environment})
+endfunction()
+
+# What left_out names: sources, relative to tests/, and patterns of test cases.
+set(wasm_left_out)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/left_out lines REGEX "^[^#]")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "^(.*[^ ]) +# .")
+    message(FATAL_ERROR "tests/wasm/left_out gives no reason: ${line}")
+  endif()
+  list(APPEND wasm_left_out ${CMAKE_MATCH_1})
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/left_out)
