@@ -29,8 +29,9 @@ ErrorCurve error_curve(const std::function<Tensor()>& f, const NamedTensors& lea
 namespace {
 
 constexpr double kWidth = 640, kHeight = 420, kLeft = 70, kTop = 40, kRight = 20, kBottom = 56;
-// Colours that those who do not tell red from green can tell apart (Okabe and Ito 2008).
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
+// Colours that those who do not tell red from green can tell apart (Okabe and Ito 2008), darker
+// where they were too pale on white.
+constexpr const char* kColours[] = {"#0072b2", "#c45500", "#007f5f", "#b0558f", "#8a6d00"};
 
 // Powers of ten to places on the page.
 struct Axis {

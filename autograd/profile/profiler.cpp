@@ -45,7 +45,7 @@ ProfiledWork& ProfiledWork::operator+=(const ProfiledWork& other) {
     seconds += other.seconds;
     flops += other.flops;
     bytes += other.bytes;
-    floor += other.floor;
+    least += other.least;
     return *this;
 }
 
@@ -74,7 +74,7 @@ ProfileRow& Profiler::row(const std::string& module, std::string_view name) {
 }
 
 void Profiler::add(ProfiledWork& to, double seconds, double flops, double bytes) const {
-    to += {1, seconds, flops, bytes, peak_.floor_seconds(flops, bytes)};
+    to += {1, seconds, flops, bytes, peak_.least_seconds(flops, bytes)};
 }
 
 void Profiler::mark(std::string_view what, double flops, double bytes) {

@@ -8,8 +8,8 @@
 //     }
 //     profiler.mark("backward's end");
 //     for (const ProfileRow& row : by_module(profiler.rows(), 3)) {
-//         fmt::print("{}: {} s, {} s at least\n", row.module, row.total().seconds,
-//                    row.total().floor);
+//         fmt::print("{}: {} s, least {} s\n", row.module, row.total().seconds,
+//                    row.total().least);
 //     }
 //
 // `tapestry profile` prints this for a GPT. Read next: roofline.h, docs/profiling.md.
@@ -34,11 +34,11 @@ struct ProfiledWork {
     double seconds = 0;
     double flops = 0;
     double bytes = 0;  ///< that had to be read or written, each once
-    double floor = 0;  ///< seconds, summed over the calls: MachinePeak::floor_seconds
+    double least = 0;  ///< seconds, summed over the calls: MachinePeak::least_seconds
 
     ProfiledWork& operator+=(const ProfiledWork& other);
-    /// Of the peak: floor / seconds; 0 where no time was taken.
-    double share() const { return seconds > 0 ? floor / seconds : 0; }
+    /// How much of the peak: least / seconds; 0 where no time was taken.
+    double of_peak() const { return seconds > 0 ? least / seconds : 0; }
 };
 
 /// The work of one kind of operation in one place, or a sum over several of either.

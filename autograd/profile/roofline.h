@@ -4,7 +4,7 @@
 //
 //     max(flops / FLOP per second,  bytes / bytes per second)
 //
-// seconds, its floor. Which of the two is larger says what to look at: a product of large matrices
+// seconds, the least. Which of the two is larger says what to look at: a product of large matrices
 // waits for the arithmetic, a + b for memory. Source: Williams, Waterman and Patterson 2009,
 // "Roofline: An Insightful Visual Performance Model for Multicore Architectures".
 // Read next: ops/machine_peak.h, which measures the two; profiler.h; docs/profiling.md.
@@ -32,8 +32,8 @@ struct MachinePeak {
 
     /// The rate at which `bytes` can be moved, reading and writing counted apart: that of the
     /// largest level whose numbers, read and written, are no more. So what might lie in a cache,
-    /// put there by the work before, is taken to lie there: a floor must not be too high. 0 without
-    /// levels.
+    /// put there by the work before, is taken to lie there: the least must not be too much. 0
+    /// without levels.
     double bytes_per_second(double bytes) const {
         double rate = levels.empty() ? 0 : levels.front().bytes_per_second;
         for (const Level& level : levels) {
@@ -42,8 +42,8 @@ struct MachinePeak {
         return rate;
     }
 
-    /// The floor. What is not known, a rate of 0, costs nothing.
-    double floor_seconds(double flops, double bytes) const {
+    /// The least time. What is not known, a rate of 0, costs nothing.
+    double least_seconds(double flops, double bytes) const {
         const double rate = bytes_per_second(bytes);
         const double computing = flops_per_second > 0 ? flops / flops_per_second : 0;
         const double moving = rate > 0 ? bytes / rate : 0;

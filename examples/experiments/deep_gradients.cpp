@@ -183,8 +183,8 @@ Plot plot_of(const Setting& setting, const Outcomes& o) {
     for (const Way& way : ways()) {
         Series s{.name = way.name, .mark = Mark::line_and_points};
         for (const double log : o.curve(way.name, "norms")) {
-            s.y.push_back(std::exp(log));
             s.x.push_back(static_cast<double>(s.y.size()));
+            s.y.push_back(std::exp(log));
         }
         plot.series.push_back(s);
     }

@@ -12,7 +12,7 @@ namespace {
 
 using namespace pictures;
 
-constexpr double kTop = 66, kRight = 20, kBottom = 40, kDeepest = 0.55;  // text stays legible on it
+constexpr double kTop = 66, kRight = 20, kBottom = 40, kDeepest = 0.53;  // text stays legible on it
 
 double largest(const HeatMap& map) {
     double most = 0;

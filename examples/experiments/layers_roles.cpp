@@ -67,7 +67,7 @@ Measured figures_of(const GPT& model, const std::vector<Piece>& pieces) {
     std::vector<double> distance, entropy, syntax, coreference;
     for (std::size_t l = 0; l < layers.size(); ++l) {
         const auto put = [&](const char* what, double value) {
-            m.numbers[fmt::format("layer {} {}", l + 1, what)] = value;
+            m.numbers[fmt::format("layer {} {}", l, what)] = value;
         };
         distance.push_back(mean_of(layers[l], [](const HeadFigures& h) { return h.distance; }));
         entropy.push_back(mean_of(layers[l], [](const HeadFigures& h) { return h.entropy; }));
@@ -150,6 +150,11 @@ std::vector<Trial> trials(const Setting& setting) {
     return all;
 }
 
+// A mean over seeds of what is the same for all: it may miss the whole number by a rounding.
+long layers_of(const std::string& trial, const Outcomes& o) {
+    return std::lround(o.of(trial, "layers").mean);
+}
+
 Table layers_table(const std::string& trial, const Outcomes& o) {
     Table table{trial +
                     ": distance, entropy, previous word: means over heads; links: the best head's "
@@ -157,8 +162,7 @@ Table layers_table(const std::string& trial, const Outcomes& o) {
                 {"layer", "distance", "entropy", "previous word", "verb: subject", "object: verb",
                  "noun: adjective", "pronoun: antecedent"},
                 {}};
-    const double layers = o.of(trial, "layers").mean;
-    for (int l = 1; l <= layers; ++l) {
+    for (long l = 0; l < layers_of(trial, o); ++l) {
         const auto of = [&](const char* what) {
             return o.of(trial, fmt::format("layer {} {}", l, what));
         };
@@ -176,8 +180,8 @@ Plot links_plot(const std::string& trial, const Outcomes& o) {
               .y = {.label = "weight, over what is expected at that distance", .low = 0}};
     for (const char* what : {"subject", "object", "modifier", "coreference"}) {
         Series s{.name = what, .mark = Mark::line_and_points};
-        for (int l = 1; l <= o.of(trial, "layers").mean; ++l) {
-            s.x.push_back(l);
+        for (long l = 0; l < layers_of(trial, o); ++l) {
+            s.x.push_back(static_cast<double>(l));
             s.y.push_back(o.of(trial, fmt::format("layer {} {}", l, what)).mean);
         }
         plot.series.push_back(s);

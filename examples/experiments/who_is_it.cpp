@@ -216,7 +216,7 @@ Measured measure(const MaskedLanguageModel& model, const Corpus& corpus) {
         const double left = accuracy_without(model, corpus.test, removed);
         m.numbers[ranked(rank, "antecedent")] = head.antecedent;
         m.numbers[ranked(rank, "rival")] = head.rival;
-        m.numbers[ranked(rank, "layer")] = static_cast<double>(order[rank] / kHeads + 1);
+        m.numbers[ranked(rank, "layer")] = static_cast<double>(order[rank] / kHeads);
         m.numbers[ranked(rank, "without")] = head.accuracy_without;
         m.numbers[ranked(rank, "without all")] = left;
         m.numbers["missed"] += left > corpus.first_noun ? 1 : 0;
@@ -270,7 +270,7 @@ std::vector<Table> tables_of(const Outcomes& o) {
          percent(corpus().first_noun)}};
     Table heads{fmt::format("Heads at the pronoun, most on the antecedent first; chance is {:.3f}",
                             corpus().chance),
-                {"head", "its layer", "on the antecedent", "on the other noun", "right without it",
+                {"rank", "layer", "on the antecedent", "on the other noun", "right without it",
                  "right without it and those above"},
                 {}};
     for (std::size_t rank = 0; rank < kLayers * kHeads; ++rank) {

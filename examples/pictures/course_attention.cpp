@@ -60,9 +60,9 @@ Drawing heads(Language language) {
     for (int h = 0; h < 3; ++h) {
         const double y = 46 + 72 * h;
         const Rect cut = d.box({258, y, 66, 44}, "q k v\n[T, D]", colours[h]);
-        const Rect head = d.box(
-            {352, y, 92, 44},
-            {"attention " + std::to_string(h + 1), "注意力 " + std::to_string(h + 1)}, colours[h]);
+        const Rect head =
+            d.box({352, y, 92, 44},
+                  {"attention " + std::to_string(h), "注意力 " + std::to_string(h)}, colours[h]);
         d.arrow({qkv.right(0.25 + 0.25 * h), cut.left()}, {.colour = colours[h]});
         d.arrow({cut.right(), head.left()}, {.colour = colours[h]});
         d.bar({486, 88 + 34.0 * h, 40, 32}, colours[h]);

@@ -40,8 +40,8 @@ Times timed(double budget, const std::function<void()>& f) {
     return repeated(budget, [&f] { return seconds_of(f); });
 }
 
-double Measurement::share(const MachinePeak& peak) const {
-    return peak.floor_seconds(flops, bytes) / times.median;
+double Measurement::of_peak(const MachinePeak& peak) const {
+    return peak.least_seconds(flops, bytes) / times.median;
 }
 
 }  // namespace tapestry::bench

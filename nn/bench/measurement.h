@@ -40,8 +40,8 @@ struct Measurement {
     std::size_t peak_bytes = 0;  ///< of memory
     bool backward = false;       ///< of `what`, which was measured before
 
-    /// The floor over the median.
-    double share(const MachinePeak& peak) const;
+    /// How much of the peak: the least time over the median.
+    double of_peak(const MachinePeak& peak) const;
     /// FLOP/s when it was fastest.
     double fastest_flops() const { return times.min > 0 ? flops / times.min : 0; }
 };

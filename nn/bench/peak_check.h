@@ -1,5 +1,6 @@
-// Is the peak that shares are told of to be believed? Others use the machine, too, and what they
-// take while it is measured makes every share too large. So it is measured again afterwards.
+// Is the peak to be believed that everything is measured against? Others use the machine, too, and
+// what they take while it is measured makes all look nearer to it. So it is measured again
+// afterwards.
 #pragma once
 
 #include <tapestry/autograd/profile/roofline.h>
@@ -14,7 +15,7 @@ struct PeakCheck {
     double after = 0;
     double fastest = 0;  ///< FLOP/s of the fastest thing in between; 0 if that is not known
 
-    /// What makes shares doubtful, in a line: that the two differ by more than a twentieth, or that
+    /// What makes it doubtful, in a line: that the two differ by more than a twentieth, or that
     /// something measured was faster than either. Empty if nothing does.
     std::string doubt() const;
 };

@@ -9,8 +9,8 @@ namespace tapestry::bench {
 struct ProfileTotals {
     ProfiledWork tape, outside, all;
     Times step;
-    double flops;  ///< of the model's products, by its sizes
-    double share;  ///< of the peak, counted by these and the median step
+    double flops;    ///< of the model's products, by its sizes
+    double of_peak;  ///< counted by these and the median step
 
     explicit ProfileTotals(const GPTProfile& p)
         : tape(sum_of(p.profile.rows).total()),
@@ -18,7 +18,7 @@ struct ProfileTotals {
           all(tape),
           step(times_of(p.profile.step_seconds)),
           flops(step_flops(p.config, p.batch)),
-          share(p.profile.peak.floor_seconds(flops, 0) / step.median) {
+          of_peak(p.profile.peak.least_seconds(flops, 0) / step.median) {
         all += outside;
     }
 };

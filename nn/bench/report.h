@@ -25,8 +25,8 @@ namespace tapestry::bench {
 /// MB"
 std::string peak_text(const MachinePeak& peak);
 
-/// "87%"; "-" where there is no share to speak of.
-std::string percent(double share);
+/// "87%"; "-" where there is nothing to speak of.
+std::string percent(double x);
 
 /// The columns of a table, and a row of it.
 std::string table_head();

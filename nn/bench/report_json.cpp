@@ -33,7 +33,7 @@ Json json_of(const Measurement& m, const MachinePeak& peak) {
             {"min_ms", 1e3 * m.times.min},
             {"gflops", gflops_of(m)},
             {"gb_per_s", m.bytes / m.times.median / 1e9},
-            {"share", m.share(peak)},
+            {"of_peak", m.of_peak(peak)},
             {"peak_bytes", m.peak_bytes}};
 }
 
@@ -56,7 +56,7 @@ bool is_square(const GemmRow& row) {
 
 Json json_of(const ProfiledWork& work) {
     return {{"calls", work.calls},    {"ms", 1e3 * work.seconds},     {"gflop", work.flops / 1e9},
-            {"mb", work.bytes / 1e6}, {"floor_ms", 1e3 * work.floor}, {"share", work.share()}};
+            {"mb", work.bytes / 1e6}, {"least_ms", 1e3 * work.least}, {"of_peak", work.of_peak()}};
 }
 
 enum class Name { op, module, both };
@@ -108,7 +108,7 @@ std::string to_json(const std::vector<GemmRow>& rows, DType dtype, const Machine
         row.update(json_of(measurement, peak));
         json["products"].push_back(std::move(row));
     }
-    json["ceiling"] = json_of(peak);
+    json["peak"] = json_of(peak);
     return json.dump();
 }
 
@@ -119,7 +119,7 @@ std::string to_json(const std::vector<Measurement>& rows, const AttentionOptions
     return Json{{"what", title_of(options)},
                 {"threads", num_threads()},
                 {"rows", all},
-                {"ceiling", json_of(peak)}}
+                {"peak", json_of(peak)}}
         .dump();
 }
 
@@ -133,7 +133,7 @@ std::string to_json(const std::vector<Measurement>& rows, const OpsOptions& opti
     return Json{{"threads", num_threads()},
                 {"dtype", name_of(options.dtype)},
                 {"rows", all},
-                {"ceiling", json_of(peak)}}
+                {"peak", json_of(peak)}}
         .dump();
 }
 
@@ -143,11 +143,11 @@ std::string to_json(const StepRow& row, const MachinePeak& peak) {
                 {"min_ms", 1e3 * m.times.min},
                 {"tokens_per_s", row.tokens_per_second},
                 {"gflops", gflops_of(m)},
-                {"share", m.share(peak)},
+                {"of_peak", m.of_peak(peak)},
                 {"peak_bytes", m.peak_bytes},
                 {"parameters", row.parameters},
                 {"threads", num_threads()},
-                {"ceiling", json_of(peak)}}
+                {"peak", json_of(peak)}}
         .dump();
 }
 
@@ -172,11 +172,11 @@ std::string to_json(const SamplingRow& row, const MachinePeak& peak) {
                 {"tokens_per_s_without_cache", row.tokens_per_second_without_cache},
                 {"gb_per_s", row.bytes_per_second() / 1e9},
                 {"reading_gb_per_s", row.read_speed / 1e9},
-                {"share", row.share()},
+                {"of_peak", row.of_peak()},
                 {"peak_bytes", row.peak_bytes},
                 {"same_tokens", row.same_tokens},
                 {"threads", num_threads()},
-                {"ceiling", json_of(peak)}}
+                {"peak", json_of(peak)}}
         .dump();
 }
 
@@ -226,7 +226,7 @@ std::string to_json(const GPTProfile& p, int depth) {
                 {"median_ms", 1e3 * t.step.median},
                 {"min_ms", 1e3 * t.step.min},
                 {"gflops", t.flops / t.step.median / 1e9},
-                {"share", t.share},
+                {"of_peak", t.of_peak},
                 {"peak_bytes", profile.peak_bytes},
                 {"messages", json_of(profile.messages)},
                 {"total", json_of(t.all)},
@@ -235,7 +235,7 @@ std::string to_json(const GPTProfile& p, int depth) {
                 {"ops", json_of(by_op(profile.rows), Name::op)},
                 {"modules", json_of(by_module(profile.rows, depth), Name::module)},
                 {"rows", json_of(profile.rows, Name::both)},
-                {"ceiling", json_of(profile.peak)}}
+                {"peak", json_of(profile.peak)}}
         .dump();
 }
 

@@ -27,7 +27,7 @@ std::string profile_line(const std::string& name, const ProfileRow& row) {
                        row.forward.calls > 0 ? row.forward.calls : row.backward.calls,
                        number(1e3 * row.forward.seconds, 3), number(1e3 * row.backward.seconds, 3),
                        number(all.flops / 1e9, 3), number(all.bytes / 1e6, 1),
-                       number(1e3 * all.floor, 3), percent(all.share()));
+                       number(1e3 * all.least, 3), percent(all.of_peak()));
 }
 
 std::string profile_tables(const StepProfile& profile, int depth) {
@@ -40,7 +40,7 @@ std::string profile_tables(const StepProfile& profile, int depth) {
     }
     text += profile_head("outside of the tape");
     for (const ProfileRow& row : by_op(profile.outside)) text += profile_line(row.op, row);
-    const auto impossible = [](const ProfileRow& row) { return row.total().share() > 1.05; };
+    const auto impossible = [](const ProfileRow& row) { return row.total().of_peak() > 1.05; };
     if (std::ranges::any_of(profile.rows, impossible)) {
         text += "\nabove 100% of the peak: other programs were in the way when that was measured\n";
     }
@@ -60,7 +60,7 @@ std::string peak_text(const MachinePeak& peak) {
                        counted(num_threads(), "thread"), levels);
 }
 
-std::string percent(double share) { return share > 0 ? fmt::format("{:.0f}%", 100 * share) : "-"; }
+std::string percent(double x) { return x > 0 ? fmt::format("{:.0f}%", 100 * x) : "-"; }
 
 std::string table_head() {
     return fmt::format("{:<34}{:>11}{:>11}{:>10}{:>9}{:>8}{:>9}", "", "median ms", "min ms",
@@ -68,10 +68,11 @@ std::string table_head() {
 }
 
 std::string table_row(const Measurement& m, const MachinePeak& peak) {
-    return fmt::format(
-        "{:<34}{:>11.4f}{:>11.4f}{:>10}{:>9}{:>8}{:>9.1f}", m.backward ? "  backward" : m.what,
-        1e3 * m.times.median, 1e3 * m.times.min, number(m.flops / m.times.median / 1e9, 1),
-        number(m.bytes / m.times.median / 1e9, 1), percent(m.share(peak)), megabytes(m.peak_bytes));
+    return fmt::format("{:<34}{:>11.4f}{:>11.4f}{:>10}{:>9}{:>8}{:>9.1f}",
+                       m.backward ? "  backward" : m.what, 1e3 * m.times.median, 1e3 * m.times.min,
+                       number(m.flops / m.times.median / 1e9, 1),
+                       number(m.bytes / m.times.median / 1e9, 1), percent(m.of_peak(peak)),
+                       megabytes(m.peak_bytes));
 }
 
 std::string to_text(const StepRow& row, const MachinePeak& peak) {
@@ -80,7 +81,7 @@ std::string to_text(const StepRow& row, const MachinePeak& peak) {
         "{} parameters, {}: median {:.2f} ms, fastest {:.2f} ms per step\n"
         "{:.0f} tokens/s, {:.1f} GFLOP/s ({} of the peak), at most {:.0f} MB",
         row.parameters, counted(num_threads(), "thread"), 1e3 * m.times.median, 1e3 * m.times.min,
-        row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.share(peak)),
+        row.tokens_per_second, m.flops / m.times.median / 1e9, percent(m.of_peak(peak)),
         megabytes(m.peak_bytes));
 }
 
@@ -108,7 +109,7 @@ std::string to_text(const SamplingRow& row) {
         row.parameters, counted(num_threads(), "thread"), 1 / row.token.median,
         row.bytes_per_second() / 1e9, row.tokens_per_second_without_cache,
         row.same_tokens ? "the same" : "other", 1e3 * row.token.median, 1e3 * row.token.min,
-        megabytes(row.peak_bytes), percent(row.share()), row.read_speed / 1e9);
+        megabytes(row.peak_bytes), percent(row.of_peak()), row.read_speed / 1e9);
 }
 
 std::string to_text(const DataRow& row) {
@@ -172,12 +173,12 @@ std::string to_text(const GPTProfile& p, int depth) {
     text += fmt::format("{} steps: median {:.3f} ms, fastest {:.3f} ms; {:.1f} GFLOP/s, ",
                         p.profile.step_seconds.size(), 1e3 * t.step.median, 1e3 * t.step.min,
                         t.flops / t.step.median / 1e9);
-    text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.share),
+    text += fmt::format("{} of the peak; at most {:.0f} MB\n", percent(t.of_peak),
                         megabytes(p.profile.peak_bytes));
     if (p.profile.messages.processes > 1) text += to_text(p.profile.messages);
     text += profile_tables(p.profile, depth);
-    text += fmt::format("\nat least {:.3f} ms of {:.3f} ms in the fastest step: {}; ",
-                        1e3 * t.all.floor, 1e3 * t.all.seconds, percent(t.all.share()));
+    text += fmt::format("\nleast {:.3f} ms of {:.3f} ms in the fastest step: {} of the peak; ",
+                        1e3 * t.all.least, 1e3 * t.all.seconds, percent(t.all.of_peak()));
     return text + fmt::format("{:.3f} ms on the tape, {:.3f} ms outside of it",
                               1e3 * t.tape.seconds, 1e3 * t.outside.seconds);
 }

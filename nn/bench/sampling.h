@@ -24,7 +24,7 @@ struct SamplingRow {
 
     /// Of the weights.
     double bytes_per_second() const { return bytes / token.median; }
-    double share() const { return bytes_per_second() / read_speed; }
+    double of_peak() const { return bytes_per_second() / read_speed; }
 };
 
 /// An untrained model's, at temperature 0. Throws ValueError for a model that cannot be made.

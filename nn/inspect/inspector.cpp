@@ -105,7 +105,7 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
     }
     const OpWork work = forward_work(op, inputs, outputs);
     entry.forward = {1, seconds, work.flops, work.bytes,
-                     peak_.floor_seconds(work.flops, work.bytes)};
+                     peak_.least_seconds(work.flops, work.bytes)};
     non_finite_.recorded(entry, number);
     entries_.push_back(std::move(entry));
     see_path(op, inputs, outputs, number);
@@ -230,7 +230,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
     see_gradients(op, found->second, incoming, outgoing);
     const OpWork work = backward_work(op, incoming, outgoing);
     entry.backward = {1, seconds, work.flops, work.bytes,
-                      peak_.floor_seconds(work.flops, work.bytes)};
+                      peak_.least_seconds(work.flops, work.bytes)};
 }
 
 }  // namespace tapestry

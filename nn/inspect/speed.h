@@ -1,4 +1,4 @@
-// How fast a training goes: tokens per second, share of the machine's peak, time that is left.
+// How fast a training goes: tokens per second, how much of the machine's peak, time that is left.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
@@ -7,9 +7,9 @@ namespace tapestry {
 
 class Speed {
 public:
-    /// `tokens` per step; `floor`: the seconds that its arithmetic takes at least.
-    Speed(std::int64_t tokens, double floor)
-        : tokens_(static_cast<double>(tokens)), floor_(floor) {}
+    /// `tokens` per step; `least`: the seconds that its arithmetic takes at least.
+    Speed(std::int64_t tokens, double least)
+        : tokens_(static_cast<double>(tokens)), least_(least) {}
 
     /// After each step.
     void add(const StepMetrics& metrics) {
@@ -22,18 +22,18 @@ public:
     // Over the last steps, evaluations excluded.
     double tokens_per_second() const { return recent_ > 0 ? tokens_ / recent_ : 0; }
     double seconds_per_step() const { return recent_; }
-    /// Of the machine's peak: 1 if nothing took time but arithmetic.
-    double share() const { return recent_ > 0 ? floor_ / recent_ : 0; }
+    /// How much of the machine's peak: 1 if nothing took time but arithmetic.
+    double of_peak() const { return recent_ > 0 ? least_ / recent_ : 0; }
 
     /// Of the steps it was told of.
     double tokens() const { return static_cast<double>(steps_) * tokens_; }
-    /// share() over all steps.
-    double mean_share() const {
-        return total_ > 0 ? static_cast<double>(steps_) * floor_ / total_ : 0;
+    /// of_peak() over all steps.
+    double mean_of_peak() const {
+        return total_ > 0 ? static_cast<double>(steps_) * least_ / total_ : 0;
     }
 
 private:
-    double tokens_, floor_;
+    double tokens_, least_;
     double recent_ = 0;  // seconds per step, a running mean
     double total_ = 0;
     std::int64_t steps_ = 0;

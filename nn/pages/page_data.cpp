@@ -50,7 +50,7 @@ void write(JsonWriter& json, const ProfiledWork& w) {
         json.member("s", six_digits(w.seconds));
         json.member("flops", six_digits(w.flops));
         json.member("bytes", six_digits(w.bytes));
-        json.member("floor", six_digits(w.floor));
+        json.member("least", six_digits(w.least));
     });
 }
 

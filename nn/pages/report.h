@@ -47,7 +47,7 @@ struct TrainingRecipe {
     std::vector<ExpectedLoss> expected = {};
     std::int64_t steps = 0;            ///< that are planned
     std::int64_t tokens_per_step = 0;  ///< for tokens per second; 0: unknown
-    double step_floor = 0;             ///< seconds that a step takes at least; 0: unknown
+    double step_least = 0;             ///< seconds that a step takes at least; 0: unknown
     double clip = 0;                   ///< largest norm of the gradient; 0: none
     /// Of what is looked at again and again (ReportedEvaluation::look): its tokens, and the one
     /// that follows; and what a class that is predicted is called, without which it is a number.

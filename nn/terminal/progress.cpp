@@ -38,14 +38,14 @@ std::string TrainingProgress::line(const StepMetrics& m, const Speed& speed) con
     std::string text = fmt::format("step {:>6}/{}  loss {:.4f}", m.step, steps_, m.loss);
     if (last_val_loss_) text += fmt::format("  val {:.4f}", *last_val_loss_);
     const std::string end = fmt::format("  {} left", clock_text(left));
-    const std::string share = fmt::format(", {:.0f}% of the peak", 100 * speed.share());
+    const std::string of_peak = fmt::format(", {:.0f}% of the peak", 100 * speed.of_peak());
     const double rate = speed.tokens_per_second();
     const std::string wide = fmt::format("  {:>7.0f} tokens/s", rate);
-    if (!output_.is_terminal) return text + wide + share + end;
-    // The longest that fits; of the rest the share is the first to go.
+    if (!output_.is_terminal) return text + wide + of_peak + end;
+    // The longest that fits; of the rest what is said of the peak is the first to go.
     const std::string narrow = fmt::format("  {:.0f} tokens/s", rate);
     const auto room = static_cast<std::size_t>(std::max(1, output_.columns - 1));
-    for (const std::string& middle : {wide + share, narrow + share, narrow, std::string()}) {
+    for (const std::string& middle : {wide + of_peak, narrow + of_peak, narrow, std::string()}) {
         if ((text + middle + end).size() <= room) return text + middle + end;
     }
     return text.substr(0, room);

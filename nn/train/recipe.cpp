@@ -71,7 +71,7 @@ std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer&
     return expected;
 }
 
-TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor) {
+TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least) {
     const TrainingConfig& config = session.config();
     TrainingRecipe recipe{.title = "Training on " + last_name(data_name(config)),
                           .subtitle = subtitle_of(session),
@@ -81,7 +81,7 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
                           .expected = expected_losses(session.data(), session.tokenizer()),
                           .steps = config.steps,
                           .tokens_per_step = config.tokens_per_step(),
-                          .step_floor = step_floor,
+                          .step_least = step_least,
                           .clip = config.clip,
                           .sentence = session.sentence(),
                           .name_of = [&tokenizer = session.tokenizer()](std::int64_t id) {

@@ -21,7 +21,7 @@ std::vector<RecipeLine> recipe_lines(const TrainingConfig& config);
 std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
 
 /// All of it. `also` has the command, and options to be listed besides the configuration's;
-/// `step_floor`: TrainingRecipe's.
-TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_floor);
+/// `step_least`: TrainingRecipe's.
+TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least);
 
 }  // namespace tapestry

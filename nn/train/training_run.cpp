@@ -55,7 +55,7 @@ RunState state_at_start(const RunDirectory& directory, const Session& session,
     return {.segments = {{.config = to_json(session.config())}}};
 }
 
-double step_floor(const TrainingConfig& config) {
+double step_least(const TrainingConfig& config) {
     return step_flops(config.model, config.batch * config.accumulate) /
            measure_flops(product_dtype(config.model));
 }
@@ -70,7 +70,7 @@ std::string last_line(const TrainingResult& r, const F& also) {
         line.member("loss", r.last.loss);
         line.member("seconds", r.last.seconds);
         line.member("tokens_per_s", r.tokens_per_second);
-        line.member("share", r.share);
+        line.member("of_peak", r.of_peak);
         line.member("interrupted", r.interrupted);
         if (r.val_loss) line.member("val_loss", *r.val_loss);
         also(line);
@@ -97,8 +97,8 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
       state_(state_at_start(directory, session, options_)),
       metrics_(metrics_in(directory)),
       writer_(directory, session, metrics_),
-      step_floor_(step_floor(session.config())),
-      speed_(session.config().tokens_per_step(), step_floor_),
+      step_least_(step_least(session.config())),
+      speed_(session.config().tokens_per_step(), step_least_),
       losses_(session.config()),
       last_save_(Clock::now()) {
     options_.out = directory.path();
@@ -147,7 +147,7 @@ void TrainingRun::open_report() {
     report_.emplace(
         options_.out / "report.html", session_.model(),
         LiveReport::Hooks{
-            .recipe = [this] { return recipe_of(session_, options_.recipe, step_floor_); },
+            .recipe = [this] { return recipe_of(session_, options_.recipe, step_least_); },
             // As many tokens as are written with the cache.
             .sample =
                 [this] {
@@ -321,7 +321,7 @@ void TrainingRun::finish() {
     if (!finished) save_at_the_end();
     const auto tokens = session_.config().tokens_per_step() * result_.last.step;
     result_.tokens_per_second = static_cast<double>(tokens) / result_.last.seconds;
-    result_.share = speed_.mean_share();
+    result_.of_peak = speed_.mean_of_peak();
     result_.concern = losses_.concern();
     if (const PlannedMemory* memory = session_.planned_memory()) {
         result_.plan = plan_text(memory->report());

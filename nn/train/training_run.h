@@ -68,7 +68,7 @@ struct TrainingResult {
     StepMetrics last;                ///< step
     std::optional<double> val_loss;  ///< the latest that was taken
     double tokens_per_second = 0;    ///< evaluations included
-    double share = 0;                ///< of the machine's peak, evaluations excluded
+    double of_peak = 0;              ///< of the machine's peak, evaluations excluded
     bool interrupted = false;        ///< `stepped` ended it
     std::string plan = {};           ///< plan_text(), if steps were planned
     std::string report = {};         ///< where the report is and what it took; empty: none
@@ -125,7 +125,7 @@ private:
     RunState state_;
     MetricsFile metrics_;
     CheckpointWriter writer_;
-    double step_floor_;  // seconds that the arithmetic of a step takes at least
+    double step_least_;  // seconds that the arithmetic of a step takes at least
     Speed speed_;
     LossWatch losses_;
     std::vector<StepMetrics> earlier_;  // those of the run's parts before this

@@ -40,14 +40,14 @@ void sleep_for(double seconds) {
 
 }  // namespace
 
-TEST_CASE("roofline: what is slower, computing or moving, is the floor") {
-    CHECK_EQ(kPeak.floor_seconds(3e9, 1e9), 3);
-    CHECK_EQ(kPeak.floor_seconds(1e9, 2e9), 2);
+TEST_CASE("roofline: what is slower, computing or moving, is the least time") {
+    CHECK_EQ(kPeak.least_seconds(3e9, 1e9), 3);
+    CHECK_EQ(kPeak.least_seconds(1e9, 2e9), 2);
     // As long as the numbers, read and written, might be 512 B in a cache, that is their rate.
     CHECK_EQ(kPeak.bytes_per_second(0), 4e9);
     CHECK_EQ(kPeak.bytes_per_second(2047), 4e9);
     CHECK_EQ(kPeak.bytes_per_second(2048), 1e9);
-    CHECK_EQ(MachinePeak{}.floor_seconds(1, 1), 0);
+    CHECK_EQ(MachinePeak{}.least_seconds(1, 1), 0);
 }
 
 TEST_CASE("profiler: a product's FLOPs and bytes, and twice as many FLOPs on the way back") {
@@ -61,7 +61,7 @@ TEST_CASE("profiler: a product's FLOPs and bytes, and twice as many FLOPs on the
     CHECK_EQ(row.forward.calls, 1);
     CHECK_EQ(row.forward.flops, 2 * 30 * 10 * 20);
     CHECK_EQ(row.forward.bytes, 4 * (300 + 200 + 600));
-    CHECK_EQ(row.forward.floor, doctest::Approx(12000 / 1e9));
+    CHECK_EQ(row.forward.least, doctest::Approx(12000 / 1e9));
     CHECK_EQ(row.backward.calls, 1);
     CHECK_EQ(row.backward.flops, 2 * row.forward.flops);
     CHECK_EQ(row.backward.bytes, 4 * (600 + 300 + 200 + 300 + 200));  // g, x, W; dx, dW
@@ -140,7 +140,7 @@ TEST_CASE("profiler: sums over operations and over modules are the same whole") 
         CHECK_EQ(sum.flops, all.flops);
         CHECK_EQ(sum.bytes, all.bytes);
         CHECK_EQ(sum.seconds, doctest::Approx(all.seconds));
-        CHECK_EQ(sum.floor, doctest::Approx(all.floor));
+        CHECK_EQ(sum.least, doctest::Approx(all.least));
     }
     for (const ProfileRow& row : by_module(profiler.rows())) {
         if (row.module == "blocks.*.norm") CHECK_EQ(row.forward.calls, 4);

@@ -1,5 +1,5 @@
-// bench: every part runs small, its JSON has its fields, its shares are shares; and train tells its
-// share, too.
+// bench: every part runs small, its JSON has its fields, and each says how much of the peak it had;
+// train does, too.
 #include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/tests/cli/command.h>
 
@@ -22,7 +22,7 @@ Json benched(const Arguments& arguments) {
 }
 
 void check_peak(const Json& json, const std::string& dtype = "f32") {
-    const Json& peak = json.at("ceiling");
+    const Json& peak = json.at("peak");
     CHECK_EQ(peak.at("dtype"), dtype);
     CHECK_EQ(peak.at("threads"), 1);
     CHECK_GT(peak.at("gflops").get<double>(), 0);
@@ -44,13 +44,13 @@ double total(const Json& row, const char* rate) {
     return row.at(rate).get<double>() * 1e6 * row.at("median_ms").get<double>();
 }
 
-// A share is the floor that the peak gives over the time. It has no bound that a test could ask
+// Of the peak: the least time that it gives over the time. It has no bound that a test could ask
 // for: a machine that was busy while the peak was measured beats it afterwards.
 void check_row(const Json& row, const Json& peak) {
     INFO(row.dump());
-    const double floor = peak_of(peak).floor_seconds(total(row, "gflops"), total(row, "gb_per_s"));
-    CHECK_EQ(row.at("share").get<double>() * row.at("median_ms").get<double>(),
-             doctest::Approx(1e3 * floor));
+    const double least = peak_of(peak).least_seconds(total(row, "gflops"), total(row, "gb_per_s"));
+    CHECK_EQ(row.at("of_peak").get<double>() * row.at("median_ms").get<double>(),
+             doctest::Approx(1e3 * least));
     CHECK_GT(row.at("min_ms").get<double>(), 0);
     CHECK_LE(row.at("min_ms").get<double>(), row.at("median_ms").get<double>());
     CHECK_GT(row.at("peak_bytes").get<double>(), 0);
@@ -59,16 +59,16 @@ void check_row(const Json& row, const Json& peak) {
 
 }  // namespace
 
-TEST_CASE("cli bench step: share and peak") {
+TEST_CASE("cli bench step: the peak, and how much of it") {
     const Json json = benched({"step", "--layers", "2", "--heads", "2", "--dim", "16", "--context",
                                "8", "--batch", "3", "--steps", "3", "--vocab", "30"});
     check_peak(json);
     const Json& check = json.at("peak_check");
     CHECK_EQ(
         std::max(check.at("gflops_before").get<double>(), check.at("gflops_after").get<double>()),
-        doctest::Approx(json.at("ceiling").at("gflops").get<double>()));
+        doctest::Approx(json.at("peak").at("gflops").get<double>()));
     CHECK_GT(check.at("fastest_gflops").get<double>(), 0);
-    CHECK_EQ(json.at("share").get<double>() * json.at("ceiling").at("gflops").get<double>(),
+    CHECK_EQ(json.at("of_peak").get<double>() * json.at("peak").at("gflops").get<double>(),
              doctest::Approx(json.at("gflops").get<double>()));
     // B T (72 L d^2 + 6 d V + 6 L d (T + 1))
     const double flops = 24.0 * (72 * 2 * 256 + 6 * 16 * 30 + 6 * 2 * 16 * 9);
@@ -111,7 +111,7 @@ TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
         CHECK_GT(square.at("gflops")[0].at(form).get<double>(), 0);
     }
     REQUIRE_EQ(square.at("products").size(), 24);
-    for (const Json& row : square.at("products")) check_row(row, square.at("ceiling"));
+    for (const Json& row : square.at("products")) check_row(row, square.at("peak"));
     const Json& second = square.at("products")[1];
     CHECK_EQ(second.at("form"), "NT");
     CHECK_EQ(total(second, "gflops"), doctest::Approx(2.0 * 64 * 64 * 64));
@@ -127,7 +127,7 @@ TEST_CASE("cli bench gemm: squares, and the shapes of a model's layers") {
     REQUIRE_EQ(model.at("products").size(), 48);
     bool found = false;
     for (const Json& row : model.at("products")) {
-        check_row(row, model.at("ceiling"));
+        check_row(row, model.at("peak"));
         const double flops =
             2.0 * row.at("m").get<double>() * row.at("n").get<double>() * row.at("k").get<double>();
         CHECK_EQ(total(row, "gflops"), doctest::Approx(flops));
@@ -143,7 +143,7 @@ TEST_CASE("cli bench attention: work as far as it is needed") {
     const Json causal = benched(small);
     check_peak(causal);
     REQUIRE_EQ(causal.at("rows").size(), 2);
-    for (const Json& row : causal.at("rows")) check_row(row, causal.at("ceiling"));
+    for (const Json& row : causal.at("rows")) check_row(row, causal.at("peak"));
     CHECK_EQ(causal.at("rows")[0].at("what"), "forward");
     CHECK_EQ(total(causal.at("rows")[0], "gflops"), doctest::Approx(4.0 * 210 * 8 * 6));
     CHECK_EQ(total(causal.at("rows")[1], "gflops"), doctest::Approx(12.0 * 210 * 8 * 6));
@@ -157,7 +157,7 @@ TEST_CASE("cli bench ops: forward and backward of each") {
     std::vector<std::string> both;
     double gelu_back = 0;
     for (const Json& row : json.at("rows")) {
-        check_row(row, json.at("ceiling"));
+        check_row(row, json.at("peak"));
         const auto what = row.at("what").get<std::string>();
         if (row.at("backward").get<bool>()) both.push_back(what.substr(0, what.find(' ')));
         if (both.size() == 1 && gelu_back == 0) gelu_back = total(row, "gb_per_s");
@@ -176,7 +176,7 @@ TEST_CASE("cli bench sample: every weight once per token") {
     // 12 d^2 + 13 d in a layer, the last norm, and the head's [vocab, d], which is the embedding.
     const double weights = 12 * 256 + 13 * 16 + 2 * 16 + 65 * 16;
     CHECK_EQ(total(json, "gb_per_s"), doctest::Approx(4 * weights));
-    CHECK_EQ(json.at("share").get<double>() * json.at("reading_gb_per_s").get<double>(),
+    CHECK_EQ(json.at("of_peak").get<double>() * json.at("reading_gb_per_s").get<double>(),
              doctest::Approx(json.at("gb_per_s").get<double>()));
     CHECK_GT(json.at("tokens_per_s_without_cache").get<double>(), 0);
     CHECK_LE(json.at("min_ms").get<double>(), json.at("median_ms").get<double>());
@@ -239,7 +239,7 @@ TEST_CASE("cli bench: what makes no sense is refused") {
     refused({"everything"}, "The following argument was not expected: everything");
 }
 
-TEST_CASE("cli train: the share of the peak, beside tokens/s and in the last metrics") {
+TEST_CASE("cli train: how much of the peak, beside tokens/s and in the last metrics") {
     const Place place;
     spill(place / "t.txt", simple_text());
     const Outcome outcome = place.run(tiny_training());
@@ -252,5 +252,5 @@ TEST_CASE("cli train: the share of the peak, beside tokens/s and in the last met
     CHECK(end.find("% of the peak): loss ") != std::string::npos);
     CHECK(outcome.out.find("% of the peak  0:0") != std::string::npos);  // and what is left
     const auto metrics = lines_of(slurp(place / "m" / "metrics.jsonl"));
-    CHECK_GT(Json::parse(metrics.back()).at("share").get<double>(), 0);
+    CHECK_GT(Json::parse(metrics.back()).at("of_peak").get<double>(), 0);
 }

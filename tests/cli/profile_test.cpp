@@ -53,7 +53,7 @@ TEST_CASE("cli profile: operations, modules and the whole are the same sums") {
     const Place place;
     for (const char* depth : {"0", "1", "3"}) {
         const Json json = profiled(place, kSmall + Arguments{"--depth", depth});
-        for (const char* field : {"calls", "ms", "gflop", "mb", "floor_ms"}) {
+        for (const char* field : {"calls", "ms", "gflop", "mb", "least_ms"}) {
             const double tape = json.at("tape").at(field).get<double>();
             INFO(field << " at depth " << depth);
             for (const char* rows : {"ops", "modules", "rows"}) {
@@ -66,14 +66,14 @@ TEST_CASE("cli profile: operations, modules and the whole are the same sums") {
                      doctest::Approx(json.at("total").at(field).get<double>()));
         }
         const Json& total = json.at("total");
-        CHECK_EQ(total.at("share").get<double>() * total.at("ms").get<double>(),
-                 doctest::Approx(total.at("floor_ms").get<double>()));
-        CHECK_GT(total.at("floor_ms").get<double>(), 0);
+        CHECK_EQ(total.at("of_peak").get<double>() * total.at("ms").get<double>(),
+                 doctest::Approx(total.at("least_ms").get<double>()));
+        CHECK_GT(total.at("least_ms").get<double>(), 0);
         // The profiler's own time counts nowhere.
         CHECK_LE(json.at("total").at("ms").get<double>(),
                  1.001 * json.at("median_ms").get<double>());
         CHECK_GT(json.at("peak_bytes").get<double>(), 0);
-        CHECK_GT(json.at("ceiling").at("gflops").get<double>(), 0);
+        CHECK_GT(json.at("peak").at("gflops").get<double>(), 0);
     }
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("cli profile: a trained model on a text") {
     CHECK(text.out.starts_with("peak: "));
     for (const char* words :
          {"\nm: 1 layers, 2 heads, dim 16, context 16", "\nby operation ", "\nby module ",
-          "\nblocks.*.attention ", "\noutside of the tape ", "\noptimizer ", "\nat least "}) {
+          "\nblocks.*.attention ", "\noutside of the tape ", "\noptimizer ", "\nleast "}) {
         INFO(words);
         CHECK(text.out.find(words) != std::string::npos);
     }

@@ -63,5 +63,5 @@ digest_of() {
 
 # All that happened at each step, but for what a clock says.
 metrics_of() {
-    sed -E '/"event"/d; s/,"(tokens_per_s|seconds|share)":[0-9.e+-]+//g' "$1/metrics.jsonl"
+    sed -E '/"event"/d; s/,"(tokens_per_s|seconds|of_peak)":[0-9.e+-]+//g' "$1/metrics.jsonl"
 }

@@ -9,6 +9,8 @@ TEST_CASE("experiment layers_roles") {
     const Report report = run_quick("layers_roles");
     const Table& layers = report.tables.at(0);
     CHECK_EQ(layers.rows.size(), 4);
+    CHECK_EQ(layers.rows.front().front().text, "layer 0");
+    CHECK_EQ(layers.rows.back().front().text, "layer 3");
     for (const auto& row : layers.rows) {
         const std::string& layer = row.front().text;
         CHECK(layers.number(layer, "distance") > 1);

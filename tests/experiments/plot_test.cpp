@@ -134,8 +134,8 @@ TEST_CASE("heat map: deeper the farther from zero, another colour below it") {
                                          .columns = {"a", "b"},
                                          .rows = {"c", "d"},
                                          .values = {{2, -1}, {0, NAN}}});
-    CHECK(has(text, "class=\"f0\" fill-opacity=\"0.550\""));
-    CHECK(has(text, "class=\"f1\" fill-opacity=\"0.275\""));
+    CHECK(has(text, "class=\"f0\" fill-opacity=\"0.530\""));
+    CHECK(has(text, "class=\"f1\" fill-opacity=\"0.265\""));
     CHECK(has(text, "class=\"f0\" fill-opacity=\"0.000\""));
     CHECK_EQ(count(text, "fill-opacity"), 3);
     CHECK(has(text, ">2.00</text>"));

@@ -17,6 +17,9 @@ TEST_CASE("experiment who_is_it") {
     CHECK(heads.number("1", "on the antecedent") > 3 * 0.08);
     CHECK(heads.number("1", "right without it and those above") ==
           heads.number("1", "right without it"));
+    double layers = 0;  // counted from 0: of all heads, two of either of two layers
+    for (const auto& row : heads.rows) layers += heads.number(row.front().text, "layer");
+    CHECK_EQ(layers, doctest::Approx(2));
     // Nothing comes to the pronoun but through attention.
     CHECK(heads.number("4", "right without it and those above") < first);
     check_verdicts("who_is_it", report,

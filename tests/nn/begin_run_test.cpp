@@ -159,7 +159,7 @@ TEST_CASE("run text: how a training went") {
     result.last.loss = 1.46321;
     result.last.seconds = 65;
     result.tokens_per_second = 61031;
-    result.share = 0.481;
+    result.of_peak = 0.481;
     CHECK_EQ(
         to_text(result, "m"),
         "500 steps in 1:05 (61031 tokens/s, 48% of the peak): loss 1.4632, validation loss not "

@@ -71,9 +71,9 @@ TEST_CASE("bench: a peak is doubtful if it moved or was beaten") {
     CHECK_EQ(json.at("peak_check").at("doubt"), check.doubt());
 }
 
-TEST_CASE("bench: a share is the floor over the median") {
+TEST_CASE("bench: of the peak is the least time over the median") {
     const bench::Measurement m{.what = "x", .times = {.median = 2, .min = 1}, .flops = 1e9};
-    CHECK_EQ(m.share(kPeak), Approx(0.5));
+    CHECK_EQ(m.of_peak(kPeak), Approx(0.5));
     CHECK_EQ(bench::percent(0.5), "50%");
     CHECK_EQ(bench::percent(0), "-");
     const std::string row = bench::table_row(m, kPeak);
@@ -175,7 +175,7 @@ TEST_CASE("bench sampling: the same tokens with the cache and without") {
     CHECK(row.same_tokens);
     CHECK_EQ(row.bytes, 4.0 * static_cast<double>(row.parameters - 8 * 16));
     CHECK_GT(row.tokens_per_second_without_cache, 0);
-    CHECK_EQ(row.share() * row.read_speed, Approx(row.bytes_per_second()));
+    CHECK_EQ(row.of_peak() * row.read_speed, Approx(row.bytes_per_second()));
 }
 
 TEST_CASE("bench profile: a model of one's own, its batches and its optimiser") {

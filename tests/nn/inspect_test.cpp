@@ -66,7 +66,7 @@ TEST_CASE("inspect: entries, the walk, gradients and cotangents of a chain of th
     CHECK_EQ(inspector.place(product.inputs[0].slot).entry, -1);
     CHECK_EQ(product.forward.flops, 3);
     CHECK_EQ(product.forward.bytes, 12 + 12);  // w once, the result
-    CHECK_EQ(product.forward.floor, doctest::Approx(24e-9));
+    CHECK_EQ(product.forward.least, doctest::Approx(24e-9));
     CHECK_GT(product.forward.seconds, 0);
 
     REQUIRE_EQ(inspector.walk().size(), 2);

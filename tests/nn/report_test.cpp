@@ -244,7 +244,7 @@ TEST_CASE("report: what stands in the page") {
                            .expected = {{"guessing", std::log(65.0), "ln(65)"}},
                            .steps = 3,
                            .tokens_per_step = 10,
-                           .step_floor = 0.25,
+                           .step_least = 0.25,
                            .clip = 1});
     report.add(
         StepMetrics{.step = 1, .loss = 4.25, .lr = 1e-3, .grad_norm = 2, .step_seconds = 0.5});

@@ -12,7 +12,7 @@ namespace tapestry::test {
 
 // Lines of metrics.jsonl without what a clock says.
 inline std::string without_times(std::string lines) {
-    for (const char* name : {"tokens_per_s", "seconds", "share", "report_seconds"}) {
+    for (const char* name : {"tokens_per_s", "seconds", "of_peak", "report_seconds"}) {
         const std::string member = fmt::format(",\"{}\":", name);
         for (auto at = lines.find(member); at != lines.npos; at = lines.find(member, at)) {
             lines.erase(at, lines.find_first_of(",}", at + 1) - at);

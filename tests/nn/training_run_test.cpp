@@ -55,7 +55,7 @@ TEST_CASE("training run: what is learned, saved and told") {
                               .recipe = {.command = "a command", .options = {{"--out", "m"}}},
                               .stepped = [&](const StepMetrics& m, const Speed& speed) {
                                   CHECK_GT(speed.tokens_per_second(), 0);
-                                  CHECK_GT(speed.share(), 0);
+                                  CHECK_GT(speed.of_peak(), 0);
                                   seen.push_back(m);
                                   return true;
                               }});
@@ -184,7 +184,7 @@ TEST_CASE("recipe: the configuration as it became, and the caller's lines beside
     CHECK_EQ(value("--positions"), "learned");
     CHECK_EQ(value("--tied-head"), "yes");
     CHECK_EQ(value("--model"), "nothing");  // there is none to begin with
-    CHECK_EQ(recipe.step_floor, 0.5);
+    CHECK_EQ(recipe.step_least, 0.5);
     CHECK_EQ(recipe.steps, 5);
     REQUIRE_EQ(recipe.expected.size(), 3);
     CHECK_EQ(recipe.expected[0].loss,

@@ -9,10 +9,9 @@ const { chromium } = require('playwright-core');
 
 const { checkAccessible, checkHelp, watch } = require('./browser.js');
 const { readTensors, trainingStep } = require('./plain_gpt.js');
-const inspectTabs = require('./inspect_tabs.js');
 
-const tabs = { ...require('./predictions_tab.js'), attention: inspectTabs.attention,
-  ...require('./token_tab.js'), ...inspectTabs };
+const tabs = { ...require('./predictions_tab.js'), ...require('./attention_tab.js'), ...require('./token_tab.js'),
+  ...require('./inspect_tabs.js') };
 
 const [,, program, pages, screenshots] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];

@@ -1,5 +1,5 @@
 // The heat-map of a head, which is drawn again for every head that is chosen, has in each cell the colour that the
-// same weight has in the small map of that head. See inspect_tabs.js.
+// same weight has in the small map of that head. See attention_tab.js.
 const assert = require('node:assert');
 
 const CELL = 40; // pixels, as chosen by the zoom
@@ -19,6 +19,23 @@ async function colours(page, selector, { left, top, cell, inset, count }) {
       pixel(at.left + j * at.cell + at.inset, at.top + i * at.cell + at.inset)));
   }, { left, top, cell, inset, count });
 }
+
+// Of a cell that the query may not see no number is told, neither in it nor below.
+exports.checkHiddenCells = async (page, query, key) => {
+  await page.fill('input[aria-label=Query]', String(query));
+  await page.press('input[aria-label=Query]', 'Enter');
+  await page.fill('input[aria-label=Key]', String(key));
+  await page.press('input[aria-label=Key]', 'Enter');
+  assert.match(await page.textContent('[data-readout=map]'), / hidden from the query$/);
+  await page.$eval('[data-view=map]', (map) => { map.scrollTop = map.scrollLeft = 0; });
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  const inside = await page.$eval('[data-view=map] canvas', (canvas, [x, y, size]) => {
+    const scale = canvas.width / canvas.getBoundingClientRect().width;
+    const { data } = canvas.getContext('2d').getImageData(x * scale, y * scale, size * scale, size * scale);
+    return new Set(new Uint32Array(data.buffer)).size;
+  }, [LEFT + key * CELL + 6, TOP + query * CELL + 6, CELL - 12]);
+  assert.equal(inside, 1, 'colours in the cell');
+};
 
 exports.checkMapColours = async (page, heads, queries) => {
   const seen = new Set();

@@ -1,6 +1,6 @@
 // Every state that a reader can bring the pages of tests/pages into, one after the other: in each the page is
-// no wider than its window, nothing is on the console; and a picture of it stays, to be looked at. What the
-// states show is checked by inspect_pages.js and report_pages.js.
+// no wider than its window, nothing is on the console, what is drawn stands out (contrast.js); and a picture of
+// it stays, to be looked at. What the states show is checked by inspect_pages.js and report_pages.js.
 //
 //     node page_states.js CHROMIUM PAGES PICTURES [all]
 //
@@ -12,6 +12,7 @@ const path = require('node:path');
 const { chromium } = require('playwright-core');
 
 const { checkAccessible, until, watch } = require('./browser.js');
+const { checkContrast, watchContrast } = require('./contrast.js');
 
 const [,, program, pages, pictures, all] = process.argv;
 const VARIANTS = [[390, 'dark'], [1280, 'light'], [1280, 'dark'], [390, 'light']];
@@ -153,11 +154,15 @@ const PAGES = {
   experiments: [['figures', async () => {}]],
 };
 
+const drawingsOf = (folder) => {
+  const whole = path.join(__dirname, '../..', folder);
+  return fs.readdirSync(whole).filter((name) => name.endsWith('.svg')).map((name) => path.join(whole, name));
+};
+
 // The figures of docs/experiments.md, one below the other.
 function writeFigures() {
-  const folder = path.join(__dirname, '../../docs/experiments');
-  const figures = fs.readdirSync(folder).filter((name) => name.endsWith('.svg')).map((name) =>
-    `<img src="file://${path.join(folder, name)}" alt="${name}" style="max-width: 100%">`);
+  const figures = drawingsOf('docs/experiments').map((file) =>
+    `<img src="file://${file}" alt="${path.basename(file)}" style="max-width: 100%">`);
   fs.writeFileSync(path.join(pages, 'experiments.html'), '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="color-scheme" content="light dark"><title>Experiments</title>' +
     `<main><h1>Experiments</h1>${figures.join('\n')}</main></html>`);
@@ -167,6 +172,8 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
   const file = path.join(pages, `${name}.html`);
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
   page.setDefaultTimeout(120000);
+  let looked = 0;
+  await watchContrast(page);
   const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}` ||
     url.endsWith('.svg'));
   await page.goto(`file://${file}`);
@@ -175,6 +182,7 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
     await act(page).catch((error) => assert.fail(`${where}: ${error.message}`));
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${where}: the page is ${wide} pixels wide`);
+    looked += await checkContrast(page, where);
     if (all) await checkAccessible(page, where);
     const to = `${name}_${String(number).padStart(2, '0')}_${state}_${width}_${colorScheme}.png`;
     // From the top, or a table's head stands in the middle of the picture; a pointer must not move, though.
@@ -183,6 +191,21 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
     assert.deepEqual(wrong, [], where);
   }
   await page.close();
+  return looked;
+}
+
+// What stands out in figures and the course's pictures, which pages show as images. How much was looked at.
+async function lookAtDrawings(browser, colorScheme) {
+  const page = await browser.newPage({ colorScheme });
+  await watchContrast(page);
+  await page.goto('about:blank');
+  let looked = 0;
+  for (const file of [...drawingsOf('docs/experiments'), ...drawingsOf('docs/course/pictures')]) {
+    await page.setContent(fs.readFileSync(file, 'utf8'));
+    looked += await checkContrast(page, `${path.basename(file)}, ${colorScheme}`);
+  }
+  await page.close();
+  return looked;
 }
 
 (async () => {
@@ -191,13 +214,16 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
   writeFigures();
   const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
   let count = 0;
+  let looked = 0;
   for (const [i, [name, states]] of Object.entries(PAGES).entries()) {
     const variants = all ? VARIANTS : [VARIANTS[i % VARIANTS.length]];
-    for (const variant of variants) await goThrough(browser, name, states, variant);
+    for (const variant of variants) looked += await goThrough(browser, name, states, variant);
     count += states.length * variants.length;
   }
+  for (const colorScheme of ['light', 'dark']) looked += await lookAtDrawings(browser, colorScheme);
   await browser.close();
-  console.log(`${count} states; pictures of them in ${pictures}`);
+  assert.ok(looked > 10 * count, `${looked} colours were looked at`);
+  console.log(`${count} states, ${looked} pairs of colours; pictures of them in ${pictures}`);
 })().catch((error) => {
   console.error(error);
   process.exit(1);

@@ -40,7 +40,7 @@ async function checkPlace(page, place, wanted) {
 }
 
 exports.predictions = async (page, { model, expected }) => {
-  if (model === 'finding') return; // NaN all over: nothing is known
+  if (model === 'finding') return checkLost(page);
   const asked = expected.filter(([layer]) => layer === 'model');
   const text = await page.textContent('[data-readout=predictions]');
   const mean = asked.reduce((sum, [, , loss]) => sum + loss, 0) / asked.length;
@@ -64,6 +64,18 @@ exports.predictions = async (page, { model, expected }) => {
   if (model === 'gpt') await checkText(page);
   if (model === 'masked') await checkHidden(page);
 };
+
+// NaN all over: nothing was predicted, so that nothing was right and nothing has a rank.
+async function checkLost(page) {
+  const lost = 'the model gave no probabilities, for NaN or infinity reached its output.';
+  assert.match(await page.textContent('[data-readout=predictions]'),
+    new RegExp(`^At none of \\d+ positions is there a prediction: ${lost}$`));
+  assert.match(await page.textContent('[data-readout=verdict]'), new RegExp(`^The right answer is \\d+; ${lost}$`));
+  assert.equal(await page.locator('[data-table=likeliest]').count(), 0);
+  const rows = await cellsOf(page, 'layers');
+  assert.deepEqual(rows[rows.length - 1].slice(1), ['\u2013', '\u2013', '\u2013', '', '\u2013']);
+  assert.equal(rows.flat().filter((text) => text === '\u2013%').length, 0);
+}
 
 // Tokens that could end a script are text; what is to come stands behind what was read.
 async function checkText(page) {

@@ -151,6 +151,30 @@ async function checkZoom(page, chart) {
   assert.equal(await page.inputValue('[data-control=from]'), '');
 }
 
+// Nowhere does a curve go through the name of a level.
+async function checkLevels(page) {
+  const crossed = await page.evaluate(() => {
+    const { style } = document.body;
+    const colours = ['activation', 'gradient'].map((name) => {
+      style.outlineColor = `var(--${name})`;
+      return getComputedStyle(document.body).outlineColor.match(/\d+/g).map(Number);
+    });
+    style.outlineColor = '';
+    return Array.from(document.querySelectorAll('.level span')).filter((name) => {
+      const canvas = name.closest('[data-chart]').querySelector('canvas');
+      const [box, whole] = [name.getBoundingClientRect(), canvas.getBoundingClientRect()];
+      const scale = canvas.width / whole.width;
+      const { data } = canvas.getContext('2d').getImageData((box.left - whole.left) * scale,
+        (box.top + 3 - whole.top) * scale, box.width * scale, (box.height - 6) * scale);
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] > 200 && colours.some((rgb) => rgb.every((x, c) => Math.abs(x - data[i + c]) < 24))) return true;
+      }
+      return false;
+    }).map((name) => name.textContent);
+  });
+  assert.deepEqual(crossed, []);
+}
+
 async function checkSamples(page) {
   const samples = await page.$$eval('[data-sample]', (all) => all.map((each) =>
     [each.dataset.sample, each.querySelector('h3').textContent, each.querySelector('pre').textContent]));
@@ -172,6 +196,8 @@ async function checkSentence(page) {
   await page.keyboard.press('Home');
   assert.match(await readout(page, 'look'), /^After step 100: /);
   assert.equal(await readout(page, 'look-role'), 'Looks at all that it sees nearly alike.');
+  assert.match(await page.textContent('#panel-sentence [data-readout=map]'),
+    /^query 2 \u201c<\/script>\u201d \u2192 key 0 \u201cthe\u201d: \u2248\u00a00\.33\d\d$/);
   await page.click('[data-control=play-looks]');
   await until(page, () => /^After step 300/.test(document.querySelector('[data-readout=look]').textContent));
   assert.match(await page.textContent('[data-control=play-looks]'), /Play/);
@@ -276,7 +302,7 @@ async function checkFollowing(browser, { running, newer, finished }) {
   assert.equal(await checkLoss(page), 400);
   assert.ok(await page.isVisible('[data-view=spikes]'));
   assert.equal(await page.textContent('[data-spike="350"]'), 'step 350: grad_norm 9, after ' +
-    "1.850 tapestry rewind '</script>' --step 350 --inspect page.html");
+    "1.850: tapestry rewind '</script>' --step 350 --inspect page.html");
   fs.unlinkSync(file); // gone for a moment: it does not mind
   await page.waitForTimeout(2500);
   wrong.splice(0, wrong.length, ...wrong.filter((each) => !/ERR_FILE_NOT_FOUND/.test(each)));
@@ -292,7 +318,7 @@ async function checkFollowing(browser, { running, newer, finished }) {
   await page.close();
 }
 
-async function checkOthers(browser, { diverged, old, long }) {
+async function checkOthers(browser, { diverged, old, long, newer }) {
   const other = await opened(browser, diverged, 390, 'light');
   assert.match(await readout(other.page, 'status'), /^Diverged after step 0 of 2000: the loss is nan/);
   assert.equal(await readout(other.page, 'loss'), 'No steps recorded.');
@@ -304,9 +330,14 @@ async function checkOthers(browser, { diverged, old, long }) {
   assert.match(await readout(late.page, 'age'), /^No update for 2 hours:/);
   assert.deepEqual(late.wrong, []);
   await late.page.close();
+  const narrow = await opened(browser, newer, 390, 'dark');
+  assert.equal(await narrow.page.locator('.level span:visible').count(), 3);
+  await checkLevels(narrow.page);
+  await narrow.page.close();
   const { page, wrong } = await opened(browser, long, 1280, 'light');
   const text = await readout(page, 'loss');
-  assert.match(text, /^steps \d+ to 100000: loss 2\.?\d*; validation 2\.500 after step 100000$/);
+  assert.match(text, /^steps \d+ to 100000: loss 2\.000; validation 2\.500 after step 100000$/);
+  assert.match(await readout(page, 'status'), / Loss 2\.000, validation 2\.500\./);
   await openTab(page, 'flow');
   assert.equal(await page.locator('[data-parameter]').count(), 3);
   assert.deepEqual(wrong, []);
@@ -326,7 +357,8 @@ async function checkOthers(browser, { diverged, old, long }) {
   await checkTabs(browser, running, 1280, 'light');
   await checkTabs(browser, running, 390, 'dark');
   await checkFollowing(browser, { running, newer: file('newer'), finished: file('finished') });
-  await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long') });
+  await checkOthers(browser, { diverged: file('diverged'), old: file('old'), long: file('long'),
+    newer: file('newer') });
   console.log('reports: done');
   await browser.close();
 })().catch((error) => {

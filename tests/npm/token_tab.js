@@ -36,6 +36,10 @@ async function checkNumbers(page, stages, name, place, tokens) {
     expectShown(cells[cells.length - 2], at(d), `${name} at ${place}, ${d}`);
   }
   assert.ok(rows.length === width || name.endsWith('mixed'), `${rows.length} rows of ${width}`);
+  if (name !== 'logits') return;
+  const largest = rows.reduce((a, b) => (toNumber(b[2]) > toNumber(a[2]) ? b : a));
+  const [[answer]] = await rowsOf(page, 'answers');
+  assert.equal(largest[1], answer, 'the largest logit is the likeliest answer\'s');
 }
 
 // One number of what a head found, term by term, with the values of the tokens that it saw.

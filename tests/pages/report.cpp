@@ -48,7 +48,7 @@ TrainingRecipe recipe(std::int64_t steps) {
                          {"counting pairs", 2.4, "Knows which came before"}},
             .steps = steps,
             .tokens_per_step = 768,
-            .step_floor = 0.05,
+            .step_least = 0.05,
             .clip = 1,
             .sentence = {"the", " cat", "</script>", " sat"},
             .name_of = [](std::int64_t id) { return fmt::format("word {}", id); }};

@@ -25,7 +25,7 @@ tensors() {
 }
 
 metrics() {
-    sed -E 's/,"(tokens_per_s|seconds|share)":[0-9.e+-]+//g' "$1/metrics.jsonl"
+    sed -E 's/,"(tokens_per_s|seconds|of_peak)":[0-9.e+-]+//g' "$1/metrics.jsonl"
 }
 
 train whole

@@ -32,7 +32,7 @@ function inElement(text, element) {
 }
 
 const script = `'use strict';\n(() => {\n${joined('playground.js')}})();\n`;
-const style = ['libraries/uplot.css', 'page.css', 'report.css', 'playground.css']
+const style = ['libraries/uplot.css', 'colours.css', 'page.css', 'report.css', 'playground.css']
   .map((name) => fs.readFileSync(find(name), 'utf8')).join('');
 const worker = fs.readFileSync(glue, 'utf8') + joined('worker.js');
 const policy = `default-src 'none'; script-src ${hash(script)} 'wasm-unsafe-eval'; ` +

@@ -27,7 +27,7 @@ export function attentionTab(panel, data) {
   const map = new MapView(choose);
   const chain = new ChainView(choose);
   const image = data.image && layers[0].grid ? new ImageView(data.image, choose) : null;
-  const views = { ...(image && { Image: image.element }), Lines: lines.element, 'Heat-map': map.element };
+  const views = { ...(image && { Image: image.element }), Lines: lines.view, 'Heat-map': map.element };
   const switches = Object.keys(views).map((name) => h('button', { 'data-switch': name,
     'aria-pressed': 'false', onclick: () => showView(name) }, name));
 

@@ -5,7 +5,8 @@ import { colour, h, number, onTheme, perFrame, sized, tokenText } from './dom.js
 
 const LINES_ROW = 20;
 const LINES_TOP = 26; // room for the columns' names
-const LEAST = 0.01; // lighter lines would not be seen
+const LEAST = 0.01; // of a weight that has a line
+const LEAST_OF_OTHERS = 0.1; // of another query than the chosen one: more would hide what they show
 
 export class LinesView {
   // choose({query, key}) is called when somebody points at a token.
@@ -17,6 +18,9 @@ export class LinesView {
     this.element = h('div', { class: 'scroller lines', tabindex: '0', role: 'group',
       'aria-label': 'Tokens and lines; arrows up and down choose a query', 'data-view': 'lines' },
     this.canvas, this.spacer);
+    this.legend = h('p', { class: 'quiet legend' }, `Blue: the chosen query, weights from ${LEAST}. Grey: the ` +
+      `others, from ${LEAST_OF_OTHERS}. Point at a token to see only its lines.`);
+    this.view = h('div', {}, this.element, this.legend);
     this.draw = perFrame(() => this.drawNow());
     this.element.addEventListener('scroll', this.draw);
     this.element.addEventListener('pointermove', (event) => this.hover(event));
@@ -117,17 +121,18 @@ export class LinesView {
     const strong = this.hovered || { side: 'query', index: query };
     const passes = this.hovered ? ['strong'] : ['weak', 'strong'];
     for (const pass of passes) {
-      context.strokeStyle = colour(pass === 'strong' ? 'accent' : 'quiet');
+      const [name, least, faintest, thick] = pass === 'strong' ? ['accent', LEAST, 0.75, 3]
+        : ['edge', LEAST_OF_OTHERS, 0.9, 1.5];
+      context.strokeStyle = colour(name);
       for (let i = 0; i < attention.queries; ++i) {
         const visible = i >= first && i < last;
         for (let j = 0; j < attention.keys; ++j) {
           if (!visible && (j < first || j >= last)) continue;
           const weight = weights[i * attention.keys + j];
           const isStrong = (strong.side === 'query' ? i : j) === strong.index;
-          if (weight < LEAST || isStrong !== (pass === 'strong')) continue;
-          context.globalAlpha = pass === 'strong' ? 0.7 + 0.3 * shade(weight)
-            : 0.12 + 0.4 * shade(weight);
-          context.lineWidth = 0.75 + (pass === 'strong' ? 3 : 1.75) * shade(weight);
+          if (weight < least || isStrong !== (pass === 'strong')) continue;
+          context.globalAlpha = faintest + (1 - faintest) * shade(weight);
+          context.lineWidth = 1 + thick * shade(weight);
           context.beginPath();
           context.moveTo(left, y(i));
           context.bezierCurveTo((left + right) / 2, y(i), (left + right) / 2, y(j), right, y(j));
@@ -161,7 +166,7 @@ export class LinesView {
       context.fillText(text, at, y(index) + 4.5, Math.max(20, left - 50));
       if (weight < LEAST) return;
       context.font = `400 10.5px ${colour('font')}`;
-      context.fillStyle = colour('quiet');
+      context.fillStyle = colour('text');
       context.textAlign = side === 'query' ? 'left' : 'right';
       context.fillText(number(weight, 2), side === 'query' ? 2 : width - 2, y(index) + 4);
     };

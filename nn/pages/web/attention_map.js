@@ -15,14 +15,15 @@ export function shade(weight) {
 // Less than any weight: what the query may not see, which is something else than a weight of 0.
 export const HIDDEN = -1;
 
+const isHidden = (attention, head, query, key) =>
+  key >= attention.seen(query) || attention.masked(head, query, key) === -Infinity;
+
 // The weights of a head [queries, keys], HIDDEN where there is a mask or the future.
 function weightsAndMask(attention, head) {
   const weights = Float32Array.from(attention.weights(head));
   for (let i = 0; i < attention.queries; ++i) {
-    const seen = attention.seen(i);
     for (let j = 0; j < attention.keys; ++j) {
-      const visible = j < seen && attention.masked(head, i, j) !== -Infinity;
-      if (!visible) weights[i * attention.keys + j] = HIDDEN;
+      if (isHidden(attention, head, i, j)) weights[i * attention.keys + j] = HIDDEN;
     }
   }
   return weights;
@@ -146,9 +147,9 @@ export class MapView {
     const weight = attention.weights(head)[query * attention.keys + key];
     const q = tokenText((attention.queryTexts || [])[query], query);
     const k = tokenText((attention.keyTexts || [])[key], key);
-    this.readout.textContent =
-      `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ` +
-      `${attention.exact ? '' : '\u2248\u00a0'}${fixed(weight, 4)}`;
+    this.readout.textContent = `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ` +
+      (isHidden(attention, head, query, key) ? 'hidden from the query'
+        : `${attention.exact ? '' : '\u2248\u00a0'}${fixed(weight, 4)}`);
   }
 
   drawNow() {
@@ -188,6 +189,7 @@ export class MapView {
       if (y + i * cell > height) break;
       for (let j = Math.max(0, Math.floor(-x / cell)); j < attention.seen(i); ++j) {
         if (x + j * cell > width) break;
+        if (isHidden(attention, head, i, j)) continue;
         const weight = weights[i * attention.keys + j];
         context.fillStyle = readableOn(shade(weight), low, high);
         const text = Number.isNaN(weight) ? 'NaN'
@@ -198,11 +200,14 @@ export class MapView {
   }
 
   drawChosen(context, x, y, cell) {
-    context.strokeStyle = colour('accent');
-    context.lineWidth = 1.5;
-    for (const pair of this.pointed ? [this.pointed, this.state] : [this.state]) {
-      context.strokeRect(x + pair.key * cell - 0.5, y + pair.query * cell - 0.5,
-        Math.max(4, cell) + 1, Math.max(4, cell) + 1);
+    const size = Math.max(4, cell) + 1;
+    for (const { query, key } of this.pointed ? [this.pointed, this.state] : [this.state]) {
+      // Around the frame another in the colour of the paper: it stands out on any cell.
+      for (const [name, wide] of [['panel', 4.5], ['accent', 1.5]]) {
+        context.strokeStyle = colour(name);
+        context.lineWidth = wide;
+        context.strokeRect(x + key * cell - 0.5, y + query * cell - 0.5, size, size);
+      }
     }
   }
 

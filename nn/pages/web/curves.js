@@ -1,6 +1,6 @@
 // The curves tab: loss, learning rate, norm of the gradient and speed over the steps. All charts
 // show the same steps and are pointed at together.
-import { h, number, percent } from './dom.js';
+import { four, h, number, percent } from './dom.js';
 import { LinesChart } from './lines_chart.js';
 import { OtherRuns } from './other_runs.js';
 import { smoothed, StepsView } from './steps_view.js';
@@ -60,9 +60,6 @@ function speedOf({ curves, recipe }) {
   return { first, last, mean: speed(mean), low: speed(high), high: speed(low) };
 }
 
-// 2 as 2.000: the numbers of a curve stand one after the other.
-const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
-
 // ---- what each chart shows ----------------------------------------------------------------------
 
 function lossOf({ curves, recipe }, range, step, view) {
@@ -110,12 +107,12 @@ function normOf({ curves, recipe }, range, step, view) {
 function rapidityOf(data, range, step, view) {
   const speed = speedOf(data);
   const i = indexAt(speed, step);
-  const { floor } = data.recipe;
-  const of = floor / data.curves.seconds.mean[i];
-  const share = floor > 0 ? `, ${percent(of)} of the peak${of > 1.05 ? ', which was measured too low' : ''}` : '';
+  const { least } = data.recipe;
+  const ofPeak = least / data.curves.seconds.mean[i];
+  const peak = least > 0 ? `, ${percent(ofPeak)} of the peak${ofPeak > 1.05 ? ', which was measured too low' : ''}` : '';
   return { lines: linesOf(speed, 'activation', view), levels: [], y: axisOf(inRange(speed, range), 0),
     format: axisText, text: `${stepsText(speed, i)}: ${spreadText(speed, i, rounded)} tokens/s` +
-      share };
+      peak };
 }
 
 const rounded = (x) => number(Number(x.toPrecision(4)));

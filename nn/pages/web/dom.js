@@ -34,6 +34,9 @@ export function number(x, digits = 4) {
   return unsigned(x.toPrecision(digits));
 }
 
+// 2 as 2.000: for numbers that stand beside others of their kind.
+export const four = (x) => (Number.isInteger(x) && Math.abs(x) < 1000 ? x.toPrecision(4) : number(x, 4));
+
 // A fixed number of places, so that a column of them lines up.
 export function fixed(x, places) {
   return unsigned(x.toFixed(places));
@@ -58,7 +61,7 @@ export const bytesText = (x) => scaled(x, ['B', 'KB', 'MB', 'GB', 'TB'], 1000);
 export const flopsText = (x) => (x === 0 ? '0' : scaled(x, ['', 'K', 'M', 'G', 'T'], 1000));
 export const secondsText = (x) => scaled(1e6 * x, ['\u00b5s', 'ms', 's'], 1000);
 export const percent = (x) => (x > 0 ? `${(100 * x).toFixed(x < 0.1 ? 1 : 0)}%` : '\u2013');
-export const sharePercent = (p) => `${number(100 * p, 3)}%`; // three digits, of small ones as well
+export const sharePercent = (p) => (Number.isNaN(p) ? '\u2013' : `${number(100 * p, 3)}%`); // three digits, always
 export const shapeText = (shape) => `[${shape.join(', ')}]`;
 
 // A token as it can be seen: spaces and ends of lines would be nothing.
@@ -81,7 +84,7 @@ export function barCell(share) {
 
 // ---- canvases and colours -----------------------------------------------------------------------
 
-// The value of a custom property of page.css, as it is now: light or dark. Kept, for canvases ask for
+// The value of a custom property of colours.css, as it is now: light or dark. Kept, for canvases ask for
 // hundreds while they draw.
 const themeColours = new Map();
 onTheme(() => themeColours.clear()); // before anybody else's

@@ -34,7 +34,9 @@ export class ImageView {
     this.readout = h('p', { class: 'readout', 'data-readout': 'image' });
     const token = image.first === 0 ? [] : [h('button', { class: 'step-button', 'data-control': 'class-token',
       onclick: () => choose({ query: 0 }) }, 'Class token')];
-    this.element = h('div', {}, this.scene, h('div', { class: 'row' }, ...token, this.readout));
+    this.element = h('div', {}, this.scene, h('div', { class: 'row' }, ...token, this.readout),
+      h('p', { class: 'quiet legend' }, 'The stronger the orange, the larger the weight, on a square-root scale up ' +
+        'to the largest weight on any patch.'));
     this.draw = perFrame(() => this.drawNow());
     new ResizeObserver(this.draw).observe(this.element);
     onTheme(this.draw);
@@ -132,10 +134,12 @@ export class ImageView {
     }
     const outline = (token, offset, name) => {
       if (token === null || token < first) return;
-      context.strokeStyle = colour(name);
-      context.lineWidth = 2;
       const [x, y, w, hi] = square(token, offset);
-      context.strokeRect(x + 1, y + 1, w - 2, hi - 2);
+      for (const [stroke, thick] of [['panel', 5], [name, 2]]) {
+        context.strokeStyle = colour(stroke);
+        context.lineWidth = thick;
+        context.strokeRect(x + 1, y + 1, w - 2, hi - 2);
+      }
     };
     for (const offset of [[0, 0], [right, down]]) {
       outline(query, offset, 'accent');

@@ -6,6 +6,16 @@ import { plotLines } from './plot.js';
 // name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } is
 // what is to be seen when this step is pointed at. `view` is shared by all charts of a page:
 // { range(): [from, to], pointed, point(step or null), zoom(from, to) }.
+// Points on a line through `corners`, so close together that no label fits between them.
+function alongLine(corners) {
+  return corners.flatMap(([x, y], i) => {
+    const [fromX, fromY] = corners[Math.max(0, i - 1)];
+    const parts = Math.max(1, Math.ceil(Math.hypot(x - fromX, y - fromY) / 8));
+    return Array.from({ length: parts }, (_, k) =>
+      [x + (fromX - x) * k / parts, y + (fromY - y) * k / parts]);
+  });
+}
+
 export class LinesChart {
   constructor(name, title, height, describe, view) {
     Object.assign(this, { height, describe, view, room: null, dragged: null });
@@ -43,8 +53,8 @@ export class LinesChart {
     const { top, left, width, height } = this.room;
     const scale = log ? Math.log : (x) => x;
     const up = (x) => top + height * (scale(y[1]) - scale(x)) / (scale(y[1]) - scale(y[0]));
-    const taken = lines.flatMap(({ steps, values }) => values.flatMap((value, i) =>
-      (value === null ? [] : [[this.across(steps[i]), up(value)]])));
+    const taken = lines.flatMap(({ steps, values }) => alongLine(values.flatMap((value, i) =>
+      (value === null ? [] : [[this.across(steps[i]), up(value)]]))));
     const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map(({ at, text }) => {
       const [wide, high] = [6.2 * text.length + 10, 16];
       const places = [['above', 'right'], ['above', 'left'], ['below', 'right'], ['below', 'left']].map((names) => {

@@ -1,7 +1,7 @@
 // The memory tab: bytes in live tensors over the step, the life of every block of memory, and who
 // holds what at any time; at first at the peak.
 import { bytesChart } from './chart.js';
-import { bytesText, h, percent } from './dom.js';
+import { breakable, bytesText, h, percent } from './dom.js';
 import { memoryPlan } from './memory_plan.js';
 import { isAlive, stackView } from './memory_stack.js';
 import { scrolling, sortable, unsorted, valueCell } from './table.js';
@@ -75,7 +75,7 @@ function lifeText(data, life) {
 function holderRow(data, life, all) {
   const module = life.entry >= 0 ? data.entries[life.entry].module : '';
   const name = life.entry >= 0 ? `#${life.entry} ${life.name}` : life.name;
-  return h('tr', {}, h('td', { class: 'word', title: module }, name),
+  return h('tr', {}, h('td', { class: 'word of-name', title: module }, ...breakable(name)),
     h('td', { class: 'word quiet' }, h('span', { class: `key ${life.kind}` }), life.kind),
     valueCell(life.bytes, bytesText(life.bytes)), h('td', {}, percent(life.bytes / all)),
     h('td', {}, String(life.born)), h('td', {}, life.died < 0 ? '\u2013' : String(life.died)));

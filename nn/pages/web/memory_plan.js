@@ -83,8 +83,8 @@ function reuseRow(blocks, block, choose) {
     h('td', { class: 'word quiet' }, namesOf(givenTo(blocks, block)) || '\u2013'));
 }
 
-// A rectangle for each block. The one that is pointed at is chosen, and stands out with those whose
-// memory it takes and leaves.
+// A rectangle for each block. The one that is pointed at is chosen, and stands out; around those whose memory it
+// takes and leaves is a frame.
 function planPicture(blocks, plan, last, choose) {
   const canvas = h('canvas', { 'aria-hidden': 'true' });
   const element = h('div', { class: 'scroller', 'data-view': 'plan' }, canvas);
@@ -100,18 +100,17 @@ function planPicture(blocks, plan, last, choose) {
     const width = element.clientWidth;
     if (width === 0) return;
     const context = sized(canvas, width, PLAN_HEIGHT);
+    context.lineWidth = 2;
+    context.strokeStyle = colour('panel');
     for (const block of blocks) {
       const [left, top] = [x(block.born), y(block.end)];
       const wide = Math.max(1, x(block.until + 1) - left - 0.5);
       const high = Math.max(1, y(block.at) - top - 0.5);
-      context.fillStyle = colour(block.kind);
-      context.globalAlpha = block === chosen ? 1 : near.has(block) ? 0.75 : 0.4;
+      context.fillStyle = colour(block === chosen ? 'text' : block.kind);
       context.fillRect(left, top, wide, high);
-      if (block !== chosen) continue;
-      context.strokeStyle = colour('text');
-      context.strokeRect(left, top, wide, high);
+      if (near.has(block)) context.strokeRect(left + 2.5, top + 2.5, wide - 5, high - 5);
     }
-    context.globalAlpha = 1;
+    context.lineWidth = 1;
     context.fillStyle = colour('text');
     context.fillRect(x(now + 0.5), PLAN_HEAD, 1, PLAN_HEIGHT - PLAN_HEAD);
     context.strokeStyle = context.fillStyle = colour('quiet');

@@ -38,9 +38,21 @@ function picture(image) {
   return canvas;
 }
 
+const LOST = 'the model gave no probabilities, for NaN or infinity reached its output';
+
 function summary(predictions) {
-  const { asked, classes, rows } = predictions;
-  if (asked.length === 0) return 'The loss counts none of these positions.';
+  const { rows } = predictions;
+  const all = predictions.asked.length;
+  if (all === 0) return 'The loss counts none of these positions.';
+  const asked = predictions.asked.filter((i) => !rows[i].lost);
+  const positions = `${all} ${all === 1 ? 'position' : 'positions'}`;
+  if (asked.length === 0) return `At none of ${positions} is there a prediction: ${LOST}.`;
+  const text = lossText(predictions, asked);
+  return asked.length === all ? text : `At ${all - asked.length} of ${positions} ${LOST}. At the others: ${text}`;
+}
+
+function lossText(predictions, asked) {
+  const { classes, rows } = predictions;
   const count = (most) => asked.filter((i) => rows[i].rank <= most).length;
   const mean = asked.reduce((sum, i) => sum + rows[i].loss, 0) / asked.length;
   const single = asked.length === 1;
@@ -68,10 +80,10 @@ const given = (predictions, place) =>
   h('span', { class: 'given quiet' }, predictions.readText(place));
 
 // What stands at a place: the right answer; in a text with gaps before it the guess that was wrong.
-function answerAt(predictions, { right, likeliest }) {
+function answerAt(predictions, { right, likeliest, lost }) {
   const name = predictions.nameOf(right);
   const [guess] = likeliest[0];
-  return predictions.next || guess === right ? [name] : [h('s', {}, predictions.nameOf(guess)), ` ${name}`];
+  return predictions.next || lost || guess === right ? [name] : [h('s', {}, predictions.nameOf(guess)), ` ${name}`];
 }
 
 // Every place as a button with the right one's text; places that the loss does not count are text.
@@ -122,7 +134,7 @@ function placeDetail(predictions, place) {
   const row = predictions.rows[place];
   return [h('h3', {}, predictions.rows.length === 1 ? 'This example' : `Position ${place}`),
     sentence(predictions, place), verdict(predictions, row),
-    h('div', { class: 'columns' }, h('div', {}, h('h4', {}, 'The model\'s first choices'),
+    h('div', { class: 'columns' }, row.lost ? '' : h('div', {}, h('h4', {}, 'The model\'s first choices'),
       likeliestTable(predictions, row)), layersPart(predictions, place))];
 }
 
@@ -143,6 +155,10 @@ function sentence(predictions, place) {
 
 function verdict(predictions, row) {
   if (row.right === null) return h('p', {}, 'The loss does not count this position.');
+  if (row.lost) {
+    return h('p', { 'data-readout': 'verdict' }, 'The right answer is ',
+      h('b', {}, predictions.nameOf(row.right)), `; ${LOST}.`);
+  }
   const p = Math.exp(-row.loss);
   const place = row.rank === 1 ? 'its first choice' : `number ${row.rank}`;
   return h('p', { 'data-readout': 'verdict' }, 'The right answer is ',
@@ -185,9 +201,9 @@ function layersPart(predictions, place) {
       h('table', { 'data-table': 'layers' }, h('thead', {}, h('tr', {},
         head('stage', { class: 'word' }), head('first choice', { class: 'word', colspan: '2' }),
         ...(hasRight ? [head('right answer', { colspan: '2' }), head('rank')] : []))),
-      h('tbody', {}, ...lines.map(({ name, loss, rank, id, p }) => h('tr', {},
+      h('tbody', {}, ...lines.map(({ name, loss, rank, id, p, lost }) => h('tr', {},
         h('th', { class: 'word', scope: 'row' }, name),
-        h('td', { class: 'word' }, predictions.nameOf(id)), h('td', {}, sharePercent(p)),
+        h('td', { class: 'word' }, lost ? '\u2013' : predictions.nameOf(id)), h('td', {}, sharePercent(p)),
         ...(hasRight ? [h('td', {}, sharePercent(Math.exp(-loss))), barCell(Math.exp(-loss)),
-          h('td', {}, String(rank))] : [])))))));
+          h('td', {}, lost ? '\u2013' : String(rank))] : [])))))));
 }

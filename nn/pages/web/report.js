@@ -2,7 +2,7 @@
 // as that runs. Read next: follow.js, curves.js.
 import { curvesTab } from './curves.js';
 import { readData } from './data.js';
-import { h, number } from './dom.js';
+import { four, h } from './dom.js';
 import { flowTab } from './flow.js';
 import { answersPage, follow } from './follow.js';
 import { helpFor } from './help.js';
@@ -59,8 +59,8 @@ function standingText({ status, recipe, curves }) {
   };
   const last = ({ mean }) => mean[mean.length - 1];
   const losses = [];
-  if (curves.loss.mean.length > 0) losses.push(` Loss ${number(last(curves.loss))}`);
-  if (curves.val.mean.length > 0) losses.push(`validation ${number(last(curves.val))}`);
+  if (curves.loss.mean.length > 0) losses.push(` Loss ${four(last(curves.loss))}`);
+  if (curves.val.mean.length > 0) losses.push(`validation ${four(last(curves.val))}`);
   const cost = state === 'running' && seconds < 5 ? '' // the first page's share says nothing yet
     : ` The report took ${costShare({ status })} of the time.`;
   return `${texts[state]}${losses.length > 0 ? `${losses.join(', ')}.` : ''}${cost}`;

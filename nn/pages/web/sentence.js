@@ -1,5 +1,6 @@
 // The sentence tab: what the model made of one fixed sentence at every evaluation that was kept. With
 // the slider, or by itself, one sees heads find their roles and the text become expected.
+import { MapView } from './attention_map.js';
 import { fixed, h, onTheme, sharePercent, tokenText } from './dom.js';
 import { headSays } from './head_roles.js';
 import { playButton } from './play.js';
@@ -11,7 +12,7 @@ const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
 // Weights as they were at one time, as attention_map.js and head_roles.js want them.
 class SeenAttention {
   constructor({ weights, ...data }, texts) {
-    Object.assign(this, data, { cross: false, keyTexts: texts });
+    Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false });
     const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
     this.all = Float32Array.from(bytes, (x) => x / 255);
   }
@@ -49,7 +50,7 @@ export const hasSentence = (data) => Boolean(data.sentence) &&
 // Fills `panel`; returns a function that takes newer data.
 export function sentenceTab(panel, data) {
   let looks = looksOf(data);
-  const chosen = { at: looks.length - 1, layer: 0, head: 0 };
+  const chosen = { at: looks.length - 1, layer: 0, head: 0, query: data.sentence.tokens.length - 2, key: 0 };
   const texts = data.sentence.tokens;
   const slider = h('input', { type: 'range', min: '0', 'data-control': 'look', 'aria-label': 'Evaluation',
     oninput: () => {
@@ -64,7 +65,10 @@ export function sentenceTab(panel, data) {
   const status = h('p', { 'data-readout': 'look', 'aria-live': 'polite' });
   const strip = h('div', { class: 'strip', tabindex: '0', role: 'group', 'aria-label': 'The sentence' });
   const maps = h('div', { class: 'maps', role: 'group', 'aria-label': 'Heads' });
-  const large = h('canvas', { 'aria-hidden': 'true' });
+  const large = new MapView((pair) => {
+    Object.assign(chosen, pair);
+    drawHeads();
+  });
   const title = h('h3', { 'data-title': 'look-head' });
   const says = h('p', { 'data-readout': 'look-role' });
   let cells = [];
@@ -83,7 +87,7 @@ export function sentenceTab(panel, data) {
     }
     const { step, look: { rows } } = looks[at];
     const mean = rows.reduce((sum, [loss]) => sum + loss, 0) / rows.length;
-    const right = rows.filter(([, rank]) => rank === 1).length;
+    const right = rows.filter(([loss, rank]) => rank === 1 && loss !== null).length;
     status.replaceChildren(h('b', {}, `After step ${step}`), `: loss ${fixed(mean, 3)} on this ` +
       `sentence; the first choice was right ${right} of ${rows.length} times.`);
     slider.setAttribute('aria-valuetext', status.textContent);
@@ -103,7 +107,7 @@ export function sentenceTab(panel, data) {
     if (!layer) return;
     title.textContent = `${layer.module}, head ${chosen.head}`;
     says.textContent = headSays(layer, chosen.head);
-    drawSmall(large, layer, chosen.head, Math.min(320, panel.clientWidth - 24 || 320));
+    large.show({ attention: layer, head: chosen.head, query: chosen.query, key: chosen.key });
   }
 
   function buildMaps(layers) {
@@ -132,8 +136,8 @@ export function sentenceTab(panel, data) {
   };
   panel.append(h('div', { class: 'walk' }, h('div', { class: 'row' }, play.button, slider), status), strip,
     h('p', { class: 'quiet legend' }, 'The stronger the colour, the less likely the model found the token. ' +
-      'Maps as in `tapestry inspect`: rows are queries, columns keys.'),
-    h('div', { class: 'split look' }, maps, h('div', {}, title, says, large)));
+      'Rows of the maps are queries, columns are keys, as in tapestry inspect.'),
+    h('div', { class: 'split look' }, maps, h('div', {}, title, says, large.element)));
   renew(data);
   onTheme(() => looks.length > 0 && drawHeads());
   panel.addEventListener('shown', () => looks.length > 0 && drawHeads());

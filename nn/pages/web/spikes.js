@@ -11,7 +11,7 @@ export function spikeList(panel, data) {
   const renew = ({ spikes }) => {
     section.hidden = spikes.length === 0;
     list.replaceChildren(...spikes.map(({ step, what, value, mean, command }) =>
-      h('li', { 'data-spike': step }, `step ${step}: ${what} ${number(value)}, after ${number(mean)} `,
+      h('li', { 'data-spike': step }, `step ${step}: ${what} ${number(value)}, after ${number(mean)}: `,
         h('code', {}, command))));
   };
   renew(data);

@@ -1,5 +1,5 @@
 // This training and the others beside it: the options in which they differ, and what came of each.
-import { h, number } from './dom.js';
+import { four, h } from './dom.js';
 import { scrolling, sortable, valueCell } from './table.js';
 
 // The names of the options that not all of `runs` have alike, in the order of the first.
@@ -29,7 +29,7 @@ export function sweepTable(runs) {
     const { loss } = run.curves;
     return h('tr', {}, h('td', { class: 'word' }, h('span', { class: `key ${run.colour}` }), run.title),
       ...names.map((name) => h('td', { class: 'word' }, options.get(name) ?? '\u2013')),
-      ...[loss.mean[loss.mean.length - 1] ?? NaN, lowest(run)].map((x) => valueCell(x, number(x))));
+      ...[loss.mean[loss.mean.length - 1] ?? NaN, lowest(run)].map((x) => valueCell(x, four(x))));
   });
   return h('section', {}, h('h3', {}, 'Trainings beside one another'),
     scrolling('Trainings beside one another', 'wide', sortable(h('table', { 'data-table': 'sweep' },

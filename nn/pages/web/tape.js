@@ -31,8 +31,8 @@ export function tapeTab(panel, data) {
 
   panel.append(bar.element, h('div', { class: 'split tape' }, graph.element, detail),
     h('div', { class: 'row spread' }, h('h3', {}, `All ${data.entries.length} operations`), filter),
-    impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'Shares above 100% are impossible: the ' +
-      'peak was measured while other programs were in the way.') : '', table.element);
+    impossible(data) ? h('p', { class: 'warn', 'data-readout': 'peak' }, 'More than 100% of the peak is impossible: ' +
+      'it was measured while other programs were in the way.') : '', table.element);
   choose(culpritOf(data) ?? 0);
   show(0);
 }
@@ -94,10 +94,11 @@ function statusOf(data, at, state) {
 
 function entryDetail(data, number_) {
   const entry = data.entries[number_];
+  const anyDead = entry.inputs.some((x) => x.dead);
   const inputs = entry.inputs.map((x) => h('tr', {},
     h('td', { class: 'word' }, x.slot >= 0 ? placeText(data, x.slot) : 'constant'),
     h('td', { class: 'word' }, `${x.dtype} ${shapeText(x.shape)}`),
-    h('td', { class: 'word warn' }, x.dead || '')));
+    anyDead ? h('td', { class: 'word warn' }, x.dead || '') : ''));
   const several = entry.outputs.length > 1;
   const outputs = entry.outputs.flatMap((y, i) => [['value', y.values], ['gradient', y.grad]]
     .filter(([, s]) => s).map(([name, s]) => h('tr', {},
@@ -118,10 +119,10 @@ function entryDetail(data, number_) {
       head([' output', 'min', 'max', 'mean', 'std', 'zeros', 'NaN, inf']),
       h('tbody', {}, ...outputs))),
     scrolling('Its inputs', 'wide', h('table', { 'data-table': 'inputs' },
-      head([' input from', ' type and shape', ' why it has no gradient']),
+      head([' input from', ' type and shape', ...(anyDead ? [' why it has no gradient'] : [])]),
       h('tbody', {}, ...inputs))),
     scrolling('What it took', 'wide', h('table', { 'data-table': 'work' },
-      head([' pass', 'FLOPs', 'bytes', 'time', 'at least', 'of peak']),
+      head([' pass', 'FLOPs', 'bytes', 'time', 'least', 'of peak']),
       h('tbody', {}, workRow('forward', entry.forward),
         entry.backward ? workRow('backward', entry.backward) : '')))];
 }
@@ -129,14 +130,14 @@ function entryDetail(data, number_) {
 function workRow(name, work) {
   return h('tr', {}, h('th', { class: 'word', scope: 'row' }, name),
     ...[flopsText(work.flops), bytesText(work.bytes), secondsText(work.s),
-      secondsText(work.floor), percent(share(work))].map((text) => h('td', {}, text)));
+      secondsText(work.least), percent(ofPeak(work))].map((text) => h('td', {}, text)));
 }
 
-const share = (work) => (work && work.s > 0 ? work.floor / work.s : 0);
+const ofPeak = (work) => (work && work.s > 0 ? work.least / work.s : 0);
 
 // Did anything run faster than this machine can?
 const impossible = ({ entries }) => entries.some(({ forward, backward }) =>
-  share(forward) > 1.05 || share(backward) > 1.05);
+  ofPeak(forward) > 1.05 || ofPeak(backward) > 1.05);
 
 // ---- all entries --------------------------------------------------------------------------------
 
@@ -180,7 +181,7 @@ function entryRow(entry, i, choose) {
     h('td', { class: 'word quiet' }, entry.module),
     valueCell(f.s, secondsText(f.s)),
     b ? valueCell(b.s, secondsText(b.s)) : h('td', {}, '\u2013'),
-    h('td', {}, percent(time > 0 ? (f.floor + (b ? b.floor : 0)) / time : 0)),
+    h('td', {}, percent(time > 0 ? (f.least + (b ? b.least : 0)) / time : 0)),
     valueCell(f.flops, flopsText(f.flops)), valueCell(entry.saved, bytesText(entry.saved)),
     ...[y.values.min, y.values.max, y.values.mean, y.values.std].map((x) =>
       h('td', {}, number(x, 3))),

@@ -27,7 +27,7 @@ export class TapeGraph {
     this.draw();
   }
 
-  // Smaller, larger, and as wide as there is room; Ctrl and the wheel do the first two.
+  // Smaller, larger, and as wide as there is room, but no larger than it is drawn; Ctrl and the wheel do the first two.
   zoomButtons() {
     this.picture.addEventListener('wheel', (event) => {
       if (!event.ctrlKey) return;
@@ -38,7 +38,8 @@ export class TapeGraph {
       'aria-label': label, onclick: () => this.setZoom(zoom()) }, text);
     return [button('out', 'Smaller', '\u2212', () => this.zoom / 1.25),
       button('in', 'Larger', '+', () => this.zoom * 1.25),
-      button('fit', 'As wide as there is room', 'Fit', () => (this.picture.clientWidth - 4) / this.size.width)];
+      button('fit', 'As wide as there is room', 'Fit',
+        () => Math.min(1, (this.picture.clientWidth - 4) / this.size.width))];
   }
 
   // The middle of what is in sight stays there.

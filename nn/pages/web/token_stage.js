@@ -52,8 +52,8 @@ export function stageDetail(path, stage, place, view, predictions) {
     h('p', { class: 'quiet' }, `#${stage.entry} ${stage.op}${stage.module ? ` in ${stage.module}` : ''}`),
     says ? h('p', { class: 'legend' }, says()) : '',
     stage.whole ? h('p', { class: 'legend' }, 'From here on one vector stands for the whole sequence.') : '',
-    ...(stage.kind === 'logits' && predictions ? [likeliest(predictions, stage.whole ? 0 : place)] : []),
-    ...detail[kinds[stage.kind] ?? 'plain']()];
+    ...(stage.kind === 'logits' && predictions
+      ? [detail.logits(predictions, stage.whole ? 0 : place)] : detail[kinds[stage.kind] ?? 'plain']())];
 }
 
 class StageDetail {
@@ -70,8 +70,8 @@ class StageDetail {
     return first ? this.path.vector(first, this.place) : null;
   }
 
-  // Columns [name, numbers] beside one another, a row for each dimension.
-  numbers(columns, choose) {
+  // Columns [name, numbers] beside one another, a row for each dimension, which may have a name.
+  numbers(columns, choose, nameOf) {
     const all = columns.filter(([, x]) => x);
     const own = all[all.length - 1]?.[1];
     if (!own) return h('p', {}, 'This page keeps no numbers of this stage.');
@@ -83,11 +83,13 @@ class StageDetail {
       'aria-selected': choose ? String(d === this.view.dimension) : null },
     h('td', { class: 'quiet' }, choose ? h('button', { onclick: () => choose(d),
       'aria-label': `Dimension ${d}` }, String(d)) : String(d)),
+    ...(nameOf ? [h('td', { class: 'word' }, nameOf(d))] : []),
     ...all.map(([, x]) => h('td', {}, this.about(x[d]))), barCell(own[d] / most)));
     return h('div', {}, shown.length < own.length
       ? h('p', { class: 'quiet legend' }, `The ${shown.length} largest of ${own.length}.`) : '',
     scrolling('Numbers', 'tall', h('table', { 'data-table': 'numbers' }, h('thead', {}, h('tr', {},
-      ...['d', ...all.map(([name]) => name)].map((name) => h('th', { scope: 'col' }, name)),
+      ...['d', ...(nameOf ? [' answer'] : []), ...all.map(([name]) => name)].map((name) =>
+        h('th', { scope: 'col', class: name.startsWith(' ') ? 'word' : null }, name.trim())),
       h('td', {}))), h('tbody', {}, ...rows))));
   }
 
@@ -100,6 +102,11 @@ class StageDetail {
 
   plain() {
     return [this.numbers([['x', this.own]])];
+  }
+
+  logits(predictions, place) {
+    return h('div', { class: 'columns' }, predictions.rows[place].lost ? '' : likeliest(predictions, place),
+      this.numbers([['logit', this.own]], null, (id) => predictions.nameOf(id)));
   }
 
   norm() {
