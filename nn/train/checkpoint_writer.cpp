@@ -59,7 +59,7 @@ CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& sessi
       is_ours_(directory.resumed().has_value()) {}
 
 CheckpointWriter::~CheckpointWriter() {
-    if (running_.valid()) running_.wait();
+    if (writing_.joinable()) writing_.join();
 }
 
 bool CheckpointWriter::is_busy() {
@@ -96,30 +96,33 @@ void CheckpointWriter::refer_or_copy(const Checkpoint& checkpoint) {
     }
 }
 
-// In a thread, if there is one to be had.
+// In a thread, if there is one to be had. (Where there is none, libc++'s std::async waits for
+// ever.)
 void CheckpointWriter::begin() {
     metrics_.flush();
     if (metrics_.problem()) {  // no checkpoint without the metrics that belong to it
         problem_ = metrics_.problem();
         return;
     }
+    work_ = std::packaged_task<double()>([this] { return write(job_); });
+    running_ = work_.get_future();
     if (job_.is_copied) {
         try {
-            running_ = std::async(std::launch::async, [this] {
+            writing_ = std::thread([this] {
                 take_lowest_priority();
-                return write(job_);
+                work_();
             });
             return;
         } catch (const std::exception&) {
         }
     }
-    running_ = std::async(std::launch::deferred, [this] { return write(job_); });
-    running_.wait();
+    work_();
 }
 
 void CheckpointWriter::wait() {
     if (!running_.valid()) return;
     const auto began = Clock::now();
+    if (writing_.joinable()) writing_.join();
     try {
         thread_ += running_.get();
         finish(job_);

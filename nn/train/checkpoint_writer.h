@@ -12,6 +12,7 @@
 
 #include <future>
 #include <string>
+#include <thread>
 
 namespace tapestry {
 
@@ -84,7 +85,9 @@ private:
     MetricsFile& metrics_;
     Snapshot snapshot_;
     Job job_;
+    std::packaged_task<double()> work_;
     std::future<double> running_;
+    std::thread writing_;
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
     std::optional<std::int64_t> written_;

@@ -79,8 +79,8 @@ function reuseRow(blocks, block, choose) {
       h('button', { onclick: () => choose(block) }, blockName(block))),
     valueCell(block.bytes, bytesText(block.bytes)), valueCell(block.at, bytesText(block.at)),
     h('td', {}, String(block.born)), h('td', {}, block.died < 0 ? '\u2013' : String(block.died)),
-    h('td', { class: 'word quiet' }, namesOf(takenFrom(blocks, block)) || '\u2013'),
-    h('td', { class: 'word quiet' }, namesOf(givenTo(blocks, block)) || '\u2013'));
+    h('td', { class: 'word quiet names' }, namesOf(takenFrom(blocks, block)) || '\u2013'),
+    h('td', { class: 'word quiet names' }, namesOf(givenTo(blocks, block)) || '\u2013'));
 }
 
 // A rectangle for each block. The one that is pointed at is chosen, and stands out; around those whose memory it
@@ -100,7 +100,6 @@ function planPicture(blocks, plan, last, choose) {
     const width = element.clientWidth;
     if (width === 0) return;
     const context = sized(canvas, width, PLAN_HEIGHT);
-    context.lineWidth = 2;
     context.strokeStyle = colour('panel');
     for (const block of blocks) {
       const [left, top] = [x(block.born), y(block.end)];
@@ -108,7 +107,10 @@ function planPicture(blocks, plan, last, choose) {
       const high = Math.max(1, y(block.at) - top - 0.5);
       context.fillStyle = colour(block === chosen ? 'text' : block.kind);
       context.fillRect(left, top, wide, high);
-      if (near.has(block)) context.strokeRect(left + 2.5, top + 2.5, wide - 5, high - 5);
+      if (!near.has(block)) continue;
+      const inset = Math.min(2.5, wide / 4, high / 4);
+      context.lineWidth = 0.8 * inset;
+      context.strokeRect(left + inset, top + inset, wide - 2 * inset, high - 2 * inset);
     }
     context.lineWidth = 1;
     context.fillStyle = colour('text');
