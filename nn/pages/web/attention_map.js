@@ -149,7 +149,7 @@ export class MapView {
     const k = tokenText((attention.keyTexts || [])[key], key);
     this.readout.textContent = `query ${query} \u201c${q}\u201d \u2192 key ${key} \u201c${k}\u201d: ` +
       (isHidden(attention, head, query, key) ? 'hidden from the query'
-        : `${attention.exact ? '' : '\u2248\u00a0'}${fixed(weight, 4)}`);
+        : `${attention.exact ? '' : '\u2248\u00a0'}${fixed(weight, attention.places ?? 4)}`);
   }
 
   drawNow() {
@@ -192,9 +192,8 @@ export class MapView {
         if (isHidden(attention, head, i, j)) continue;
         const weight = weights[i * attention.keys + j];
         context.fillStyle = readableOn(shade(weight), low, high);
-        const text = Number.isNaN(weight) ? 'NaN'
-          : weight >= 0.9995 ? '1.00' : weight.toFixed(3).slice(1);
-        context.fillText(text, x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4);
+        const text = weight.toFixed(attention.places ?? 3); // NaN stays NaN
+        context.fillText(text.startsWith('1') ? '1.00' : text.replace('0.', '.'), x + (j + 0.5) * cell, y + (i + 0.5) * cell + 4);
       }
     }
   }

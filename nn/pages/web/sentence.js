@@ -12,7 +12,8 @@ const SURE = [0.9, 0.5, 0.2, 0.05, 0.01, 0]; // the levels of .token
 // Weights as they were at one time, as attention_map.js and head_roles.js want them.
 class SeenAttention {
   constructor({ weights, ...data }, texts) {
-    Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false });
+    Object.assign(this, data, { cross: false, queryTexts: texts, keyTexts: texts, exact: false,
+      places: 2 }); // a 255th is what is known
     const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
     this.all = Float32Array.from(bytes, (x) => x / 255);
   }
