@@ -7,7 +7,7 @@ set -euo pipefail
 tests=$1/tests
 status=0
 while read -r line; do
-    name=${line%% *# *}
+    name=${line%%  # *}
     case $name in
         *.cpp) [[ -e $tests/$name ]] ;;
         *) grep -rqF "\"${name%%\**}" "$tests" --include='*_test.cpp' ;;
