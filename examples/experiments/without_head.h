@@ -3,6 +3,7 @@
 
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 
