@@ -138,18 +138,23 @@ private:
     Clock::time_point asked_at_ = {};
 };
 
+// With an exception at hand: the others hear of it.
+void lose(Post& post, int rank) {
+    const std::lock_guard lock(post.mutex);
+    if (post.lost < 0) {
+        post.lost = rank;
+        post.error = std::current_exception();
+    }
+    post.arrived.notify_all();
+}
+
 void run_one(Post& post, int rank, const std::function<void(Communicator&)>& program) {
     try {
         ThreadCommunicator communicator(post, rank);
         communicator.set_latency(post.network.latency);
         program(communicator);
     } catch (...) {
-        const std::lock_guard lock(post.mutex);
-        if (post.lost < 0) {
-            post.lost = rank;
-            post.error = std::current_exception();
-        }
-        post.arrived.notify_all();
+        lose(post, rank);
     }
 }
 
@@ -163,8 +168,14 @@ void run_in_threads(int size, const std::function<void(Communicator&)>& program,
             network.latency, network.bytes_per_second);
     Post post(size, network);
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank) {
-        threads.emplace_back([&post, &program, rank] { run_one(post, rank, program); });
+        try {
+            threads.emplace_back([&post, &program, rank] { run_one(post, rank, program); });
+        } catch (...) {  // the system has no more: those that run must not wait for this one
+            lose(post, rank);
+            break;
+        }
     }
     for (std::thread& thread : threads) thread.join();
     if (post.error) std::rethrow_exception(post.error);

@@ -1,6 +1,8 @@
 // What processes tell one another, with threads as processes.
 #include <tapestry/nn/distributed/thread_group.h>
+#include <tapestry/tests/core/scarce_memory.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/skip.h>
 
 #include <chrono>
 #include <mutex>
@@ -23,6 +25,26 @@ TEST_CASE("communicator: broadcast and gather, for any number of processes") {
             barrier(c, "the others");
         });
     }
+}
+
+TEST_CASE("communicator: fewer threads than processes are an error, and nobody waits" *
+          doctest::skip(test::kAddressSanitizer)) {
+    const pid_t child = fork();
+    REQUIRE_GE(child, 0);
+    if (child == 0) {
+        if (!test::limit_address_space(std::size_t{256} << 20)) _exit(77);
+        try {  // stacks of 1000 threads are 8 GB
+            run_in_threads(1000, [](Communicator& c) { barrier(c, "the others"); });
+            _exit(1);
+        } catch (const std::exception&) {
+            _exit(0);
+        }
+    }
+    int status = 0;
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    REQUIRE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) return test::skip("the address space cannot be limited here");
+    CHECK_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_CASE("communicator: messages keep their order, and what was sent is counted") {
