@@ -39,10 +39,10 @@ async function press(page, selector, key = 'Enter') {
 async function train(page) {
   await tabTo(page, '[data-control="steps"]');
   await page.keyboard.press('Control+A');
-  await page.keyboard.type('40');
+  await page.keyboard.type('5000'); // more than are taken before the last key
   await press(page, '[data-control="restart"]');
   await until(page, () =>
-    document.querySelector('[data-readout="status"]').textContent.includes('step 0 of 40'));
+    document.querySelector('[data-readout="status"]').textContent.includes('step 0 of 5000'));
   await press(page, '[data-control="step"]', ' ');
   await waitForStep(page, 1);
   await tabTo(page, '[data-control="run"]', 'Shift+Tab');
