@@ -28,7 +28,7 @@ const SHOTS = [
   }],
   ['report', report, async () => {}],
   ['playground', playground, async (page) => {
-    await page.click('[data-control=play]');
+    await page.click('[data-control=run]');
     await page.waitForTimeout(20000);
   }],
 ];
