@@ -1,4 +1,5 @@
-// emscripten's C library declares Linux's fallocate and does not have it; POSIX's asks file systems the same.
+// emscripten's C library declares Linux's fallocate and does not have it; POSIX's asks file systems
+// the same.
 #pragma once
 
 #include_next <fcntl.h>
