@@ -55,8 +55,8 @@ private:
     Kind kind_;
 };
 
-/// Tries each attack with commands that read and with commands that write: with a few of them by
-/// turns, or with all, where TAPESTRY_HOSTILE=long says so.
+/// Tries each attack with a command that reads and with one that writes, by turns; with all of them
+/// where TAPESTRY_HOSTILE=long says so.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
 /// Tries it with these commands, and returns whether all that is outside is as it was. Commands

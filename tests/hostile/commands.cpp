@@ -14,18 +14,20 @@ Arguments short_training(const Arguments& more, const std::string& steps = "2") 
            more;
 }
 
-const Arguments kShape{"--layers", "1", "--heads", "2", "--dim", "8", "--context", "8"};
-
 std::vector<Command> read_model(const std::string& model) {
     return {
         {"sample", {"sample", "--model", model, "--tokens", "3"}},
         {"eval", {"eval", "--model", model, "--text", "t.txt", "--batches", "1"}},
         {"export", {"export", "--model", model, "--out", "out/e"}},
-        {"inspect", {"inspect", "--model", model, "--prompt", "The", "--print"}},
+        {.name = "inspect",
+         .arguments = {"inspect", "--model", model, "--prompt", "The", "--print"},
+         .slow = true},
         {"tokenize by", {"tokenize", "--text", "t.txt", "--tokenizer", model, "--out", "out/d"}},
         {"train from", short_training({"--model", model, "--text", "t.txt", "--out", "out/n"})},
         {"gradcheck", {"gradcheck", "--model", model, "--text", "t.txt", "--batch", "1"}},
-        {"profile", {"profile", "--model", model, "--text", "t.txt", "--steps", "1"}},
+        {.name = "profile",
+         .arguments = {"profile", "--model", model, "--text", "t.txt", "--steps", "1"},
+         .slow = true},
     };
 }
 
@@ -54,9 +56,14 @@ std::vector<Command> read_trap() {
     };
 }
 
+Arguments shaped_training(const Arguments& more) {
+    return short_training(
+        more + Arguments{"--layers", "1", "--heads", "2", "--dim", "8", "--context", "8"});
+}
+
 std::vector<Command> read_data() {
     return {
-        {"train on", short_training({"--data", kDirectory, "--out", "out/n"} + kShape), false},
+        {"train on", shaped_training({"--data", kDirectory, "--out", "out/n"}), false},
         {"tokenize by",
          {"tokenize", "--text", "t.txt", "--tokenizer", kDirectory, "--out", "out/d"},
          false},
@@ -65,20 +72,23 @@ std::vector<Command> read_data() {
 }
 
 std::vector<Command> write_model() {
+    const Arguments fork{"--fork", "good", "--step", "58", "--out", kDirectory};
+    const Arguments into{"--out", kDirectory};
     return {
-        {"train into", short_training({"--text", "t.txt", "--out", kDirectory} + kShape)},
+        {"train into", shaped_training(into + Arguments{"--text", "t.txt"})},
         {"export into", {"export", "--model", "good", "--out", kDirectory}},
         {"tokenize into",
          {"tokenize", "--text", "t.txt", "--tokenizer", "bpe", "--vocab", "270", "--out",
           kDirectory}},
-        {"fork into",
-         short_training({"--fork", "good", "--step", "58", "--out", kDirectory}, "60")},
-        {"train without text", short_training({"--text", "none.txt", "--out", kDirectory} + kShape),
-         true, true},
-        {"train with report",
-         {"train", "--text", "t.txt", "--out", kDirectory, "--steps", "2", "--batch", "2",
-          "--eval-batches", "1", "--best", "--no-cache"} +
-             kShape},
+        {"fork into", short_training(fork, "60")},
+        {.name = "train without text",
+         .arguments = shaped_training(into + Arguments{"--text", "none.txt"}),
+         .refused = true},
+        {.name = "train with report",
+         .arguments = {"train", "--model", "good", "--text", "t.txt", "--out", kDirectory,
+                       "--steps", "2", "--batch", "2", "--eval-batches", "1", "--best",
+                       "--no-cache"},
+         .slow = true},
     };
 }
 
@@ -89,15 +99,17 @@ std::vector<Command> write_run() {
         {"resume", short_training(resumed + Arguments{"--override", "steps", "--best"}, "63")},
         {"resume at the end",
          {"train", "--resume", "--out", kDirectory, "--no-report", "--no-cache"}},
-        {"resume with nonsense",
-         short_training(resumed + Arguments{"--override", "nonsense"}, "63"), true, true},
-        {"resume with another rate", short_training(resumed + Arguments{"--lr", "0.5"}, "63"), true,
-         true},
+        {.name = "resume with nonsense",
+         .arguments = short_training(resumed + Arguments{"--override", "nonsense"}, "63"),
+         .refused = true},
+        {.name = "resume with another rate",
+         .arguments = short_training(resumed + Arguments{"--lr", "0.5"}, "63"),
+         .refused = true},
         {"trap into",
-         {"train",    "--model",    "good",        "--text",    "t.txt", "--out",
-          kDirectory, "--steps",    "5",           "--batch",   "2",     "--eval-batches",
-          "1",        "--warmup",   "0",           "--lr",      "1e30",  "--clip",
-          "0",        "--trap-nan", "--no-report", "--no-cache"}},
+         {"train",    "--model",  "good", "--text",     "t.txt",       "--out",
+          kDirectory, "--steps",  "5",    "--batch",    "2",           "--eval-batches",
+          "1",        "--warmup", "0",    "--lr",       "1000",        "--weight-decay",
+          "1000",     "--clip",   "0",    "--trap-nan", "--no-report", "--no-cache"}},
     };
     commands.insert(commands.end(), of_run.begin(), of_run.end());
     return commands;

@@ -14,6 +14,7 @@ struct Command {
     Arguments arguments;
     bool reads_manifest = true;  ///< of above/m itself
     bool refused = false;        ///< whatever the directory holds: it must not change it
+    bool slow = false;           ///< measures the machine
 };
 
 /// Commands that read above/m, where a directory of this kind is.

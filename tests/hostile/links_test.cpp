@@ -23,7 +23,8 @@ Attack with(const std::string& name, const std::string& what, const Replacement&
 std::vector<Attack> of_the_victim(const std::string& name) {
     const auto put_link = [name](bool hard, const char* victim) {
         return [=](const Target& target) {
-            const fs::path to = target.victim / (victim == nullptr ? name : victim);
+            fs::path to = target.victim / (victim == nullptr ? name : victim);
+            if (hard && !fs::exists(to)) to = target.victim / "notes.txt";
             put(target.directory / name, hard ? hard_link_to(to) : link_to(to));
         };
     };
