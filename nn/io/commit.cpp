@@ -113,11 +113,13 @@ void Commit::remove_left_over() {
 bool Commit::is_ours(const Place& place, const FileDigest& digest) const {
     const auto identity = place.folder.identity(place.name.file);
     if (!identity) return false;
-    if (known_ != nullptr) {
-        const auto known = known_->find(place.name.text());
-        if (known != known_->end() && known->second == identity) return true;
-    }
-    return holds(place.folder, place.name.file, place.name, digest);
+    if (known_ == nullptr) return holds(place.folder, place.name.file, place.name, digest);
+    const std::string name = place.name.text();
+    const auto known = known_->find(name);
+    if (known != known_->end() && known->second == identity) return true;
+    if (!holds(place.folder, place.name.file, place.name, digest)) return false;
+    (*known_)[name] = *identity;
+    return true;
 }
 
 // Returns what stays.

@@ -25,8 +25,8 @@ namespace tapestry {
 /// A file that is written to the path it is given, by write_file_atomically with these options.
 using FileWriter = std::function<FileDigest(const std::filesystem::path&, const WriteOptions&)>;
 
-/// Files as this process wrote them: while their identity holds, their contents need no reading to
-/// be known. Reused from one commit to the next.
+/// Files as this process wrote them, or read and found to be what was saved: while their identity
+/// holds, their contents need no reading to be known. Reused from one commit to the next.
 using WrittenFiles = std::map<std::string, Folder::Identity>;
 
 /// One at a time: whoever makes one has the directory's lock (core/lock.h).

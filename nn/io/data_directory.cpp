@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kFormat = 1;
-constexpr const char* kDataName = "data.json";
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
@@ -98,11 +97,12 @@ TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer&
     const IdType type = value_in(file, "dtype", IdType::u8);
     require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
                      file.path());
-    check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
+    InputFile(path).size();  // throws unless it is a file
     TokenIds ids(open_to_read(path), shown(path), type, tokenizer.vocab_size());
     const auto count = file.get<std::int64_t>("ids");
     require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
                      file.path(), count);
+    check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
     return ids;
 }
 
@@ -115,6 +115,14 @@ std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer
 bool has_data(const fs::path& directory) {
     std::error_code ignored;
     return fs::exists(directory / kDataName, ignored);
+}
+
+void check_holds_no_data(const fs::path& directory) {
+    require<IoError>(
+        !has_data(directory),
+        "{}: there is data in it (`tapestry tokenize`), which this would break; choose "
+        "another directory",
+        shown(directory));
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,

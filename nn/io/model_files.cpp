@@ -7,6 +7,7 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -54,6 +55,7 @@ void check_model_files(const SavedFiles& files) {
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
+    check_holds_no_data(directory);
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);
@@ -62,6 +64,7 @@ void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
 }
 
 void check_can_put(const fs::path& directory, const std::vector<NewFile>& files) {
+    check_holds_no_data(directory);
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/train/retention.h>
@@ -33,15 +34,17 @@ double thread_cpu_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// A state that has the name of one that this run may write.
+// Whether it has the name of a state that this run may write.
+bool may_write(const std::string& name, const Session& session) {
+    const auto step = step_of_state(parts_of(name).file);
+    return step && *step >= session.steps() && *step <= session.config().steps;
+}
+
 void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
     for (const std::string& name : directory.foreign()) {
-        const auto step = step_of_state(parts_of(name).file);
-        const bool is_free = !step || *step < session.steps() || *step > session.config().steps;
         require<IoError>(
-            is_free,
-            "{}: a state that {} does not list, in the way of this run's own; move it "
-            "away{}",
+            !may_write(name, session),
+            "{}: a state that {} does not list, in the way of this run's own; move it away{}",
             shown(directory.path() / name), kManifestName,
             is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
     }
@@ -82,8 +85,14 @@ void check_can_write(const RunDirectory& directory, const Session& session,
     const Folder folder(directory.path());
     for (const char* const name : kRunFolders) folder.find(name);
     if (contents.state) check_no_state_in_the_way(directory, session);
-    Commit commit(directory.path());
+    check_holds_no_data(directory.path());
+    Commit commit(directory.path(), &directory.written());
     if (directory.resumed()) list_unlisted(commit, directory);
+    if (contents.state) {
+        for (const auto& [name, digest] : commit.before().files) {
+            if (may_write(name, session)) commit.check_place(name);
+        }
+    }
     if (contents.best) {
         for (const std::string& file : names_in(directory.path() / kBestFolder)) {
             const auto name = saved_name(fmt::format("{}/{}", kBestFolder, file));
@@ -191,7 +200,7 @@ void CheckpointWriter::finish(const Job& job) {
 double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
-    Commit commit(directory_.path(), &known_);
+    Commit commit(directory_.path(), &directory_.written());
     is_ours_ ? list_unlisted(commit, directory_) : begin_anew(commit);
     if (metrics_.name() == kMetricsName) {
         commit.list(kMetricsName, job.state.metrics);

@@ -99,7 +99,6 @@ private:
     std::thread writing_;
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
-    WrittenFiles known_;
     std::vector<std::string> kept_;
     std::optional<std::int64_t> written_;
     std::int64_t count_ = 0;
