@@ -1,0 +1,138 @@
+// A fuzzer whose input is a whole directory: somebody else's model, run, data or cache, with
+// whatever may be wrong with it. A run opens it by all that the library reads directories with,
+// then has it written into, and looks at what surrounds it. `.ci/long directories` builds and runs
+// it:
+//
+//     directory_fuzzer -timeout=10 -rss_limit_mb=4096 -max_len=400000 FOUND tests/fuzz/corpus
+//
+// Findings are a sanitizer's report, a signal, an exception that is no tapestry::Error, and, by an
+// abort with a message: anything that changed outside of the directory; in it, by reading; or
+// foreign files in it, by writing. Read next: archive.h, the input; run_archive.h; mutate.h.
+#include <tapestry/core/parallel.h>
+#include <tapestry/tests/fuzz/confine.h>
+#include <tapestry/tests/fuzz/mutate.h>
+#include <tapestry/tests/fuzz/run_archive.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace tapestry;
+
+extern "C" {
+std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+int LLVMFuzzerInitialize(int* count, char*** arguments);
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned seed);
+std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size,
+                                      const std::uint8_t* b, std::size_t b_size, std::uint8_t* to,
+                                      std::size_t max_size, unsigned seed);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fuzz::World& world() {
+    static const fuzz::World one;
+    return one;
+}
+
+std::string_view view(const std::uint8_t* data, std::size_t size) {
+    return {reinterpret_cast<const char*>(data), size};
+}
+
+// How many bytes it took; 0 if there is no room.
+std::size_t put(const fuzz::Archive& archive, std::uint8_t* to, std::size_t max_size) {
+    const std::string bytes = fuzz::encode(archive);
+    if (bytes.size() > max_size) return 0;
+    std::memcpy(to, bytes.data(), bytes.size());
+    return bytes.size();
+}
+
+// Bytes of one file, as libFuzzer mutates any.
+void mutate_blindly(fuzz::Archive& archive, fuzz::Chance& chance) {
+    if (archive.entries.empty()) return;
+    std::string& contents = chance.pick(archive.entries).contents;
+    const std::size_t size = contents.size();
+    contents.resize(std::min(size + 64, fuzz::kMaxContents));
+    auto* data = reinterpret_cast<std::uint8_t*>(contents.data());
+    contents.resize(LLVMFuzzerMutate(data, std::min(size, contents.size()), contents.size()));
+}
+
+// The world changes the working directory, from which libFuzzer's arguments are meant.
+std::vector<std::string> absolute_arguments(int count, char** arguments, const std::string& here) {
+    std::vector<std::string> all{fs::read_symlink("/proc/self/exe").native()};
+    bool has_prefix = false;
+    for (const std::string argument : std::vector(arguments + 1, arguments + count)) {
+        has_prefix = has_prefix || argument.starts_with("-artifact_prefix=");
+        all.push_back(argument.starts_with("-") ? argument : fs::absolute(argument).native());
+    }
+    if (!has_prefix) all.push_back("-artifact_prefix=" + here + "/");
+    return all;
+}
+
+void confine(const std::vector<std::string>& arguments, const std::string& here) {
+    std::vector<fs::path> directories{fs::temp_directory_path(), here};
+    for (const std::string& argument : arguments) {
+        if (!argument.starts_with("-") && fs::is_directory(argument))
+            directories.push_back(argument);
+    }
+    if (fuzz::confine_writing(directories)) return;
+    std::fputs("directory_fuzzer: this kernel has no Landlock: a finding may write anywhere\n",
+               stderr);
+    if (::geteuid() == 0) std::exit(2);
+}
+
+}  // namespace
+
+int LLVMFuzzerInitialize(int* count, char*** arguments) {
+    static std::vector<std::string> all;
+    static std::vector<char*> pointers;
+    const std::string here = fs::current_path().native();
+    all = absolute_arguments(*count, *arguments, here);
+    for (std::string& argument : all) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    *count = static_cast<int>(all.size());
+    *arguments = pointers.data();
+    confine(all, here);
+    set_num_threads(1);
+    world();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string found = fuzz::run_archive(world(), fuzz::decode(view(data, size)));
+    if (found.empty()) return 0;
+    std::fprintf(stderr, "directory_fuzzer: %s\n", found.c_str());
+    std::abort();
+}
+
+std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                    unsigned seed) {
+    fuzz::Chance chance(seed);
+    fuzz::Archive archive = fuzz::decode(view(data, size));
+    if (chance.one_in(10)) {
+        mutate_blindly(archive, chance);
+    } else {
+        fuzz::mutate(archive, chance);
+    }
+    const std::size_t bytes = put(archive, data, max_size);
+    return bytes > 0 ? bytes : LLVMFuzzerMutate(data, size, max_size);
+}
+
+std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size,
+                                      const std::uint8_t* b, std::size_t b_size, std::uint8_t* to,
+                                      std::size_t max_size, unsigned seed) {
+    fuzz::Chance chance(seed);
+    return put(fuzz::cross(fuzz::decode(view(a, a_size)), fuzz::decode(view(b, b_size)), chance),
+               to, max_size);
+}

@@ -1,0 +1,171 @@
+#include <tapestry/core/create.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/tokenize_files.h>
+#include <tapestry/nn/io/tokenize_text.h>
+#include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/train/begin_run.h>
+#include <tapestry/tests/fuzz/calls.h>
+#include <tapestry/tests/fuzz/small.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace tapestry::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainingRunOptions two_steps(bool report = false) {
+    auto left = std::make_shared<int>(2);
+    return {.report = report,
+            .checkpoints = {.every_steps = 1, .best = true},
+            .stepped = [left](const StepMetrics&, const Speed&) { return --*left > 0; }};
+}
+
+void take_steps(BegunRun& begun, TrainingRunOptions options) {
+    if (!is_small(begun.session->config())) return;
+    options.earlier = begun.earlier;
+    TrainingRun(*begun.session, *begun.directory, std::move(options)).to_the_end();
+}
+
+void open_run(const Place& p) { const RunDirectory directory(p.directory); }
+
+void resume_run(const Place& p) {
+    if (!continues_small(p.directory)) return;
+    BegunRun begun = begin_run({.config = small_training(p.text),
+                                .out = p.directory,
+                                .resume = true,
+                                .overrides = {"isa", "version"}});
+    take_steps(begun, two_steps());
+}
+
+void resume_altered(const Place& p) {
+    if (!continues_small(p.directory)) return;
+    TrainingConfig config = small_training(p.text);
+    config.steps = 100;
+    BegunRun begun = begin_run({.config = config,
+                                .given = {"steps", "text"},
+                                .out = p.directory,
+                                .resume = true,
+                                .overrides = {"isa", "version", "steps", "data"}});
+    take_steps(begun, two_steps(true));
+}
+
+void begin_anew(const Place& p) {
+    BegunRun begun = begin_run({.config = small_training(p.text), .out = p.directory});
+    take_steps(begun, two_steps());
+}
+
+// Resumed, but not with what the checkpoint says.
+void refuse_to_resume(const Place& p) {
+    TrainingConfig config = small_training(p.text);
+    config.model.dim = 2;
+    begin_run({.config = config, .given = {"dim"}, .out = p.directory, .resume = true});
+}
+
+void diverge(const Place& p) {
+    BegunRun begun = begin_run({.config = small_training(p.text), .out = p.directory});
+    begun.session->model().parameters()[0].fill_(std::numeric_limits<double>::infinity());
+    TrainingRunOptions options = two_steps();
+    options.trap_nan = true;
+    take_steps(begun, options);
+}
+
+void fork_run(const Place& p) {
+    if (!continues_small(p.directory)) return;
+    BegunRun begun = begin_run({.config = {.steps = p.step + 4},
+                                .given = {"steps"},
+                                .out = p.out,
+                                .fork = p.directory,
+                                .step = p.step});
+    take_steps(begun, two_steps());
+}
+
+void save_gpt(const Place& p) {
+    const CharTokenizer tokenizer = CharTokenizer::from_text("the cat");
+    save_model(p.directory, GPT(small_gpt(tokenizer.vocab_size())), tokenizer);
+}
+
+void save_weights_alone(const Place& p) { save_weights(p.directory, GPT(small_gpt(6))); }
+
+void check_before_saving(const Place& p) {
+    const CharTokenizer tokenizer = CharTokenizer::from_text("the cat");
+    check_can_save(p.directory, GPT(small_gpt(tokenizer.vocab_size())), tokenizer);
+}
+
+void save_transformer(const Place& p) {
+    const MarkedCharacters vocabulary{CharTokenizer::from_text("the cat")};
+    save_model(p.directory, Transformer(small_transformer(vocabulary.size())), vocabulary);
+}
+
+void export_into(const Place& p) { export_hugging_face(p.directory, GPT(small_gpt(256)), nullptr); }
+
+void export_from(const Place& p) {
+    const LoadedModel loaded = load_model(p.directory);
+    export_hugging_face(p.out, *loaded.model, loaded.tokenizer.get());
+}
+
+void tokenize_into(const Place& p) { tokenize_files(p.directory, {.texts = {p.text}}); }
+
+void tokenize_with(const Place& p) {
+    tokenize_files(p.out, {.texts = {p.text}, .tokenizer = p.directory});
+}
+
+void tokenize_from(const Place& p) {
+    tokenize_files(p.out, {.texts = {p.directory}, .tokenizer = "bpe", .vocab = 260});
+}
+
+// The text may be read by its owner alone.
+void check_private(const fs::path& directory) {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+        const auto others = fs::perms::group_all | fs::perms::others_all;
+        if ((entry.symlink_status().permissions() & others) != fs::perms::none) {
+            throw std::logic_error(entry.path().native() + ": kept for everybody to read");
+        }
+    }
+}
+
+// Texts as short as this one are not kept, so through the two functions alone.
+void cache_in(const Place& p) {
+    const TextCache cache{.directory = p.directory};
+    const std::string hash = digest_of_file(p.text).checksum;
+    if (find_tokenized(cache, hash, nullptr)) return;
+    const CharTokenizer tokenizer = CharTokenizer::from_text(read_file(p.text));
+    DocumentReader reader({p.text});
+    keep_tokenized(cache, hash, reader, tokenizer, true);
+    for (const std::string& name : names_in(p.directory)) {
+        if (name.size() == 32) check_private(fs::path(p.directory) / name);
+    }
+}
+
+void nothing(const Place&) {}
+
+constexpr std::array<Call, 18> kWriters{{{"none", nothing},
+                                         {"RunDirectory", open_run, true},
+                                         {"resume", resume_run, true},
+                                         {"resume with --override", resume_altered, true},
+                                         {"train", begin_anew, true},
+                                         {"a refused resume", refuse_to_resume, true},
+                                         {"train --trap-nan", diverge, true},
+                                         {"train --fork", fork_run},
+                                         {"save_model", save_gpt, true},
+                                         {"save_weights", save_weights_alone, true},
+                                         {"check_can_save", check_before_saving, true},
+                                         {"save_model(Transformer)", save_transformer, true},
+                                         {"export_hugging_face", export_into, true},
+                                         {"export", export_from},
+                                         {"tokenize --out", tokenize_into, true},
+                                         {"tokenize --tokenizer", tokenize_with},
+                                         {"tokenize --text", tokenize_from},
+                                         {"TextCache", cache_in, true, false}}};
+
+}  // namespace
+
+std::span<const Call> writers() { return kWriters; }
+
+}  // namespace tapestry::fuzz
