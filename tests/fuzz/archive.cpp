@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kKinds{"file", "link", "hard", "fifo", "dir"};
 
-// Cuts off what comes before `separator`, which goes as well.
+// Removes and returns the text before `separator`, and removes the separator.
 std::string_view take_until(std::string_view& text, char separator) {
     const std::size_t end = std::min(text.find(separator), text.size());
     const std::string_view taken = text.substr(0, end);

@@ -1,5 +1,5 @@
-// What a run calls on the directory: all that a command of `tapestry` reads a directory with, and
-// what writes into one. Anything but a tapestry::Error out of a call is a finding.
+// The calls of a run: everything that reads a directory on behalf of a command, and everything that
+// writes into one. A call may throw a tapestry::Error; any other exception is a finding.
 // Read next: run_archive.h.
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace tapestry::fuzz {
 
 struct Place {
-    std::string directory = {};  ///< as the command line would name it
-    std::string text = {};       ///< a text to learn from
+    std::string directory = {};  ///< as given on the command line
+    std::string text = {};       ///< a text to train on
     std::string out = {};        ///< an empty directory elsewhere
     std::int64_t step = 1;
 };
@@ -23,18 +23,18 @@ struct Place {
 struct Call {
     const char* name;
     void (*run)(const Place&);
-    bool writes = false;  ///< into place.directory; otherwise that has to stay what it is
+    bool writes = false;  ///< into place.directory, which must otherwise not change
     bool keeps_foreign_files = true;
 };
 
 std::span<const Call> readers();
-/// The first is nothing.
+/// The first does nothing.
 std::span<const Call> writers();
 
-/// Whether the arithmetic that a configuration from a file asks for takes no longer than a moment.
+/// Whether a step under this configuration takes milliseconds; configurations come from files.
 bool is_small(const TrainingConfig& config);
 
-/// The configuration of the latest checkpoint is small; true if there is none.
+/// Whether the latest checkpoint's configuration is small; true if there is none.
 bool continues_small(const std::filesystem::path& directory);
 
 }  // namespace tapestry::fuzz

@@ -1,4 +1,4 @@
-// Random choices of the mutator: the same seed gives the same ones.
+// The mutator's random choices, reproducible by their seed.
 #pragma once
 
 #include <cstddef>

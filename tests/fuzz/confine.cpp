@@ -12,13 +12,13 @@
 namespace tapestry::fuzz {
 namespace {
 
-// The first version's rights to change anything.
+// All rights of Landlock's first version that change the file system.
 constexpr std::uint64_t kWriting = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                                    LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
                                    LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                                    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                                    LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
-// Of the second: renaming and linking from one folder to another, which is refused otherwise.
+// Since version 2: renaming and linking between directories, which is otherwise refused.
 constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;
 
 bool allow(int rules, const std::filesystem::path& directory, std::uint64_t rights) {

@@ -1,4 +1,4 @@
-// Fuzzing a library that may write anywhere, on a machine that is still needed. Read next: world.h.
+// Keeps the machine safe from a library that may write anywhere. Read next: world.h.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace tapestry::fuzz {
 
-/// From now on this process and its children write below these directories only, and the kernel
-/// (Landlock, Linux 5.13) refuses the rest. False where it cannot.
+/// Restricts this process and its children to writing below these directories, by Landlock. Returns
+/// false if the kernel does not support it (Linux before 5.19).
 bool confine_writing(const std::vector<std::filesystem::path>& directories);
 
 }  // namespace tapestry::fuzz

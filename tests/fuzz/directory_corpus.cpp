@@ -1,8 +1,8 @@
-// The fuzzer's corpus, run by any compiler and without libFuzzer: the test `directory_corpus`.
+// Replays the fuzzer's corpus without libFuzzer, in any build: the test `directory_corpus`.
 //
-//     directory_corpus PATH...                  runs files, and all files of directories
-//     directory_corpus --mutations N PATH...    and N mutants of each
-//     directory_corpus --make-seeds DIRECTORY   writes what the corpus began with
+//     directory_corpus PATH...                  replays files and all files in directories
+//     directory_corpus --mutations N PATH...    and N mutants of each file
+//     directory_corpus --make-seeds DIRECTORY   writes the initial corpus
 //
 // Read next: directory_fuzzer.cpp.
 #include <tapestry/core/error.h>
@@ -43,7 +43,7 @@ std::vector<fs::path> files_in(const std::vector<std::string>& paths) {
     return files;
 }
 
-// Runs archives; what one has found must not be found by the next.
+// Replays archives, each finding in a fresh world, so later archives do not report it again.
 class Runner {
 public:
     const fuzz::World& world() const { return *world_; }
@@ -63,7 +63,7 @@ private:
     int findings_ = 0;
 };
 
-// An oracle that never complains would let every directory pass.
+// An oracle that never complains would accept every directory: plant changes that it must report.
 void check_oracle(const fuzz::World& world) {
     const auto check = [&world](const std::string& expected, const std::function<void()>& change) {
         world.unpack({.entries = {{.path = "D/config.json", .contents = "{}"}}});

@@ -1,13 +1,14 @@
-// A fuzzer whose input is a whole directory: somebody else's model, run, data or cache, with
-// whatever may be wrong with it. A run opens it by all that the library reads directories with,
-// then has it written into, and looks at what surrounds it. `.ci/long directories` builds and runs
-// it:
+// A fuzzer whose input is a whole directory: a model, run, data or cache from a stranger. A run
+// reads it with every reader of the library, then writes into it, and checks its surroundings after
+// both.
+// `.ci/long directories` builds and runs it:
 //
 //     directory_fuzzer -timeout=10 -rss_limit_mb=4096 -max_len=400000 FOUND tests/fuzz/corpus
 //
-// Findings are a sanitizer's report, a signal, an exception that is no tapestry::Error, and, by an
-// abort with a message: anything that changed outside of the directory; in it, by reading; or
-// foreign files in it, by writing. Read next: archive.h, the input; run_archive.h; mutate.h.
+// Findings are sanitizer reports, signals, timeouts and, with a message and an abort: an exception
+// that is not a tapestry::Error, a change outside of the directory, a change inside by a reader,
+// and a change of a foreign file by a writer. Read next: archive.h, the input; run_archive.h;
+// mutate.h.
 #include <tapestry/core/parallel.h>
 #include <tapestry/tests/fuzz/confine.h>
 #include <tapestry/tests/fuzz/mutate.h>
@@ -50,7 +51,7 @@ std::string_view view(const std::uint8_t* data, std::size_t size) {
     return {reinterpret_cast<const char*>(data), size};
 }
 
-// How many bytes it took; 0 if there is no room.
+// The number of bytes written; 0 if they do not fit.
 std::size_t put(const fuzz::Archive& archive, std::uint8_t* to, std::size_t max_size) {
     const std::string bytes = fuzz::encode(archive);
     if (bytes.size() > max_size) return 0;
@@ -58,7 +59,7 @@ std::size_t put(const fuzz::Archive& archive, std::uint8_t* to, std::size_t max_
     return bytes.size();
 }
 
-// Bytes of one file, as libFuzzer mutates any.
+// Applies libFuzzer's own mutations to one file.
 void mutate_blindly(fuzz::Archive& archive, fuzz::Chance& chance) {
     if (archive.entries.empty()) return;
     std::string& contents = chance.pick(archive.entries).contents;
@@ -68,7 +69,7 @@ void mutate_blindly(fuzz::Archive& archive, fuzz::Chance& chance) {
     contents.resize(LLVMFuzzerMutate(data, std::min(size, contents.size()), contents.size()));
 }
 
-// The world changes the working directory, from which libFuzzer's arguments are meant.
+// libFuzzer's arguments are relative to the working directory, which World changes.
 std::vector<std::string> absolute_arguments(int count, char** arguments, const std::string& here) {
     std::vector<std::string> all{fs::read_symlink("/proc/self/exe").native()};
     bool has_prefix = false;

@@ -1,6 +1,6 @@
-# The fuzzer whose input is a directory. Its corpus is a test of any build; the fuzzer itself is there,
-# if asked for, where the library was compiled for it: by clang, with TAPESTRY_SANITIZE=...,fuzzer-no-link
-# (.ci/long directories).
+# The fuzzer whose input is a directory. Every build replays its corpus as a test. The fuzzer itself
+# needs a library that clang has instrumented: TAPESTRY_SANITIZE=address,undefined,fuzzer-no-link, as
+# in .ci/long directories.
 set(fuzz_sources archive.cpp confine.cpp mutate.cpp mutate_text.cpp no_measurement.cpp readers.cpp repair.cpp run_archive.cpp
                  world.cpp writers.cpp)
 list(TRANSFORM fuzz_sources PREPEND fuzz/)
@@ -16,9 +16,9 @@ add_test(NAME directory_corpus COMMAND directory_corpus ${CMAKE_CURRENT_SOURCE_D
 if(TAPESTRY_SANITIZE MATCHES "fuzzer-no-link" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_executable(directory_fuzzer EXCLUDE_FROM_ALL fuzz/directory_fuzzer.cpp
                                                    $<TARGET_OBJECTS:tapestry_fuzz>)
-  tapestry_archive(tapestry_fuzzed numbers frame ISAS baseline)  # nothing else is reached
+  tapestry_archive(tapestry_fuzzed numbers frame ISAS baseline)  # the parts that read and write directories
   target_link_libraries(directory_fuzzer PRIVATE tapestry_fuzzed ${fuzz_libraries})
   target_link_options(directory_fuzzer PRIVATE -fsanitize=fuzzer)
-  # What guides it is the library's own code.
+  # Coverage of the library guides it, not that of its own code.
   set_source_files_properties(${fuzz_sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=fuzzer-no-link)
 endif()

@@ -33,7 +33,7 @@ Archive with(Archive archive, std::string_view writer) {
     return archive;
 }
 
-// A manifest that names, besides all there is, a file elsewhere: trust-2.md, A1 and A2.
+// A manifest that also names a file outside of D.
 Archive aimed(Archive archive, const std::string& name, const std::string& stage = kStage) {
     std::string manifest = manifest_of(archive, "D", stage);
     const std::string files = "\"files\": {";
@@ -59,7 +59,7 @@ Archive plus(Archive archive, Entry entry) {
     return archive;
 }
 
-// The folder lies elsewhere, and D has a link to it.
+// Moves a folder elsewhere and leaves a link to it in D.
 Archive linked(Archive archive, const std::string& folder) {
     for (Entry& entry : archive.entries) {
         if (entry.path.starts_with("D/" + folder + "/")) entry.path.replace(0, 1, "disk");
@@ -71,7 +71,7 @@ Archive linked(Archive archive, const std::string& folder) {
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
-// The checkpoint's configuration, a text of JSON in JSON, nested so deep: A7.
+// Nests the configuration in the checkpoint, which is JSON within JSON, this deep.
 Archive nested_in_checkpoint(Archive archive, std::size_t depth) {
     Entry* entry = find(archive, "D/checkpoints/step-00000002.safetensors");
     require(entry != nullptr, "seeds: the run has no checkpoint of step 2");

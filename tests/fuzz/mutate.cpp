@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 8> kTargets{"../outside/private/notes.txt
                                                    "/dev/zero"};
 
 std::string some_path(Chance& chance) {
-    if (chance.one_in(12)) return std::string(kManifestName);  // in the directory above
+    if (chance.one_in(12)) return std::string(kManifestName);  // in D's parent
     std::string path = fmt::format("D/{}", chance.pick(kNames));
     if (chance.one_in(6)) path = staged_path(path, kStage, false);
     return path;
@@ -60,7 +60,7 @@ std::string folder_of(const Entry& entry) {
     return entry.path.starts_with("D/best/") ? "D/best" : "D";
 }
 
-// As a commit leaves it that was interrupted after its moment.
+// Renames the file as if a commit had been interrupted before it moved it into place.
 void stage(Archive& archive, Entry& entry, Chance& chance) {
     const std::string folder = folder_of(entry);
     std::string named = stage_in(archive, folder);
@@ -81,7 +81,7 @@ void add_or_replace(Archive& archive, Entry entry) {
     }
 }
 
-// trust-2.md, A1: a manifest that names a file elsewhere, and the file that is to be moved there.
+// Adds a manifest that names a file outside of D, and the staged file that is to be moved there.
 void aim_outside(Archive& archive, Chance& chance) {
     const std::string name(hostile_text(chance));
     const std::string folder = chance.one_in(6) ? "D/best" : "D";
@@ -107,11 +107,11 @@ void change_kind(Entry& entry, Chance& chance) {
     }
 }
 
-// A whole folder becomes a link to another.
+// Replaces a folder by a link.
 void link_folder(Archive& archive, Chance& chance) {
     constexpr std::array<std::string_view, 4> kFolders{"best", "checkpoints", "rewind", "trap"};
     const std::string folder = fmt::format("D/{}", chance.pick(kFolders));
-    const bool moves = chance.one_in(2);  // its files are where the link leads
+    const bool moves = chance.one_in(2);  // the link leads to the folder's files
     for (Entry& entry : archive.entries) {
         if (entry.path.starts_with(folder + "/")) {
             entry.path = (moves ? "elsewhere" : "D/other") + entry.path.substr(folder.size());

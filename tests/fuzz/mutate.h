@@ -1,4 +1,4 @@
-// Mutations of an archive as what it is: a directory that a run, a model or data was saved in.
+// Mutates an archive as a directory of a run, a model or data.
 // Read next: mutate_text.h, of one file; repair.h, of checksums.
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace tapestry::fuzz {
 
-/// Some of them, and mostly with checksums that are right afterwards.
+/// Applies a few mutations, and mostly repairs the checksums.
 void mutate(Archive& archive, Chance& chance);
 
-/// Entries of both.
+/// Combines entries of both.
 Archive cross(const Archive& a, const Archive& b, Chance& chance);
 
 }  // namespace tapestry::fuzz

@@ -94,7 +94,7 @@ bool is_of_number(char c) {
            c == 'e';
 }
 
-// What stands between the quotes from `at` on.
+// The text between the quotes, the first of which is at `at`.
 Token string_at(std::string_view text, std::size_t at) {
     std::size_t end = at + 1;
     while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
@@ -170,7 +170,7 @@ std::string unquoted(std::string_view text) {
     return all;
 }
 
-// The member or element around `at`, as far as commas tell.
+// The member or element around `at`, delimited by commas and braces.
 Token member_around(const std::string& text, std::size_t at) {
     const std::size_t before = text.find_last_of(",{[", at);
     const std::size_t begin = before == std::string::npos ? 0 : before + 1;
@@ -226,7 +226,8 @@ std::string mutate_json(std::string text, Chance& chance) {
     const Token& token = chance.pick(tokens.strings);
     if (chance.one_in(6)) return mutate_structure(std::move(text), token.begin - 1, chance);
     const std::string inner = text.substr(token.begin, token.size);
-    const bool is_json = inner.find("\\\"") != std::string::npos;  // in a string, as checkpoints do
+    const bool is_json =
+        inner.find("\\\"") != std::string::npos;  // JSON within a string, as in checkpoints
     const std::string other = is_json && !chance.one_in(8)
                                   ? quoted(mutate_json(unquoted(inner), chance))
                                   : other_string(text, tokens, token, chance);

@@ -1,4 +1,4 @@
-// Mutations that leave a file readable: of the JSON in it, and of the numbers behind that.
+// Mutates the JSON in a file, and the numbers after it, so that most of it still parses.
 // Read next: mutate.h.
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace tapestry::fuzz {
 
-/// A path, a name, a stage or a text that a reader should refuse or survive.
+/// A path, name, stage or text that a reader must refuse or survive.
 std::string_view hostile_text(Chance& chance);
 
-/// One number, string, member or brace is not what it was.
+/// Changes one number, string or member.
 std::string mutate_json(std::string text, Chance& chance);
 
-/// Of a safetensors file, whose header has the right length afterwards, mostly.
+/// Changes the header, mostly with the right length afterwards, or a number.
 std::string mutate_safetensors(std::string file, Chance& chance);
 
-/// Of a file of this name.
+/// Chooses the mutation by the file's name.
 std::string mutate_contents(std::string_view name, std::string contents, Chance& chance);
 
 }  // namespace tapestry::fuzz

@@ -1,5 +1,5 @@
-// Takes the place of ops/machine_peak.cpp, for the linker takes an archive's member only where a
-// function is still missing: a run of the fuzzer would spend its time with measuring the machine.
+// Replaces ops/machine_peak.cpp: the linker extracts a member of the library only for symbols that
+// are still undefined. Otherwise most of a run's time would go into measuring the machine.
 #include <tapestry/ops/machine_peak.h>
 
 namespace tapestry {

@@ -66,7 +66,7 @@ void read_checkpoints(const Place& p) {
     }
 }
 
-// Whatever is there of this kind, listed or not.
+// All files of this kind, whether a manifest lists them or not.
 void read_all_tensors(const Place& p) {
     for (const char* folder : {"", "best", "checkpoints", "rewind", "trap"}) {
         const fs::path place = fs::path(p.directory) / folder;
@@ -231,7 +231,7 @@ bool continues_small(const fs::path& directory) {
         const CheckpointInfo info = checkpoint_info(directory / stored.back().name());
         return is_small(training_config_from_json(info.config, "checkpoint"));
     } catch (const Error&) {
-        return true;  // whoever goes on from it will see
+        return true;  // resuming will report the error
     }
 }
 

@@ -23,7 +23,7 @@ std::string digest_json(const std::string& contents) {
                        checksum_of(contents));
 }
 
-// The file that the manifest means by `name`: there, or on its way there.
+// The file that the manifest calls `name`: the staged one or the one in place.
 const Entry* listed(const Archive& archive, const std::string& folder, const std::string& name,
                     const std::string& stage) {
     const std::string above = folder.empty() ? "" : folder + "/";
@@ -34,7 +34,7 @@ const Entry* listed(const Archive& archive, const std::string& folder, const std
     return find(archive, above + name);
 }
 
-// What follows `"name": ` in the text, up to and with `end`, becomes `value`.
+// Replaces the text after `"name":` up to and including `end`.
 void replace_value(std::string& text, const std::string& name, char end, const std::string& value) {
     const std::size_t at = text.find(fmt::format("\"{}\":", name));
     if (at == std::string::npos) return;
@@ -62,7 +62,7 @@ void repair_manifest(const Archive& archive, Entry& manifest) {
     }
 }
 
-// "" for what is no tokenizer.
+// "" if there is no valid tokenizer.
 std::string tokenizer_hash(const Archive& archive, const std::string& folder) {
     try {
         if (const Entry* characters = find(archive, folder + "/tokenizer.json")) {
@@ -129,7 +129,7 @@ void repair(Archive& archive) {
     for (Entry& entry : archive.entries) {
         if (entry.path.ends_with("data.json")) repair_data(archive, entry);
     }
-    for (const bool of_best : {true, false}) {  // D's lists that of best
+    for (const bool of_best : {true, false}) {  // D's manifest lists best's
         for (Entry& entry : archive.entries) {
             const bool deep = std::count(entry.path.begin(), entry.path.end(), '/') > 1;
             if (entry.path.ends_with(kManifestName) && deep == of_best) {

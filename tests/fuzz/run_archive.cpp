@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why the call ended as none may.
+// Describes an exception that no call may throw; "" if there is none.
 std::string flaw_of(const Call& call, const Place& place) {
     try {
         call.run(place);
@@ -39,7 +39,7 @@ std::string run_readers(const World& world, const Archive& archive, const Place&
     return changed.empty() ? "" : fmt::format("{}: after reading by {}", changed, called);
 }
 
-// What a run, a model, data or a cache may write has one of these names.
+// Whether a run, a model, data or a cache may have written a file of this name.
 bool is_known(std::string_view name) {
     constexpr std::array<std::string_view, 21> kKnown{
         "config.json",   "model.safetensors",       "vocab.json", "merges.txt",
@@ -54,14 +54,14 @@ bool is_known(std::string_view name) {
     return name == "rewind" || name.starts_with(".saving-") || name.starts_with(".tapestry-");
 }
 
-// The manifest says that it wrote this file, and it is as it says.
+// Whether the manifest lists the file with this size and checksum.
 bool is_listed(const Manifest& manifest, const std::string& name, const Item& item) {
     const auto found = manifest.files.find(name);
     return found != manifest.files.end() &&
            found->second == FileDigest{item.contents.size(), checksum_of(item.contents)};
 }
 
-// Files below D that no writer has a right to: by their names, or for they are of no commit.
+// Files in D that no writer may touch: unknown names, and states that no manifest lists.
 Snapshot foreign_files(const World& world, const std::string& directory) {
     constexpr std::string_view kBelow = "place/D/";
     Manifest manifest;
@@ -80,7 +80,7 @@ Snapshot foreign_files(const World& world, const std::string& directory) {
     return foreign;
 }
 
-// `of` as it is now.
+// The items of `of` that still exist, as they are now.
 Snapshot still_there(const Snapshot& now, const Snapshot& of) {
     Snapshot found;
     for (const auto& [path, item] : of) {

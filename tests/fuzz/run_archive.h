@@ -8,9 +8,8 @@
 
 namespace tapestry::fuzz {
 
-/// Unpacks the archive, calls the readers and the writer that it names, and looks after each of the
-/// two parts at what must not have changed. What was found, or "". Does not return from a call that
-/// crashes.
+/// Unpacks the archive, makes its calls, and compares everything that they must not change: first
+/// after the readers, then after the writer. Returns the finding, or "".
 std::string run_archive(const World& world, const Archive& archive);
 
 }  // namespace tapestry::fuzz

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kText = "../outside/text.txt";
 constexpr const char* kD = "D";
+constexpr std::size_t kOfRuns = 7;  // writers that continue a run; the first are
 
 std::uint32_t writer(std::string_view name) {
     for (std::size_t i = 0; i < writers().size(); ++i) {
@@ -28,8 +29,7 @@ std::uint32_t writer(std::string_view name) {
     fail("seeds: no writer {}", name);
 }
 
-// A run of two evaluations that leaves all it can: a best model, states to go on and to rewind
-// from.
+// A run with everything it can leave: a best model, states to resume and to rewind from.
 void train(TrainingConfig config, const std::string& start = {}, const std::string& data = {}) {
     config.start = start;
     if (!data.empty()) config.text = {}, config.data = data;
@@ -45,7 +45,7 @@ TrainingConfig steps(std::int64_t count) {
     return config;
 }
 
-// Whatever becomes of the call: what it leaves is wanted.
+// Ignores errors: the seed is what the call leaves behind.
 void write_by(std::string_view name) {
     try {
         writers()[writer(name)].run({.directory = kD, .text = kText});
@@ -80,7 +80,7 @@ void save_transformer() {
     save_model(kD, Transformer(small_transformer(vocabulary.size())), vocabulary);
 }
 
-// A commit that was killed after its moment: some files still wait for their places.
+// A commit that was killed after it replaced the manifest: some files are still staged.
 Archive interrupted(Archive archive, bool beside_manifest) {
     const std::string stage = stage_in(archive, kD);
     for (Entry& entry : archive.entries) {
@@ -107,7 +107,7 @@ public:
         seeds_.push_back(latest_);
     }
 
-    // The latest again, to be written into.
+    // The latest seed again, followed by this writer.
     void add_written(std::string_view by) {
         Seed seed = latest_;
         seed.name += "-then-" + std::to_string(writer(by));
@@ -118,7 +118,7 @@ public:
 
     void add_interrupted() {
         seeds_.push_back({latest_.name + "-interrupted", interrupted(latest_.archive, false)});
-        seeds_.push_back({latest_.name + "-interrupted-0.1", interrupted(latest_.archive, true)});
+        seeds_.push_back({latest_.name + "-interrupted-old", interrupted(latest_.archive, true)});
     }
 
     std::vector<Seed> take() { return std::move(seeds_); }
@@ -132,6 +132,7 @@ private:
 void add_models(Maker& maker) {
     maker.add("gpt", [] { save_gpt([](GPTConfig&) {}); });
     maker.add_interrupted();
+    for (const Call& by : writers().subspan(1 + kOfRuns)) maker.add_written(by.name);
     maker.add("gpt-fresh", [] {
         save_gpt([](GPTConfig& config) {
             config.positions = Positions::rotary;
@@ -173,7 +174,7 @@ void add_runs(Maker& maker) {
     maker.add("run", [] { train(steps(4)); });
     maker.add_interrupted();
     maker.add("short-run", [] { train(steps(2)); });
-    for (const Call& by : writers().subspan(1)) maker.add_written(by.name);
+    for (const Call& by : writers().subspan(1, kOfRuns)) maker.add_written(by.name);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What the fuzzer begins with: a directory of every kind that the library writes, commits that were
-// interrupted, and the attacks that were found by hand. Read next: directory_corpus.cpp.
+// The initial corpus: a directory of every kind that the library writes, interrupted commits, and
+// the attacks found by hand. Read next: directory_corpus.cpp.
 #pragma once
 
 #include <tapestry/tests/fuzz/archive.h>
@@ -15,10 +15,10 @@ struct Seed {
     Archive archive;
 };
 
-/// Directories as the library leaves them, and their interrupted commits.
+/// Directories as the library writes them, complete and interrupted.
 std::vector<Seed> good_seeds(const World& world);
 
-/// Made of these: links, pipes, names that lead elsewhere, deep nesting.
+/// Attacks built from these: links, pipes, names that lead elsewhere, deep nesting.
 std::vector<Seed> hostile_seeds(const std::vector<Seed>& good);
 
 }  // namespace tapestry::fuzz

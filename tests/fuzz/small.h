@@ -1,4 +1,4 @@
-// Models of a few hundred parameters, so that a run of the fuzzer takes milliseconds.
+// Models of a few hundred parameters, for runs of a few milliseconds.
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>

@@ -72,7 +72,7 @@ void write_whole(int file, std::string_view contents) {
     }
 }
 
-// The parts of a path that stays below the place; empty for any other.
+// The components of a relative path without ".."; empty for any other path.
 std::vector<std::string> parts_of(const std::string& path) {
     std::vector<std::string> parts;
     std::istringstream stream(path);
@@ -93,7 +93,7 @@ std::string with_root(std::string text, const std::string& root) {
     return text;
 }
 
-// The folder of these names below `from`, whose descriptor is handed over; no link is followed.
+// Replaces the descriptor by that of a folder below it, without following links.
 void descend(Descriptor& folder, std::span<const std::string> parts, bool make) {
     for (const std::string& part : parts) {
         if (make) ::mkdirat(folder.number(), part.c_str(), 0755);
@@ -102,7 +102,7 @@ void descend(Descriptor& folder, std::span<const std::string> parts, bool make) 
     }
 }
 
-// From the root, so not out of it.
+// The target is relative to the root.
 void make_hard_link(int folder, const std::string& name, const std::string& target,
                     const fs::path& root) {
     const auto parts = parts_of(target);
@@ -210,7 +210,7 @@ std::string text_to_learn_from() {
 }  // namespace
 
 std::string difference(const Snapshot& before, const Snapshot& after) {
-    std::string modified;  // a folder is, too, when something in it is new or gone
+    std::string modified;  // also true of a folder in which something is new or gone
     for (const auto& [path, item] : before) {
         const auto found = after.find(path);
         if (found == after.end()) return path + " is gone";

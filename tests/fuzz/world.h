@@ -1,10 +1,10 @@
-// What surrounds the directory under attack, so that anything written outside of it is noticed:
+// The surroundings of the directory under test, where every change is noticed:
 //
-//     root/outside/        files that an attack aims at, and the text that runs learn from
+//     root/outside/        targets of attacks, and the text to train on
 //     root/home/           HOME and XDG_CACHE_HOME
-//     root/place/          the working directory; an archive may put files here, too
-//     root/place/D/        the directory that the library is asked to open
-//     root/out/            for what reads D and writes elsewhere
+//     root/place/          the working directory; an archive may add files here
+//     root/place/D/        the directory that the library opens
+//     root/out/            output of calls that only read D
 //
 // Read next: run_archive.h, one run in it.
 #pragma once
@@ -17,42 +17,43 @@
 
 namespace tapestry::fuzz {
 
-/// One file, link or directory as it is now. Equal before and after: nothing happened to it.
+/// The state of one file, link or directory.
 struct Item {
     unsigned mode = 0;  ///< type and permissions
     std::uint64_t inode = 0;
-    std::int64_t seconds = 0, nanoseconds = 0;  ///< when it was modified
-    std::string contents = {};                  ///< the target of a link
+    std::int64_t seconds = 0, nanoseconds = 0;  ///< modification time
+    std::string contents = {};                  ///< or the target of a link
 
     bool operator==(const Item&) const = default;
 };
 
 using Snapshot = std::map<std::string, Item>;
 
-/// "outside/private/notes.txt was modified", the first difference; "" if there is none.
+/// The first difference ("outside/private/notes.txt was modified"), or "".
 std::string difference(const Snapshot& before, const Snapshot& after);
 
 class World {
 public:
-    /// Makes the tree below the directory for temporary files and enters root/place; sets HOME and
-    /// XDG_CACHE_HOME.
+    /// Creates the tree in the directory for temporary files and changes to root/place. Sets HOME
+    /// and XDG_CACHE_HOME.
     World();
-    /// Removes all of it.
+    /// Removes the tree.
     ~World();
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
     const std::filesystem::path& root() const { return root_; }
 
-    /// Empties root/place and root/out and fills root/place. Never follows a link, never leaves
-    /// root/place; what cannot be made is left out. "@ROOT@" in link targets and manifests becomes
-    /// the root; in paths the root with dashes, as names of staged files have it.
+    /// Empties root/place and root/out, then creates the entries in root/place. Never follows a
+    /// link or leaves root/place; skips entries that cannot be created. Replaces "@ROOT@" by the
+    /// root in link targets and manifests, and in paths by the root with dashes for slashes, as in
+    /// names of staged files.
     void unpack(const Archive& archive) const;
 
-    /// All files of root/place, as unpack takes them.
+    /// All files of root/place, for unpack.
     Archive pack() const;
 
-    /// Everything but root/out. D as well if `with_directory`.
+    /// The state of everything but root/out, and of D only if `with_directory`.
     Snapshot look(bool with_directory) const;
 
 private:

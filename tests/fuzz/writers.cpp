@@ -61,7 +61,7 @@ void begin_anew(const Place& p) {
     take_steps(begun, two_steps());
 }
 
-// Resumed, but not with what the checkpoint says.
+// With another shape than the checkpoint's, so the resume is refused.
 void refuse_to_resume(const Place& p) {
     TrainingConfig config = small_training(p.text);
     config.model.dim = 2;
@@ -120,7 +120,7 @@ void tokenize_from(const Place& p) {
     tokenize_files(p.out, {.texts = {p.directory}, .tokenizer = "bpe", .vocab = 260});
 }
 
-// The text may be read by its owner alone.
+// Only the owner may read the text, so only the owner may read its tokens.
 void check_private(const fs::path& directory) {
     for (const auto& entry : fs::recursive_directory_iterator(directory)) {
         const auto others = fs::perms::group_all | fs::perms::others_all;
@@ -130,7 +130,7 @@ void check_private(const fs::path& directory) {
     }
 }
 
-// Texts as short as this one are not kept, so through the two functions alone.
+// tokenize_text does not cache a text this short; call the two functions it would call.
 void cache_in(const Place& p) {
     const TextCache cache{.directory = p.directory};
     const std::string hash = digest_of_file(p.text).checksum;
