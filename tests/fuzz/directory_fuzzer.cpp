@@ -83,6 +83,7 @@ std::vector<std::string> absolute_arguments(int count, char** arguments, const s
 
 void confine(const std::vector<std::string>& arguments, const std::string& here) {
     std::vector<fs::path> directories{fs::temp_directory_path(), here};
+    if (fs::is_directory("/dev/shm")) directories.push_back("/dev/shm");  // OpenMP's runtime
     for (const std::string& argument : arguments) {
         if (!argument.starts_with("-") && fs::is_directory(argument))
             directories.push_back(argument);

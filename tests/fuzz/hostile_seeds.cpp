@@ -78,12 +78,12 @@ Archive nested_in_checkpoint(Archive archive, std::size_t depth) {
     std::string& file = entry->contents;
     std::uint64_t size = 0;
     std::memcpy(&size, file.data(), 8);
-    const std::string start = R"(\\\"start\\\": \\\"\\\")";
-    const std::size_t at = file.find(start);
-    require(at != std::string::npos, "seeds: no start in the checkpoint's configuration");
-    const std::string deep = R"(\\\"start\\\":)" + nested(depth);
-    file.replace(at, start.size(), deep);
-    size += deep.size() - start.size();
+    const std::string model = R"(\\\"model\\\": {)";
+    const std::size_t at = file.find(model);
+    require(at != std::string::npos, "seeds: no model in the checkpoint's configuration");
+    const std::string deep = R"(\\\"deep\\\":)" + nested(depth) + ",";
+    file.insert(at + model.size(), deep);
+    size += deep.size();
     std::memcpy(file.data(), &size, 8);
     repair(archive);
     return archive;
@@ -121,7 +121,7 @@ void add_foreign(std::vector<Seed>& seeds, const Archive& run) {
 
 void add_nested(std::vector<Seed>& seeds, const Archive& run, const Archive& gpt,
                 const Archive& trap, const Archive& data) {
-    seeds.push_back({"a7-checkpoint", nested_in_checkpoint(run, 10000)});
+    seeds.push_back({"a7-checkpoint", nested_in_checkpoint(run, 20000)});
     const std::string deep = R"({"format": 1, "model": )" + nested(10000) + "}";
     const std::vector<std::pair<const Archive*, const char*>> places{
         {&gpt, "config.json"},   {&gpt, kManifestName}, {&gpt, "tokenizer.json"},

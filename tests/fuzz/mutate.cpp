@@ -122,8 +122,9 @@ void link_folder(Archive& archive, Chance& chance) {
 }
 
 void change_run(Archive& archive, Chance& chance) {
-    switch (chance.below(4)) {
+    switch (chance.below(5)) {
         case 0: archive.readers ^= 1U << chance.below(24); break;
+        case 4: archive.readers = 1U << chance.below(24) | 1U << chance.below(24); break;
         case 1: archive.step = static_cast<std::uint32_t>(chance.below(12)); break;
         case 2: archive.writer = 0; break;
         default: archive.writer = static_cast<std::uint32_t>(chance.below(24));
