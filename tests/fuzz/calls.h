@@ -21,13 +21,16 @@ struct Place {
 };
 
 struct Call {
-    const char* name;
-    void (*run)(const Place&);
+    const char* name = nullptr;
+    void (*run)(const Place&) = nullptr;
     bool writes = false;  ///< into place.directory, which must otherwise not change
     bool keeps_foreign_files = true;
+    bool slow = false;  ///< takes more than ten milliseconds on a run
 };
 
 std::span<const Call> readers();
+/// Archive::readers of those that are not slow.
+std::uint32_t quick_readers();
 /// The first does nothing.
 std::span<const Call> writers();
 

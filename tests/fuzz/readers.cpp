@@ -161,8 +161,9 @@ void inspect(const Place& p) {
     const StepOnText taken =
         step_on_text(p.directory, "the", reads ? std::optional<std::string>("cat") : std::nullopt);
     const WatchedStep step(*taken.model, taken.loss, taken.products);
-    text_step(step.inspector(), taken.page(step.loss()));
-    to_json(step.inspector(), taken.page(step.loss()));
+    const PageOptions page = taken.page(step.loss());
+    text_step(step.inspector(), page);
+    to_json(step.inspector(), page);
 }
 
 void profile(const Place& p) { load_model_with_text(p.directory, p.text); }
@@ -186,33 +187,42 @@ void check_listed(const Place& p) {
     check_files(p.directory, names);
 }
 
-constexpr std::array<Call, 23> kReaders{{{"model_kind", read_kind},
-                                         {"load_model", sample_model},
-                                         {"load_model(best)", sample_best},
-                                         {"load_transformer", read_transformer},
-                                         {"load_tokenizer", read_tokenizer},
-                                         {"load_data", read_data},
-                                         {"load_data_tokenizer", read_data_tokenizer},
-                                         {"stored_checkpoints", read_checkpoints},
-                                         {"read_safetensors", read_all_tensors},
-                                         {"RunHistory", read_history},
-                                         {"Rewinder", rewind_step},
-                                         {"compare_all", rewind_all},
-                                         {"find_first", bisect},
-                                         {"read_step", replay},
-                                         {"read_step(trap)", replay_trap},
-                                         {"read_metrics", read_metric_lines},
-                                         {"fork_after", fork_elsewhere},
-                                         {"evaluate_on_text", evaluate_model},
-                                         {"evaluate_on_tokens", evaluate_ids},
-                                         {"step_on_text", inspect},
-                                         {"load_model_with_text", profile},
-                                         {"Session", start_from},
-                                         {"check_files", check_listed}}};
+constexpr std::array<Call, 23> kReaders{
+    {{.name = "model_kind", .run = read_kind},
+     {.name = "load_model", .run = sample_model},
+     {.name = "load_model(best)", .run = sample_best},
+     {.name = "load_transformer", .run = read_transformer},
+     {.name = "load_tokenizer", .run = read_tokenizer},
+     {.name = "load_data", .run = read_data},
+     {.name = "load_data_tokenizer", .run = read_data_tokenizer},
+     {.name = "stored_checkpoints", .run = read_checkpoints},
+     {.name = "read_safetensors", .run = read_all_tensors},
+     {.name = "RunHistory", .run = read_history},
+     {.name = "Rewinder", .run = rewind_step, .slow = true},
+     {.name = "compare_all", .run = rewind_all, .slow = true},
+     {.name = "find_first", .run = bisect, .slow = true},
+     {.name = "read_step", .run = replay},
+     {.name = "read_step(trap)", .run = replay_trap},
+     {.name = "read_metrics", .run = read_metric_lines, .slow = true},
+     {.name = "fork_after", .run = fork_elsewhere},
+     {.name = "evaluate_on_text", .run = evaluate_model},
+     {.name = "evaluate_on_tokens", .run = evaluate_ids},
+     {.name = "step_on_text", .run = inspect, .slow = true},
+     {.name = "load_model_with_text", .run = profile},
+     {.name = "Session", .run = start_from, .slow = true},
+     {.name = "check_files", .run = check_listed}}};
 
 }  // namespace
 
 std::span<const Call> readers() { return kReaders; }
+
+std::uint32_t quick_readers() {
+    std::uint32_t mask = 0;
+    for (std::size_t i = 0; i < kReaders.size(); ++i) {
+        if (!kReaders[i].slow) mask |= std::uint32_t{1} << i;
+    }
+    return mask;
+}
 
 bool is_small(const TrainingConfig& config) {
     const auto limited = [](std::int64_t x, std::int64_t most) { return x >= 0 && x <= most; };

@@ -102,6 +102,7 @@ public:
         Archive archive = world_.pack();
         std::erase_if(archive.entries,
                       [](const Entry& entry) { return entry.path.ends_with(".lock"); });
+        archive.readers = quick_readers();
         archive.step = 3;
         latest_ = {name, std::move(archive)};
         seeds_.push_back(latest_);
@@ -114,6 +115,18 @@ public:
         seed.archive.writer = writer(by);
         seed.archive.readers = 1;
         seeds_.push_back(std::move(seed));
+    }
+
+    // The latest seed again, for each slow reader.
+    void add_slow() {
+        for (std::size_t i = 0; i < readers().size(); ++i) {
+            if (!readers()[i].slow) continue;
+            Seed seed = latest_;
+            seed.name += std::string("-by-") + readers()[i].name;
+            seed.archive.readers = std::uint32_t{1} << i;
+            seed.archive.step = 2;
+            seeds_.push_back(std::move(seed));
+        }
     }
 
     void add_interrupted() {
@@ -174,6 +187,7 @@ void add_runs(Maker& maker) {
     maker.add("run", [] { train(steps(4)); });
     maker.add_interrupted();
     maker.add("short-run", [] { train(steps(2)); });
+    maker.add_slow();
     for (const Call& by : writers().subspan(1, kOfRuns)) maker.add_written(by.name);
 }
 
