@@ -3,6 +3,7 @@
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
@@ -71,7 +72,7 @@ std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
 void check_hash(const std::string& what, const std::string& found, const std::string& recorded,
                 const ConfigFile& file) {
     require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",
-                     what, found, file.path(), recorded);
+                     what, found, file.path(), utf8::printable(recorded));
 }
 
 void check_format(const ConfigFile& file) {

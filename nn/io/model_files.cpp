@@ -4,6 +4,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/lock.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/hugging_face.h>
@@ -89,7 +90,8 @@ ModelKind kind_in(const ConfigFile& file) {
         if (row.key == name) return row.kind;
         known += fmt::format("{}\"{}\"", known.empty() ? "" : " and ", row.key);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), name, known);
+    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), utf8::printable(name),
+                  known);
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {

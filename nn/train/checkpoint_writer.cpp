@@ -19,6 +19,8 @@
 namespace tapestry {
 namespace {
 
+namespace fs = std::filesystem;
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -45,6 +47,25 @@ void check_no_state_in_the_way(const RunDirectory& directory, const Session& ses
     }
 }
 
+// Files of this run in a directory whose manifest somebody has removed: its states, and the best
+// model, which has a manifest of its own.
+void list_unlisted(Commit& commit, const RunDirectory& directory) {
+    if (!commit.before().files.empty()) return;
+    for (const StoredCheckpoint& one : stored_checkpoints(directory.path())) {
+        commit.list(one.name(), digest_of_file(directory.path() / one.name()));
+    }
+    const fs::path best = directory.path() / kBestFolder;
+    const auto manifest = read_manifest(best);
+    if (!manifest) return;
+    for (const auto& [name, digest] : manifest->files) {
+        if (saved_name(fmt::format("{}/{}", kBestFolder, name))) {
+            commit.list(fmt::format("{}/{}", kBestFolder, name), digest);
+        }
+    }
+    commit.list(fmt::format("{}/{}", kBestFolder, kManifestName),
+                digest_of_file(best / kManifestName));
+}
+
 // The training's threads come first. On Linux a priority is a thread's own.
 void take_lowest_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19); }
 
@@ -56,15 +77,23 @@ std::uint64_t state_bytes(const GPT& model) {
     return bytes;
 }
 
-void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
+void check_can_write(const RunDirectory& directory, const Session& session,
+                     const CheckpointContents& contents) {
     const Folder folder(directory.path());
     for (const char* const name : kRunFolders) folder.find(name);
-    if (state) check_no_state_in_the_way(directory, session);
+    if (contents.state) check_no_state_in_the_way(directory, session);
     Commit commit(directory.path());
+    if (directory.resumed()) list_unlisted(commit, directory);
+    if (contents.best) {
+        for (const std::string& file : names_in(directory.path() / kBestFolder)) {
+            const auto name = saved_name(fmt::format("{}/{}", kBestFolder, file));
+            if (name) commit.check_place(name->text());
+        }
+    }
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
-    if (state) check_room(directory.path(), state_bytes(session.model()));
+    if (contents.state) check_room(directory.path(), state_bytes(session.model()));
 }
 
 CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
@@ -163,7 +192,7 @@ double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
     Commit commit(directory_.path(), &known_);
-    is_ours_ ? list_unlisted(commit) : begin_anew(commit);
+    is_ours_ ? list_unlisted(commit, directory_) : begin_anew(commit);
     if (metrics_.name() == kMetricsName) {
         commit.list(kMetricsName, job.state.metrics);
     } else {
@@ -197,14 +226,6 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
         retention.begun.push_back(segment.first_step - 1);
     }
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
-}
-
-// States of this run in a directory whose manifest somebody has removed.
-void CheckpointWriter::list_unlisted(Commit& commit) const {
-    if (!commit.before().files.empty()) return;
-    for (const StoredCheckpoint& one : stored_checkpoints(directory_.path())) {
-        commit.list(one.name(), digest_of_file(directory_.path() / one.name()));
-    }
 }
 
 // All that the directory's last commit lists is of another training.
