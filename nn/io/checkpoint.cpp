@@ -82,7 +82,7 @@ std::string json_of(const Checkpoint& c, const OptimizerState& state) {
 
 OptimizerState state_of(const JsonNode& json) {
     OptimizerState state{.kind = json.get<std::string>("kind"),
-                         .steps = json.get<std::int64_t>("steps"),
+                         .steps = json.count("steps"),
                          .lr = json.get<double>("lr")};
     const JsonNode settings = json.at("settings");
     for (const auto& setting : settings.members()) {
@@ -113,7 +113,7 @@ Contents parse(const std::string& text) {
     const auto number = json.get<std::uint64_t>("version");
     require(number == kVersion, "it is of version {}; this Tapestry reads version {}", number,
             kVersion);
-    Contents contents{.info = {.step = json.get<std::int64_t>("step"),
+    Contents contents{.info = {.step = json.count("step"),
                                .config = json.get<std::string>("config"),
                                .data = json.get<std::string>("data"),
                                .run = json.get<std::string>("run"),
@@ -168,7 +168,8 @@ void check_frozen(const fs::path& path, std::vector<std::string> there,
     const auto check = [&](const auto& some, const auto& others, const char* words) {
         for (const std::string& name : some) {
             require<IoError>(std::binary_search(others.begin(), others.end(), name),
-                             "{}: parameter \"{}\" is frozen {}", shown(path), name, words);
+                             "{}: parameter \"{}\" is frozen {}", shown(path),
+                             utf8::printable(name), words);
         }
     };
     check(there, here, "in the file and not in the module");
@@ -184,7 +185,7 @@ void check_generators(const fs::path& path, const std::map<std::string, Generato
     }
     for (const auto& [name, state] : there) {
         require<IoError>(here.contains(name), "{}: generator \"{}\" of the file is unknown",
-                         shown(path), name);
+                         shown(path), utf8::printable(name));
     }
 }
 

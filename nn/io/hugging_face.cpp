@@ -2,6 +2,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
@@ -46,7 +47,8 @@ Activation read_activation(const ConfigFile& file) {
         if (entry.name == name) return entry.activation;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
     }
-    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(), name, known);
+    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(),
+                  utf8::printable(name), known);
 }
 
 // Null: GPT-2 has no such activation.
@@ -61,7 +63,7 @@ const char* name_of(Activation activation) {
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
     require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
-                     file.path(), type);
+                     file.path(), utf8::printable(type));
     constexpr std::array<std::pair<const char*, bool>, 4> kNeeded{
         {{"scale_attn_weights", true},
          {"scale_attn_by_inverse_layer_idx", false},
@@ -212,7 +214,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig
         const std::string bare = without_prefix(name);
         require<IoError>(stored.emplace(bare, tensor).second,
                          "{}: tensor \"{}\" is there twice, with and without \"{}\"", path.string(),
-                         bare, kPrefix);
+                         utf8::printable(bare), kPrefix);
     }
     return stored;
 }
@@ -243,9 +245,10 @@ void load_weights(const fs::path& path, const GPT& model) {
 }
 
 // Weights in a form that is not read, said better than by "no such file".
-void check_weights_exist(const fs::path& directory) {
+void check_weights_exist(const SavedFiles& files) {
+    const fs::path& directory = files.directory();
     std::error_code ignored;
-    if (fs::exists(directory / kWeightsName, ignored)) return;
+    if (fs::exists(files.path(kWeightsName), ignored)) return;
     for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json"}) {
         require<IoError>(!fs::exists(directory / other, ignored),
                          "{}: there is {}, but only a single {} is read (transformers writes it: "
@@ -254,12 +257,12 @@ void check_weights_exist(const fs::path& directory) {
     }
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path& directory) {
+std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>(kTokenizerSetting, "");
     if (kind == "none") return nullptr;
-    const fs::path characters = directory / kCharTokenizerName;
+    const fs::path characters = files.path(kCharTokenizerName);
     if (kind == "char") return read_char_tokenizer(characters);
-    if (auto tokenizer = read_byte_pair_tokenizer(directory)) return tokenizer;
+    if (auto tokenizer = read_byte_pair_tokenizer(files)) return tokenizer;
     std::error_code ignored;
     return fs::exists(characters, ignored) ? read_char_tokenizer(characters) : nullptr;
 }
@@ -321,14 +324,17 @@ bool is_hugging_face(const ConfigFile& file) {
 }
 
 LoadedModel load_hugging_face(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kConfigName);
+    const SavedFiles files(directory);
+    return load_hugging_face(ConfigFile(files.path(kConfigName)), files);
+}
+
+LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
-    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, directory);
-    check_weights_exist(directory);
-    loaded.model = make_model(config, directory);
-    load_weights(directory / kWeightsName, *loaded.model);
+    LoadedModel loaded{nullptr, read_tokenizer(file, files)};
+    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, files.directory());
+    check_weights_exist(files);
+    loaded.model = make_model(config, files);
+    load_weights(files.path(kWeightsName), *loaded.model);
     loaded.model->eval();
     return loaded;
 }

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/checkpoint_writer.h>
 
-#include <tapestry/nn/io/manifest.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/train/retention.h>
@@ -18,9 +19,9 @@
 namespace tapestry {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
 
-constexpr const char* kBest = "best";
+using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -30,6 +31,39 @@ double thread_cpu_seconds() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// A state that has the name of one that this run may write.
+void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
+    for (const std::string& name : directory.foreign()) {
+        const auto step = step_of_state(parts_of(name).file);
+        const bool is_free = !step || *step < session.steps() || *step > session.config().steps;
+        require<IoError>(
+            is_free,
+            "{}: a state that {} does not list, in the way of this run's own; move it "
+            "away{}",
+            shown(directory.path() / name), kManifestName,
+            is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
+    }
+}
+
+// Files of this run in a directory whose manifest somebody has removed: its states, and the best
+// model, which has a manifest of its own.
+void list_unlisted(Commit& commit, const RunDirectory& directory) {
+    if (!commit.before().files.empty()) return;
+    for (const StoredCheckpoint& one : stored_checkpoints(directory.path())) {
+        commit.list(one.name(), digest_of_file(directory.path() / one.name()));
+    }
+    const fs::path best = directory.path() / kBestFolder;
+    const auto manifest = read_manifest(best);
+    if (!manifest) return;
+    for (const auto& [name, digest] : manifest->files) {
+        if (saved_name(fmt::format("{}/{}", kBestFolder, name))) {
+            commit.list(fmt::format("{}/{}", kBestFolder, name), digest);
+        }
+    }
+    commit.list(fmt::format("{}/{}", kBestFolder, kManifestName),
+                digest_of_file(best / kManifestName));
 }
 
 // The training's threads come first. On Linux a priority is a thread's own.
@@ -43,12 +77,23 @@ std::uint64_t state_bytes(const GPT& model) {
     return bytes;
 }
 
-void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
+void check_can_write(const RunDirectory& directory, const Session& session,
+                     const CheckpointContents& contents) {
+    const Folder folder(directory.path());
+    for (const char* const name : kRunFolders) folder.find(name);
+    if (contents.state) check_no_state_in_the_way(directory, session);
     Commit commit(directory.path());
+    if (directory.resumed()) list_unlisted(commit, directory);
+    if (contents.best) {
+        for (const std::string& file : names_in(directory.path() / kBestFolder)) {
+            const auto name = saved_name(fmt::format("{}/{}", kBestFolder, file));
+            if (name) commit.check_place(name->text());
+        }
+    }
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
-    if (state) check_room(directory.path(), state_bytes(session.model()));
+    if (contents.state) check_room(directory.path(), state_bytes(session.model()));
 }
 
 CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
@@ -142,32 +187,33 @@ void CheckpointWriter::finish(const Job& job) {
     if (metrics_.name() != kMetricsName) metrics_.put_in_place();
 }
 
-// Returns the seconds that it computed. Of this object it changes nothing.
-double CheckpointWriter::write(const Job& job) const {
+// Returns the seconds that it computed. What it changes, nobody else looks at until it is over.
+double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
-    Commit commit(directory_.path());
-    if (!is_ours_) begin_anew(commit);
+    Commit commit(directory_.path(), &known_);
+    is_ours_ ? list_unlisted(commit, directory_) : begin_anew(commit);
     if (metrics_.name() == kMetricsName) {
-        commit.grown(kMetricsName, job.state.metrics);
+        commit.list(kMetricsName, job.state.metrics);
     } else {
         commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
     }
     const NamedTensors weights = snapshot_.weights();
     write_weights(commit, "", weights);
     if (job.contents.best) {
-        write_description(commit, kBest, session_.config().model, session_.tokenizer());
-        write_weights(commit, kBest, weights);
-        commit.write_manifest_of(kBest);
+        write_description(commit, kBestFolder, session_.config().model, session_.tokenizer());
+        write_weights(commit, kBestFolder, weights);
+        commit.write_manifest_of(kBestFolder);
     }
     if (job.contents.state) write_state(commit, job);
     commit.finish();
+    kept_.insert(kept_.end(), commit.kept().begin(), commit.kept().end());
     return thread_cpu_seconds() - began;
 }
 
 void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     const StoredCheckpoint now{job.step, job.contents.purpose};
-    commit.write_new(now.name(), [this](const auto& path, const auto& options) {
+    commit.write(now.name(), [this](const auto& path, const auto& options) {
         return snapshot_.write(path, options);
     });
     std::vector<StoredCheckpoint> stored;

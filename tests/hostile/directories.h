@@ -1,0 +1,25 @@
+// Valid directories of each kind, made once by the command and copied for each attack.
+//
+// Read next: attack.h.
+#pragma once
+
+#include <filesystem>
+
+namespace tapestry::test {
+
+/// What a directory holds.
+enum class Kind {
+    run,           ///< model, metrics, checkpoints, rewind states and best/
+    trap,          ///< a run that diverged: the step is in trap/
+    hugging_face,  ///< GPT-2 with byte pairs, as `tapestry export` writes it
+    data,          ///< byte pairs and ids, of `tapestry tokenize`
+    transformer    ///< an encoder-decoder
+};
+
+/// The directory to copy. Ends the test case if it cannot be made.
+std::filesystem::path valid_directory(Kind kind);
+
+/// Copies it, with links as links.
+void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace tapestry::test

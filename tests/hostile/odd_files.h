@@ -1,0 +1,53 @@
+// Things that are no regular file of their own, put in place of one.
+#pragma once
+
+#include <tapestry/tests/core/scratch.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace tapestry::test {
+
+/// Puts something at a path, from which what was there is gone.
+using Replacement = std::function<void(const std::filesystem::path&)>;
+
+inline Replacement link_to(const std::filesystem::path& target) {
+    return [target](const auto& at) { std::filesystem::create_symlink(target, at); };
+}
+
+inline Replacement hard_link_to(const std::filesystem::path& target) {
+    return [target](const auto& at) { std::filesystem::create_hard_link(target, at); };
+}
+
+inline Replacement contents(const std::string& text) {
+    return [text](const auto& at) { spill(at, text); };
+}
+
+/// Nobody writes to it: whoever opens it waits.
+inline void a_fifo(const std::filesystem::path& at) { ::mkfifo(at.c_str(), 0666); }
+
+inline void a_folder(const std::filesystem::path& at) { std::filesystem::create_directory(at); }
+
+/// A terabyte, all of it a hole.
+inline void a_huge_file(const std::filesystem::path& at) {
+    spill(at, "");
+    [[maybe_unused]] const int failed = ::truncate(at.c_str(), off_t{1} << 40);
+}
+
+/// A file that nobody but root may read.
+inline void an_unreadable_file(const std::filesystem::path& at) {
+    spill(at, "secret");
+    std::filesystem::permissions(at, std::filesystem::perms(0));
+}
+
+inline void put(const std::filesystem::path& at, const Replacement& replacement) {
+    std::filesystem::remove_all(at);
+    std::filesystem::create_directories(at.parent_path());
+    replacement(at);
+}
+
+}  // namespace tapestry::test
