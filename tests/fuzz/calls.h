@@ -23,7 +23,8 @@ struct Place {
 struct Call {
     const char* name = nullptr;
     void (*run)(const Place&) = nullptr;
-    bool writes = false;  ///< into place.directory, which must otherwise not change
+    bool writes = false;       ///< into place.directory, which must otherwise not change
+    bool keeps_files = false;  ///< all of them, but for a lock, although it may write
     bool keeps_foreign_files = true;
     bool slow = false;  ///< takes more than ten milliseconds on a run
 };

@@ -113,7 +113,7 @@ void add_aimed(std::vector<Seed>& seeds, const Archive& run, const Archive& gpt)
 
 void add_foreign(std::vector<Seed>& seeds, const Archive& run) {
     const Archive foreign = plus(run, {.path = "D/checkpoints/step-1000.safetensors"});
-    for (const char* by : {"train", "a refused resume", "resume", "RunDirectory"}) {
+    for (const char* by : {"train", "begin_run", "resume", "RunDirectory"}) {
         seeds.push_back({fmt::format("a3-{}", seeds.size()), with(foreign, by)});
         seeds.push_back({fmt::format("a4-{}", seeds.size()), with(without(run, kManifest), by)});
     }

@@ -61,8 +61,9 @@ void read_data_tokenizer(const Place& p) {
 }
 
 void read_checkpoints(const Place& p) {
-    for (const StoredCheckpoint& one : stored_checkpoints(p.directory)) {
-        run_state_from_json(checkpoint_info(fs::path(p.directory) / one.name()).run, one.name());
+    const SavedFiles files(p.directory);
+    for (const StoredCheckpoint& one : stored_checkpoints(files)) {
+        run_state_from_json(checkpoint_info(files.path(one.name())).run, one.name());
     }
 }
 
@@ -84,7 +85,7 @@ void read_all_tensors(const Place& p) {
 void read_history(const Place& p) {
     const RunHistory history(p.directory);
     history.step(p.step);
-    for (const StoredCheckpoint& one : history.stored()) history.info_of(one);
+    for (std::size_t i = 0; i < history.state().segments.size(); ++i) history.config_of(i);
 }
 
 bool is_small(const RunHistory& history) {
@@ -180,11 +181,12 @@ void start_from(const Place& p) {
 }
 
 void check_listed(const Place& p) {
+    const SavedFiles files(p.directory);
     std::vector<std::string> names;
-    if (const auto manifest = read_manifest(p.directory)) {
-        for (const auto& [name, digest] : manifest->files) names.push_back(name);
+    for (const auto& [name, digest] : files.manifest().value_or(Manifest{}).files) {
+        names.push_back(name);
     }
-    check_files(p.directory, names);
+    files.check(names);
 }
 
 constexpr std::array<Call, 23> kReaders{
@@ -210,7 +212,7 @@ constexpr std::array<Call, 23> kReaders{
      {.name = "step_on_text", .run = inspect, .slow = true},
      {.name = "load_model_with_text", .run = profile},
      {.name = "Session", .run = start_from, .slow = true},
-     {.name = "check_files", .run = check_listed}}};
+     {.name = "SavedFiles", .run = check_listed}}};
 
 }  // namespace
 

@@ -56,28 +56,34 @@ bool is_known(std::string_view name) {
 
 // Whether the manifest lists the file with this size and checksum.
 bool is_listed(const Manifest& manifest, const std::string& name, const Item& item) {
-    const auto found = manifest.files.find(name);
-    return found != manifest.files.end() &&
-           found->second == FileDigest{item.contents.size(), checksum_of(item.contents)};
+    const FileDigest digest{item.contents.size(), checksum_of(item.contents)};
+    for (const auto* files : {&manifest.files, &manifest.removed}) {
+        const auto found = files->find(name);
+        if (found != files->end() && found->second == digest) return true;
+    }
+    return false;
 }
 
-// Files in D that no writer may touch: unknown names, and states that no manifest lists.
-Snapshot foreign_files(const World& world, const std::string& directory) {
+// Files in D that the writer may not touch: unless it keeps all, those of unknown names, and states
+// that no manifest lists.
+Snapshot kept_files(const World& world, const Call& writer, const Place& place) {
     constexpr std::string_view kBelow = "place/D/";
     Manifest manifest;
     try {
-        manifest = read_manifest(directory).value_or(Manifest{});
+        manifest = read_manifest(place.directory).value_or(Manifest{});
     } catch (const Error&) {
     }
-    Snapshot foreign;
+    Snapshot kept;
     for (const auto& [path, item] : world.look(true)) {
         if (!path.starts_with(kBelow) || (item.mode & 0170000U) == 0040000U) continue;
         const std::string name = path.substr(kBelow.size());
-        if (is_known(fs::path(name).filename().native()) || is_listed(manifest, name, item))
-            continue;
-        foreign[path] = item;
+        const bool is_foreign =
+            !is_known(fs::path(name).filename().native()) && !is_listed(manifest, name, item);
+        const bool stays =
+            writer.keeps_files ? name != ".lock" : writer.keeps_foreign_files && is_foreign;
+        if (stays) kept[path] = item;
     }
-    return foreign;
+    return kept;
 }
 
 // The items of `of` that still exist, as they are now.
@@ -91,14 +97,13 @@ Snapshot still_there(const Snapshot& now, const Snapshot& of) {
 
 std::string run_writer(const World& world, const Call& writer, const Place& place) {
     const Snapshot before = world.look(!writer.writes);
-    Snapshot foreign;
-    if (writer.writes && writer.keeps_foreign_files)
-        foreign = foreign_files(world, place.directory);
+    Snapshot kept;
+    if (writer.writes) kept = kept_files(world, writer, place);
     const std::string flaw = flaw_of(writer, place);
     if (!flaw.empty()) return flaw;
     std::string changed = difference(before, world.look(!writer.writes));
-    if (changed.empty() && !foreign.empty()) {
-        changed = difference(foreign, still_there(world.look(true), foreign));
+    if (changed.empty() && !kept.empty()) {
+        changed = difference(kept, still_there(world.look(true), kept));
     }
     return changed.empty() ? "" : fmt::format("{}: after {}", changed, writer.name);
 }

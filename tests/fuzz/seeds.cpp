@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kText = "../outside/text.txt";
 constexpr const char* kD = "D";
-constexpr std::size_t kOfRuns = 7;  // writers that continue a run; the first are
+constexpr std::size_t kOfRuns = 8;  // writers that continue a run; the first are
 
 std::uint32_t writer(std::string_view name) {
     for (std::size_t i = 0; i < writers().size(); ++i) {

@@ -33,7 +33,8 @@ void take_steps(BegunRun& begun, TrainingRunOptions options) {
     TrainingRun(*begun.session, *begun.directory, std::move(options)).to_the_end();
 }
 
-void open_run(const Place& p) { const RunDirectory directory(p.directory); }
+void open_run(const Place& p) { RunDirectory(p.directory).foreign(); }
+void put_in_order(const Place& p) { RunDirectory(p.directory).put_in_order(); }
 
 void resume_run(const Place& p) {
     if (!continues_small(p.directory)) return;
@@ -61,8 +62,8 @@ void begin_anew(const Place& p) {
     take_steps(begun, two_steps());
 }
 
-// With another shape than the checkpoint's, so the resume is refused.
-void refuse_to_resume(const Place& p) {
+// Begins a run without steps. If there is a checkpoint, its shape is another and it is refused.
+void begin_only(const Place& p) {
     TrainingConfig config = small_training(p.text);
     config.model.dim = 2;
     begin_run({.config = config, .given = {"dim"}, .out = p.directory, .resume = true});
@@ -133,11 +134,12 @@ void check_private(const fs::path& directory) {
 // tokenize_text does not cache a text this short; call the two functions it would call.
 void cache_in(const Place& p) {
     const TextCache cache{.directory = p.directory};
-    const std::string hash = digest_of_file(p.text).checksum;
-    if (find_tokenized(cache, hash, nullptr)) return;
-    const CharTokenizer tokenizer = CharTokenizer::from_text(read_file(p.text));
-    DocumentReader reader({p.text});
-    keep_tokenized(cache, hash, reader, tokenizer, true);
+    const CachedText text = cached_text(p.text);
+    if (!find_tokenized(cache, text, nullptr)) {
+        const CharTokenizer tokenizer = CharTokenizer::from_text(read_file(p.text));
+        DocumentReader reader({p.text});
+        keep_tokenized(cache, text, reader, tokenizer, true);
+    }
     for (const std::string& name : names_in(p.directory)) {
         if (name.size() == 32) check_private(fs::path(p.directory) / name);
     }
@@ -145,24 +147,26 @@ void cache_in(const Place& p) {
 
 void nothing(const Place&) {}
 
-constexpr std::array<Call, 18> kWriters{{{"none", nothing},
-                                         {"RunDirectory", open_run, true},
-                                         {"resume", resume_run, true},
-                                         {"resume with --override", resume_altered, true},
-                                         {"train", begin_anew, true},
-                                         {"a refused resume", refuse_to_resume, true},
-                                         {"train --trap-nan", diverge, true},
-                                         {"train --fork", fork_run},
-                                         {"save_model", save_gpt, true},
-                                         {"save_weights", save_weights_alone, true},
-                                         {"check_can_save", check_before_saving, true},
-                                         {"save_model(Transformer)", save_transformer, true},
-                                         {"export_hugging_face", export_into, true},
-                                         {"export", export_from},
-                                         {"tokenize --out", tokenize_into, true},
-                                         {"tokenize --tokenizer", tokenize_with},
-                                         {"tokenize --text", tokenize_from},
-                                         {"TextCache", cache_in, true, false}}};
+constexpr std::array<Call, 19> kWriters{
+    {{.name = "none", .run = nothing},
+     {.name = "RunDirectory", .run = open_run, .writes = true, .keeps_files = true},
+     {.name = "put_in_order", .run = put_in_order, .writes = true},
+     {.name = "resume", .run = resume_run, .writes = true},
+     {.name = "resume with --override", .run = resume_altered, .writes = true},
+     {.name = "train", .run = begin_anew, .writes = true},
+     {.name = "begin_run", .run = begin_only, .writes = true, .keeps_files = true},
+     {.name = "train --trap-nan", .run = diverge, .writes = true},
+     {.name = "train --fork", .run = fork_run},
+     {.name = "save_model", .run = save_gpt, .writes = true},
+     {.name = "save_weights", .run = save_weights_alone, .writes = true},
+     {.name = "check_can_save", .run = check_before_saving, .writes = true},
+     {.name = "save_model(Transformer)", .run = save_transformer, .writes = true},
+     {.name = "export_hugging_face", .run = export_into, .writes = true},
+     {.name = "export", .run = export_from},
+     {.name = "tokenize --out", .run = tokenize_into, .writes = true},
+     {.name = "tokenize --tokenizer", .run = tokenize_with},
+     {.name = "tokenize --text", .run = tokenize_from},
+     {.name = "TextCache", .run = cache_in, .writes = true, .keeps_foreign_files = false}}};
 
 }  // namespace
 
