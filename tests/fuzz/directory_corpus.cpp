@@ -1,7 +1,8 @@
 // Replays the fuzzer's corpus without libFuzzer, in any build: the test `directory_corpus`.
 //
 //     directory_corpus PATH...                  replays files and all files in directories
-//     directory_corpus --mutations N PATH...    and N mutants of each file
+//     directory_corpus --mutations N PATH...    and N mutants of each file; writes what
+//                                             finds something into the directory for temporaries
 //     directory_corpus --make-seeds DIRECTORY   writes the initial corpus
 //
 // Read next: directory_fuzzer.cpp.
@@ -54,6 +55,8 @@ public:
         if (found.empty()) return;
         fmt::print(stderr, "{}: {}\n", name, found);
         ++findings_;
+        write_file_atomically(fs::temp_directory_path() / ("finding " + name),
+                              fuzz::encode(archive));
         world_.reset();
         world_.emplace();
     }

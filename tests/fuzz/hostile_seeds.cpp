@@ -141,6 +141,11 @@ void add_kinds(std::vector<Seed>& seeds, const std::vector<Seed>& good) {
         seeds.push_back({fmt::format("a6-{}", folder), linked(run, folder)});
         seeds.push_back({fmt::format("a6-{}-resume", folder), with(linked(run, folder), "resume")});
     }
+    Archive unfinished = archive_of(good, "cache");  // as a killed process of another umask left it
+    std::erase_if(unfinished.entries,
+                  [](const Entry& entry) { return entry.path.ends_with("data.json"); });
+    for (Entry& entry : unfinished.entries) entry.mode = 0644;
+    seeds.push_back({"a9-unfinished", with(unfinished, "TextCache")});
     seeds.push_back({"a8-tokenize", with(archive_of(good, "gpt-of-byte-pairs"), "tokenize --out")});
     seeds.push_back({"a8-train", with(archive_of(good, "data-of-characters"), "train")});
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {

@@ -121,12 +121,19 @@ void tokenize_from(const Place& p) {
     tokenize_files(p.out, {.texts = {p.directory}, .tokenizer = "bpe", .vocab = 260});
 }
 
+bool is_private(const fs::path& path) {
+    constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+    std::error_code absent;
+    const fs::file_status status = fs::symlink_status(path, absent);
+    return !fs::exists(status) || (status.permissions() & kOthers) == fs::perms::none;
+}
+
 // Only the owner may read the text, so only the owner may read its tokens.
-void check_private(const fs::path& directory) {
-    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-        const auto others = fs::perms::group_all | fs::perms::others_all;
-        if ((entry.symlink_status().permissions() & others) != fs::perms::none) {
-            throw std::logic_error(entry.path().native() + ": kept for everybody to read");
+void check_private(const fs::path& entry) {
+    if (is_private(entry)) return;
+    for (const char* name : {"ids.bin", "tokenizer.json", "data.json"}) {
+        if (!is_private(entry / name)) {
+            throw std::logic_error((entry / name).native() + ": kept for everybody to read");
         }
     }
 }
@@ -141,7 +148,7 @@ void cache_in(const Place& p) {
         keep_tokenized(cache, text, reader, tokenizer, true);
     }
     for (const std::string& name : names_in(p.directory)) {
-        if (name.size() == 32) check_private(fs::path(p.directory) / name);
+        if (name.size() == 32) check_private(fs::path(p.directory) / name);  // a checksum
     }
 }
 
