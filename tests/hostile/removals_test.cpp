@@ -58,7 +58,9 @@ Attack listed_outside(const std::string& name) {
             .refusal = "tapestry-manifest.json"};
 }
 
-const Command& writer(const char* name) { return find_command(writing_commands(Kind::run), name); }
+const Command& writer(const std::string& name) {
+    return find_command(writing_commands(Kind::run), name);
+}
 
 }  // namespace
 
@@ -81,9 +83,10 @@ TEST_CASE("hostile: other files in a run's folders stay") { try_attacks(Kind::ru
 
 TEST_CASE("hostile: a run that takes a directory over removes what is listed, in it alone") {
     std::vector<Attack> attacks;
-    for (const char* name : {"../victim/notes.txt", "checkpoints/../../victim/notes.txt",
-                             "../victim/checkpoints/step-00000040.safetensors",
-                             "checkpoints/../../victim/checkpoints/step-00000060.safetensors"}) {
+    for (const std::string name :
+         {"../victim/notes.txt", "checkpoints/../../victim/notes.txt",
+          "../victim/checkpoints/step-00000040.safetensors",
+          "checkpoints/../../victim/checkpoints/step-00000060.safetensors"}) {
         attacks.push_back(listed_outside(name));
     }
     auto place = std::make_unique<AttackPlace>(Kind::run);
@@ -103,7 +106,7 @@ TEST_CASE("hostile: what a run wrote is removed by one that takes its directory 
     CHECK_EQ(outcome.err, "");
     CHECK_EQ(outcome.code, 0);
     const fs::path directory = place.target().directory;
-    for (const char* name :
+    for (const std::string name :
          {"checkpoints/step-00000040.safetensors", "checkpoints/step-00000060.safetensors",
           "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
         CAPTURE(name);
@@ -114,8 +117,8 @@ TEST_CASE("hostile: what a run wrote is removed by one that takes its directory 
 // A link is not what was written, but behind it lie the bytes: the link may go, these may not.
 TEST_CASE("hostile: a listed file that is a link to the same bytes outside") {
     std::vector<Attack> attacks;
-    for (const char* name : {"checkpoints/step-00000040.safetensors",
-                             "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
+    for (const std::string name : {"checkpoints/step-00000040.safetensors",
+                                   "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
         attacks.push_back({.name = name,
                            .why = "right checksum, by way of a link",
                            .prepare = [=](const Target& target) {
