@@ -35,8 +35,11 @@ std::string checksum_of(std::string_view text) {
 }
 
 FileDigest digest_of_file(const std::filesystem::path& path, std::uint64_t most) {
+    return digest_of(InputFile(path), most);
+}
+
+FileDigest digest_of(InputFile&& file, std::uint64_t most) {
     constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 18;
-    InputFile file(path);
     const std::uint64_t bytes = std::min(most, file.size());
     std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(bytes, kAtOnce)));
     Checksum checksum;

@@ -47,4 +47,8 @@ struct FileDigest {
 /// does.
 FileDigest digest_of_file(const std::filesystem::path& path, std::uint64_t most = UINT64_MAX);
 
+class InputFile;
+/// The same of a file that was just opened.
+FileDigest digest_of(InputFile&& file, std::uint64_t most = UINT64_MAX);
+
 }  // namespace tapestry

@@ -1,7 +1,13 @@
-// What lies in a directory. Read next: file.h.
+// Directory listings, and a directory held open. Read next: file.h.
 #pragma once
 
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/file.h>
+
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -22,5 +28,55 @@ bool is_there(const std::filesystem::path& path);
 
 /// Removes a file, a link, or a directory with all that is in it. What cannot be removed stays.
 void remove_tree(const std::filesystem::path& path);
+
+/// A directory held open, for changing what is in it. Names are plain names of its own entries,
+/// looked up relative to its descriptor, and links are never followed: whatever a stranger has put
+/// there, nothing outside is changed.
+class Folder {
+public:
+    /// The directory at `path`, which is the user's own word: here a link is followed. Throws
+    /// IoError.
+    explicit Folder(std::filesystem::path path);
+
+    /// The folder `name` in it; nothing if there is none. Throws IoError if a link or a file has
+    /// that name.
+    std::optional<Folder> find(const std::string& name) const;
+
+    /// For messages.
+    const std::filesystem::path& path() const { return path_; }
+
+    /// Whether there is an entry of this name, a broken link among it. Throws IoError if that
+    /// cannot be told.
+    bool has(const std::string& name) const;
+    /// What identifies a regular file until somebody writes to it or puts another in its place;
+    /// nothing for anything else.
+    struct Identity {
+        std::uint64_t device = 0, inode = 0, bytes = 0;
+        std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
+
+        bool operator==(const Identity&) const = default;
+    };
+    std::optional<Identity> identity(const std::string& name) const;
+    /// Length and checksum of its first `most` bytes; nothing if it is no regular file or cannot be
+    /// read.
+    std::optional<FileDigest> digest(const std::string& name,
+                                     std::uint64_t most = UINT64_MAX) const;
+
+    /// Makes the folder `name` in it, unless it is there, and opens it. Throws IoError.
+    Folder make(const std::string& name) const;
+    /// Throws IoError; false if there is no `from`. `to` in the other folder is replaced if it is
+    /// there.
+    bool rename(const std::string& from, const Folder& folder, const std::string& to) const;
+    /// What cannot be removed stays, and so does a directory that is not empty.
+    void remove(const std::string& name) const;
+    /// Waits until its names are on the disk. Throws IoError.
+    void sync() const;
+
+private:
+    Folder(std::filesystem::path path, int descriptor);
+
+    std::filesystem::path path_;
+    std::shared_ptr<FileDescriptor> descriptor_;
+};
 
 }  // namespace tapestry

@@ -103,11 +103,13 @@ private:
     bool exists_;
 };
 
-/// The permissions to create the file with; refuses to replace what is no regular file.
-mode_t mode_for(int directory, const fs::path& name, const std::string& target) {
+/// The permissions to create the file with, those of a new one being `fresh`; refuses to replace
+/// what is no regular file.
+mode_t mode_for(int directory, const fs::path& name, const std::string& target,
+                mode_t fresh = 0666) {
     struct stat status {};
     if (::fstatat(directory, name.c_str(), &status, 0) != 0) {
-        if (errno == ENOENT || errno == ELOOP) return 0666;  // ELOOP: rename replaces the link
+        if (errno == ENOENT || errno == ELOOP) return fresh;  // ELOOP: rename replaces the link
         fail_to("write", target, errno);
     }
     require<IoError>(S_ISREG(status.st_mode), "cannot write {}: it is {}, not a file", target,
@@ -118,8 +120,9 @@ mode_t mode_for(int directory, const fs::path& name, const std::string& target) 
     return status.st_mode & 0777;
 }
 
-int open_directory(const fs::path& path) {
-    return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+int open_directory(const fs::path& path, int flags = 0) {
+    return uninterrupted(
+        [&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags); });
 }
 
 void sync(int descriptor, const std::string& target) {
@@ -140,10 +143,17 @@ int FileDescriptor::close() {
 }
 
 // O_NONBLOCK: opening a pipe must not wait for a writer. Regular files ignore it.
+constexpr int kOpenToRead = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
 InputFile::InputFile(const fs::path& path)
-    : path_(path), file_(uninterrupted([&] {
-          return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-      })) {
+    : InputFile(path, uninterrupted([&] { return ::open(path.c_str(), kOpenToRead); })) {}
+
+InputFile::InputFile(const fs::path& path, int directory, const std::string& name)
+    : InputFile(path, uninterrupted([&] {
+                    return ::openat(directory, name.c_str(), kOpenToRead | O_NOFOLLOW);
+                })) {}
+
+InputFile::InputFile(const fs::path& path, int descriptor) : path_(path), file_(descriptor) {
     struct stat status {};
     if (!file_.is_open() || ::fstat(file_.number(), &status) != 0) {
         const int error = errno;
@@ -250,11 +260,12 @@ FileDigest write_file_atomically(const fs::path& path,
         const int error = errno;
         if (!good) fail_to("write", fmt::format("{}: directory {}", target, shown(parent)), error);
     };
-    const FileDescriptor directory(open_directory(parent));
+    const FileDescriptor directory(open_directory(parent, options.through_link ? 0 : O_NOFOLLOW));
     check_directory(directory.is_open());
-    const mode_t mode = options.stands_for.empty()
-                            ? mode_for(directory.number(), name, target)
-                            : mode_for(AT_FDCWD, options.stands_for, shown(options.stands_for));
+    const fs::path& stands_for = options.stands_for;
+    const mode_t mode =
+        stands_for.empty() ? mode_for(directory.number(), name, target, options.permissions)
+                           : mode_for(AT_FDCWD, stands_for, shown(stands_for), options.permissions);
     Temporary temporary(directory.number(), mode);
     check_directory(temporary.is_open());
 

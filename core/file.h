@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tapestry {
 
@@ -37,6 +38,8 @@ public:
 
     int number() const { return number_; }
     bool is_open() const { return number_ >= 0; }
+    /// The number, which is the caller's to close from now on.
+    int release() { return std::exchange(number_, -1); }
 
     /// 0, or the errno of close(): some file systems report a failed write only then.
     int close();
@@ -50,6 +53,8 @@ class InputFile {
 public:
     /// Throws when the file is missing, unreadable, or no regular file (a directory, a pipe).
     explicit InputFile(const std::filesystem::path& path);
+    /// The entry `name` of an open directory, and never through a link; `path` is for messages.
+    InputFile(const std::filesystem::path& path, int directory, const std::string& name);
 
     const std::filesystem::path& path() const { return path_; }
     std::uint64_t size() const { return size_; }  ///< in bytes, when it was opened
@@ -61,6 +66,8 @@ public:
     void skip(std::uint64_t bytes);
 
 private:
+    InputFile(const std::filesystem::path& path, int descriptor);
+
     std::filesystem::path path_;
     FileDescriptor file_;
     std::uint64_t size_ = 0;
@@ -122,6 +129,10 @@ struct WriteOptions {
     /// Another file, whose place this one is to take later: it is that one's permissions that are
     /// kept, and that one that must be a file which may be written. Empty: there is none.
     std::filesystem::path stands_for = {};
+    /// The permissions of a new file, within the umask.
+    unsigned permissions = 0666;
+    /// Whether the directory that the file lies in may be a link.
+    bool through_link = true;
 };
 
 /// Writes what `write` writes to a temporary file beside `path`, then renames it to `path`. After

@@ -40,6 +40,29 @@ bool fits(const Json& value) {
     }
 }
 
+[[noreturn]] void fail_as_too_deep() { fail<JsonError>("nested deeper than {} levels", kDepth); }
+
+// Makes a tree, and none that is deeper than kDepth: destroyed, copied and printed it is
+// recursively.
+class TreeParser : public nlohmann::detail::json_sax_dom_parser<Json> {
+public:
+    using json_sax_dom_parser::json_sax_dom_parser;
+
+    bool start_object(std::size_t size) {
+        return deeper(), json_sax_dom_parser::start_object(size);
+    }
+    bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
+    bool start_array(std::size_t size) { return deeper(), json_sax_dom_parser::start_array(size); }
+    bool end_array() { return --depth_, json_sax_dom_parser::end_array(); }
+
+private:
+    void deeper() {
+        if (++depth_ > kDepth) fail_as_too_deep();
+    }
+
+    int depth_ = 0;
+};
+
 // `parse` calls nlohmann's parser.
 template <class F>
 void parse_json(const F& parse) {
@@ -118,10 +141,17 @@ T JsonNode::get(const std::string& name) const {
     return member.value_->get<T>();
 }
 
+std::int64_t JsonNode::count(const std::string& name) const {
+    const auto value = get<std::int64_t>(name);
+    require<JsonError>(value >= 0 && value < std::int64_t{1} << 62,
+                       "\"{}\" is {}, which is no count", name, value);
+    return value;
+}
+
 JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Json>()) {
     try {
         parse_json([&] {
-            nlohmann::detail::json_sax_dom_parser<Json> parser(*root_);
+            TreeParser parser(*root_);
             Json::sax_parse(text, &parser);
         });
     } catch (...) {
@@ -137,6 +167,7 @@ JsonTree::~JsonTree() { take_apart(*root_, 0); }
 void check_names_once(std::string_view text) {
     std::set<std::string> names;
     const auto check = [&names](int depth, Json::parse_event_t event, Json& parsed) {
+        if (depth > kDepth) fail_as_too_deep();
         if (event == Json::parse_event_t::key && depth == 1) {
             const auto& name = parsed.get_ref<const std::string&>();
             require<JsonError>(names.insert(name).second, "key {} comes twice", utf8::quoted(name));

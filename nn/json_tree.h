@@ -56,6 +56,9 @@ public:
     /// The member `name`.
     template <class T>
     T get(const std::string& name) const;
+    /// The member `name`, a count: 0 or more, and small enough that the sum of two is a number
+    /// still.
+    std::int64_t count(const std::string& name) const;
 
 private:
     friend class JsonTree;
@@ -69,7 +72,8 @@ private:
 /// all its members whenever it grows: what is written in order, json_writer.h writes.)
 class JsonTree {
 public:
-    /// Throws JsonError: "not JSON: error at byte 7".
+    /// Throws JsonError: "not JSON: error at byte 7"; also for a text nested deeper than 100
+    /// levels, which copying and printing a tree would overflow the stack for.
     explicit JsonTree(std::string_view text);
     /// A copy of what stands there.
     explicit JsonTree(const JsonNode& node);

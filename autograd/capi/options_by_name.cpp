@@ -149,12 +149,19 @@ const Option& option_called(const std::string& name, Purpose purpose) {
          fmt::join(known, ", "));
 }
 
+constexpr int kDepth = 100;  // of the options: an error prints the value, which is recursive
+
 }  // namespace
 
 Request read_request(std::string_view json, Purpose purpose) {
     Request request;
     if (json.empty()) return request;
-    const Json all = Json::parse(json, nullptr, false);
+    const auto limit = [](int depth, Json::parse_event_t, const Json&) {
+        require(depth <= kDepth, "check_gradient: the options are nested deeper than {} levels",
+                kDepth);
+        return true;
+    };
+    const Json all = Json::parse(json, limit, false);
     require(all.is_object(), "check_gradient: the options are no JSON object: {}", json);
     for (const auto& [name, value] : all.items()) {
         const Option& option = option_called(name, purpose);

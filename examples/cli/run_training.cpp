@@ -56,6 +56,7 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
         warn(s.run.out + ": the file system knows no locks; nothing keeps a second training out");
     }
     if (session.is_finished()) {
+        begun.directory->put_in_order();
         say(fmt::format("nothing to do: all {} steps were taken\n", session.steps()));
         return kSuccess;
     }

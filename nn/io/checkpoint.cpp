@@ -82,7 +82,7 @@ std::string json_of(const Checkpoint& c, const OptimizerState& state) {
 
 OptimizerState state_of(const JsonNode& json) {
     OptimizerState state{.kind = json.get<std::string>("kind"),
-                         .steps = json.get<std::int64_t>("steps"),
+                         .steps = json.count("steps"),
                          .lr = json.get<double>("lr")};
     const JsonNode settings = json.at("settings");
     for (const auto& setting : settings.members()) {
@@ -113,7 +113,7 @@ Contents parse(const std::string& text) {
     const auto number = json.get<std::uint64_t>("version");
     require(number == kVersion, "it is of version {}; this Tapestry reads version {}", number,
             kVersion);
-    Contents contents{.info = {.step = json.get<std::int64_t>("step"),
+    Contents contents{.info = {.step = json.count("step"),
                                .config = json.get<std::string>("config"),
                                .data = json.get<std::string>("data"),
                                .run = json.get<std::string>("run"),

@@ -9,7 +9,7 @@
 namespace tapestry {
 namespace {
 
-constexpr std::uint64_t kMaxConfig = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMaxConfig = std::uint64_t{1} << 26;
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 std::unique_ptr<JsonTree> parsed(std::string_view text, const std::string& name) {

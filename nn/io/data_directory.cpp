@@ -1,6 +1,7 @@
 #include <tapestry/nn/io/data_directory.h>
 
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
@@ -24,12 +25,13 @@ constexpr const char* kDataName = "data.json";
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
-void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+void write_tokenizer(const fs::path& directory, const Tokenizer& tokenizer,
+                     const WriteOptions& options) {
     for (const NewFile& file : tokenizer_files(tokenizer, kTokenizerName)) {
-        file.write(directory / file.name, {});
+        file.write(directory / file.name, options);
     }
     if (const auto* pairs = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
-        write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs));
+        write_file_atomically(directory / kHuggingFaceName, tokenizer_json(*pairs), options);
     }
 }
 
@@ -72,26 +74,21 @@ void check_hash(const std::string& what, const std::string& found, const std::st
                      what, found, file.path(), recorded);
 }
 
-// Having looked whether there is such a directory.
-fs::path data_file(const fs::path& directory) {
-    check_directory(directory);
-    return directory / kDataName;
-}
-
 void check_format(const ConfigFile& file) {
     const auto format = file.get<std::int64_t>("format");
     require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
                      format, kFormat);
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& directory, const ConfigFile& file) {
+std::unique_ptr<Tokenizer> read_tokenizer(const SavedFiles& files, const ConfigFile& file) {
     check_format(file);
     const bool of_characters = file.get<std::string>("tokenizer") == "char";
     std::unique_ptr<Tokenizer> tokenizer = of_characters
-                                               ? read_char_tokenizer(directory / kTokenizerName)
-                                               : read_byte_pair_tokenizer(directory);
-    require<IoError>(tokenizer != nullptr, "{}: no vocab.json and merges.txt", shown(directory));
-    check_hash(shown(directory) + ": the tokenizer", tokenizer->hash(),
+                                               ? read_char_tokenizer(files.path(kTokenizerName))
+                                               : read_byte_pair_tokenizer(files);
+    require<IoError>(tokenizer != nullptr, "{}: no vocab.json and merges.txt",
+                     shown(files.directory()));
+    check_hash(shown(files.directory()) + ": the tokenizer", tokenizer->hash(),
                file.get<std::string>("tokenizer_xxh3"), file);
     return tokenizer;
 }
@@ -120,28 +117,48 @@ bool has_data(const fs::path& directory) {
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,
-                            const Tokenizer& tokenizer) {
+                            const Tokenizer& tokenizer, const WriteOptions& options) {
     make_directories(directory);
     remove_stale_temporaries(directory);
     const IdType type = id_type_for(tokenizer.vocab_size());
     EncodedDocuments encoded;
-    const FileDigest ids = write_file_atomically(directory / kIdsName, [&](OutputFile& file) {
+    const auto encode = [&](OutputFile& file) {
         encoded = encode_documents(documents, tokenizer, type,
                                    [&file](std::span<const std::byte> some) { file.write(some); });
-    });
-    write_tokenizer(directory, tokenizer);
+    };
+    const FileDigest ids = write_file_atomically(directory / kIdsName, encode, options);
+    write_tokenizer(directory, tokenizer, options);
     write_file_atomically(directory / kDataName,
-                          manifest(encoded, type, ids.checksum, tokenizer, documents.sources()));
+                          manifest(encoded, type, ids.checksum, tokenizer, documents.sources()),
+                          options);
     return encoded;
 }
 
+void remove_data(const fs::path& directory) {
+    try {
+        const Folder parent(directory.parent_path());
+        const std::string name = directory.filename().native();
+        const auto folder = parent.find(name);
+        if (!folder) return;
+        for (const char* const file :
+             {kDataName, kIdsName, kHuggingFaceName, kTokenizerName, "vocab.json", "merges.txt"}) {
+            folder->remove(file);
+        }
+        remove_stale_temporaries(folder->path());
+        parent.remove(name);
+    } catch (const IoError&) {
+    }
+}
+
 std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
-    return read_tokenizer(directory, ConfigFile(data_file(directory)));
+    const SavedFiles files(directory);
+    return read_tokenizer(files, ConfigFile(directory / kDataName));
 }
 
 TokenData load_data(const fs::path& directory) {
-    const ConfigFile file(data_file(directory));
-    auto tokenizer = read_tokenizer(directory, file);
+    const SavedFiles files(directory);
+    const ConfigFile file(directory / kDataName);
+    auto tokenizer = read_tokenizer(files, file);
     TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};

@@ -4,6 +4,7 @@
 // directories by itself.
 #pragma once
 
+#include <tapestry/core/file.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/encode_documents.h>
 #include <tapestry/nn/data/token_ids.h>
@@ -30,9 +31,14 @@ bool has_data(const std::filesystem::path& directory);
 
 /// Encodes the documents into a directory, which is made if need be. data.json is written last: a
 /// directory without it is none, and one that was left unfinished is written anew. What was there
-/// is written over. Throws IoError, and as encode_documents does.
+/// is written over. Throws IoError, and as encode_documents does. `options` are those of every
+/// file.
 EncodedDocuments write_data(const std::filesystem::path& directory, DocumentReader& documents,
-                            const Tokenizer& tokenizer);
+                            const Tokenizer& tokenizer, const WriteOptions& options = {});
+
+/// Removes what write_data wrote there, and the directory unless something else is in it. What
+/// cannot be removed stays.
+void remove_data(const std::filesystem::path& directory);
 
 /// Opens it, having compared the ids with their hash, which reads all of them once. Throws IoError
 /// naming file and reason: no such directory, unfinished, of a format that is not known, damaged,

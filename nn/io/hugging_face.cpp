@@ -243,9 +243,10 @@ void load_weights(const fs::path& path, const GPT& model) {
 }
 
 // Weights in a form that is not read, said better than by "no such file".
-void check_weights_exist(const fs::path& directory) {
+void check_weights_exist(const SavedFiles& files) {
+    const fs::path& directory = files.directory();
     std::error_code ignored;
-    if (fs::exists(directory / kWeightsName, ignored)) return;
+    if (fs::exists(files.path(kWeightsName), ignored)) return;
     for (const char* other : {"pytorch_model.bin", "model.safetensors.index.json"}) {
         require<IoError>(!fs::exists(directory / other, ignored),
                          "{}: there is {}, but only a single {} is read (transformers writes it: "
@@ -254,12 +255,12 @@ void check_weights_exist(const fs::path& directory) {
     }
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path& directory) {
+std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>(kTokenizerSetting, "");
     if (kind == "none") return nullptr;
-    const fs::path characters = directory / kCharTokenizerName;
+    const fs::path characters = files.path(kCharTokenizerName);
     if (kind == "char") return read_char_tokenizer(characters);
-    if (auto tokenizer = read_byte_pair_tokenizer(directory)) return tokenizer;
+    if (auto tokenizer = read_byte_pair_tokenizer(files)) return tokenizer;
     std::error_code ignored;
     return fs::exists(characters, ignored) ? read_char_tokenizer(characters) : nullptr;
 }
@@ -321,14 +322,17 @@ bool is_hugging_face(const ConfigFile& file) {
 }
 
 LoadedModel load_hugging_face(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kConfigName);
+    const SavedFiles files(directory);
+    return load_hugging_face(ConfigFile(files.path(kConfigName)), files);
+}
+
+LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
-    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, directory);
-    check_weights_exist(directory);
-    loaded.model = make_model(config, directory);
-    load_weights(directory / kWeightsName, *loaded.model);
+    LoadedModel loaded{nullptr, read_tokenizer(file, files)};
+    if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, files.directory());
+    check_weights_exist(files);
+    loaded.model = make_model(config, files);
+    load_weights(files.path(kWeightsName), *loaded.model);
     loaded.model->eval();
     return loaded;
 }

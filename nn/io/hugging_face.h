@@ -22,6 +22,7 @@
 namespace tapestry {
 
 class ConfigFile;
+class SavedFiles;
 
 /// Whether a config.json is of Hugging Face's kind: it has "model_type" or "architectures", and no
 /// "model".
@@ -43,6 +44,8 @@ bool is_hugging_face(const ConfigFile& file);
 /// configuration says; an lm_head.weight that is not wte.weight where the head is tied; half a
 /// vocabulary, or one larger than the model's.
 LoadedModel load_hugging_face(const std::filesystem::path& directory);
+/// The same, its config.json having been read.
+LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files);
 
 /// Writes a directory that transformers' GPT2LMHeadModel.from_pretrained and load_hugging_face
 /// read, with the same logits, bit for bit: a previous model there survives a failure. Of the

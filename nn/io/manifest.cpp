@@ -2,15 +2,12 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <random>
-#include <set>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
@@ -20,72 +17,37 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFormat = 1;
-// Of staged files: ".saving-<stage>-model.safetensors".
-constexpr std::string_view kStaged = ".saving-";
+constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
+constexpr std::size_t kChecksumDigits = 32;
 
-fs::path staged_path(const fs::path& directory, const std::string& stage, std::string name) {
-    std::replace(name.begin(), name.end(), '/', '-');  // also that of a folder's file lies here
-    return directory / fmt::format("{}{}-{}", kStaged, stage, name);
-}
-
-// A number that no other commit has, so that what one has staged is never taken for another's.
-std::string new_stage() {
-    std::random_device random;
-    return fmt::format("{:08x}{:08x}", random(), random());
-}
-
-// Whether there was such a file.
-bool rename_if_there(const fs::path& from, const fs::path& to) {
-    if (std::rename(from.c_str(), to.c_str()) == 0) return true;
-    const int error = errno;
-    require<IoError>(error == ENOENT, "cannot write {}: {}", shown(to),
-                     std::generic_category().message(error));
-    return false;
-}
-
-// What was renamed is in its place for good before the name it had is forgotten.
-void settle(const fs::path& directory, const Manifest& manifest) {
-    if (manifest.stage.empty()) return;
-    std::set<fs::path> touched;
-    for (const auto& [name, digest] : manifest.files) {
-        const fs::path place = directory / name;
-        if (rename_if_there(staged_path(directory, manifest.stage, name), place)) {
-            touched.insert(place.parent_path());
-        }
-    }
-    for (const fs::path& folder : touched) sync_directory(folder);
-    if (!touched.empty() && !touched.contains(directory)) sync_directory(directory);
-}
-
-void remove_staged(const fs::path& directory) {
-    std::error_code ignored;
-    for (const std::string& name : names_in(directory)) {
-        if (name.starts_with(kStaged)) fs::remove(directory / name, ignored);
-    }
-}
-
-void write(JsonWriter& json, const FileDigest& digest) {
+void write(JsonWriter& json, const std::map<std::string, FileDigest>& files) {
     json.object([&] {
-        json.member("bytes", digest.bytes);
-        json.member("xxh3_128", digest.checksum);
-    });
-}
-
-std::string to_json(const Manifest& manifest) {
-    JsonWriter json(2);
-    json.object([&] {
-        json.member("format", kFormat);
-        json.member("tapestry", version());
-        json.member("stage", manifest.stage);
-        json.member("files", [&] {
-            json.object([&] {
-                for (const auto& file : manifest.files) {
-                    json.member(file.first, [&] { write(json, file.second); });
-                }
+        for (const auto& [name, digest] : files) {
+            json.member(name, [&json, &digest = digest] {
+                json.object([&] {
+                    json.member("bytes", digest.bytes);
+                    json.member("xxh3_128", digest.checksum);
+                });
             });
-        });
+        }
     });
-    return json.text() + "\n";
+}
+
+std::map<std::string, FileDigest> files_from(const JsonNode& json) {
+    std::map<std::string, FileDigest> files;
+    for (const auto& [name, value] : json.members()) {
+        require(saved_name(name).has_value(),
+                "it lists {}, which is no file of a run or a model; nothing was read or written",
+                utf8::quoted(name));
+        const FileDigest digest{value.get<std::uint64_t>("bytes"),
+                                value.get<std::string>("xxh3_128")};
+        require(digest.checksum.size() == kChecksumDigits &&
+                    digest.checksum.find_first_not_of("0123456789abcdef") == std::string::npos,
+                "the checksum of {} is {}, which is not 32 hexadecimal digits", utf8::quoted(name),
+                utf8::quoted(digest.checksum));
+        files[name] = digest;
+    }
+    return files;
 }
 
 Manifest parse(const std::string& text) {
@@ -94,21 +56,17 @@ Manifest parse(const std::string& text) {
     const auto format = json.get<std::uint64_t>("format");
     require(format == kFormat, "it is of format {}; this Tapestry reads format {}", format,
             kFormat);
-    Manifest manifest{.stage = json.get<std::string>("stage")};
-    for (const auto& [name, value] : json.at("files").members()) {
-        manifest.files[name] = {value.get<std::uint64_t>("bytes"),
-                                value.get<std::string>("xxh3_128")};
-    }
+    Manifest manifest{.files = files_from(json.at("files")),
+                      .stage = json.get<std::string>("stage")};
+    require(manifest.stage.empty() || is_stage(manifest.stage),
+            "its stage is {}, which is not 16 hexadecimal digits", utf8::quoted(manifest.stage));
+    if (const auto removed = json.find("removed")) manifest.removed = files_from(*removed);
     return manifest;
 }
 
-}  // namespace
-
-std::optional<Manifest> read_manifest(const fs::path& directory) {
-    const fs::path path = directory / kManifestName;
-    if (!is_there(path)) return std::nullopt;
+Manifest read(const fs::path& path) {
     try {
-        return parse(read_file(path));
+        return parse(read_file(path, kMaxManifest));
     } catch (const JsonError& error) {
         fail<IoError>("{}: no manifest: {}", shown(path), error.what());
     } catch (const ValueError& error) {
@@ -116,125 +74,111 @@ std::optional<Manifest> read_manifest(const fs::path& directory) {
     }
 }
 
-void settle(const fs::path& directory) {
-    if (const auto manifest = read_manifest(directory)) settle(directory, *manifest);
+// Where a file is staged now, and where a folder's file was until November 2026.
+std::vector<fs::path> staged_places(const fs::path& directory, const std::string& stage,
+                                    const SavedName& name) {
+    std::vector<fs::path> places{directory / name.folder / staged_file(stage, name.file)};
+    if (!name.folder.empty()) places.push_back(directory / staged_flat(stage, name));
+    return places;
 }
 
-void check_files(const fs::path& directory, const std::vector<std::string>& names) {
-    const auto manifest = read_manifest(directory);
-    if (!manifest) return;
+bool is_regular(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_regular_file(fs::symlink_status(path, ignored));
+}
+
+bool holds(const fs::path& path, const std::string& name, const FileDigest& digest) {
+    try {
+        return digest_of_file(path, grows(name) ? digest.bytes : UINT64_MAX) == digest;
+    } catch (const IoError&) {
+        return false;
+    }
+}
+
+// Of the best model in a run's folder: what the run's manifest says of it, for it takes its places
+// together with all the rest. Nothing where it is no such folder, whatever lies above.
+std::optional<Manifest> manifest_of_best(const fs::path& directory) {
+    std::error_code ignored;
+    fs::path whole = fs::absolute(directory, ignored).lexically_normal();
+    if (whole.filename().empty()) whole = whole.parent_path();
+    if (whole.filename() != kBestFolder) return std::nullopt;
+    Manifest best;
+    try {
+        const auto above = read_manifest(whole.parent_path());
+        if (!above) return std::nullopt;
+        best.stage = above->stage;
+        for (const auto& [name, digest] : above->files) {
+            const SavedName parts = parts_of(name);
+            if (parts.folder == kBestFolder) best.files[parts.file] = digest;
+        }
+    } catch (const IoError&) {  // none of ours
+        return std::nullopt;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::string to_json(const Manifest& manifest) {
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("format", kFormat);
+        json.member("tapestry", version());
+        json.member("stage", manifest.stage);
+        json.member("files", [&] { write(json, manifest.files); });
+        if (!manifest.removed.empty()) {
+            json.member("removed", [&] { write(json, manifest.removed); });
+        }
+    });
+    return json.text() + "\n";
+}
+
+std::optional<Manifest> read_manifest(const fs::path& directory) {
+    const fs::path path = directory / kManifestName;
+    if (!is_there(path)) return std::nullopt;
+    return read(path);
+}
+
+// What `manifest` lists and a killed process left staged.
+void SavedFiles::note_staged(const Manifest& manifest) {
+    if (manifest.stage.empty()) return;
+    for (const auto& [name, digest] : manifest.files) {
+        for (const fs::path& place : staged_places(directory_, manifest.stage, parts_of(name))) {
+            if (is_regular(place)) staged_.insert({name, {place, digest}});
+        }
+    }
+}
+
+SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
+    std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
+    require<IoError>(fs::is_directory(directory_, ignored), "{}: no such directory",
+                     shown(directory_));
+    if (const auto above = manifest_of_best(directory_)) note_staged(*above);
+    const fs::path own = path(kManifestName);
+    if (is_there(own)) manifest_ = read(own);
+    if (manifest_) note_staged(*manifest_);
+}
+
+fs::path SavedFiles::path(const std::string& name) const {
+    const auto found = staged_.find(name);
+    const bool serves =
+        found != staged_.end() && holds(found->second.path, name, found->second.digest);
+    return serves ? found->second.path : directory_ / name;
+}
+
+void SavedFiles::check(const std::vector<std::string>& names) const {
+    if (!manifest_) return;
     for (const std::string& name : names) {
-        const auto listed = manifest->files.find(name);
-        if (listed == manifest->files.end()) continue;
+        const auto listed = manifest_->files.find(name);
+        if (listed == manifest_->files.end()) continue;
         const FileDigest& wanted = listed->second;
-        const FileDigest found = digest_of_file(directory / name);
+        const FileDigest found = digest_of_file(path(name));
         require<IoError>(found == wanted,
                          "{}: not what was saved: {} bytes with checksum {}, and {} lists {} with "
-                         "{}; it is damaged, or was changed since (then remove the manifest)",
-                         shown(directory / name), found.bytes, found.checksum, kManifestName,
+                         "{}; it is damaged, or was changed since (to keep the change, delete its "
+                         "entry there)",
+                         shown(directory_ / name), found.bytes, found.checksum, kManifestName,
                          wanted.bytes, wanted.checksum);
-    }
-}
-
-Commit::Commit(fs::path directory) : directory_(std::move(directory)) {
-    before_ = read_manifest(directory_).value_or(Manifest{});
-    settle(directory_, before_);
-    remove_staged(directory_);
-    after_ = {.files = before_.files, .stage = new_stage()};
-}
-
-Commit::~Commit() {
-    std::error_code ignored;
-    for (const fs::path& path : written_) fs::remove(path, ignored);
-    for (const auto& [from, to] : adopted_) fs::rename(to, from, ignored);
-}
-
-fs::path Commit::staged(const std::string& name) const {
-    return staged_path(directory_, after_.stage, name);
-}
-
-void Commit::make_folder_of(const std::string& name) const {
-    const fs::path folder = (directory_ / name).parent_path();
-    std::error_code ignored;
-    if (folder == directory_ || fs::is_directory(folder, ignored)) return;
-    make_directories(folder);
-    sync_directory(directory_);
-}
-
-void Commit::write(const std::string& name, const FileWriter& writer) {
-    make_folder_of(name);
-    written_.push_back(staged(name));
-    after_.files[name] =
-        writer(staged(name), {.past_cache = true, .stands_for = directory_ / name});
-}
-
-void Commit::write_new(const std::string& name, const FileWriter& writer) {
-    if (before_.files.contains(name)) return write(name, writer);
-    make_folder_of(name);
-    written_.push_back(directory_ / name);
-    after_.files[name] = writer(directory_ / name, {.past_cache = true});
-}
-
-void Commit::adopt(const std::string& name, const std::string& from, const FileDigest& digest) {
-    check_replaceable(directory_ / name);
-    require<IoError>(rename_if_there(directory_ / from, staged(name)), "{}: no such file",
-                     shown(directory_ / from));
-    adopted_.emplace_back(directory_ / from, staged(name));
-    sync_directory(directory_);
-    after_.files[name] = digest;
-}
-
-void Commit::write_manifest_of(const std::string& folder) {
-    Manifest manifest;
-    for (const auto& [name, digest] : after_.files) {
-        if (name.starts_with(folder + "/") && !name.ends_with(kManifestName))
-            manifest.files[name.substr(folder.size() + 1)] = digest;
-    }
-    write(fmt::format("{}/{}", folder, kManifestName),
-          [&](const fs::path& path, const WriteOptions& options) {
-              return write_file_atomically(path, to_json(manifest), options);
-          });
-}
-
-void Commit::grown(const std::string& name, const FileDigest& digest) {
-    after_.files[name] = digest;
-}
-
-void Commit::remove(const std::string& name) {
-    if (after_.files.erase(name) > 0) removed_.push_back(name);
-}
-
-bool Commit::may_be_done() const {
-    try {
-        const auto manifest = read_manifest(directory_);
-        return manifest && manifest->stage == after_.stage;
-    } catch (const std::exception&) {  // a manifest that cannot be read may be the new one
-        return true;
-    }
-}
-
-void Commit::forget_staged() {
-    written_.clear();
-    adopted_.clear();
-}
-
-void Commit::finish() {
-    try {
-        write_file_atomically(directory_ / kManifestName, to_json(after_));
-    } catch (const std::exception&) {
-        // The manifest may be in its place all the same, and its directory could not be synced:
-        // then the staged files are the directory's, and stay.
-        if (may_be_done()) forget_staged();
-        throw;
-    }
-    forget_staged();
-    settle(directory_, after_);
-    std::error_code ignored;  // a file too many does no harm
-    for (const std::string& name : removed_) {
-        if (after_.files.contains(name)) continue;
-        const fs::path path = directory_ / name;
-        fs::remove(path, ignored);
-        if (path.parent_path() != directory_) fs::remove(path.parent_path(), ignored);  // if empty
     }
 }
 

@@ -21,24 +21,24 @@ std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
     return file.text();
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const fs::path& directory) {
+std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer", "char");
-    if (kind == "char") return read_char_tokenizer(directory / kTokenizerName);
+    if (kind == "char") return read_char_tokenizer(files.path(kTokenizerName));
     require<IoError>(kind == "bpe", "{}: \"tokenizer\" is \"{}\"; known are \"char\", \"bpe\"",
                      file.path(), kind);
-    auto tokenizer = read_byte_pair_tokenizer(directory);
+    auto tokenizer = read_byte_pair_tokenizer(files);
     require<IoError>(tokenizer != nullptr, "{}: neither vocab.json nor merges.txt is there",
-                     directory.string());
+                     files.directory().string());
     return tokenizer;
 }
 
-LoadedModel load_ours(const ConfigFile& file, const fs::path& directory) {
+LoadedModel load_ours(const ConfigFile& file, const SavedFiles& files) {
     check_kind(file, ModelKind::gpt);
     const auto config = read_fields<GPTConfig>(file);
-    LoadedModel loaded{nullptr, read_tokenizer(file, directory)};
-    check_vocabulary(*loaded.tokenizer, config, directory);
-    loaded.model = make_model(config, directory);
-    load_weights(directory, *loaded.model);
+    LoadedModel loaded{nullptr, read_tokenizer(file, files)};
+    check_vocabulary(*loaded.tokenizer, config, files.directory());
+    loaded.model = make_model(config, files);
+    load_weights(files, *loaded.model);
     loaded.model->eval();
     return loaded;
 }
@@ -93,23 +93,25 @@ void check_can_save(const fs::path& directory, const GPT& model, const Tokenizer
 }
 
 ModelKind model_kind(const fs::path& directory) {
-    check_directory(directory);
-    return kind_in(ConfigFile(directory / kConfigName));
+    return read_saved(directory, [](const SavedFiles& files) {
+        return kind_in(ConfigFile(files.path(kConfigName)));
+    });
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
-    check_directory(directory);
-    return read_tokenizer(ConfigFile(directory / kConfigName), directory);
+    return read_saved(directory, [](const SavedFiles& files) {
+        return read_tokenizer(ConfigFile(files.path(kConfigName)), files);
+    });
 }
 
 LoadedModel load_model(const fs::path& directory) {
-    LoadedModel loaded;
-    read_consistently(directory, [&] {
-        check_directory(directory);
-        const ConfigFile file(directory / kConfigName);
-        loaded = is_hugging_face(file) ? load_hugging_face(directory) : load_ours(file, directory);
+    return read_saved(directory, [](const SavedFiles& files) {
+        const ConfigFile file(files.path(kConfigName));
+        LoadedModel loaded =
+            is_hugging_face(file) ? load_hugging_face(file, files) : load_ours(file, files);
+        check_model_files(files);
+        return loaded;
     });
-    return loaded;
 }
 
 }  // namespace tapestry

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/model_kind.h>
 #include <tapestry/nn/models/gpt.h>
 
@@ -27,7 +27,7 @@ struct LoadedModel {
 const Tokenizer& require_tokenizer(const LoadedModel& loaded,
                                    const std::filesystem::path& directory);
 
-/// Writes our format, in one Commit (manifest.h): a previous model survives a failure as a whole.
+/// Writes our format, in one Commit (commit.h): a previous model survives a failure as a whole.
 /// Creates the directory. Throws IoError; BusyError if a training is at work there.
 void save_model(const std::filesystem::path& directory, const GPT& model,
                 const Tokenizer& tokenizer);

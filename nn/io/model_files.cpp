@@ -23,19 +23,19 @@ constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
 // weights says how large the model really is. Its numbers have 4 bytes, or 2.
-void check_size(double parameters, const fs::path& directory) {
-    const fs::path weights = directory / kWeightsName;
+void check_size(double parameters, const SavedFiles& files) {
+    const fs::path weights = files.path(kWeightsName);
     const auto bytes = static_cast<double>(InputFile(weights).size());
     require<IoError>(2 * parameters <= 1.1 * bytes + 65536,
                      "{}: the configuration needs {:.0f} parameters, but {} has {:.0f} bytes",
-                     (directory / kConfigName).string(), parameters, weights.string(), bytes);
+                     files.path(kConfigName).string(), parameters, weights.string(), bytes);
 }
 
 // Settings that no model can have are an error of the file they come from.
 template <class Model, class Config>
-std::unique_ptr<Model> make(const Config& config, const fs::path& directory) {
-    const std::string file = (directory / kConfigName).string();
-    check_size(parameter_count(config), directory);
+std::unique_ptr<Model> make(const Config& config, const SavedFiles& files) {
+    const std::string file = files.path(kConfigName).string();
+    check_size(parameter_count(config), files);
     try {
         return std::make_unique<Model>(config);
     } catch (const ValueError& error) {
@@ -47,31 +47,9 @@ std::unique_ptr<Model> make(const Config& config, const fs::path& directory) {
 
 }  // namespace
 
-void check_directory(const fs::path& directory) {
-    std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
-    require<IoError>(fs::is_directory(directory, ignored), "{}: no such directory",
-                     shown(directory));
-    settle(directory);
-    try {  // it may be a folder of a training's, written together with that
-        settle(directory / "..");
-    } catch (const IoError&) {  // or of anything; were a file missing now, its checksum would tell
-    }
-}
-
-// A manifest that is another one afterwards is the sign of a commit that came between.
-void read_consistently(const fs::path& directory, const std::function<void()>& read) {
-    constexpr int kAttempts = 100;
-    for (int attempt = 1;; ++attempt) {
-        const auto before = read_manifest(directory);
-        try {
-            read();
-            check_files(directory, {kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json",
-                                    "merges.txt", kWeightsName});
-            return;
-        } catch (const IoError&) {
-            if (attempt == kAttempts || read_manifest(directory) == before) throw;
-        }
-    }
+void check_model_files(const SavedFiles& files) {
+    files.check({kConfigName, kTokenizerName, kCharTokenizerName, "vocab.json", "merges.txt",
+                 kWeightsName});
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
@@ -142,11 +120,11 @@ std::unique_ptr<CharTokenizer> read_char_tokenizer(const fs::path& file) {
     }
 }
 
-std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const fs::path& directory) {
+std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& saved) {
     constexpr std::array<std::array<const char*, 2>, 2> kPairs{
         {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}}};
     for (const auto& pair : kPairs) {
-        const std::array<fs::path, 2> files{directory / pair[0], directory / pair[1]};
+        const std::array<fs::path, 2> files{saved.path(pair[0]), saved.path(pair[1])};
         std::error_code ignored;
         const std::array<bool, 2> there{fs::exists(files[0], ignored),
                                         fs::exists(files[1], ignored)};
@@ -155,7 +133,7 @@ std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const fs::path& directory) {
             require<IoError>(there[i],
                              "{}: half a vocabulary: {} is there and {} is not; a byte-pair "
                              "tokenizer needs both",
-                             directory.string(), pair[1 - i], pair[i]);
+                             saved.directory().string(), pair[1 - i], pair[i]);
         }
         const std::string vocab = read_file(files[0], kMaxTokenizer);
         const std::string merges = read_file(files[1], kMaxTokenizer);
@@ -178,19 +156,18 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
                      characters ? "characters" : "tokens", config.vocab);
 }
 
-std::unique_ptr<GPT> make_model(const GPTConfig& config, const fs::path& directory) {
+std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files) {
     require<IoError>(config.norm_eps >= 0, "{}: the norms' epsilon is {}; it must not be negative",
-                     (directory / kConfigName).string(), config.norm_eps);
-    return make<GPT>(config, directory);
+                     files.path(kConfigName).string(), config.norm_eps);
+    return make<GPT>(config, files);
 }
 
-std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
-                                        const fs::path& directory) {
-    return make<Transformer>(config, directory);
+std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files) {
+    return make<Transformer>(config, files);
 }
 
-void load_weights(const fs::path& directory, const Module& model) {
-    const fs::path path = directory / kWeightsName;
+void load_weights(const SavedFiles& files, const Module& model) {
+    const fs::path path = files.path(kWeightsName);
     std::map<std::string, Tensor> stored;
     for (auto& [name, tensor] : read_safetensors(path).tensors) stored.emplace(name, tensor);
     std::vector<StoredParameter> parameters;

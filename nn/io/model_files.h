@@ -4,8 +4,8 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/config_file.h>
-#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
@@ -18,12 +18,6 @@
 #include <vector>
 
 namespace tapestry {
-
-inline constexpr const char* kConfigName = "config.json";
-inline constexpr const char* kWeightsName = "model.safetensors";
-inline constexpr const char* kTokenizerName = "tokenizer.json";
-/// In Hugging Face's format, where kTokenizerName is taken.
-inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 
 /// A file of a directory, not there yet.
 struct NewFile {
@@ -39,13 +33,8 @@ void put_files(const std::filesystem::path& directory, const std::vector<NewFile
 /// Throws what put_files would throw for want of a place or of room, and changes nothing.
 void check_can_put(const std::filesystem::path& directory, const std::vector<NewFile>& files);
 
-/// Throws IoError unless it is a directory that can be looked into. Finishes what a commit that was
-/// killed left undone there.
-void check_directory(const std::filesystem::path& directory);
-
-/// Calls `read`, which reads a model, and throws IoError if a file that models are read from is not
-/// what was saved. Where a training saves meanwhile, it is read again.
-void read_consistently(const std::filesystem::path& directory, const std::function<void()>& read);
+/// Throws IoError for the first file that models are read from and that is not what was saved.
+void check_model_files(const SavedFiles& files);
 
 /// A text, written through write_file_atomically.
 NewFile text_file(std::string name, std::string text);
@@ -65,7 +54,7 @@ std::vector<NewFile> tokenizer_files(const Tokenizer& tokenizer, const std::stri
 std::unique_ptr<CharTokenizer> read_char_tokenizer(const std::filesystem::path& file);
 /// vocab.json and merges.txt, or under OpenAI's names encoder.json and vocab.bpe; null if there is
 /// none of them. Throws IoError for one without the other.
-std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const std::filesystem::path& directory);
+std::unique_ptr<Tokenizer> read_byte_pair_tokenizer(const SavedFiles& files);
 
 /// Throws IoError unless the tokenizer is one for the model: a character per id, or at most as many
 /// byte pairs, for tables are often padded.
@@ -75,13 +64,12 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
 /// A model of this configuration, its weights still to be filled in. Throws IoError in the name of
 /// config.json for settings that no model can have and, before any memory is asked for, for a model
 /// that is far larger than the file with the weights.
-std::unique_ptr<GPT> make_model(const GPTConfig& config, const std::filesystem::path& directory);
-std::unique_ptr<Transformer> make_model(const TransformerConfig& config,
-                                        const std::filesystem::path& directory);
+std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files);
+std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 
 /// Reads model.safetensors, written by weights_file, into the parameters and buffers. Throws
 /// IoError as fill_parameters and check_all_used do.
-void load_weights(const std::filesystem::path& directory, const Module& model);
+void load_weights(const SavedFiles& files, const Module& model);
 
 /// Where a parameter's values lie in a file.
 struct StoredParameter {

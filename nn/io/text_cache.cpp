@@ -20,11 +20,20 @@ struct Entry {
     fs::file_time_type used = fs::file_time_type::min();
 };
 
+// The name is a checksum: what else lies in the directory is somebody else's.
+bool is_entry(const fs::path& path) {
+    std::error_code ignored;
+    const std::string name = path.filename().native();
+    return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == name.npos &&
+           fs::is_directory(fs::symlink_status(path, ignored));
+}
+
 // What other processes remove meanwhile is no error here.
 std::vector<Entry> entries_of(const fs::path& directory) {
     std::vector<Entry> entries;
     std::error_code ignored;
     for (const std::string& name : names_in(directory)) {
+        if (!is_entry(directory / name)) continue;
         Entry& entry = entries.emplace_back();
         entry.path = directory / name;
         entry.used = fs::last_write_time(entry.path, ignored);
@@ -44,21 +53,39 @@ void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         bytes += entries[i].bytes;
-        if (i > 0 && bytes > max_bytes) remove_tree(entries[i].path);
+        if (i > 0 && bytes > max_bytes) remove_data(entries[i].path);
     }
 }
 
-std::optional<TokenData> find(const fs::path& entry) {
+fs::perms permissions_of_entry(unsigned of_text) {
+    return fs::perms(of_text | (of_text & 0444) >> 2);  // who may read may look into the directory
+}
+
+std::optional<TokenData> find(const fs::path& entry, unsigned permissions) {
     if (!has_data(entry)) return std::nullopt;  // another process may be writing there
     std::error_code ignored;
     try {
         TokenData data = load_data(entry);
+        const fs::perms now = fs::status(entry, ignored).permissions();
+        const fs::perms wanted = now & permissions_of_entry(permissions);
+        if (now != wanted) fs::permissions(entry, wanted, ignored);
         fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
         return data;
     } catch (const IoError&) {  // damaged: made anew
-        remove_tree(entry);
+        remove_data(entry);
         return std::nullopt;
     }
+}
+
+// Nobody looks into it before it is as private as the text.
+void make_entry(const fs::path& entry, unsigned permissions) {
+    make_directories(entry.parent_path());
+    std::error_code ignored;
+    if (!fs::create_directory(entry, ignored)) return;
+    fs::permissions(entry,
+                    (fs::status(entry).permissions() & permissions_of_entry(permissions)) |
+                        fs::perms::owner_all,
+                    ignored);
 }
 
 constexpr const char* kOwnCharacters = "characters";
@@ -77,26 +104,36 @@ std::optional<fs::path> user_cache_directory() {
     return fs::path(home) / ".cache" / "tapestry";
 }
 
+CachedText cached_text(const fs::path& file) {
+    std::error_code ignored;
+    const fs::perms permissions = fs::status(file, ignored).permissions();
+    return {digest_of_file(file).checksum, (static_cast<unsigned>(permissions) & 0777) | 0600};
+}
+
 // Of its own characters a text is kept as such, for a tokenizer made of them to be found before the
 // text is read through for it.
-std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
+std::optional<TokenData> find_tokenized(const TextCache& cache, const CachedText& text,
                                         const Tokenizer* tokenizer) {
     if (tokenizer == nullptr || tokenizer->kind() == "char") {
-        std::optional<TokenData> data = find(entry_of(cache, text, kOwnCharacters));
+        std::optional<TokenData> data =
+            find(entry_of(cache, text.hash, kOwnCharacters), text.permissions);
         const bool fits =
             data && (tokenizer == nullptr || tokenizer->hash() == data->tokenizer->hash());
         if (fits) return data;
     }
-    return tokenizer == nullptr ? std::nullopt : find(entry_of(cache, text, tokenizer->hash()));
+    if (tokenizer == nullptr) return std::nullopt;
+    return find(entry_of(cache, text.hash, tokenizer->hash()), text.permissions);
 }
 
-TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
+TokenData keep_tokenized(const TextCache& cache, const CachedText& text, DocumentReader& reader,
                          const Tokenizer& tokenizer, bool of_own_characters) {
     const fs::path entry =
-        entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
-    write_data(entry, reader, tokenizer);
-    if (reader.sources().front().hash != text) {
-        remove_tree(entry);
+        entry_of(cache, text.hash, of_own_characters ? kOwnCharacters : tokenizer.hash());
+    make_entry(entry, text.permissions);
+    write_data(entry, reader, tokenizer,
+               {.permissions = text.permissions & 0666, .through_link = false});
+    if (reader.sources().front().hash != text.hash) {
+        remove_data(entry);
         fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
     }
     TokenData data = load_data(entry);

@@ -5,7 +5,6 @@
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
-#include <optional>
 #include <utility>
 
 namespace tapestry {
@@ -46,11 +45,11 @@ std::string config_json(const TransformerConfig& config, const MarkedCharacters&
     return file.text();
 }
 
-MarkedCharacters read_vocabulary(const ConfigFile& file, const fs::path& directory) {
+MarkedCharacters read_vocabulary(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer");
     require<IoError>(kind == "char", "{}: \"tokenizer\" is \"{}\"; only \"char\" is known",
                      file.path(), kind);
-    return {.characters = *read_char_tokenizer(directory / kTokenizerName),
+    return {.characters = *read_char_tokenizer(files.path(kTokenizerName)),
             .begin = file.get<std::int64_t>("begin_id"),
             .end = file.get<std::int64_t>("end_id"),
             .first = file.get<std::int64_t>("first_character_id")};
@@ -78,26 +77,24 @@ void check_can_save(const fs::path& directory, const Transformer& model,
 
 namespace {
 
-LoadedTransformer load(const fs::path& directory) {
-    check_directory(directory);
-    const ConfigFile file(directory / kConfigName);
+LoadedTransformer load(const SavedFiles& files) {
+    const ConfigFile file(files.path(kConfigName));
     check_kind(file, ModelKind::transformer);
     const auto config = read_fields<TransformerConfig>(file);
-    LoadedTransformer loaded{nullptr, read_vocabulary(file, directory)};
+    LoadedTransformer loaded{nullptr, read_vocabulary(file, files)};
     const std::string wrong = mismatch(config, loaded.vocabulary);
     require<IoError>(wrong.empty(), "{}: {}", file.path(), wrong);
-    loaded.model = make_model(config, directory);
-    load_weights(directory, *loaded.model);
+    loaded.model = make_model(config, files);
+    load_weights(files, *loaded.model);
     loaded.model->eval();
+    check_model_files(files);
     return loaded;
 }
 
 }  // namespace
 
 LoadedTransformer load_transformer(const fs::path& directory) {
-    std::optional<LoadedTransformer> loaded;
-    read_consistently(directory, [&] { loaded = load(directory); });
-    return std::move(*loaded);
+    return read_saved(directory, [](const SavedFiles& files) { return load(files); });
 }
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/checkpoint_writer.h>
 
-#include <tapestry/nn/io/manifest.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/train/retention.h>
@@ -20,8 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kBest = "best";
-
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -30,6 +29,20 @@ double thread_cpu_seconds() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// A state that has the name of one that this run may write.
+void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
+    for (const std::string& name : directory.foreign()) {
+        const auto step = step_of_state(parts_of(name).file);
+        const bool is_free = !step || *step < session.steps() || *step > session.config().steps;
+        require<IoError>(
+            is_free,
+            "{}: a state that {} does not list, in the way of this run's own; move it "
+            "away{}",
+            shown(directory.path() / name), kManifestName,
+            is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
+    }
 }
 
 // The training's threads come first. On Linux a priority is a thread's own.
@@ -44,6 +57,9 @@ std::uint64_t state_bytes(const GPT& model) {
 }
 
 void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
+    const Folder folder(directory.path());
+    for (const char* const name : kRunFolders) folder.find(name);
+    if (state) check_no_state_in_the_way(directory, session);
     Commit commit(directory.path());
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
@@ -142,32 +158,33 @@ void CheckpointWriter::finish(const Job& job) {
     if (metrics_.name() != kMetricsName) metrics_.put_in_place();
 }
 
-// Returns the seconds that it computed. Of this object it changes nothing.
-double CheckpointWriter::write(const Job& job) const {
+// Returns the seconds that it computed. What it changes, nobody else looks at until it is over.
+double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
-    Commit commit(directory_.path());
-    if (!is_ours_) begin_anew(commit);
+    Commit commit(directory_.path(), &known_);
+    is_ours_ ? list_unlisted(commit) : begin_anew(commit);
     if (metrics_.name() == kMetricsName) {
-        commit.grown(kMetricsName, job.state.metrics);
+        commit.list(kMetricsName, job.state.metrics);
     } else {
         commit.adopt(kMetricsName, metrics_.name(), job.state.metrics);
     }
     const NamedTensors weights = snapshot_.weights();
     write_weights(commit, "", weights);
     if (job.contents.best) {
-        write_description(commit, kBest, session_.config().model, session_.tokenizer());
-        write_weights(commit, kBest, weights);
-        commit.write_manifest_of(kBest);
+        write_description(commit, kBestFolder, session_.config().model, session_.tokenizer());
+        write_weights(commit, kBestFolder, weights);
+        commit.write_manifest_of(kBestFolder);
     }
     if (job.contents.state) write_state(commit, job);
     commit.finish();
+    kept_.insert(kept_.end(), commit.kept().begin(), commit.kept().end());
     return thread_cpu_seconds() - began;
 }
 
 void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     const StoredCheckpoint now{job.step, job.contents.purpose};
-    commit.write_new(now.name(), [this](const auto& path, const auto& options) {
+    commit.write(now.name(), [this](const auto& path, const auto& options) {
         return snapshot_.write(path, options);
     });
     std::vector<StoredCheckpoint> stored;
@@ -180,6 +197,14 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
         retention.begun.push_back(segment.first_step - 1);
     }
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
+}
+
+// States of this run in a directory whose manifest somebody has removed.
+void CheckpointWriter::list_unlisted(Commit& commit) const {
+    if (!commit.before().files.empty()) return;
+    for (const StoredCheckpoint& one : stored_checkpoints(directory_.path())) {
+        commit.list(one.name(), digest_of_file(directory_.path() / one.name()));
+    }
 }
 
 // All that the directory's last commit lists is of another training.

@@ -6,6 +6,7 @@
 // Read next: training_run.h, which says when.
 #pragma once
 
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/snapshot.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/run_directory.h>
@@ -13,6 +14,8 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace tapestry {
 
@@ -61,6 +64,10 @@ public:
     std::optional<std::int64_t> written() const { return written_; }
     std::int64_t count() const { return count_; }  ///< of those that were written
 
+    /// Of the states that were to be removed, those that stay: files that are not what was saved.
+    /// Each once.
+    std::vector<std::string> take_kept() { return std::exchange(kept_, {}); }
+
     /// That the run stood still, and that the thread computed.
     double waited_seconds() const { return waited_; }
     double thread_seconds() const { return thread_; }
@@ -75,7 +82,8 @@ private:
 
     void refer_or_copy(const Checkpoint& checkpoint);
     void begin();
-    double write(const Job& job) const;
+    double write(const Job& job);
+    void list_unlisted(Commit& commit) const;
     void begin_anew(Commit& commit) const;
     void write_state(Commit& commit, const Job& job) const;
     void finish(const Job& job);
@@ -90,6 +98,8 @@ private:
     std::thread writing_;
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
+    WrittenFiles known_;
+    std::vector<std::string> kept_;
     std::optional<std::int64_t> written_;
     std::int64_t count_ = 0;
     double waited_ = 0, thread_ = 0;

@@ -16,7 +16,9 @@ namespace {
 EarlierRun earlier_run(const RunHistory& history, std::int64_t step, const ResumedConfig& next) {
     EarlierRun earlier{.step = step};
     if (step > 0) {
-        earlier.lines = lines_of_steps(history.directory() / kMetricsName, step);
+        earlier.lines = read_saved(history.directory(), [step](const SavedFiles& files) {
+            return lines_of_steps(files.path(kMetricsName), step);
+        });
         earlier.steps.assign(history.steps().begin(), history.steps().begin() + step);
         earlier.state.segments = history.state().segments;
         std::erase_if(earlier.state.segments,

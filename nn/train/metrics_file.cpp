@@ -6,6 +6,7 @@
 #include <tapestry/nn/json_writer.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,9 +37,15 @@ int create(const fs::path& path, const fs::path& place) {
 
 int open_again(const fs::path& path) {
     check_replaceable(path);
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) fail_to_write(path, errno);
-    return file;
+    struct stat status {};
+    const bool alone =
+        ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1;
+    if (alone) return file;
+    ::close(file);
+    fail<IoError>("{}: cannot be written: it has another name elsewhere (a hard link); copy it",
+                  shown(path));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/nn/inspect/step_metrics.h>
+#include <tapestry/nn/io/saved_names.h>
 
 #include <filesystem>
 #include <string>
@@ -11,7 +12,6 @@
 
 namespace tapestry {
 
-inline constexpr const char* kMetricsName = "metrics.jsonl";
 /// Where the lines stand until the training has saved a model, if there is one of an earlier.
 inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
 

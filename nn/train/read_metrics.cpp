@@ -1,5 +1,7 @@
 #include <tapestry/nn/train/read_metrics.h>
 
+#include <tapestry/nn/io/manifest.h>
+
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
@@ -48,7 +50,7 @@ void add_line(Metrics& metrics, const JsonNode& line) {
 
 StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
     StepMetrics metrics{
-        .step = line.get<std::int64_t>("step"),
+        .step = line.count("step"),
         .loss = number_in(line, "loss"),
         .lr = number_in(line, "lr"),
         .grad_norm = number_in(line, "grad_norm"),
@@ -111,7 +113,8 @@ std::string lines_of_steps(const std::filesystem::path& file, std::int64_t last)
 std::filesystem::path latest_metrics(const std::filesystem::path& directory) {
     std::error_code ignored;
     const std::filesystem::path unsaved = directory / kNewMetricsName;
-    return std::filesystem::exists(unsaved, ignored) ? unsaved : directory / kMetricsName;
+    if (std::filesystem::exists(unsaved, ignored)) return unsaved;
+    return SavedFiles(directory).path(kMetricsName);
 }
 
 }  // namespace tapestry

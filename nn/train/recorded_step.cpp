@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // its batches are texts' ids
+
 void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
     const auto length = static_cast<std::size_t>(ids.size(1));
@@ -80,14 +82,14 @@ void read_type(const JsonNode& json, const char* field, ComputeType& type) {
 }
 
 RecordedStep step_from(const JsonNode& json, const GPTConfig& config) {
-    RecordedStep step{.step = json.get<std::int64_t>("step"),
+    RecordedStep step{.step = json.count("step"),
                       .updated = json.get<bool>("updated"),
                       .began_finite = json.get<bool>("began_finite")};
     for (const JsonNode& batch : json.at("batches").elements()) {
         step.batches.push_back(batch_from(batch, config));
     }
     require(!step.batches.empty(), "no batches");
-    step.micro_batches = json.find("micro_batches") ? json.get<std::int64_t>("micro_batches") : 1;
+    step.micro_batches = json.find("micro_batches") ? json.count("micro_batches") : 1;
     read_type(json, "compute", step.compute);
     read_type(json, "weights", step.weights);
     const auto count = static_cast<std::int64_t>(step.batches.size());
@@ -168,7 +170,7 @@ RecordedStep read_step(const fs::path& directory, const GPTConfig& config,
                        RecordedOutcome& outcome) {
     const fs::path path = directory / kStepName;
     try {
-        const JsonTree tree(read_file(path));
+        const JsonTree tree(read_file(path, kMaxStep));
         const JsonNode json = tree.root();
         outcome = {json.get<std::string>("finding"), json.get<std::uint64_t>("loss_bits"),
                    json.get<std::string>("built")};

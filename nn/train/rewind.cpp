@@ -55,28 +55,31 @@ TrainingConfig Rewinder::config_of(std::size_t segment) const {
     return config;
 }
 
-std::unique_ptr<Session> Rewinder::session_at(const std::optional<StoredCheckpoint>& state) const {
+// Of the latest state before the step, or made anew.
+std::unique_ptr<Session> Rewinder::session_at(const SavedFiles& files, std::int64_t step) const {
+    const auto state = state_before(step, stored_checkpoints(files));
     if (!state) {
         TrainingConfig config = config_of(0);
         config.start_dropout = config.model.dropout;  // rather than the start's own
         return std::make_unique<Session>(config, options_.cache);
     }
-    const std::filesystem::path& directory = history_.directory();
-    check_files(directory, {state->name()});
-    return Session::resume(directory / state->name(),
+    files.check({state->name()});
+    return Session::resume(files.path(state->name()),
                            exactly(config_of(history_.segment_of(state->step + 1))),
-                           load_tokenizer(directory), options_.cache);
+                           load_tokenizer(files.directory()), options_.cache);
 }
 
 // Against a checkpoint of the same segment, if one is left.
 void Rewinder::check_data(const Session& session) const {
     const std::size_t segment = history_.segment_of(session.steps() + 1);
-    const std::string then = with_stored(history_, [&](const auto& stored) -> std::string {
-        for (const StoredCheckpoint& one : stored) {
-            if (history_.segment_of(one.step) == segment) return history_.info_of(one).data;
+    const auto data_then = [&](const SavedFiles& files) -> std::string {
+        for (const StoredCheckpoint& one : stored_checkpoints(files)) {
+            if (history_.segment_of(one.step) != segment) continue;
+            return checkpoint_info(files.path(one.name())).data;
         }
         return {};
-    });
+    };
+    const std::string then = read_saved(history_.directory(), data_then);
     require(then.empty() || then == session.data_checksum(),
             "{}: the data had checksum {} when step {} was taken, and {} has {}; --text or --data "
             "says where it lies now",
@@ -96,8 +99,9 @@ RewindStart Rewinder::start_of(std::int64_t step) const {
 std::unique_ptr<Session> Rewinder::session_before(std::int64_t step) const {
     if (step != history_.last_step() + 1) history_.step(step, "rewind: step");
     if (options_.told) options_.told(start_of(step));
-    auto session = with_stored(
-        history_, [&](const auto& stored) { return session_at(state_before(step, stored)); });
+    auto session = read_saved(history_.directory(), [this, step](const SavedFiles& files) {
+        return session_at(files, step);
+    });
     check_data(*session);
     advance(session, step);
     return session;

@@ -66,7 +66,7 @@ public:
 
 private:
     TrainingConfig config_of(std::size_t segment) const;
-    std::unique_ptr<Session> session_at(const std::optional<StoredCheckpoint>& state) const;
+    std::unique_ptr<Session> session_at(const SavedFiles& files, std::int64_t step) const;
     void go_on_under(std::unique_ptr<Session>& session, const TrainingConfig& config) const;
     void check_data(const Session& session) const;
 

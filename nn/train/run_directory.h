@@ -11,6 +11,7 @@
 #pragma once
 
 #include <tapestry/core/lock.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/train/run_state.h>
 #include <tapestry/nn/train/session.h>
 
@@ -37,19 +38,28 @@ struct StoredCheckpoint {
     bool operator==(const StoredCheckpoint&) const = default;
 };
 
-/// Those that are there, by ascending steps. The lock is not needed. Throws IoError.
+/// Those that the directory's manifest lists, by ascending steps; where there is no manifest, those
+/// that are there. The lock is not needed. Throws IoError.
 std::vector<StoredCheckpoint> stored_checkpoints(const std::filesystem::path& directory);
+std::vector<StoredCheckpoint> stored_checkpoints(const SavedFiles& files);
 
 class RunDirectory {
 public:
-    /// Makes the directory if need be, and brings it in order after a run that was killed: a commit
-    /// that had begun is finished, and what belongs to none is removed. Throws IoError, and
-    /// BusyError if another run is at work there.
+    /// Makes the directory if need be, and changes nothing else. Throws IoError, and BusyError if
+    /// another run is at work there.
     explicit RunDirectory(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }
     /// False on a file system that knows no locks: another run would not be kept out.
     bool is_locked() const { return lock_.is_held(); }
+
+    /// After a run that was killed: finishes its commit, and removes what it had staged for
+    /// another. The first checkpoint of a run does that too. Throws IoError.
+    void put_in_order() const;
+
+    /// Files among the checkpoints that no run here has written, by their names in the directory.
+    /// They stay.
+    std::vector<std::string> foreign() const;
 
     /// The session of the latest checkpoint, where that left it; null if there is none. Throws as
     /// Session::resume does, and IoError for a file that is not what was saved.

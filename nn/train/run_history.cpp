@@ -11,20 +11,22 @@
 namespace tapestry {
 
 RunHistory::RunHistory(std::filesystem::path directory) : directory_(std::move(directory)) {
-    settle(directory_);
-    latest_ = with_stored(*this, [this](const std::vector<StoredCheckpoint>& stored) {
+    latest_ = read_saved(directory_, [this](const SavedFiles& files) {
+        const std::vector<StoredCheckpoint> stored = stored_checkpoints(files);
         require<IoError>(!stored.empty(),
                          "{}: no checkpoint of a run is in it; `tapestry train` writes them unless "
                          "--checkpoint-every 0 says otherwise",
                          shown(directory_));
-        check_files(directory_, {stored.back().name()});
-        return info_of(stored.back());
+        files.check({stored.back().name()});
+        return checkpoint_info(files.path(stored.back().name()));
     });
     state_ = run_state_from_json(latest_.run, shown(directory_));
     require<IoError>(!state_.segments.empty(), "{}: its checkpoint knows no configuration",
                      shown(directory_));
     const TrainingConfig config = config_of(state_.segments.size() - 1);
-    steps_ = read_steps(directory_ / kMetricsName, config.tokens_per_step());
+    steps_ = read_saved(directory_, [&config](const SavedFiles& files) {
+        return read_steps(files.path(kMetricsName), config.tokens_per_step());
+    });
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         require<IoError>(steps_[i].step == static_cast<std::int64_t>(i) + 1,
                          "{}: step {} stands where step {} should",

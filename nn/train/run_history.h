@@ -40,9 +40,6 @@ public:
 
     /// Checkpoints that are there now, by ascending steps. Those of a run that goes on come and go.
     std::vector<StoredCheckpoint> stored() const { return stored_checkpoints(directory_); }
-    CheckpointInfo info_of(const StoredCheckpoint& one) const {
-        return checkpoint_info(directory_ / one.name());
-    }
 
 private:
     std::filesystem::path directory_;
@@ -50,18 +47,5 @@ private:
     RunState state_;
     std::vector<StepMetrics> steps_;
 };
-
-/// f(history.stored()), and again as long as it throws IoError while the run replaces files.
-template <class F>
-auto with_stored(const RunHistory& history, const F& f) {
-    for (;;) {
-        const std::vector<StoredCheckpoint> stored = history.stored();
-        try {
-            return f(stored);
-        } catch (const IoError&) {
-            if (history.stored() == stored) throw;
-        }
-    }
-}
 
 }  // namespace tapestry

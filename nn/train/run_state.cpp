@@ -42,14 +42,14 @@ RunState run_state_from_json(std::string_view text, std::string_view what) {
         RunState state{
             .seconds = json.get<double>("seconds"),
             .metrics = {metrics.get<std::uint64_t>("bytes"), metrics.get<std::string>("xxh3_128")},
-            .rewind_every = json.get<std::int64_t>("rewind_every")};
+            .rewind_every = json.count("rewind_every")};
         for (const JsonNode& segment : json.at("segments").elements()) {
-            state.segments.push_back({segment.get<std::int64_t>("first_step"),
+            state.segments.push_back({segment.count("first_step"),
                                       segment.get<std::string>("config"),
                                       segment.get<std::vector<std::string>>("overrides")});
         }
         if (const auto best = json.find("best")) {
-            state.best = {best->get<std::int64_t>("step"), best->get<double>("val_loss")};
+            state.best = {best->count("step"), best->get<double>("val_loss")};
         }
         return state;
     } catch (const JsonError& error) {

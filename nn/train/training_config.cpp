@@ -57,10 +57,26 @@ std::string to_json(const TrainingConfig& config) {
     return all.text();
 }
 
+void check_counts(const TrainingConfig& config) {
+    check_positive("training", config);
+    require(config.model.context > 0, "training: context is {}; it must be positive",
+            config.model.context);
+    std::int64_t tokens = config.batch;
+    const bool overflows = __builtin_mul_overflow(tokens, config.model.context, &tokens) ||
+                           __builtin_mul_overflow(tokens, config.accumulate, &tokens);
+    require(!overflows, "training: {} batches of {} sequences of {} tokens are too many to count",
+            config.accumulate, config.batch, config.model.context);
+}
+
 TrainingConfig training_config_from_json(std::string_view json, std::string what) {
-    const ConfigFile file(json, std::move(what));
+    const ConfigFile file(json, what);
     auto config = read_fields<TrainingConfig>(file);
     config.model = read_fields<GPTConfig>(file.object("model"), WhichFields::all);
+    try {
+        check_counts(config);
+    } catch (const ValueError& error) {
+        fail<IoError>("{}: {}", what, error.what());
+    }
     return config;
 }
 

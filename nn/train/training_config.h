@@ -141,11 +141,15 @@ struct FieldsOf<TrainingConfig> {
 /// keeps it, knows no other, and it could not be found again.
 void check_names(const TrainingConfig& config);
 
+/// Throws ValueError for a size of which there must be at least one, and for steps of more tokens
+/// than can be counted.
+void check_counts(const TrainingConfig& config);
+
 /// A JSON object: the fields by name, and in "model" those of the GPT. Throws as check_names does.
 std::string to_json(const TrainingConfig& config);
 
 /// The reverse; fields that are missing have their defaults. Throws IoError in the name of `what`
-/// for another type of value, or what is no JSON object.
+/// for another type of value, for sizes that check_counts refuses, or what is no JSON object.
 TrainingConfig training_config_from_json(std::string_view json, std::string what);
 
 }  // namespace tapestry

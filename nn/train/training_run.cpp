@@ -1,5 +1,7 @@
 #include <tapestry/nn/train/training_run.h>
 
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/shown.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -103,8 +105,9 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
       last_save_(Clock::now()) {
     options_.out = directory.path();
     if (options_.trap_nan) {
+        Folder(options_.out).find(kTrapFolder);  // throws if it leads elsewhere
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
-                      options_.out / "trap", session.config().micro_batches, session.steps());
+                      options_.out / kTrapFolder, session.config().micro_batches, session.steps());
     }
 }
 
@@ -116,6 +119,7 @@ TrainingResult TrainingRun::to_the_end() {
     }
     for (const StepMetrics& metrics : earlier_) losses_.add(metrics);
     if (options_.report) open_report();
+    warn_of_foreign();
     watch();
     try {
         const auto all = [this] {
@@ -292,8 +296,21 @@ const SaveProblem& TrainingRun::problem() const {
     return metrics_.problem() ? metrics_.problem() : writer_.problem();
 }
 
+void TrainingRun::warn_of_foreign() const {
+    const std::vector<std::string> names = directory_.foreign();
+    if (names.empty() || !options_.warn) return;
+    const std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
+    options_.warn(fmt::format("{}{}: not written by this run; left as it is",
+                              shown(options_.out / names.front()), more));
+}
+
 // Of every trouble once.
 void TrainingRun::warn_of_checkpoints() {
+    for (const std::string& name : writer_.take_kept()) {
+        if (!options_.warn) continue;
+        options_.warn(
+            fmt::format("{}: not what was saved there; left as it is", shown(options_.out / name)));
+    }
     if (problem() && !warned_ && options_.warn) {
         options_.warn(fmt::format("{}; the training goes on, and tries again", problem().message));
     }

@@ -114,6 +114,7 @@ private:
     void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
     void save_at_the_end();
     const SaveProblem& problem() const;
+    void warn_of_foreign() const;
     void warn_of_checkpoints();
     void finish();
     void write_last_line();

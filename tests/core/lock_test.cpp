@@ -2,6 +2,7 @@
 #include <tapestry/core/lock.h>
 #include <tapestry/tests/core/scratch.h>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,8 +53,24 @@ TEST_CASE("lock: one whose process was killed does not stand in the way") {
 
 TEST_CASE("lock: what else may stand there") {
     const test::Scratch scratch;
-    spill(scratch / ".lock", "no number");
+    spill(scratch / ".lock", std::string("12\n\0\0", 5));  // as a loss of power may leave it
     CHECK(DirectoryLock(scratch.path()).is_held());
+    const auto refused = [&] {
+        check_message<IoError>([&] { DirectoryLock lock(scratch.path()); },
+                               ".lock': not a lock that Tapestry wrote");
+    };
+    spill(scratch / ".lock", "no number");
+    refused();
+    CHECK_EQ(slurp(scratch / ".lock"), "no number");
+    spill(scratch / "precious", "47");
+    std::filesystem::remove(scratch / ".lock");
+    std::filesystem::create_hard_link(scratch / "precious", scratch / ".lock");
+    refused();
+    CHECK_EQ(slurp(scratch / "precious"), "47");
+    std::filesystem::remove(scratch / ".lock");
+    REQUIRE_EQ(::mkfifo((scratch / ".lock").c_str(), 0600), 0);
+    refused();
+    std::filesystem::remove(scratch / ".lock");
     check_message<IoError>([&] { DirectoryLock lock(scratch / "none"); }, "No such file");
     std::filesystem::create_symlink(scratch / "target", scratch / ".lock");
     CHECK_THROWS_AS(DirectoryLock(scratch.path()), IoError);

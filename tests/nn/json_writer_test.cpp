@@ -93,7 +93,7 @@ TEST_CASE("json writer: with lines, as nlohmann's, to the last byte") {
     CHECK_EQ(json.text(), written.dump(2));
 }
 
-TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refused") {
+TEST_CASE("json tree: read as it stands, and what is no JSON or too deep refused") {
     const JsonTree tree(R"({"a": [1, {"b": "c"}], "d": null})");
     CHECK_EQ(tree.root().at("a").elements().at(1).get<std::string>("b"), "c");
     const JsonTree part(tree.root().at("a"));
@@ -104,9 +104,16 @@ TEST_CASE("json tree: read as it stands, of any depth, and what is no JSON refus
     CHECK_EQ(refused("[1, 2"), "not JSON: error at byte 6");
     CHECK_EQ(refused(""), "not JSON: error at byte 1");
     CHECK_EQ(refused("[1e999]"), "not JSON: a number is too large");
-    const std::string deep(100000, '[');
-    JsonTree{deep + std::string(deep.size(), ']')};  // no stack is that deep
-    CHECK_EQ(refused(deep), "not JSON: error at byte 100001");
+    const auto nested = [](std::size_t depth) {
+        return std::string(depth, '[') + std::string(depth, ']');
+    };
+    const JsonTree deepest(nested(100));
+    CHECK_EQ(JsonTree(deepest.root()).root().elements().size(), 1);
+    CHECK_EQ(refused(nested(101)), "nested deeper than 100 levels");
+    CHECK_EQ(refused(std::string(100000, '[')), "nested deeper than 100 levels");
+    std::string objects;
+    for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+    CHECK_EQ(refused(objects), "nested deeper than 100 levels");
 }
 
 TEST_CASE("json tree: every value has the type it is asked for with") {

@@ -1,6 +1,6 @@
 // Files that take their places together: whenever a process is killed, and whatever a disk does to
 // them afterwards.
-#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
@@ -35,8 +35,13 @@ std::map<std::string, std::string> contents_of(const fs::path& directory) {
 
 using Contents = std::map<std::string, std::string>;
 
-const Contents kOld{{"a", "old a"}, {"b", "old b"}, {"checkpoints/1", "old state"}};
-const Contents kNew{{"a", "new a"}, {"b", "new b"}, {"checkpoints/2", "new state"}, {"c", "new c"}};
+const std::string kState1 = "checkpoints/step-00000001.safetensors";
+const std::string kState2 = "checkpoints/step-00000002.safetensors";
+const Contents kOld{{"config.json", "old a"}, {"tokenizer.json", "old b"}, {kState1, "old state"}};
+const Contents kNew{{"config.json", "new a"},
+                    {"tokenizer.json", "new b"},
+                    {kState2, "new state"},
+                    {"vocab.json", "new c"}};
 
 void commit_old(const fs::path& directory) {
     make_directories(directory);
@@ -47,11 +52,11 @@ void commit_old(const fs::path& directory) {
 
 // All that the second commit does before its moment.
 void stage_new(Commit& commit) {
-    commit.write("a", text("new a"));
-    commit.write("b", text("new b"));
-    commit.write_new("checkpoints/2", text("new state"));
-    commit.write("c", text("new c"));
-    commit.remove("checkpoints/1");
+    commit.write("config.json", text("new a"));
+    commit.write("tokenizer.json", text("new b"));
+    commit.write(kState2, text("new state"));
+    commit.write("vocab.json", text("new c"));
+    commit.remove(kState1);
 }
 
 }  // namespace
@@ -74,8 +79,9 @@ TEST_CASE("manifest: files are as they were until the moment, and then all new")
     const auto manifest = read_manifest(scratch.path());
     REQUIRE(manifest.has_value());
     CHECK_EQ(manifest->files.size(), 4);
-    CHECK_EQ(manifest->files.at("a"), FileDigest{5, checksum_of("new a")});
-    check_files(scratch.path(), {"a", "b", "c", "checkpoints/2", "never listed"});
+    CHECK_EQ(manifest->files.at("config.json"), FileDigest{5, checksum_of("new a")});
+    SavedFiles(scratch.path())
+        .check({"config.json", "tokenizer.json", "vocab.json", kState2, "never listed"});
 }
 
 // What a process that was killed between two renames leaves: the manifest is new, and a part of the
@@ -96,9 +102,9 @@ TEST_CASE("manifest: a commit that was killed on its way is finished by whoever 
         // Back to the moment, and the files that `moved` says in their places.
         const std::string stage = read_manifest(directory)->stage;
         for (const auto& [name, contents] : kOld) spill(directory / name, contents);
-        fs::remove(directory / "c");
+        fs::remove(directory / "vocab.json");
         unsigned bit = 1;
-        for (const std::string name : {"a", "b", "c"}) {
+        for (const std::string name : {"config.json", "tokenizer.json", "vocab.json"}) {
             const std::string aside = fmt::format(".saving-{}-{}", stage, name);
             REQUIRE(staged.contains(aside));
             spill(directory / (moved & bit ? name : aside), staged.at(aside));
@@ -107,7 +113,7 @@ TEST_CASE("manifest: a commit that was killed on its way is finished by whoever 
         settle(directory);
         const Contents now = contents_of(directory);
         for (const auto& [name, contents] : kNew) CHECK_EQ(now.at(name), contents);
-        check_files(directory, {"a", "b", "c", "checkpoints/2"});
+        SavedFiles(directory).check({"config.json", "tokenizer.json", "vocab.json", kState2});
         settle(directory);
         CHECK_EQ(contents_of(directory), now);
     }
@@ -116,7 +122,7 @@ TEST_CASE("manifest: a commit that was killed on its way is finished by whoever 
 TEST_CASE("manifest: what was staged and never committed is removed, and nothing else") {
     const Scratch scratch;
     commit_old(scratch.path());
-    spill(scratch / ".saving-0123456789abcdef-a", "half of");
+    spill(scratch / ".saving-0123456789abcdef-config.json", "half of");
     spill(scratch / "mine", "my own");
     settle(scratch.path());
     Commit(scratch.path()).finish();
@@ -129,64 +135,73 @@ TEST_CASE("manifest: a file of an earlier commit is never written in its place")
     const Scratch scratch;
     commit_old(scratch.path());
     Commit commit(scratch.path());
-    commit.remove("checkpoints/1");
-    commit.write_new("checkpoints/1", text("another's state of the same name"));
-    CHECK_EQ(slurp(scratch / "checkpoints/1"), "old state");
+    commit.remove(kState1);
+    commit.write(kState1, text("another's state of the same name"));
+    CHECK_EQ(slurp(scratch / kState1), "old state");
     commit.finish();
-    CHECK_EQ(slurp(scratch / "checkpoints/1"), "another's state of the same name");
+    CHECK_EQ(slurp(scratch / kState1), "another's state of the same name");
 }
 
 TEST_CASE("manifest: a file that grows, one that takes another name, a folder with its own") {
     const Scratch scratch;
-    spill(scratch / "lines.new", "one\n");
+    spill(scratch / "metrics.new.jsonl", "one\n");
     {
         Commit commit(scratch.path());
-        commit.adopt("lines", "lines.new", {4, checksum_of("one\n")});
-        CHECK_FALSE(fs::exists(scratch / "lines.new"));
+        commit.adopt(kMetricsName, "metrics.new.jsonl", {4, checksum_of("one\n")});
+        CHECK_FALSE(fs::exists(scratch / "metrics.new.jsonl"));
     }
-    CHECK_EQ(contents_of(scratch.path()), Contents{{"lines.new", "one\n"}});
+    CHECK_EQ(contents_of(scratch.path()), Contents{{"metrics.new.jsonl", "one\n"}});
     {
         Commit commit(scratch.path());
-        commit.adopt("lines", "lines.new", {4, checksum_of("one\n")});
-        commit.write("best/a", text("the best"));
+        commit.adopt(kMetricsName, "metrics.new.jsonl", {4, checksum_of("one\n")});
+        commit.write("best/config.json", text("the best"));
         commit.write_manifest_of("best");
         commit.finish();
     }
-    CHECK_EQ(slurp(scratch / "lines"), "one\n");
-    check_files(scratch / "best", {"a"});
+    CHECK_EQ(slurp(scratch / kMetricsName), "one\n");
+    SavedFiles(scratch / "best").check({"config.json"});
     CHECK_EQ(read_manifest(scratch / "best")->files.size(), 1);
-    spill(scratch / "lines", "one\ntwo\n");
+    spill(scratch / kMetricsName, "one\ntwo\n");
     {
         Commit commit(scratch.path());
-        commit.grown("lines", {8, checksum_of("one\ntwo\n")});
+        commit.list(kMetricsName, {8, checksum_of("one\ntwo\n")});
         commit.finish();
     }
-    check_files(scratch.path(), {"lines", "best/a", fmt::format("best/{}", kManifestName)});
-    spill(scratch / "best/a", "the Best");
-    check_message<IoError>([&] { check_files(scratch / "best", {"a"}); }, "best/a': not what was");
+    SavedFiles(scratch.path())
+        .check({kMetricsName, "best/config.json", fmt::format("best/{}", kManifestName)});
+    spill(scratch / "best/config.json", "the Best");
+    check_message<IoError>([&] { SavedFiles(scratch / "best").check({"config.json"}); },
+                           "best/config.json': not what was");
 }
 
 TEST_CASE("manifest: every flipped bit and every lost byte is told, with the file") {
     const Scratch scratch;
     commit_old(scratch.path());
-    const std::string words =
-        fmt::format("'{}': not what was saved: 5 bytes with checksum ", (scratch / "b").native());
+    const std::string words = fmt::format("'{}': not what was saved: 5 bytes with checksum ",
+                                          (scratch / "tokenizer.json").native());
     for (int bit = 0; bit < 40; ++bit) {
         std::string bad = "old b";
         bad[static_cast<std::size_t>(bit / 8)] =
             static_cast<char>(bad[static_cast<std::size_t>(bit / 8)] ^ (1 << bit % 8));
-        spill(scratch / "b", bad);
-        check_message<IoError>([&] { check_files(scratch.path(), {"a", "b"}); }, words);
-        check_files(scratch.path(), {"a"});
+        spill(scratch / "tokenizer.json", bad);
+        check_message<IoError>(
+            [&] {
+                SavedFiles(scratch.path()).check({"config.json", "tokenizer.json"});
+            },
+            words);
+        SavedFiles(scratch.path()).check({"config.json"});
     }
-    spill(scratch / "b", "old ");
-    check_message<IoError>([&] { check_files(scratch.path(), {"b"}); }, "saved: 4 bytes");
-    spill(scratch / "b", "old b ");
-    check_message<IoError>([&] { check_files(scratch.path(), {"b"}); }, "saved: 6 bytes");
-    fs::remove(scratch / "b");
-    check_message<IoError>([&] { check_files(scratch.path(), {"b"}); }, "No such file");
+    spill(scratch / "tokenizer.json", "old ");
+    check_message<IoError>([&] { SavedFiles(scratch.path()).check({"tokenizer.json"}); },
+                           "saved: 4 bytes");
+    spill(scratch / "tokenizer.json", "old b ");
+    check_message<IoError>([&] { SavedFiles(scratch.path()).check({"tokenizer.json"}); },
+                           "saved: 6 bytes");
+    fs::remove(scratch / "tokenizer.json");
+    check_message<IoError>([&] { SavedFiles(scratch.path()).check({"tokenizer.json"}); },
+                           "No such file");
     fs::remove(scratch / kManifestName);
-    check_files(scratch.path(), {"b"});
+    SavedFiles(scratch.path()).check({"tokenizer.json"});
 }
 
 TEST_CASE("manifest: one that is none") {
@@ -197,7 +212,7 @@ TEST_CASE("manifest: one that is none") {
                            "it is of format 2; this Tapestry reads format 1");
     for (const char* bad :
          {"", "[]", "{}", "{\"format\":\"1\"}", "{\"format\":1,\"stage\":0,\"files\":{}}",
-          "{\"format\":1,\"stage\":\"\",\"files\":{\"a\":{}}}"}) {
+          "{\"format\":1,\"stage\":\"\",\"files\":{\"config.json\":{}}}"}) {
         spill(scratch / kManifestName, bad);
         check_message<IoError>([&] { read_manifest(scratch.path()); }, ": no manifest: ");
         CHECK_THROWS_AS(Commit(scratch.path()), IoError);
@@ -216,16 +231,16 @@ TEST_CASE("manifest: one that cannot be looked at is not taken for none") {
 TEST_CASE("manifest: what stands in a file's place is not overwritten against its permissions") {
     const Scratch scratch;
     commit_old(scratch.path());
-    fs::permissions(scratch / "a", fs::perms(0600));
+    fs::permissions(scratch / "config.json", fs::perms(0600));
     {
         Commit commit(scratch.path());
-        commit.write("a", text("new a"));
+        commit.write("config.json", text("new a"));
         commit.finish();
     }
-    CHECK_EQ(fs::status(scratch / "a").permissions(), fs::perms(0600));
-    fs::remove(scratch / "b");
-    fs::create_directory(scratch / "b");
+    CHECK_EQ(fs::status(scratch / "config.json").permissions(), fs::perms(0600));
+    fs::remove(scratch / "tokenizer.json");
+    fs::create_directory(scratch / "tokenizer.json");
     Commit commit(scratch.path());
-    check_message<IoError>([&] { commit.write("b", text("new b")); },
-                           "b': it is a directory, not a file");
+    check_message<IoError>([&] { commit.write("tokenizer.json", text("new b")); },
+                           "tokenizer.json': it is a directory, not a file");
 }

@@ -186,7 +186,7 @@ TEST_CASE("model directory: files that are damaged") {
     spill(saved.directory / "config.json", "[1, 2]");
     CHECK(saved.fails_with("config.json: not a JSON object"));
     spill(saved.directory / "config.json", std::string(100'000, '['));
-    CHECK(saved.fails_with("config.json: not JSON"));
+    CHECK(saved.fails_with("config.json: nested deeper than 100 levels"));
 }
 
 TEST_CASE("model directory: configurations that cannot be") {

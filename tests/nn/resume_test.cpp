@@ -297,12 +297,59 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
     spill(out / "checkpoints" / "step-00000099.safetensors", "of no commit");
     spill(out / "notes.txt", "mine");
     spill(out / "checkpoints" / "notes.txt", "mine");
-    const RunDirectory directory(out);
+    RunDirectory directory(out);
+    CHECK(fs::exists(out / ".tapestry-1999999999-3.tmp"));  // nothing was asked for so far
+    const auto session = directory.resume({});
+    std::vector<std::string> said;
+    TrainingRunOptions options{.report = false};
+    options.warn = [&said](const std::string& message) { said.push_back(message); };
+    TrainingRun(*session, directory, options).to_the_end();
     CHECK_FALSE(fs::exists(out / ".tapestry-1999999999-3.tmp"));
     CHECK_FALSE(fs::exists(out / "checkpoints" / ".tapestry-1999999999-4.tmp"));
-    CHECK_FALSE(fs::exists(out / "checkpoints" / "step-00000099.safetensors"));
-    CHECK(fs::exists(out / "notes.txt"));
-    CHECK(fs::exists(out / "checkpoints" / "notes.txt"));
+    for (const std::string name :
+         {"notes.txt", "checkpoints/notes.txt", "checkpoints/step-00000099.safetensors"}) {
+        CHECK_EQ(slurp(out / name), name.ends_with("txt") ? "mine" : "of no commit");
+    }
+    REQUIRE_EQ(said.size(), 1);
+    CHECK(said[0].ends_with(
+        "checkpoints/notes.txt' and 1 more: not written by this run; left as it is"));
+}
+
+TEST_CASE("resume: another's state of a name that is needed stops the run before it begins") {
+    const ResumePlace place;
+    const fs::path out = place.out;
+    place.train(out, place.config(), {}, 7);
+    spill(out / "checkpoints" / "step-00000009.safetensors", "of no commit");
+    RunDirectory directory(out);
+    const auto session = directory.resume({});
+    check_message<IoError>(
+        [&] { TrainingRun(*session, directory, {.report = false}); },
+        "step-00000009.safetensors': a state that tapestry-manifest.json does not "
+        "list, in the way of this run's own; move it away");
+    CHECK_EQ(slurp(out / "checkpoints" / "step-00000009.safetensors"), "of no commit");
+}
+
+TEST_CASE("resume: where somebody has removed the manifest it goes on from the latest state") {
+    const ResumePlace place;
+    const fs::path out = place.out;
+    place.train(place.scratch / "whole", place.config(), {});
+    place.train(out, place.config(), {}, 7);
+    fs::remove(out / kManifestName);
+    const std::string state = slurp(out / stored_checkpoints(out).back().name());
+    {
+        Session anew(place.config());
+        check_message<IoError>([&] { TrainingRun(anew, {.out = out, .report = false}); },
+                               "move it away, or go on from it (--resume)");
+        CHECK_EQ(slurp(out / stored_checkpoints(out).back().name()), state);
+    }
+    RunDirectory directory(out);
+    const auto session = directory.resume({});
+    REQUIRE(session != nullptr);
+    CHECK_EQ(session->steps(), 6);
+    TrainingRun(*session, directory, {.report = false}).to_the_end();
+    check_same(place.scratch / "whole", out);
+    CHECK_EQ(stored_checkpoints(out).size(), 1);
+    CHECK_FALSE(fs::exists(out / "checkpoints" / "step-00000006.safetensors"));
 }
 
 TEST_CASE("resume: damage is an error naming the file") {

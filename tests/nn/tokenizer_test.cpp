@@ -133,5 +133,6 @@ TEST_CASE("tokenizer: broken JSON") {
     // Nested deeper than any stack.
     const std::string deep =
         R"({"type":"char","vocab":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']');
-    check_message<ValueError>([&] { CharTokenizer::from_json(deep + "}"); }, "vocab entry 0");
+    check_message<ValueError>([&] { CharTokenizer::from_json(deep + "}"); },
+                              "tokenizer: nested deeper than 100 levels");
 }

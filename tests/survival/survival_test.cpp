@@ -72,7 +72,7 @@ struct SurvivalPlace : test::Place {
                 .eval_every = 10,
                 .eval_batches = 1});
         }
-        if (session->is_finished()) return;
+        if (session->is_finished()) return directory.put_in_order();
         TrainingRun(*session, directory,
                     {.report = false, .checkpoints = {.every_steps = 8, .keep = 2, .best = true}})
             .to_the_end();

@@ -37,6 +37,9 @@ export async function unpacked(blob) {
       .decode(new Uint8Array(tar, at + from, length)).split('\0')[0];
     const name = text(345, 155) ? `${text(345, 155)}/${text(0, 100)}` : text(0, 100);
     if (name === '') break;
+    if (name.startsWith('/') || name.split('/').includes('..')) {
+      throw new Error('This is no run that was saved: it names a file outside of its folder.');
+    }
     const length = parseInt(text(124, 12), 8);
     if (!(length >= 0) || at + BLOCK + length > tar.byteLength) {
       throw new Error('This is no run that was saved: the file is damaged, or of another format.');
