@@ -67,8 +67,10 @@ const Command& writer(const std::string& name) {
 TEST_CASE("hostile: what a run did not write stays, and is named") {
     AttackPlace place(Kind::run);
     for (const Attack& attack : kStates) {
-        try_writers(place, attack,
-                    {writer("train into"), writer("resume"), writer("resume with nonsense")});
+        try_writers(place, attack, {writer("train into"), writer("resume with nonsense")});
+        // That one has a new best model, in the place of the old one.
+        const bool is_best = attack.foreign[0].starts_with("best/");
+        if (!is_best) try_writers(place, attack, {writer("resume")});
         CAPTURE(attack.name);
         place.prepare(attack);
         const Outcome outcome = place.run(writer("train into"));
