@@ -55,6 +55,13 @@ Tree without_lock(Tree tree) {
     return without_times(std::move(tree));
 }
 
+// Of what stays in a directory is told, too.
+std::size_t lines_but_warnings(const std::string& err) {
+    std::size_t count = 0;
+    for (const std::string& line : lines_of(err)) count += line.ends_with("left as it is") ? 0 : 1;
+    return count;
+}
+
 Tree only(const Tree& tree, const std::vector<std::string>& names) {
     Tree some;
     for (const std::string& name : names) {
@@ -80,6 +87,7 @@ AttackPlace::AttackPlace(Kind kind) : kind_(kind) {
     spill(*this / "home/.ssh/authorized_keys", "the user's");
     make_victim(*this / "above/victim");
     copy_directory(valid_directory(Kind::run), *this / "good");
+    if (kind == Kind::data) copy_directory(model_of_pairs(), *this / "pairs");
 }
 
 void AttackPlace::prepare(const Attack& attack) const {
@@ -104,8 +112,7 @@ void check_ended(const Command& command, const Outcome& outcome) {
     const bool undecided = outcome.code == 3 && command.arguments[0] == "gradcheck";
     const bool ended = outcome.code >= 0 && (outcome.code <= 2 || undecided);
     CHECK_MESSAGE(ended, "exit code ", outcome.code);
-    const auto lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
-    if (outcome.code == 2) CHECK_LE(lines, 1);
+    if (outcome.code == 2) CHECK_LE(lines_but_warnings(outcome.err), 1);
     const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == '\x7F'; };
     CHECK(std::none_of(outcome.err.begin(), outcome.err.end(), is_control));
     if (command.arguments[0] != "sample") CHECK_EQ(outcome.out.find('\x1B'), std::string::npos);

@@ -35,7 +35,7 @@ struct Attack {
 };
 
 /// A folder with the directory to attack (above/m), the sentinel (above/victim), a valid run
-/// (good), a text (t.txt), and a home, a cache and a folder for outputs of the command's own.
+/// (good; with Kind::data a model of it, pairs), a text (t.txt), and a home, a cache and a folder for outputs of the command's own.
 class AttackPlace : public Place {
 public:
     explicit AttackPlace(Kind kind);

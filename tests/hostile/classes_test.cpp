@@ -33,8 +33,12 @@ void remove_manifest(const AttackPlace& place) {
     set_back_times(place.path());
 }
 
-const Command& reader(const char* name) { return find_command(reading_commands(Kind::run), name); }
-const Command& writer(const char* name) { return find_command(writing_commands(Kind::run), name); }
+const Command& reader(const std::string& name) {
+    return find_command(reading_commands(Kind::run), name);
+}
+const Command& writer(const std::string& name) {
+    return find_command(writing_commands(Kind::run), name);
+}
 
 bool has(const std::string& text, const std::string& words) {
     return text.find(words) != std::string::npos;
@@ -54,7 +58,7 @@ TEST_CASE("classes: A1, a manifest that moves a file over one outside") {
             place = std::make_unique<AttackPlace>(Kind::run);
         }
     }
-    for (const char* name : {"resume", "resume with another rate", "export into"}) {
+    for (const std::string name : {"resume", "resume with another rate", "export into"}) {
         try_writers(*place, attacks[0], {writer(name)});
     }
 }
@@ -114,8 +118,8 @@ TEST_CASE("classes: A3, a state that is another program's") {
                                       "mine");
                             },
                         .foreign = {"checkpoints/step-1000.safetensors"}};
-    for (const char* name : {"train into", "resume", "resume with nonsense",
-                             "resume with another rate", "train without text"}) {
+    for (const std::string name : {"train into", "resume", "resume with nonsense",
+                                   "resume with another rate", "train without text"}) {
         try_writers(place, attack, {writer(name)});
     }
     place.prepare(attack);
@@ -148,8 +152,8 @@ TEST_CASE("classes: A4, the advice for a changed file loses no state") {
 
 TEST_CASE("classes: A4, without a manifest a run that is refused removes no state") {
     const AttackPlace place(Kind::run);
-    for (const char* name : {"resume with another rate", "resume with nonsense",
-                             "train without text", "resume at the end"}) {
+    for (const std::string name : {"resume with another rate", "resume with nonsense",
+                                   "train without text", "resume at the end"}) {
         CAPTURE(name);
         place.prepare({});
         remove_manifest(place);
@@ -171,7 +175,7 @@ TEST_CASE("classes: A7, a configuration nested 100,000 deep") {
     place.prepare({});
     spill(place.target().directory / "config.json", nested_objects());
     remove_manifest(place);
-    for (const char* name : {"sample", "export", "tokenize by"}) {
+    for (const std::string name : {"sample", "export", "tokenize by"}) {
         const Outcome outcome = place.run(reader(name));
         check_ended(reader(name), outcome);
         CHECK_EQ(outcome.code, 2);
@@ -180,7 +184,7 @@ TEST_CASE("classes: A7, a configuration nested 100,000 deep") {
 
 TEST_CASE("classes: A8, one kind of directory is not written into another") {
     const AttackPlace run(Kind::run), data(Kind::data), pairs(Kind::hugging_face);
-    const auto check_kept = [](const AttackPlace& place, const char* name) {
+    const auto check_kept = [](const AttackPlace& place, const std::string& name) {
         CAPTURE(name);
         place.prepare({});
         const Tree before = place.inside();

@@ -20,7 +20,7 @@ std::vector<Command> read_model(const std::string& model) {
         {"eval", {"eval", "--model", model, "--text", "t.txt", "--batches", "1"}},
         {"export", {"export", "--model", model, "--out", "out/e"}},
         {.name = "inspect",
-         .arguments = {"inspect", "--model", model, "--prompt", "The", "--print"},
+         .arguments = {"inspect", "--model", model, "--prompt", "The cat", "--print"},
          .slow = true},
         {"tokenize by", {"tokenize", "--text", "t.txt", "--tokenizer", model, "--out", "out/d"}},
         {"train from", short_training({"--model", model, "--text", "t.txt", "--out", "out/n"})},
@@ -67,7 +67,7 @@ std::vector<Command> read_data() {
         {"tokenize by",
          {"tokenize", "--text", "t.txt", "--tokenizer", kDirectory, "--out", "out/d"},
          false},
-        {"eval on", {"eval", "--model", "good", "--data", kDirectory, "--batches", "1"}, false},
+        {"eval on", {"eval", "--model", "pairs", "--data", kDirectory, "--batches", "1"}, false},
     };
 }
 

@@ -121,6 +121,17 @@ fs::path valid_directory(Kind kind) {
     return path;
 }
 
+fs::path model_of_pairs() {
+    static const fs::path path = [] {
+        const fs::path to = masters() / "pairs";
+        make(Arguments{"train", "--data", valid_directory(Kind::data).native(), "--out",
+                       to.native(), "--steps", "2"} +
+             kTiny);
+        return to;
+    }();
+    return path;
+}
+
 void copy_directory(const fs::path& from, const fs::path& to) {
     fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
 }

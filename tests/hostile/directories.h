@@ -19,6 +19,9 @@ enum class Kind {
 /// The directory to copy. Ends the test case if it cannot be made.
 std::filesystem::path valid_directory(Kind kind);
 
+/// A model that was trained on the data of Kind::data.
+std::filesystem::path model_of_pairs();
+
 /// Copies it, with links as links.
 void copy_directory(const std::filesystem::path& from, const std::filesystem::path& to);
 

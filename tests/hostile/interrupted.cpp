@@ -65,8 +65,8 @@ const Answer& right_answer(Kind kind, const Command& command) {
         if (!fs::exists(place.target().directory)) place.prepare({});
         found->second = answer_of(place, command);
         INFO("command: " << command.name);
-        CHECK_EQ(found->second.err, "");
-        CHECK_LE(found->second.code, 1);
+        INFO("stderr: " << found->second.err);
+        CHECK_LE(found->second.code, kind == Kind::trap ? 2 : 1);  // a model that diverged
     }
     return found->second;
 }

@@ -51,7 +51,7 @@ TEST_CASE("interrupted: every command reads what is staged") {
     const AttackPlace place(Kind::run);
     std::size_t turn = 0;
     for (const Layout layout : kLayouts) {
-        for (const char* older : {"", "an older file\n"}) {
+        for (const std::string older : {"", "an older file\n"}) {
             CAPTURE(static_cast<int>(layout));
             CAPTURE(older);
             place.prepare({});
@@ -85,15 +85,30 @@ TEST_CASE("interrupted: best/ opened by itself, of a run whose commit waits") {
     const AttackPlace place(Kind::run);
     for (const Layout layout : kLayouts) {
         place.prepare({});
-        const ManifestText manifest(place.target().directory);
-        const std::vector<std::string> names = manifest.names();
-        interrupt(
-            place.target().directory, layout,
-            [&](std::size_t i) { return names[i].starts_with("best/"); }, "an older file\n");
-        for (const char* name : {"sample best", "export best"}) {
+        const fs::path directory = place.target().directory;
+        const std::vector<std::string> names = ManifestText(directory).names();
+        const auto in_best = [&](std::size_t i) { return names[i].starts_with("best/"); };
+        interrupt(directory, layout, in_best, "an older file\n");
+        for (const std::string name : {"sample best", "export best"}) {
             CAPTURE(name);
             const Command& command = find_command(reading_commands(Kind::run), name);
             CHECK(answer_of(place, command) == right_answer(Kind::run, command));
+        }
+        // However it is called.
+        const std::string wanted =
+            right_answer(Kind::run, find_command(reading_commands(Kind::run), "sample best")).out;
+        for (const auto& [from, model] :
+             {std::pair<fs::path, std::string>(place.path(), "above/m/best/"),
+              {place.path(), "above/m/best/."},
+              {place.path(), "above/./m//best"},
+              {directory, "best"},
+              {directory / "best", "."},
+              {directory / "checkpoints", "../best"}}) {
+            CAPTURE(model);
+            const Outcome outcome =
+                Process({"sample", "--model", model, "--tokens", "3"}, from).wait();
+            CHECK_EQ(outcome.err, "");
+            CHECK_EQ(outcome.out, wanted);
         }
     }
 }
@@ -119,7 +134,7 @@ TEST_CASE("interrupted: metrics that have grown since they were staged") {
 
 TEST_CASE("interrupted: of neither place nor stage the right file") {
     const AttackPlace place(Kind::run);
-    for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    for (const std::string name : {"config.json", "model.safetensors", "tokenizer.json"}) {
         place.prepare({});
         const fs::path directory = place.target().directory;
         ManifestText(directory).write(directory);
@@ -162,7 +177,7 @@ TEST_CASE("interrupted: a training that is refused does not touch it") {
         place.prepare({});
         interrupt(place.target().directory, layout, kEven, "an older file\n");
         const Tree inside = place.inside();
-        for (const char* name :
+        for (const std::string name :
              {"resume with nonsense", "resume with another rate", "train without text"}) {
             CAPTURE(name);
             const Outcome outcome = place.run(find_command(writing_commands(Kind::run), name));

@@ -3,12 +3,11 @@
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
-
-#include <nlohmann/json.hpp>
+#include <tapestry/tests/hostile/states.h>
 
 using namespace tapestry::test;
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = StateJson;
 
 namespace {
 
@@ -119,6 +118,28 @@ TEST_CASE("hostile: settings of our own configurations") {
         attacks.push_back(setting("config.json", member, -7));
     }
     try_attacks(Kind::transformer, attacks);
+}
+
+// Characters that a terminal obeys, in place of such as are seldom written.
+TEST_CASE("hostile: a vocabulary of control characters") {
+    const auto vocabulary = [](const std::string& file) {
+        return [file](const Target& target) {
+            Json json = Json::parse(slurp(target.directory / file));
+            const std::vector<std::string> controls{"\x1B", "\a", "\x7F", "\xC2\x9B", "\r"};
+            for (std::size_t i = 0; i < controls.size(); ++i) json["vocab"][i + 2] = controls[i];
+            spill(target.directory / file, json.dump());
+            list_again(target.directory, file);
+        };
+    };
+    const AttackPlace run(Kind::run), trap(Kind::trap), translator(Kind::transformer);
+    constexpr const char* kWhy = "a terminal obeys them";
+    try_readers(run, {"control characters", kWhy, vocabulary("tokenizer.json")},
+                reading_commands(Kind::run));
+    try_readers(trap, {"control characters", kWhy, vocabulary("tokenizer.json")},
+                reading_commands(Kind::trap));
+    const Command inspect{"inspect",
+                          {"inspect", "--model", "above/m", "--prompt", "\x1B", "--print"}};
+    try_readers(run, {"control characters", kWhy, vocabulary("tokenizer.json")}, {inspect});
 }
 
 TEST_CASE("hostile: data") {

@@ -122,7 +122,7 @@ std::string resumed_weights() {
 
 TEST_CASE("media: folders of a run on other disks") {
     const std::string weights = resumed_weights();
-    for (const char* folder : {"best", "checkpoints", "rewind"}) {
+    for (const std::string folder : {"best", "checkpoints", "rewind"}) {
         CAPTURE(folder);
         const AttackPlace place(Kind::run);
         place.prepare({});
@@ -140,7 +140,7 @@ TEST_CASE("media: folders of a run on other disks") {
 }
 
 TEST_CASE("media: folders of a run behind links") {
-    for (const char* folder : {"best", "checkpoints", "rewind"}) {
+    for (const std::string folder : {"best", "checkpoints", "rewind"}) {
         CAPTURE(folder);
         const AttackPlace place(Kind::run);
         place.prepare({});
@@ -172,5 +172,20 @@ TEST_CASE("media: a model whose files are links, as in Hugging Face's cache") {
         check_answers(place, kind);
         CHECK_EQ(difference(inside, place.inside()), "");
         CHECK_EQ(difference(outside, place.outside()), "");
+    }
+}
+
+// As in `ln -s run-7 latest`: it is the user who names the link.
+TEST_CASE("media: a run whose directory is a link") {
+    const AttackPlace place(Kind::run);
+    for (const bool waits : {false, true}) {
+        place.prepare({});
+        const fs::path directory = place.target().directory;
+        if (waits) interrupt(directory, Layout::beside, kAll, "an older file\n");
+        fs::rename(directory, directory.parent_path() / "run-7");
+        fs::create_symlink("run-7", directory);
+        check_answers(place, Kind::run);
+        check_resumes(place, resumed_weights());
+        CHECK(fs::is_symlink(directory));
     }
 }

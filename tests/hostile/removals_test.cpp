@@ -58,15 +58,19 @@ Attack listed_outside(const std::string& name) {
             .refusal = "tapestry-manifest.json"};
 }
 
-const Command& writer(const char* name) { return find_command(writing_commands(Kind::run), name); }
+const Command& writer(const std::string& name) {
+    return find_command(writing_commands(Kind::run), name);
+}
 
 }  // namespace
 
 TEST_CASE("hostile: what a run did not write stays, and is named") {
     AttackPlace place(Kind::run);
     for (const Attack& attack : kStates) {
-        try_writers(place, attack,
-                    {writer("train into"), writer("resume"), writer("resume with nonsense")});
+        try_writers(place, attack, {writer("train into"), writer("resume with nonsense")});
+        // That one has a new best model, in the place of the old one.
+        const bool is_best = attack.foreign[0].starts_with("best/");
+        if (!is_best) try_writers(place, attack, {writer("resume")});
         CAPTURE(attack.name);
         place.prepare(attack);
         const Outcome outcome = place.run(writer("train into"));
@@ -81,9 +85,10 @@ TEST_CASE("hostile: other files in a run's folders stay") { try_attacks(Kind::ru
 
 TEST_CASE("hostile: a run that takes a directory over removes what is listed, in it alone") {
     std::vector<Attack> attacks;
-    for (const char* name : {"../victim/notes.txt", "checkpoints/../../victim/notes.txt",
-                             "../victim/checkpoints/step-00000040.safetensors",
-                             "checkpoints/../../victim/checkpoints/step-00000060.safetensors"}) {
+    for (const std::string name :
+         {"../victim/notes.txt", "checkpoints/../../victim/notes.txt",
+          "../victim/checkpoints/step-00000040.safetensors",
+          "checkpoints/../../victim/checkpoints/step-00000060.safetensors"}) {
         attacks.push_back(listed_outside(name));
     }
     auto place = std::make_unique<AttackPlace>(Kind::run);
@@ -103,7 +108,7 @@ TEST_CASE("hostile: what a run wrote is removed by one that takes its directory 
     CHECK_EQ(outcome.err, "");
     CHECK_EQ(outcome.code, 0);
     const fs::path directory = place.target().directory;
-    for (const char* name :
+    for (const std::string name :
          {"checkpoints/step-00000040.safetensors", "checkpoints/step-00000060.safetensors",
           "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
         CAPTURE(name);
@@ -114,8 +119,8 @@ TEST_CASE("hostile: what a run wrote is removed by one that takes its directory 
 // A link is not what was written, but behind it lie the bytes: the link may go, these may not.
 TEST_CASE("hostile: a listed file that is a link to the same bytes outside") {
     std::vector<Attack> attacks;
-    for (const char* name : {"checkpoints/step-00000040.safetensors",
-                             "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
+    for (const std::string name : {"checkpoints/step-00000040.safetensors",
+                                   "rewind/step-00000020.safetensors", "best/model.safetensors"}) {
         attacks.push_back({.name = name,
                            .why = "right checksum, by way of a link",
                            .prepare = [=](const Target& target) {
