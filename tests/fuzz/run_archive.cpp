@@ -1,6 +1,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/tests/fuzz/calls.h>
+#include <tapestry/tests/fuzz/repair.h>
 #include <tapestry/tests/fuzz/run_archive.h>
 
 #include <fmt/core.h>
@@ -13,6 +14,8 @@ namespace tapestry::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
+
+const std::string kBelow = "place/D/";
 
 // Describes an exception that no call may throw; "" if there is none.
 std::string flaw_of(const Call& call, const Place& place) {
@@ -54,12 +57,23 @@ bool is_known(std::string_view name) {
     return name == "rewind" || name.starts_with(".saving-") || name.starts_with(".tapestry-");
 }
 
-// Whether the manifest lists the file with this size and checksum.
-bool is_listed(const Manifest& manifest, const std::string& name, const Item& item) {
-    const FileDigest digest{item.contents.size(), checksum_of(item.contents)};
-    for (const auto* files : {&manifest.files, &manifest.removed}) {
-        const auto found = files->find(name);
-        if (found != files->end() && found->second == digest) return true;
+bool has_digest(const Item& item, const FileDigest& digest) {
+    return digest == FileDigest{item.contents.size(), checksum_of(item.contents)};
+}
+
+// Whether a commit may replace or remove this file of D: the manifest lists it with this size and
+// checksum, or an interrupted commit has staged what the manifest lists.
+bool is_committed(const Manifest& manifest, const Snapshot& all, const std::string& name) {
+    const Item& item = all.at(kBelow + name);
+    if (const auto removed = manifest.removed.find(name); removed != manifest.removed.end()) {
+        return has_digest(item, removed->second);
+    }
+    const auto listed = manifest.files.find(name);
+    if (listed == manifest.files.end()) return false;
+    if (has_digest(item, listed->second)) return true;
+    for (const bool beside_manifest : {false, true}) {
+        const auto staged = all.find(kBelow + staged_path(name, manifest.stage, beside_manifest));
+        if (staged != all.end() && has_digest(staged->second, listed->second)) return true;
     }
     return false;
 }
@@ -67,18 +81,18 @@ bool is_listed(const Manifest& manifest, const std::string& name, const Item& it
 // Files in D that the writer may not touch: unless it keeps all, those of unknown names, and states
 // that no manifest lists.
 Snapshot kept_files(const World& world, const Call& writer, const Place& place) {
-    constexpr std::string_view kBelow = "place/D/";
     Manifest manifest;
     try {
         manifest = read_manifest(place.directory).value_or(Manifest{});
     } catch (const Error&) {
     }
     Snapshot kept;
-    for (const auto& [path, item] : world.look(true)) {
+    const Snapshot all = world.look(true);
+    for (const auto& [path, item] : all) {
         if (!path.starts_with(kBelow) || (item.mode & 0170000U) == 0040000U) continue;
         const std::string name = path.substr(kBelow.size());
         const bool is_foreign =
-            !is_known(fs::path(name).filename().native()) && !is_listed(manifest, name, item);
+            !is_known(fs::path(name).filename().native()) && !is_committed(manifest, all, name);
         const bool stays =
             writer.keeps_files ? name != ".lock" : writer.keeps_foreign_files && is_foreign;
         if (stays) kept[path] = item;
