@@ -129,8 +129,13 @@ inline Tree without_times(Tree tree) {
 inline void set_back_times(const std::filesystem::path& root) {
     constexpr timespec kThen{1000000000, 0};
     const std::array<timespec, 2> times{kThen, kThen};
-    for (const auto& [name, entry] : tree_of(root)) {
-        ::utimensat(AT_FDCWD, (root / name).c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+    std::error_code ignored;
+    std::vector<std::filesystem::path> paths{root};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored)) {
+        paths.push_back(entry.path());
+    }
+    for (const auto& path : paths) {
+        ::utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
     }
 }
 
