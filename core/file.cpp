@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -314,13 +315,30 @@ void sync_directory(const fs::path& path) {
     sync(directory.number(), fmt::format("directory {}", shown(path)));
 }
 
+namespace {
+
+// The process in ".tapestry-4711-0.tmp"; nothing for another name.
+std::optional<pid_t> process_of_temporary(std::string_view name) {
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+    const char* const end = name.data() + name.size() - kSuffix.size();
+    pid_t process = 0;
+    unsigned count = 0;
+    const auto first = std::from_chars(name.data() + kPrefix.size(), end, process);
+    if (first.ec != std::errc{} || process <= 0 || first.ptr == end || *first.ptr != '-') return {};
+    const auto second = std::from_chars(first.ptr + 1, end, count);
+    if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+    return process;
+}
+
+}  // namespace
+
 void remove_stale_temporaries(const fs::path& directory) {
     std::error_code ignored;
     for (const std::string& name : names_in(directory)) {
-        if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
-        pid_t process = 0;
-        std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), process);
-        const bool lives = process > 0 && (::kill(process, 0) == 0 || errno != ESRCH);
+        const auto process = process_of_temporary(name);
+        if (!process || !fs::is_regular_file(fs::symlink_status(directory / name, ignored)))
+            continue;
+        const bool lives = ::kill(*process, 0) == 0 || errno != ESRCH;
         if (!lives) fs::remove(directory / name, ignored);
     }
 }

@@ -98,7 +98,10 @@ JsonKind JsonNode::kind() const {
 }
 
 std::string JsonNode::shown() const {
-    return value_->is_structured() ? value_->type_name() : value_->dump();
+    constexpr std::size_t kMost = 300;
+    if (value_->is_structured()) return value_->type_name();
+    const std::string text = utf8::json_for_terminal(value_->dump());
+    return text.size() <= kMost ? text : utf8::quoted(text, kMost);
 }
 
 std::optional<JsonNode> JsonNode::find(const std::string& name) const {

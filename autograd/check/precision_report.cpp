@@ -23,12 +23,13 @@ std::string to_string(const PrecisionReport& report) {
 }
 
 std::string to_json(const PrecisionReport& report) {
-    nlohmann::ordered_json json{{"subject", report.subject},
-                                {"dtype", name_of(report.dtype)},
-                                {"verdict", to_string(report.verdict)},
-                                {"reason", to_string(report.reason)},
-                                {"complaint", report.complaint},
-                                {"inputs", nlohmann::ordered_json::array()}};
+    using Json = nlohmann::ordered_json;
+    Json json{{"subject", report.subject},
+              {"dtype", name_of(report.dtype)},
+              {"verdict", to_string(report.verdict)},
+              {"reason", to_string(report.reason)},
+              {"complaint", report.complaint},
+              {"inputs", Json::array()}};
     for (const auto& input : report.inputs) {
         json["inputs"].push_back({{"name", input.name},
                                   {"verdict", to_string(input.verdict)},
@@ -39,7 +40,7 @@ std::string to_json(const PrecisionReport& report) {
                                   {"allowed", input.tolerance},
                                   {"ulps", input.ulps}});
     }
-    return json.dump(2);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tapestry

@@ -111,7 +111,7 @@ std::string to_json(const GradcheckReport& report) {
     for (const PointReport& point : report.points) json["points"].push_back(json_of(point));
     if (report.first_wrong) json["first_wrong"] = json_of(*report.first_wrong);
     if (report.cause) json["cause"] = json_of(*report.cause);
-    return json.dump(2);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);  // a subject may be a path
 }
 
 }  // namespace tapestry

@@ -63,9 +63,39 @@ constexpr std::array<std::array<char32_t, 2>, 16> kUnprintable{{{0x00, 0x1F},
                                                                 {0xFFFE, 0xFFFF},
                                                                 {0xE0000, kLast}}};
 
-bool is_printable(char32_t code) {
-    return std::none_of(kUnprintable.begin(), kUnprintable.end(),
-                        [code](const auto& range) { return code >= range[0] && code <= range[1]; });
+// Of these, the characters that a terminal obeys or that reorder text: Unicode's Cc, the
+// bidirectional controls (Bidi_Control, and the deprecated U+206A to U+206F), Zl and Zp.
+constexpr std::array<std::array<char32_t, 2>, 6> kCommands{{{0x00, 0x1F},
+                                                            {0x7F, 0x9F},
+                                                            {0x061C, 0x061C},
+                                                            {0x200E, 0x200F},
+                                                            {0x2028, 0x202E},
+                                                            {0x2066, 0x206F}}};
+
+template <std::size_t N>
+bool is_in(const std::array<std::array<char32_t, 2>, N>& ranges, char32_t code) {
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [code](const auto& range) { return code >= range[0] && code <= range[1]; });
+}
+
+bool is_printable(char32_t code) { return !is_in(kUnprintable, code); }
+
+bool is_harmless(char32_t code) {
+    return code == U'\n' || code == U'\t' || !is_in(kCommands, code);
+}
+
+// Appends the character at byte `at`, escaped unless `stays(code)`, or an escape for a byte that is
+// not UTF-8. Returns where the next one begins.
+template <class Stays>
+std::size_t append_shown(std::string& shown, std::string_view text, std::size_t at,
+                         const Stays& stays) {
+    const Step here = step(text, at);
+    if (here.flaw != nullptr) {
+        fmt::format_to(std::back_inserter(shown), "\\x{:02X}", byte_at(text, at));
+        return at + 1;
+    }
+    shown += stays(here.code) ? text.substr(at, here.bytes) : printable(here.code);
+    return at + here.bytes;
 }
 
 }  // namespace
@@ -161,16 +191,41 @@ std::string quoted(std::string_view text, std::size_t limit) {
             result += "...";
             break;
         }
-        const Step here = step(text, at);
-        if (here.flaw == nullptr) {
-            result += printable(here.code);
-            at += here.bytes;
-        } else {
-            fmt::format_to(std::back_inserter(result), "\\x{:02X}", byte_at(text, at));
-            ++at;
-        }
+        at = append_shown(result, text, at, is_printable);
     }
     return result + "'";
+}
+
+std::string printable(std::string_view text) {
+    std::string result;
+    for (std::size_t at = 0; at < text.size();) at = append_shown(result, text, at, is_printable);
+    return result;
+}
+
+std::string for_terminal(std::string_view text) {
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) at = append_shown(result, text, at, is_harmless);
+    return result;
+}
+
+// Outside its strings, JSON holds no character that is escaped here.
+std::string json_for_terminal(std::string_view json) {
+    std::string result;
+    result.reserve(json.size());
+    for (std::size_t at = 0; at < json.size();) {
+        const Step here = step(json, at);
+        if (here.flaw != nullptr) {
+            result += kReplacement;
+        } else if (is_harmless(here.code)) {
+            result += json.substr(at, here.bytes);
+        } else {
+            fmt::format_to(std::back_inserter(result), "\\u{:04x}",
+                           static_cast<unsigned>(here.code));
+        }
+        at += here.bytes;
+    }
+    return result;
 }
 
 std::string Stream::push(std::string_view bytes) {

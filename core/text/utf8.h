@@ -49,6 +49,22 @@ std::string printable(char32_t code);
 /// names that come from files. Takes any bytes; those that are not UTF-8 appear as "\xE9".
 std::string quoted(std::string_view text, std::size_t limit = 80);
 
+/// `text` for use within one line of output: each character as printable(char32_t) shows it, bytes
+/// that are not UTF-8 as "\xE9". Newlines are escaped too: a string from a file cannot start a line
+/// of its own.
+std::string printable(std::string_view text);
+
+/// `text`, which may hold any bytes, made safe to send to a terminal. Keeps "\n", "\t" and every
+/// harmless character: letters of any script with their marks, emoji with their joiners and
+/// variation selectors. Escapes, in the notation of printable(), whatever could control the
+/// terminal or reorder a line: the other control characters (C0, DEL, C1), the bidirectional
+/// controls, the separators U+2028 and U+2029, and bytes that are not UTF-8.
+std::string for_terminal(std::string_view text);
+
+/// The same for JSON text, whose value does not change: "\u007f". Bytes that are not UTF-8 become
+/// U+FFFD.
+std::string json_for_terminal(std::string_view json);
+
 /// Bytes that arrive piece by piece, handed on as whole characters: a token of a byte-level
 /// tokenizer may end inside one. What is not UTF-8 becomes U+FFFD.
 class Stream {

@@ -2,10 +2,9 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/ops/machine_peak.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -21,7 +20,7 @@ struct Bench {
 };
 
 int show(bool json, const std::string& object, const std::string& text) {
-    fmt::print("{}\n", json ? object : text);
+    json ? print_json(object) : print("{}\n", text);
     return kSuccess;
 }
 

@@ -2,9 +2,8 @@
 // ones without.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/bench/report.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -32,7 +31,7 @@ void add_bench_busy(Options& parent) {
         set_num_threads(s->threads);
         check_memory(s->measured.step.model, s->measured.step.batch);
         const bench::BusyRow row = bench::measure_busy(s->measured);
-        fmt::print("{}\n", s->json ? to_json(row) : to_text(row));
+        s->json ? print_json(to_json(row)) : print("{}\n", to_text(row));
         return kSuccess;
     });
 }

@@ -1,13 +1,11 @@
 // tapestry bench gemm, attention, ops: a row for each thing that is measured.
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/ops/machine_peak.h>
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cstdio>
 
 namespace tapestry::cli {
 namespace {
@@ -41,18 +39,17 @@ int print_table(const Table<Measured>& s, const std::string& title, const Measur
     set_num_threads(s.threads);
     const MachinePeak peak = measure_peak(s.measured.dtype);
     if (!s.json) {
-        fmt::print("{}\n{}{}\n", bench::peak_text(peak), title, bench::table_head());
+        print("{}\n{}{}\n", bench::peak_text(peak), title, bench::table_head());
     }
     double fastest = 0;
     const auto rows = measure([&](const bench::Measurement& m) {
         fastest = std::max(fastest, m.fastest_flops());
         if (s.json) return;
-        fmt::print("{}\n", bench::table_row(m, peak));
-        std::fflush(stdout);
+        print("{}\n", bench::table_row(m, peak));
     });
     const bench::PeakCheck check = bench::check_peak(peak, fastest);
-    if (s.json) fmt::print("{}\n", with_check(json_of(rows, check.peak), check));
-    if (!s.json && !check.doubt().empty()) fmt::print("{}\n", check.doubt());
+    if (s.json) print_json(with_check(json_of(rows, check.peak), check));
+    if (!s.json && !check.doubt().empty()) print("{}\n", check.doubt());
     return kSuccess;
 }
 

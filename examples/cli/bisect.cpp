@@ -2,6 +2,7 @@
 #include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/run_options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/train/bisect.h>
 
 #include <fmt/core.h>
@@ -20,15 +21,14 @@ int run_bisect(const BisectSettings& s) {
     const RunReader run(s.run);
     const FoundStep found = find_first(run.history(), run.rewinder(), condition, s.after);
     if (found.step) {
-        fmt::print("step {}: {}\n", *found.step, found.what);
+        print("step {}: {}\n", *found.step, found.what);
     } else {
-        fmt::print("no step{} has {}\n", s.after > 0 ? fmt::format(" after {}", s.after) : "",
-                   s.first);
+        print("no step{} has {}\n", s.after > 0 ? fmt::format(" after {}", s.after) : "", s.first);
     }
-    fmt::print("{}\n", looked_at(found, run.history()));
+    print("{}\n", looked_at(found, run.history()));
     if (found.step) {
-        fmt::print("tapestry rewind {} --step {} --inspect page.html\n",
-                   quoted_for_shell(s.run.directory), *found.step);
+        print("tapestry rewind {} --step {} --inspect page.html\n",
+              quoted_for_shell(s.run.directory), *found.step);
     }
     return found.step ? kSuccess : kFailure;
 }

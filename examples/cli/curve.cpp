@@ -5,8 +5,6 @@
 #include <tapestry/nn/train/loss_curves.h>
 #include <tapestry/nn/train/sweep_text.h>
 
-#include <fmt/core.h>
-
 namespace tapestry::cli {
 namespace {
 
@@ -19,11 +17,11 @@ int run_curve(const CurveSettings& s) {
     std::vector<TextCurve> curves;
     for (const std::string& directory : s.directories) {
         const LossCurves run = loss_curves(directory, s.directories.size() > 1);
-        fmt::print("{}\n", run.summary);
+        print("{}\n", run.summary);
         curves.insert(curves.end(), run.curves.begin(), run.curves.end());
     }
-    fmt::print("\n{}", text_plot(curves, s.plot));
-    if (s.directories.size() > 1) fmt::print("\n{}", sweep_text(s.directories));
+    print("\n{}", text_plot(curves, s.plot));
+    if (s.directories.size() > 1) print("\n{}", sweep_text(s.directories));
     return kSuccess;
 }
 

@@ -3,9 +3,8 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/train/evaluation.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -24,7 +23,7 @@ int run_eval(const EvalSettings& s) {
     const Evaluation one = s.tokens.empty()
                                ? evaluate_on_text(s.config, s.split, s.options, s.config.seed)
                                : evaluate_on_tokens(s.config.start, s.tokens);
-    fmt::print("{}\n", s.json ? to_json(one) : to_text(one));
+    s.json ? print_json(to_json(one)) : print("{}\n", to_text(one));
     return kSuccess;
 }
 

@@ -3,10 +3,8 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/experiments/run.h>
+#include <tapestry/examples/options/output.h>
 
-#include <fmt/core.h>
-
-#include <cstdio>
 #include <optional>
 
 namespace tapestry::cli {
@@ -21,7 +19,7 @@ struct ExperimentSettings {
 
 int run_experiment(const ExperimentSettings& s) {
     if (s.name.empty()) {
-        fmt::print(
+        print(
             "{}\ntapestry experiment NAME runs one of them, tapestry experiment all every one "
             "but speedrun\n",
             experiments::list_of_experiments());
@@ -32,10 +30,7 @@ int run_experiment(const ExperimentSettings& s) {
     setting.seeds = s.seeds.value_or(setting.pick(10, 3));
     experiments::run_experiments(
         {.name = s.name, .setting = setting, .out = s.out, .markdown = s.markdown, .json = s.json},
-        [](const std::string& text) {
-            fmt::print("{}", text);
-            std::fflush(stdout);
-        });
+        [](const std::string& text) { print_text(text); });
     return kSuccess;
 }
 

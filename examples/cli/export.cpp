@@ -1,9 +1,9 @@
 // tapestry export: a model of ours as GPT-2, in the files that Hugging Face's transformers loads.
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/io/hugging_face.h>
-
-#include <fmt/core.h>
 
 #include <memory>
 
@@ -20,10 +20,10 @@ int run_export(const ExportSettings& s) {
     const LoadedModel loaded = load_model(s.model);
     if (s.bf16) loaded.model->to(DType::bf16);
     export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
-    fmt::print("saved in {}: GPT-2's format, {} parameters\n", s.out,
-               loaded.model->parameter_count());
+    print("saved in {}: GPT-2's format, {} parameters\n", utf8::printable(s.out),
+          loaded.model->parameter_count());
     if (loaded.tokenizer && loaded.tokenizer->kind() == "char") {
-        fmt::print(
+        print(
             "its tokens are characters, which transformers has no tokenizer for: "
             "tapestry_tokenizer.json lists them by id\n");
     }

@@ -3,10 +3,9 @@
 #include <tapestry/core/file.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/catalog/check_model.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -47,10 +46,10 @@ int run_gradcheck(GradcheckSettings& s) {
         if (name_of(dtype) == s.dtype) s.options.dtype = dtype;
     const catalog::CheckedGradients checked = check(s);
     if (s.json) {
-        fmt::print("{}\n", catalog::to_json(checked));
+        print_json(catalog::to_json(checked));
     } else {  // rows of the same op are one line as long as they pass
         const bool few = checked.size() <= 4 || !s.module.empty() || !s.model.empty();
-        fmt::print("{}", catalog::to_text(checked, few));
+        print_text(catalog::to_text(checked, few));
     }
     if (!s.plot.empty()) write_file_atomically(s.plot, to_svg(curves(s)));
     if (catalog::count_of(checked, Verdict::fail) > 0) return kFailure;

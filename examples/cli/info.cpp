@@ -3,6 +3,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/version.h>
 #include <tapestry/examples/cli/commands.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/ops/fusion.h>
 
 #include <fmt/core.h>
@@ -16,13 +17,13 @@ int print_info() {
         if (isa != current_isa())
             others += fmt::format("{}{}", others.empty() ? "" : ", ", name_of(isa));
     }
-    fmt::print("tapestry {}\n", version());
-    fmt::print("instruction set  {}{}\n", name_of(current_isa()),
-               others.empty() ? "" : " (also here: " + others + "; TAPESTRY_ISA chooses)");
-    fmt::print("threads          {} (TAPESTRY_THREADS sets)\n", num_threads());
-    fmt::print("fused ops        {} (TAPESTRY_FUSE=0: the plain ones)\n",
-               fusion_enabled() ? "yes" : "no");
-    fmt::print("compiler         {}\n", compiler());
+    print("tapestry {}\n", version());
+    print("instruction set  {}{}\n", name_of(current_isa()),
+          others.empty() ? "" : " (also here: " + others + "; TAPESTRY_ISA chooses)");
+    print("threads          {} (TAPESTRY_THREADS sets)\n", num_threads());
+    print("fused ops        {} (TAPESTRY_FUSE=0: the plain ones)\n",
+          fusion_enabled() ? "yes" : "no");
+    print("compiler         {}\n", compiler());
     return kSuccess;
 }
 

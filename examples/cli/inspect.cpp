@@ -26,7 +26,7 @@ int run_inspect(const InspectSettings& s) {
     const WatchedStep step(*taken.model, taken.loss, taken.products);
     const PageOptions page = taken.page(step.loss());
     if (s.print) {
-        fmt::print("{}", text_step(step.inspector(), page, s.text));
+        print_text(text_step(step.inspector(), page, s.text));
         return kSuccess;
     }
     write_page(s.out, step.inspector(), page, fmt::format("{} heads, ", step.heads()));

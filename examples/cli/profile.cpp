@@ -34,8 +34,8 @@ int profile(ProfileSettings s, Communicator& processes) {
             ? bench::profile_on_random_tokens(s.model, s.batch, s.options, s.seed)
             : bench::profile_on_text(s.directory, s.text, s.batch, s.options, s.seed);
     if (processes.rank() > 0) return kSuccess;
-    fmt::print("{}\n",
-               s.json ? bench::to_json(profile, s.depth) : bench::to_text(profile, s.depth));
+    s.json ? print_json(bench::to_json(profile, s.depth))
+           : print("{}\n", bench::to_text(profile, s.depth));
     return kSuccess;
 }
 

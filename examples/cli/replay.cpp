@@ -7,8 +7,6 @@
 #include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/ops/machine_peak.h>
 
-#include <fmt/core.h>
-
 namespace tapestry::cli {
 namespace {
 
@@ -25,7 +23,7 @@ int run_replay(const ReplaySettings& s) {
     loaded.model->train();
     // A loaded model's dropout draws from the default generator.
     const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
-    fmt::print("{}", to_text(step, retaken, then));
+    print_text(to_text(step, retaken, then));
     write_page(
         s.out, *retaken.inspector,
         page_of(step, retaken, *loaded.model, require_tokenizer(loaded, s.directory), s.directory));

@@ -1,12 +1,11 @@
 // tapestry rewind: any step of a training, taken again to the same bits, and what it did.
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/run_options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/ops/machine_peak.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -29,11 +28,11 @@ int run_rewind(const RewindSettings& s) {
     const bool watch = s.print || s.page.has_value() || is_next;
     const RewoundStep step = take_again(*session, watch, watch ? measure_peak() : MachinePeak{});
     const Tokenizer& tokenizer = session->tokenizer();
-    fmt::print("{}", to_text(step, run.history(), start, tokenizer, s.text.width));
+    print_text(to_text(step, run.history(), start, tokenizer, s.text.width));
     if (watch) {
         const PageOptions page =
             page_of(step.recorded, *step.watched, session->model(), tokenizer, s.run.directory);
-        if (s.print) fmt::print("\n{}", text_step(*step.watched->inspector, page, s.text));
+        if (s.print) print("\n{}", text_step(*step.watched->inspector, page, s.text));
         if (s.page) write_page(*s.page, *step.watched->inspector, page);
     }
     if (is_next) return kSuccess;
@@ -45,10 +44,10 @@ int run_all(const RewindSettings& s) {
     const RunReader run(s.run);
     const RunComparison all =
         compare_all(run.history(), run.rewinder(), [](std::int64_t step, const std::string& what) {
-            fmt::print("step {}: metrics.jsonl differs: {}\n", step, what);
+            print("step {}: metrics.jsonl differs: {}\n", step, utf8::printable(what));
         });
-    fmt::print("{} of {} steps: the same bits as metrics.jsonl, {} of them with grad_xxh3\n",
-               all.same, all.steps, all.with_gradients);
+    print("{} of {} steps: the same bits as metrics.jsonl, {} of them with grad_xxh3\n", all.same,
+          all.steps, all.with_gradients);
     return all.same == all.steps ? kSuccess : kFailure;
 }
 

@@ -46,8 +46,8 @@ void call_back(TrainingRunOptions& options, TrainingProgress& progress) {
 void announce(Session& session, bool show_samples) {
     say(description_of(session));
     if (!show_samples) return;
-    say(fmt::format("\nbefore training: validation loss {:.4f}; it writes\n{}\n\n",
-                    session.evaluate(), session.sample(300)));
+    say(fmt::format("\nbefore training: validation loss {:.4f}; it writes\n", session.evaluate()));
+    say_sample(session.sample(300) + "\n\n");
 }
 
 int run_begun(TrainSettings& s, BegunRun& begun) {
@@ -70,7 +70,8 @@ int run_begun(TrainSettings& s, BegunRun& begun) {
     const TrainingResult result = run.to_the_end();
     progress.finish();
     if (s.show_samples && !result.interrupted) {
-        say(fmt::format("\nafter training: it writes\n{}\n\n", session.sample(300)));
+        say("\nafter training: it writes\n");
+        say_sample(session.sample(300) + "\n\n");
     }
     say(to_text(result, s.run.out));
     return result.interrupted ? kInterrupted : kSuccess;

@@ -4,11 +4,10 @@
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/kept_weights.h>
-
-#include <fmt/core.h>
 
 #include <cstdio>
 #include <memory>
@@ -33,11 +32,10 @@ int run_sample(const SampleSettings& s) {
     catch_interrupts();
     sample_text(*loaded.model, require_tokenizer(loaded, s.model), s.prompt, s.options, generator,
                 [](const std::string& text) {
-                    fmt::print("{}", text);
-                    std::fflush(stdout);
-                    return !interrupted();
+                    say_sample(text);
+                    return !interrupted() && std::ferror(stdout) == 0;
                 });
-    fmt::print("\n");
+    say("\n");
     return interrupted() ? kInterrupted : kSuccess;
 }
 

@@ -4,21 +4,13 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/shown.h>
 
-#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace tapestry::cli {
 
-void say(const std::string& text, std::FILE* to) {
-    std::fputs(text.c_str(), to);
-    std::fflush(to);
-}
-
-void warn(const std::string& message) { say(fmt::format("tapestry: {}\n", message), stderr); }
-
 ProgressOutput progress_output() {
-    return {.write = [](const std::string& text) { say(text); },
+    return {.write = [](const std::string& text) { say_raw(text); },
             .is_terminal = ::isatty(STDOUT_FILENO) == 1,
             .columns = terminal_columns()};
 }
@@ -38,8 +30,8 @@ void write_page(const std::string& out, const Inspector& inspector, const PageOp
                 const std::string& heads) {
     const std::string html = to_html(inspector, page);
     write_file_atomically(out, html);
-    fmt::print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
-               bytes_text(html.size()));
+    print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
+          bytes_text(html.size()));
 }
 
 }  // namespace tapestry::cli

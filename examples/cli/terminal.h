@@ -2,20 +2,17 @@
 #pragma once
 
 #include <tapestry/examples/options/options.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/terminal/progress.h>
 
-#include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace tapestry::cli {
 
-/// Prints and throws nothing, wherever that goes: a training does not end because nobody reads what
-/// is said of it. Options::main finds a stdout that failed.
-void say(const std::string& text, std::FILE* to = stdout);
-
 /// A line of its own on stderr: "tapestry: MESSAGE".
-void warn(const std::string& message);
+inline void warn(std::string_view message) { say_error("tapestry", message); }
 
 /// Standard output, for lines that are rewritten in place if it is a terminal.
 ProgressOutput progress_output();

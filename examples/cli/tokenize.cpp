@@ -1,12 +1,11 @@
 // tapestry tokenize: texts of any size as a directory of token ids, for `train --data`. What it
 // does is in nn/io/tokenize_files.cpp.
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/io/tokenize_files.h>
-
-#include <fmt/core.h>
 
 namespace tapestry::cli {
 namespace {
@@ -30,8 +29,8 @@ int run_tokenize(TokenizeSettings& s) {
     try {
         const TokenizedFiles files = tokenize_files(s.out, s.options);
         progress.finish();
-        fmt::print("{}\nencoded in {} ({:.0f} MB/s)\nsaved in {}\n", to_text(files),
-                   clock_text(files.seconds), files.bytes / 1e6 / files.seconds, s.out);
+        print("{}\nencoded in {} ({:.0f} MB/s)\nsaved in {}\n", to_text(files),
+              clock_text(files.seconds), files.bytes / 1e6 / files.seconds, utf8::printable(s.out));
     } catch (const Interrupted&) {
         progress.finish();
         warn("interrupted; there is no data in " + s.out);

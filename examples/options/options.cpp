@@ -2,7 +2,7 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/error.h>
-#include <tapestry/core/text/utf8.h>
+#include <tapestry/examples/options/output.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/fusion.h>
 
@@ -17,27 +17,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 
 namespace tapestry::cli {
 namespace {
 
-// CLI11's messages may run over several lines, and file names and files hold anything; the promise
-// is one, of UTF-8.
-std::string one_line(const std::string& message) {
-    utf8::Stream stream;
-    std::string text = stream.push(message);
-    text += stream.finish();
-    for (char& c : text) {
-        if ((c >= 0 && c < ' ') || c == 127) c = ' ';
-    }
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    return text;
-}
-
 int complain(const std::string& program, int code, const std::string& message) {
-    const std::string line = fmt::format("{}: {}\n", program, one_line(message));
-    std::fputs(line.c_str(), stderr);  // throws nothing where that cannot be written
+    say_error(program, message);
     return code;
 }
 
@@ -347,7 +334,10 @@ int Options::parse_and_run(int argc, char** argv) {
     try {
         app_.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
-        return app_.exit(success);
+        std::ostringstream said, none;
+        const int code = app_.exit(success, said, none);
+        print_text(said.str());
+        return code;
     } catch (const CLI::ParseError& error) {
         return complain(name_, kBadInput, what_is_wrong(app_, error));
     }

@@ -1,5 +1,6 @@
 // A small GPT from a text file, with the library and no command line: `train_gpt TEXT [STEPS]`.
 // The tapestry command does the same with every setting an option (examples/cli/train.cpp).
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/tapestry.h>
 
 #include <cstdlib>
@@ -53,7 +54,7 @@ int run(const std::string& path, std::int64_t steps) {
     model.eval();
     const std::vector<std::int64_t> prompt = tokenizer.encode(text.substr(0, 1));
     const auto ids = sample(model, prompt, {.tokens = 200, .temperature = 0.8}, generator);
-    fmt::print("\n{}{}\n", tokenizer.decode(prompt), tokenizer.decode(ids));
+    fmt::print("\n{}\n", utf8::for_terminal(tokenizer.decode(prompt) + tokenizer.decode(ids)));
     return last_loss < first_loss ? 0 : 1;
 }
 
@@ -68,7 +69,7 @@ int main(int argc, char** argv) {
     try {
         return run(argv[1], argc > 2 ? std::atoll(argv[2]) : 500);
     } catch (const Error& error) {
-        fmt::print(stderr, "train_gpt: {}\n", error.what());
+        fmt::print(stderr, "train_gpt: {}\n", utf8::for_terminal(error.what()));
         return 2;
     }
 }

@@ -236,7 +236,7 @@ std::string to_json(const GPTProfile& p, int depth) {
                 {"modules", json_of(by_module(profile.rows, depth), Name::module)},
                 {"rows", json_of(profile.rows, Name::both)},
                 {"peak", json_of(profile.peak)}}
-        .dump();
+        .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string with_check(const std::string& json, const PeakCheck& check) {

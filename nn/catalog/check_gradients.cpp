@@ -217,7 +217,7 @@ std::string to_json(const CheckedGradients& checked) {
         one.update(Json::parse(c.json));
         json["results"].push_back(std::move(one));
     }
-    return json.dump(2);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tapestry::catalog

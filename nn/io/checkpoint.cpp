@@ -168,7 +168,8 @@ void check_frozen(const fs::path& path, std::vector<std::string> there,
     const auto check = [&](const auto& some, const auto& others, const char* words) {
         for (const std::string& name : some) {
             require<IoError>(std::binary_search(others.begin(), others.end(), name),
-                             "{}: parameter \"{}\" is frozen {}", shown(path), name, words);
+                             "{}: parameter \"{}\" is frozen {}", shown(path),
+                             utf8::printable(name), words);
         }
     };
     check(there, here, "in the file and not in the module");
@@ -184,7 +185,7 @@ void check_generators(const fs::path& path, const std::map<std::string, Generato
     }
     for (const auto& [name, state] : there) {
         require<IoError>(here.contains(name), "{}: generator \"{}\" of the file is unknown",
-                         shown(path), name);
+                         shown(path), utf8::printable(name));
     }
 }
 

@@ -27,7 +27,11 @@ SavedName checked(const std::string& name) {
 
 bool holds(const Folder& folder, const std::string& file, const SavedName& name,
            const FileDigest& digest) {
-    return folder.digest(file, grows(name.text()) ? digest.bytes : UINT64_MAX) == digest;
+    const auto identity = folder.identity(file);  // first its size: a file with holes can be any
+    if (!identity) return false;
+    const bool fits =
+        grows(name.text()) ? identity->bytes >= digest.bytes : identity->bytes == digest.bytes;
+    return fits && folder.digest(file, digest.bytes) == digest;
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ void Commit::settle() {
         const auto place = find(parts_of(name));
         if (!place) continue;
         const auto put = [&, &digest = digest](const Folder& from, const std::string& staged) {
-            if (!from.identity(staged) || !holds(from, staged, place->name, digest)) return;
+            if (!holds(from, staged, place->name, digest)) return;
             from.rename(staged, place->folder, place->name.file);
             place->folder.sync();
             from.sync();
@@ -109,11 +113,13 @@ void Commit::remove_left_over() {
 bool Commit::is_ours(const Place& place, const FileDigest& digest) const {
     const auto identity = place.folder.identity(place.name.file);
     if (!identity) return false;
-    if (known_ != nullptr) {
-        const auto known = known_->find(place.name.text());
-        if (known != known_->end() && known->second == identity) return true;
-    }
-    return holds(place.folder, place.name.file, place.name, digest);
+    if (known_ == nullptr) return holds(place.folder, place.name.file, place.name, digest);
+    const std::string name = place.name.text();
+    const auto known = known_->find(name);
+    if (known != known_->end() && known->second == identity) return true;
+    if (!holds(place.folder, place.name.file, place.name, digest)) return false;
+    (*known_)[name] = *identity;
+    return true;
 }
 
 // Returns what stays.
@@ -133,25 +139,24 @@ std::vector<std::string> Commit::remove_listed(const Manifest& manifest) {
     return kept;
 }
 
-// A state that is somebody else's, by the name that one of ours is to have.
-void Commit::check_free(const Place& place) const {
-    if (!place.name.is_state() || !place.folder.has(place.name.file)) return;
-    const std::string name = place.name.text();
+void Commit::check_place(const std::string& name) const {
+    const auto place = find(checked(name));
+    if (!place || place->name.folder.empty() || !place->folder.has(place->name.file)) return;
     const bool is_listed = after_.files.contains(name) || after_.removed.contains(name);
     const bool free =
-        is_listed && is_ours(place, after_.files.contains(name) ? after_.files.at(name)
-                                                                : after_.removed.at(name));
+        is_listed && is_ours(*place, after_.files.contains(name) ? after_.files.at(name)
+                                                                 : after_.removed.at(name));
     require<IoError>(
         free,
         "cannot write {}: a file of that name is there that is not what {} lists; move "
         "it away",
-        shown(place.path()), kManifestName);
+        shown(place->path()), kManifestName);
 }
 
 void Commit::write(const std::string& name, const FileWriter& writer) {
     const SavedName parts = checked(name);
     const Place place{parts.folder.empty() ? folder_ : folder_.make(parts.folder), parts};
-    check_free(place);
+    check_place(name);
     const std::string staged = staged_file(after_.stage, parts.file);
     staged_.push_back({place.folder, staged, parts, {}});
     after_.files[name] = writer(

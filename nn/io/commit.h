@@ -25,8 +25,8 @@ namespace tapestry {
 /// A file that is written to the path it is given, by write_file_atomically with these options.
 using FileWriter = std::function<FileDigest(const std::filesystem::path&, const WriteOptions&)>;
 
-/// Files as this process wrote them: while their identity holds, their contents need no reading to
-/// be known. Reused from one commit to the next.
+/// Files as this process wrote them, or read and found to be what was saved: while their identity
+/// holds, their contents need no reading to be known. Reused from one commit to the next.
 using WrittenFiles = std::map<std::string, Folder::Identity>;
 
 /// One at a time: whoever makes one has the directory's lock (core/lock.h).
@@ -44,9 +44,12 @@ public:
     const Manifest& before() const { return before_; }
 
     /// Stages a file that is to replace `name` or to be it. Throws ValueError for a name that no
-    /// run or model has, and IoError for a training's state whose place a file has that Tapestry
-    /// did not write.
+    /// run or model has, and as check_place does.
     void write(const std::string& name, const FileWriter& writer);
+    /// Throws IoError if `name` is a folder's file whose place another file has than the
+    /// directory's manifest lists. (What has a name of the directory itself was named by whoever
+    /// named the directory.)
+    void check_place(const std::string& name) const;
     /// Stages a file that is there under another name, and is to be `name`. May be open.
     void adopt(const std::string& name, const std::string& from, const FileDigest& digest);
     /// Stages a manifest of what was written into this folder, which is then a directory of its own
@@ -76,7 +79,6 @@ private:
     void remove_left_over();
     bool is_ours(const Place& place, const FileDigest& digest) const;
     std::vector<std::string> remove_listed(const Manifest& manifest);
-    void check_free(const Place& place) const;
     bool may_be_done() const;
 
     std::filesystem::path directory_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/config_fields.h>
 
 #include <cstdint>
@@ -88,7 +89,8 @@ Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
         if (entry.second == name) return entry.first;
         known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", entry.second);
     }
-    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, name, known);
+    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, utf8::printable(name),
+                  known);
 }
 
 /// The fields that a model's config.json has, or all.

@@ -3,6 +3,7 @@
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
@@ -21,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kFormat = 1;
-constexpr const char* kDataName = "data.json";
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
@@ -71,7 +71,7 @@ std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
 void check_hash(const std::string& what, const std::string& found, const std::string& recorded,
                 const ConfigFile& file) {
     require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",
-                     what, found, file.path(), recorded);
+                     what, found, file.path(), utf8::printable(recorded));
 }
 
 void check_format(const ConfigFile& file) {
@@ -97,11 +97,12 @@ TokenIds open_ids(const fs::path& path, const ConfigFile& file, const Tokenizer&
     const IdType type = value_in(file, "dtype", IdType::u8);
     require<IoError>(type != IdType::i64, "{}: \"dtype\" is \"i64\", which no file has",
                      file.path());
-    check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
+    InputFile(path).size();  // throws unless it is a file
     TokenIds ids(open_to_read(path), shown(path), type, tokenizer.vocab_size());
     const auto count = file.get<std::int64_t>("ids");
     require<IoError>(ids.size() == count, "{}: {} ids, and {} says {}", shown(path), ids.size(),
                      file.path(), count);
+    check_hash(shown(path), digest_of_file(path).checksum, file.get<std::string>("ids_xxh3"), file);
     return ids;
 }
 
@@ -114,6 +115,14 @@ std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer
 bool has_data(const fs::path& directory) {
     std::error_code ignored;
     return fs::exists(directory / kDataName, ignored);
+}
+
+void check_holds_no_data(const fs::path& directory) {
+    require<IoError>(
+        !has_data(directory),
+        "{}: there is data in it (`tapestry tokenize`), which this would break; choose "
+        "another directory",
+        shown(directory));
 }
 
 EncodedDocuments write_data(const fs::path& directory, DocumentReader& documents,

@@ -29,6 +29,9 @@ std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer
 /// Whether it is a directory with data, as far as can be said without reading that.
 bool has_data(const std::filesystem::path& directory);
 
+/// Throws IoError for such a directory: a model's tokenizer has the names of the data's.
+void check_holds_no_data(const std::filesystem::path& directory);
+
 /// Encodes the documents into a directory, which is made if need be. data.json is written last: a
 /// directory without it is none, and one that was left unfinished is written anew. What was there
 /// is written over. Throws IoError, and as encode_documents does. `options` are those of every

@@ -2,6 +2,7 @@
 #include <tapestry/nn/io/hugging_face.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
@@ -46,7 +47,8 @@ Activation read_activation(const ConfigFile& file) {
         if (entry.name == name) return entry.activation;
         known += fmt::format("{}{}", known.empty() ? "" : ", ", entry.name);
     }
-    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(), name, known);
+    fail<IoError>("{}: \"activation_function\" is \"{}\"; known are {}", file.path(),
+                  utf8::printable(name), known);
 }
 
 // Null: GPT-2 has no such activation.
@@ -61,7 +63,7 @@ const char* name_of(Activation activation) {
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
     require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
-                     file.path(), type);
+                     file.path(), utf8::printable(type));
     constexpr std::array<std::pair<const char*, bool>, 4> kNeeded{
         {{"scale_attn_weights", true},
          {"scale_attn_by_inverse_layer_idx", false},
@@ -212,7 +214,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig
         const std::string bare = without_prefix(name);
         require<IoError>(stored.emplace(bare, tensor).second,
                          "{}: tensor \"{}\" is there twice, with and without \"{}\"", path.string(),
-                         bare, kPrefix);
+                         utf8::printable(bare), kPrefix);
     }
     return stored;
 }

@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/model_directory.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
@@ -25,7 +26,7 @@ std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFil
     const auto kind = file.get<std::string>("tokenizer", "char");
     if (kind == "char") return read_char_tokenizer(files.path(kTokenizerName));
     require<IoError>(kind == "bpe", "{}: \"tokenizer\" is \"{}\"; known are \"char\", \"bpe\"",
-                     file.path(), kind);
+                     file.path(), utf8::printable(kind));
     auto tokenizer = read_byte_pair_tokenizer(files);
     require<IoError>(tokenizer != nullptr, "{}: neither vocab.json nor merges.txt is there",
                      files.directory().string());

@@ -4,8 +4,10 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/lock.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
+#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
@@ -53,6 +55,7 @@ void check_model_files(const SavedFiles& files) {
 }
 
 void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
+    check_holds_no_data(directory);
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);
@@ -61,6 +64,7 @@ void put_files(const fs::path& directory, const std::vector<NewFile>& files) {
 }
 
 void check_can_put(const fs::path& directory, const std::vector<NewFile>& files) {
+    check_holds_no_data(directory);
     make_directories(directory);
     const DirectoryLock lock(directory);
     Commit commit(directory);
@@ -89,7 +93,8 @@ ModelKind kind_in(const ConfigFile& file) {
         if (row.key == name) return row.kind;
         known += fmt::format("{}\"{}\"", known.empty() ? "" : " and ", row.key);
     }
-    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), name, known);
+    fail<IoError>("{}: \"model\" is \"{}\"; known are {}", file.path(), utf8::printable(name),
+                  known);
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {

@@ -16,6 +16,8 @@ inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";
+/// It makes a directory one of data (nn/io/data_directory.h).
+inline constexpr const char* kDataName = "data.json";
 inline constexpr const char* kManifestName = "tapestry-manifest.json";
 
 /// The folders that a run's directory has for its states ("checkpoints", "rewind") and for its best

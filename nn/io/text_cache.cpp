@@ -62,7 +62,7 @@ fs::perms permissions_of_entry(unsigned of_text) {
 }
 
 std::optional<TokenData> find(const fs::path& entry, unsigned permissions) {
-    if (!has_data(entry)) return std::nullopt;  // another process may be writing there
+    if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may be being written
     std::error_code ignored;
     try {
         TokenData data = load_data(entry);

@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/tokenize_files.h>
 
+#include <tapestry/core/directory.h>
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 
@@ -50,6 +51,13 @@ TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& opt
     require<IoError>(!has_data(out),
                      "{}: there is data in it already; remove it, or choose another directory",
                      out);
+    for (const char* const name : {kConfigName, kManifestName}) {
+        require<IoError>(
+            !is_there(std::filesystem::path(out) / name),
+            "{}: there is a model or a run in it ({}), whose tokenizer this would replace; "
+            "choose another directory",
+            out, name);
+    }
     const Texts texts(options);
     const auto tokenizer = tokenizer_for(options, texts);
     const auto start = std::chrono::steady_clock::now();

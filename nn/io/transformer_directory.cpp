@@ -1,5 +1,6 @@
 #include <tapestry/nn/io/transformer_directory.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/module_file.h>
@@ -48,7 +49,7 @@ std::string config_json(const TransformerConfig& config, const MarkedCharacters&
 MarkedCharacters read_vocabulary(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>("tokenizer");
     require<IoError>(kind == "char", "{}: \"tokenizer\" is \"{}\"; only \"char\" is known",
-                     file.path(), kind);
+                     file.path(), utf8::printable(kind));
     return {.characters = *read_char_tokenizer(files.path(kTokenizerName)),
             .begin = file.get<std::int64_t>("begin_id"),
             .end = file.get<std::int64_t>("end_id"),

@@ -2,6 +2,7 @@
 #include <tapestry/nn/optim/state.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/optim/optimizer.h>
 
 #include <cmath>
@@ -15,7 +16,7 @@ public:
     explicit StoredTensors(const NamedTensors& tensors) {
         for (const auto& [name, tensor] : tensors) {
             require(tensors_.emplace(name, tensor).second,
-                    "load_state: tensor \"{}\" comes twice in the state", name);
+                    "load_state: tensor \"{}\" comes twice in the state", utf8::printable(name));
         }
     }
 
@@ -33,7 +34,7 @@ public:
 
     void check_all_taken() const {
         require(tensors_.empty(), "load_state: tensor \"{}\" of the state is of no use here",
-                tensors_.empty() ? "" : tensors_.begin()->first);
+                tensors_.empty() ? "" : utf8::printable(tensors_.begin()->first));
     }
 
 private:
@@ -50,7 +51,8 @@ void check_names(const OptimizerState::Settings& wanted, const OptimizerState::S
         require(given.contains(name), "load_state: setting \"{}\" is missing from the state", name);
     }
     for (const auto& [name, value] : given) {
-        require(wanted.contains(name), "load_state: setting \"{}\" of the state is unknown", name);
+        require(wanted.contains(name), "load_state: setting \"{}\" of the state is unknown",
+                utf8::printable(name));
     }
 }
 
@@ -89,7 +91,7 @@ void Optimizer::check_groups(const OptimizerState& state) const {
         check_number("learning rate factor", state.groups[i].lr_factor);
         for (const std::string& name : state.groups[i].parameters) {
             require(places.emplace(name, i).second,
-                    "load_state: parameter \"{}\" comes twice in the state", name);
+                    "load_state: parameter \"{}\" comes twice in the state", utf8::printable(name));
         }
     }
     for (const Slot& slot : slots_) {
@@ -103,7 +105,7 @@ void Optimizer::check_groups(const OptimizerState& state) const {
         places.erase(found);
     }
     require(places.empty(), "load_state: parameter \"{}\" of the state is unknown to this {}",
-            places.empty() ? "" : places.begin()->first, kind());
+            places.empty() ? "" : utf8::printable(places.begin()->first), kind());
 }
 
 // The slots as they will be.

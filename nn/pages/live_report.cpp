@@ -1,6 +1,7 @@
 #include <tapestry/nn/pages/live_report.h>
 
 #include <tapestry/core/file.h>
+#include <tapestry/core/text/utf8.h>
 
 #include <cmath>
 #include <new>
@@ -108,8 +109,8 @@ void LiveReport::write(TrainingState state, const std::string& message) {
 
 std::string LiveReport::summary() const {
     if (!is_written_) return {};
-    return fmt::format("report in {}; it took {:.1f}% of the time\n", path_.string(),
-                       elapsed_ > 0 ? 100 * spent_ / elapsed_ : 0);
+    return fmt::format("report in {}; it took {:.1f}% of the time\n",
+                       utf8::printable(path_.native()), elapsed_ > 0 ? 100 * spent_ / elapsed_ : 0);
 }
 
 }  // namespace tapestry

@@ -1,5 +1,7 @@
 #include <tapestry/nn/terminal/progress.h>
 
+#include <tapestry/core/text/utf8.h>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -73,7 +75,7 @@ void TrainingProgress::finish() {
 
 void ByteProgress::begin(const std::string& what) {
     finish();
-    what_ = what;
+    what_ = utf8::printable(what);
     start_ = Clock::now();
     shown_.reset();
 }

@@ -1,5 +1,6 @@
 #include <tapestry/nn/terminal/text_step.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_tape.h>
 
@@ -48,7 +49,8 @@ std::string all_heads(const Inspector& inspector, int width) {
 
 std::string text_step(const Inspector& inspector, const PageOptions& page,
                       const StepTextOptions& options) {
-    std::string text = fmt::format("{}\n{}\n\n", page.title, page.subtitle);
+    std::string text =
+        fmt::format("{}\n{}\n\n", utf8::printable(page.title), utf8::printable(page.subtitle));
     if (const auto& found = inspector.non_finite()) text += to_text(*found) + "\n\n";
     if (!options.layer) text += text_tape(inspector) + "\n";
     if (options.layer) {

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/begin_run.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/train/fork.h>
 #include <tapestry/nn/train/rewind_text.h>
 
@@ -28,8 +29,8 @@ std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
     auto session =
         directory.resume({.wanted = r.config, .given = r.given, .overrides = r.overrides}, cache);
     if (!session) return nullptr;
-    told(fmt::format("going on in {} after step {} of {}\n", r.out, session->steps(),
-                     session->config().steps));
+    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out),
+                     session->steps(), session->config().steps));
     tell_overridden(session->overridden(), "--override", told);
     return session;
 }
@@ -38,7 +39,8 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     require(!r.resume || !data_name(r.config).empty(),
             "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
             r.out);
-    if (r.resume) told(fmt::format("no checkpoint in {}: beginning at step 0\n", r.out));
+    if (r.resume)
+        told(fmt::format("no checkpoint in {}: beginning at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);
 }
 
@@ -56,7 +58,8 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     const Rewinder rewinder(history, {.cache = cache, .told = tell_wait});
     Fork fork =
         fork_after(history, rewinder, r.step, {.wanted = r.config, .given = r.given}, cache);
-    told(fmt::format("going on in {} after step {} of {}\n", r.out, r.step, r.fork));
+    told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out), r.step,
+                     utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);
     return {std::make_unique<RunDirectory>(r.out), std::move(fork.session),
             std::move(fork.earlier)};

@@ -2,6 +2,7 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/train/retention.h>
@@ -19,6 +20,8 @@
 namespace tapestry {
 namespace {
 
+namespace fs = std::filesystem;
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -31,18 +34,39 @@ double thread_cpu_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// A state that has the name of one that this run may write.
+// Whether it has the name of a state that this run may write.
+bool may_write(const std::string& name, const Session& session) {
+    const auto step = step_of_state(parts_of(name).file);
+    return step && *step >= session.steps() && *step <= session.config().steps;
+}
+
 void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
     for (const std::string& name : directory.foreign()) {
-        const auto step = step_of_state(parts_of(name).file);
-        const bool is_free = !step || *step < session.steps() || *step > session.config().steps;
         require<IoError>(
-            is_free,
-            "{}: a state that {} does not list, in the way of this run's own; move it "
-            "away{}",
+            !may_write(name, session),
+            "{}: a state that {} does not list, in the way of this run's own; move it away{}",
             shown(directory.path() / name), kManifestName,
             is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
     }
+}
+
+// Files of this run in a directory whose manifest somebody has removed: its states, and the best
+// model, which has a manifest of its own.
+void list_unlisted(Commit& commit, const RunDirectory& directory) {
+    if (!commit.before().files.empty()) return;
+    for (const StoredCheckpoint& one : stored_checkpoints(directory.path())) {
+        commit.list(one.name(), digest_of_file(directory.path() / one.name()));
+    }
+    const fs::path best = directory.path() / kBestFolder;
+    const auto manifest = read_manifest(best);
+    if (!manifest) return;
+    for (const auto& [name, digest] : manifest->files) {
+        if (saved_name(fmt::format("{}/{}", kBestFolder, name))) {
+            commit.list(fmt::format("{}/{}", kBestFolder, name), digest);
+        }
+    }
+    commit.list(fmt::format("{}/{}", kBestFolder, kManifestName),
+                digest_of_file(best / kManifestName));
 }
 
 // The training's threads come first. On Linux a priority is a thread's own.
@@ -56,15 +80,29 @@ std::uint64_t state_bytes(const GPT& model) {
     return bytes;
 }
 
-void check_can_write(const RunDirectory& directory, const Session& session, bool state) {
+void check_can_write(const RunDirectory& directory, const Session& session,
+                     const CheckpointContents& contents) {
     const Folder folder(directory.path());
     for (const char* const name : kRunFolders) folder.find(name);
-    if (state) check_no_state_in_the_way(directory, session);
-    Commit commit(directory.path());
+    if (contents.state) check_no_state_in_the_way(directory, session);
+    check_holds_no_data(directory.path());
+    Commit commit(directory.path(), &directory.written());
+    if (directory.resumed()) list_unlisted(commit, directory);
+    if (contents.state) {
+        for (const auto& [name, digest] : commit.before().files) {
+            if (may_write(name, session)) commit.check_place(name);
+        }
+    }
+    if (contents.best) {
+        for (const std::string& file : names_in(directory.path() / kBestFolder)) {
+            const auto name = saved_name(fmt::format("{}/{}", kBestFolder, file));
+            if (name) commit.check_place(name->text());
+        }
+    }
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
-    if (state) check_room(directory.path(), state_bytes(session.model()));
+    if (contents.state) check_room(directory.path(), state_bytes(session.model()));
 }
 
 CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
@@ -162,8 +200,8 @@ void CheckpointWriter::finish(const Job& job) {
 double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
-    Commit commit(directory_.path(), &known_);
-    is_ours_ ? list_unlisted(commit) : begin_anew(commit);
+    Commit commit(directory_.path(), &directory_.written());
+    is_ours_ ? list_unlisted(commit, directory_) : begin_anew(commit);
     if (metrics_.name() == kMetricsName) {
         commit.list(kMetricsName, job.state.metrics);
     } else {
@@ -197,14 +235,6 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
         retention.begun.push_back(segment.first_step - 1);
     }
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
-}
-
-// States of this run in a directory whose manifest somebody has removed.
-void CheckpointWriter::list_unlisted(Commit& commit) const {
-    if (!commit.before().files.empty()) return;
-    for (const StoredCheckpoint& one : stored_checkpoints(directory_.path())) {
-        commit.list(one.name(), digest_of_file(directory_.path() / one.name()));
-    }
 }
 
 // All that the directory's last commit lists is of another training.

@@ -32,9 +32,11 @@ struct CheckpointContents {
 /// Of a checkpoint: parameters, and of those that are trained two moments.
 std::uint64_t state_bytes(const GPT& model);
 
-/// Throws IoError if the first checkpoint would not be written there, or, without `state`, the
-/// model, and changes nothing: to be asked before a long training rather than after it.
-void check_can_write(const RunDirectory& directory, const Session& session, bool state);
+/// Throws IoError if checkpoints of this kind would not be written there: for want of room or of
+/// rights, or since files are in the way that no run here has written. To be asked before a long
+/// training rather than after it; finishes and tidies what a killed one has left.
+void check_can_write(const RunDirectory& directory, const Session& session,
+                     const CheckpointContents& contents);
 
 class CheckpointWriter {
 public:
@@ -83,7 +85,6 @@ private:
     void refer_or_copy(const Checkpoint& checkpoint);
     void begin();
     double write(const Job& job);
-    void list_unlisted(Commit& commit) const;
     void begin_anew(Commit& commit) const;
     void write_state(Commit& commit, const Job& job) const;
     void finish(const Job& job);
@@ -98,7 +99,6 @@ private:
     std::thread writing_;
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
-    WrittenFiles known_;
     std::vector<std::string> kept_;
     std::optional<std::int64_t> written_;
     std::int64_t count_ = 0;

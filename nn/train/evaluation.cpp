@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/evaluation.h>
 
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/token_file.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/json_writer.h>
@@ -48,7 +49,7 @@ Evaluation evaluate_on_tokens(const std::string& model, const std::string& file)
 
 std::string to_text(const Evaluation& e) {
     return fmt::format("loss {:.4f} nats per {} (perplexity {:.3f}) over {} {}s of {}", e.loss,
-                       e.unit, std::exp(e.loss), e.tokens, e.unit, e.of);
+                       e.unit, std::exp(e.loss), e.tokens, e.unit, utf8::printable(e.of));
 }
 
 std::string to_json(const Evaluation& e) {

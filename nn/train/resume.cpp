@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/resume.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ public:
         require(contains(options_.overrides, what),
                 "{}: {} was {} so far and is {} now; --override {} goes on all the same, with "
                 "other steps than without the interruption",
-                name_, what, stored, now, what);
+                name_, what, utf8::printable(stored), now, what);
         overridden.push_back(what);
     }
 

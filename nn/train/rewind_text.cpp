@@ -25,8 +25,8 @@ std::vector<std::string> sequence_of(const Tensor& ids, std::int64_t row,
 std::string other_binary(const CheckpointInfo& then) {
     const std::string_view isa = name_of(current_isa());
     if (then.isa == isa && then.version == version()) return "";
-    return fmt::format(" (taken by Tapestry {} on {}; this is {} on {})", then.version, then.isa,
-                       version(), isa);
+    return fmt::format(" (taken by Tapestry {} on {}; this is {} on {})",
+                       utf8::printable(then.version), utf8::printable(then.isa), version(), isa);
 }
 
 std::string values_of(const StepMetrics& now) {
@@ -36,7 +36,7 @@ std::string values_of(const StepMetrics& now) {
 
 std::string numbers_of(const StepMetrics& now, const RunHistory& history) {
     const StepMetrics& then = history.step(now.step);
-    const std::string differs = difference(then, now);
+    const std::string differs = utf8::printable(difference(then, now));
     return values_of(now) +
            fmt::format("grad_xxh3 {}{}\n{}\n", now.grad_xxh3,
                        then.grad_xxh3.empty() ? ", which metrics.jsonl does not have" : "",
@@ -91,8 +91,8 @@ std::string batches_of(const RecordedStep& step, const Tokenizer& tokenizer, int
 
 std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) {
     if (then.loss_bits == now.loss_bits) return "the same bits as then";
-    return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits), then.built,
-                       now.built);
+    return fmt::format("then {} ({}; now {})", std::bit_cast<double>(then.loss_bits),
+                       utf8::printable(then.built), now.built);
 }
 
 }  // namespace
@@ -118,7 +118,9 @@ std::string to_text(const RecordedStep& step, const RetakenStep& retaken,
     const RecordedOutcome now = outcome_of(step, retaken);
     const std::string text = fmt::format("step {}: loss {}, {}\n{}\n", step.step, retaken.loss,
                                          comparison(then, now), now.finding);
-    return now.finding == then.finding ? text : text + fmt::format("then: {}\n", then.finding);
+    return now.finding == then.finding
+               ? text
+               : text + fmt::format("then: {}\n", utf8::printable(then.finding));
 }
 
 PageOptions page_of(const RecordedStep& step, const RetakenStep& retaken, const GPT& model,

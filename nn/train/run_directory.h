@@ -11,7 +11,7 @@
 #pragma once
 
 #include <tapestry/core/lock.h>
-#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/train/run_state.h>
 #include <tapestry/nn/train/session.h>
 
@@ -61,6 +61,9 @@ public:
     /// They stay.
     std::vector<std::string> foreign() const;
 
+    /// Files there that this process has written, or has found to be what was saved. For Commit.
+    WrittenFiles& written() const { return written_; }
+
     /// The session of the latest checkpoint, where that left it; null if there is none. Throws as
     /// Session::resume does, and IoError for a file that is not what was saved.
     std::unique_ptr<Session> resume(const ResumeOptions& options, const TextCache* cache = nullptr);
@@ -71,6 +74,7 @@ public:
 private:
     std::filesystem::path path_;
     DirectoryLock lock_;
+    mutable WrittenFiles written_;  // one thread at a time commits
     std::optional<RunState> resumed_;
 };
 

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/run_text.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/counted.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/terminal/progress.h>
@@ -15,11 +16,12 @@ std::string text_of(const Session& session) {
     const TextData& data = session.data();
     const bool is_own = config.start.empty() && config.data.empty();
     const std::int64_t test = data.size(Split::test);
-    return fmt::format(
-        "{}: {} {}s, {}{}; training on {}, validating on {}{}\n", data_name(config),
-        data.size(Split::all), session.tokenizer().unit(), session.tokenizer().vocab_size(),
-        is_own ? " different" : " in the vocabulary", data.size(Split::train),
-        data.size(Split::validation), test == 0 ? "" : fmt::format(", {} for testing", test));
+    return fmt::format("{}: {} {}s, {}{}; training on {}, validating on {}{}\n",
+                       utf8::printable(data_name(config)), data.size(Split::all),
+                       session.tokenizer().unit(), session.tokenizer().vocab_size(),
+                       is_own ? " different" : " in the vocabulary", data.size(Split::train),
+                       data.size(Split::validation),
+                       test == 0 ? "" : fmt::format(", {} for testing", test));
 }
 
 }  // namespace
@@ -45,8 +47,9 @@ std::string to_text(const TrainingResult& result, const std::string& out) {
                                           result.tokens_per_second, 100 * result.of_peak);
     return fmt::format("{} steps in {} ({}): loss {:.4f}, validation loss {}\n", result.last.step,
                        clock_text(result.last.seconds), speed, result.last.loss, val) +
-           fmt::format("saved in {}{}{}\n{}{}", out, result.concern.empty() ? "" : ", but ",
-                       result.concern, result.plan, result.report);
+           fmt::format("saved in {}{}{}\n{}{}", utf8::printable(out),
+                       result.concern.empty() ? "" : ", but ", result.concern, result.plan,
+                       result.report);
 }
 
 }  // namespace tapestry

@@ -1,4 +1,5 @@
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
@@ -68,7 +69,7 @@ std::string sweep_text(const std::vector<std::string>& directories) {
         std::vector<std::string>& row = rows.emplace_back(std::vector{run.name});
         for (const std::string& name : names) {
             const auto found = run.options.find(name);
-            row.push_back(found == run.options.end() ? "?" : found->second);
+            row.push_back(found == run.options.end() ? "?" : utf8::printable(found->second));
         }
         row.push_back(fmt::format("{:.4f}", run.loss));
         row.push_back(run.step > 0 ? fmt::format("{:.4f} at step {:.0f}", run.lowest, run.step)

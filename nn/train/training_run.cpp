@@ -32,7 +32,8 @@ void check_options(const Session& session, const TrainingRunOptions& options) {
 const RunDirectory& checked(const RunDirectory& directory, const Session& session,
                             const TrainingRunOptions& options) {
     check_options(session, options);
-    check_can_write(directory, session, options.checkpoints.written);
+    check_can_write(directory, session,
+                    {.state = options.checkpoints.written, .best = options.checkpoints.best});
     return directory;
 }
 

@@ -98,6 +98,51 @@ TEST_CASE("utf8: what is shown cannot command a terminal") {
     CHECK_EQ(utf8::quoted(""), "''");
 }
 
+TEST_CASE("utf8: a terminal is sent text as it is, but for what commands it") {
+    const std::vector<std::string> harmless{
+        "",
+        "two lines\n\tand a tab",
+        "\u0939\u093F\u0928\u094D\u0926\u0940",                        // Hindi: marks, virama
+        "\u0E17\u0E35\u0E48",                                          // Thai
+        "\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645",            // Persian: U+200C
+        "\u05E9\u05DC\u05D5\u05DD",                                    // Hebrew letters
+        "\U0001F468\u200D\U0001F469\u200D\U0001F467\u200D\U0001F466",  // a family: U+200D
+        "\u2764\uFE0F \U0001F44D\U0001F3FD \U0001F1E9\U0001F1EA",      // selector, tone, flag
+        "e\u0301 \u4E2D\u6587 \u00A0\u3000\u200B\u00AD\uFEFF\uFFFD\uE0B0",
+    };
+    for (const std::string& text : harmless) CHECK_EQ(utf8::for_terminal(text), text);
+
+    CHECK_EQ(utf8::for_terminal("\x1B[2J\x1B]0;title\x07"), "\\u{1B}[2J\\u{1B}]0;title\\u{7}");
+    CHECK_EQ(utf8::for_terminal("a\r\nb\b\x7F"), "a\\r\nb\\u{8}\\u{7F}");
+    CHECK_EQ(utf8::for_terminal(std::string("\0", 1)), "\\u{0}");
+    CHECK_EQ(utf8::for_terminal("caf\xE9 \x9B"
+                                "2J"),
+             "caf\\xE9 \\x9B2J");
+    CHECK_EQ(utf8::for_terminal("\xED\xA0\x80"), "\\xED\\xA0\\x80");
+    for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+        if (code >= 0xD800 && code <= 0xDFFF) continue;
+        const bool commands = (code < 0x20 && code != U'\n' && code != U'\t') ||
+                              (code >= 0x7F && code <= 0x9F) || code == 0x61C || code == 0x200E ||
+                              code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+                              (code >= 0x2066 && code <= 0x206F);
+        const std::string text = utf8::encode(code);
+        if ((utf8::for_terminal(text) == text) == commands) FAIL(static_cast<unsigned>(code));
+    }
+}
+
+TEST_CASE("utf8: a string within a line begins no line of its own") {
+    CHECK_EQ(utf8::printable("a b\n$ \t\x1B\xFF\u4E2D"), "a b\\n$ \\t\\u{1B}\\xFF\u4E2D");
+    CHECK_EQ(utf8::printable(""), "");
+}
+
+TEST_CASE("utf8: JSON for a terminal stays JSON") {
+    const std::string good = "{\"a\": [1, \"\\u001b\\n\u0939\u200D\"]}\n";
+    CHECK_EQ(utf8::json_for_terminal(good), good);
+    CHECK_EQ(utf8::json_for_terminal("[\"\x7F\u009B\u202E\u2028\"]"),
+             "[\"\\u007f\\u009b\\u202e\\u2028\"]");
+    CHECK_EQ(utf8::json_for_terminal("\"\xE9\""), "\"\uFFFD\"");
+}
+
 TEST_CASE("utf8: a stream hands on whole characters") {
     const std::string text = "a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\n";
     for (std::size_t step = 1; step <= text.size(); ++step) {

@@ -22,5 +22,6 @@ check() {
 check report_pages "${TAPESTRY_SCREENSHOTS:-}" &
 check inspect_pages "${TAPESTRY_SCREENSHOTS:-}"
 wait $!
+check hostile_pages
 check page_keys
 check page_states "$directory/pictures" "$all"

@@ -17,6 +17,7 @@
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/tests/nn/plain.h>
 #include <tapestry/tests/pages/expected.h>
+#include <tapestry/tests/pages/hostile.h>
 #include <tapestry/tests/pages/report.h>
 
 #include <fmt/core.h>
@@ -253,5 +254,6 @@ int main(int argc, char** argv) {
     write_masked(directory / "masked");
     write_vision(directory / "vision");
     write_reports(directory);
+    write_hostile(directory);
     return 0;
 }

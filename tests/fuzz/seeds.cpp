@@ -1,0 +1,204 @@
+#include <tapestry/core/error.h>
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/tokenize_files.h>
+#include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/train/begin_run.h>
+#include <tapestry/tests/fuzz/calls.h>
+#include <tapestry/tests/fuzz/repair.h>
+#include <tapestry/tests/fuzz/seeds.h>
+#include <tapestry/tests/fuzz/small.h>
+
+#include <exception>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace tapestry::fuzz {
+namespace {
+
+constexpr const char* kText = "../outside/text.txt";
+constexpr const char* kD = "D";
+constexpr std::size_t kOfRuns = 8;  // writers that continue a run; the first are
+
+std::uint32_t writer(std::string_view name) {
+    for (std::size_t i = 0; i < writers().size(); ++i) {
+        if (writers()[i].name == name) return static_cast<std::uint32_t>(i);
+    }
+    fail("seeds: no writer {}", name);
+}
+
+// A run with everything it can leave: a best model, states to resume and to rewind from.
+void train(TrainingConfig config, const std::string& start = {}, const std::string& data = {}) {
+    config.start = start;
+    if (!data.empty()) config.text = {}, config.data = data;
+    BegunRun begun = begin_run({.config = config, .out = kD});
+    TrainingRunOptions options{.report = false, .hash_every = 1};
+    options.checkpoints = {.every_steps = 2, .keep = 2, .best = true};
+    TrainingRun(*begun.session, *begun.directory, options).to_the_end();
+}
+
+TrainingConfig steps(std::int64_t count) {
+    TrainingConfig config = small_training(kText);
+    config.steps = count;
+    return config;
+}
+
+// Ignores errors: the seed is what the call leaves behind.
+void write_by(std::string_view name) {
+    try {
+        writers()[writer(name)].run({.directory = kD, .text = kText});
+    } catch (const std::exception&) {
+    }
+}
+
+void tokenize(const std::string& out, const std::string& tokenizer) {
+    tokenize_files(out, {.texts = {kText}, .tokenizer = tokenizer, .vocab = 262});
+}
+
+void save_gpt(const std::function<void(GPTConfig&)>& change, bool exported = false) {
+    const CharTokenizer tokenizer = CharTokenizer::from_text("the cat sat on m\n");
+    GPTConfig config = small_gpt(tokenizer.vocab_size());
+    change(config);
+    const GPT model(config);
+    if (exported) return export_hugging_face(kD, model, &tokenizer);
+    save_model(kD, model, tokenizer);
+}
+
+void save_byte_pairs(bool exported) {
+    const std::vector<std::pair<std::string, std::string>> merges{{"t", "h"}, {"th", "e"}};
+    const auto tokenizer = BytePairTokenizer::from_merges(merges);
+    GPTConfig config = small_gpt(tokenizer.vocab_size());
+    config.dim = 2;
+    const GPT model(config);
+    exported ? export_hugging_face(kD, model, &tokenizer) : save_model(kD, model, tokenizer);
+}
+
+void save_transformer() {
+    const MarkedCharacters vocabulary{CharTokenizer::from_text("the cat")};
+    save_model(kD, Transformer(small_transformer(vocabulary.size())), vocabulary);
+}
+
+// A commit that was killed after it replaced the manifest: some files are still staged.
+Archive interrupted(Archive archive, bool beside_manifest) {
+    const std::string stage = stage_in(archive, kD);
+    for (Entry& entry : archive.entries) {
+        const std::string name = entry.path.substr(2);
+        if (entry.path == std::string("D/") + kManifestName || !name.ends_with("s")) continue;
+        entry.path = beside_manifest ? "D/" + staged_path(name, stage, true)
+                                     : staged_path(entry.path, stage, false);
+    }
+    return archive;
+}
+
+class Maker {
+public:
+    explicit Maker(const World& world) : world_(world) {}
+
+    void add(const std::string& name, const std::function<void()>& make) {
+        world_.unpack({});
+        make();
+        Archive archive = world_.pack();
+        std::erase_if(archive.entries,
+                      [](const Entry& entry) { return entry.path.ends_with(".lock"); });
+        archive.readers = quick_readers();
+        archive.step = 3;
+        latest_ = {name, std::move(archive)};
+        seeds_.push_back(latest_);
+    }
+
+    // The latest seed again, followed by this writer.
+    void add_written(std::string_view by) {
+        Seed seed = latest_;
+        seed.name += "-then-" + std::to_string(writer(by));
+        seed.archive.writer = writer(by);
+        seed.archive.readers = 1;
+        seeds_.push_back(std::move(seed));
+    }
+
+    // The latest seed again, for each slow reader.
+    void add_slow() {
+        for (std::size_t i = 0; i < readers().size(); ++i) {
+            if (!readers()[i].slow) continue;
+            Seed seed = latest_;
+            seed.name += std::string("-by-") + readers()[i].name;
+            seed.archive.readers = std::uint32_t{1} << i;
+            seed.archive.step = 2;
+            seeds_.push_back(std::move(seed));
+        }
+    }
+
+    void add_interrupted() {
+        seeds_.push_back({latest_.name + "-interrupted", interrupted(latest_.archive, false)});
+        seeds_.push_back({latest_.name + "-interrupted-old", interrupted(latest_.archive, true)});
+    }
+
+    std::vector<Seed> take() { return std::move(seeds_); }
+
+private:
+    const World& world_;
+    Seed latest_;
+    std::vector<Seed> seeds_;
+};
+
+void add_models(Maker& maker) {
+    maker.add("gpt", [] { save_gpt([](GPTConfig&) {}); });
+    maker.add_interrupted();
+    for (const Call& by : writers().subspan(1 + kOfRuns)) maker.add_written(by.name);
+    maker.add("gpt-fresh", [] {
+        save_gpt([](GPTConfig& config) {
+            config.positions = Positions::rotary;
+            config.activation = Activation::swiglu;
+            config.tied_head = config.bias = false;
+            config.earlier = 1;
+            config.pairs = 4;
+            config.softcap = 5;
+        });
+    });
+    maker.add("gpt-of-byte-pairs", [] { save_byte_pairs(false); });
+    maker.add("hugging-face", [] { save_byte_pairs(true); });
+    maker.add("hugging-face-of-characters", [] { save_gpt([](GPTConfig&) {}, true); });
+    maker.add("transformer", save_transformer);
+    maker.add("trap", [] { write_by("train --trap-nan"); });
+}
+
+void add_data(Maker& maker) {
+    maker.add("data-of-characters", [] { tokenize(kD, "chars"); });
+    maker.add("data-of-byte-pairs", [] { tokenize(kD, "bpe"); });
+    maker.add("cache", [] { write_by("TextCache"); });
+    maker.add_written("TextCache");
+    maker.add("nothing", [] {});
+    maker.add_written("tokenize --out");
+}
+
+void add_runs(Maker& maker) {
+    maker.add("run-of-muon", [] {
+        TrainingConfig config = steps(4);
+        config.optimizer = OptimizerKind::muon;
+        config.micro_batches = config.batch = 2;
+        config.model.dropout = 0.1;
+        train(config);
+    });
+    maker.add("run-on-data", [] {
+        tokenize("data", "chars");
+        train(steps(4), "", "data");
+    });
+    maker.add("run", [] { train(steps(4)); });
+    maker.add_interrupted();
+    maker.add("short-run", [] { train(steps(2)); });
+    maker.add_slow();
+    for (const Call& by : writers().subspan(1, kOfRuns)) maker.add_written(by.name);
+}
+
+}  // namespace
+
+std::vector<Seed> good_seeds(const World& world) {
+    Maker maker(world);
+    add_models(maker);
+    add_data(maker);
+    add_runs(maker);
+    return maker.take();
+}
+
+}  // namespace tapestry::fuzz

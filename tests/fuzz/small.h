@@ -1,0 +1,36 @@
+// Models of a few hundred parameters, for runs of a few milliseconds.
+#pragma once
+
+#include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/models/transformer_config.h>
+#include <tapestry/nn/train/training_config.h>
+
+#include <string>
+
+namespace tapestry::fuzz {
+
+inline GPTConfig small_gpt(std::int64_t vocab) {
+    return {.vocab = vocab, .context = 6, .layers = 1, .heads = 1, .dim = 4, .hidden = 4};
+}
+
+inline TransformerConfig small_transformer(std::int64_t vocab) {
+    return {.source_vocab = vocab,
+            .target_vocab = vocab,
+            .dim = 4,
+            .heads = 1,
+            .layers = 1,
+            .hidden = 4,
+            .dropout = 0};
+}
+
+inline TrainingConfig small_training(const std::string& text) {
+    return {.text = text,
+            .model = small_gpt(0),
+            .batch = 1,
+            .steps = 6,
+            .warmup = 1,
+            .eval_every = 2,
+            .eval_batches = 1};
+}
+
+}  // namespace tapestry::fuzz

@@ -1,0 +1,56 @@
+// Pages whose strings are HTML (tests/pages/hostile.cpp), in a browser: every tab opened, and the strings are
+// text: no element, no attribute, no request, no dialog comes of them.
+//
+//     node hostile_pages.js CHROMIUM PAGES
+const assert = require('node:assert');
+const path = require('node:path');
+const { chromium } = require('playwright-core');
+
+const { watch } = require('./browser.js');
+
+const [,, program, pages] = process.argv;
+const TEXT = '</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"\'&\u2028<b>';
+
+// Elements that could load or run something, by name, and attributes that could.
+const dangers = () => [...document.querySelectorAll('*')].flatMap((element) => [
+  ...(/^(script|style|img|iframe|object|embed|link|base|form|meta|a)$/i.test(element.tagName)
+    ? [element.tagName] : []),
+  ...[...element.attributes].map(({ name }) => name).filter((name) => /^(on.*|href|src|srcdoc|style)$/.test(name)
+    && !(name === 'style' && element.style.length > 0)),
+]).sort();
+
+// Every tab, and in it every button and table row, once.
+async function useAll(page) {
+  for (const tab of await page.locator('[role=tab]').all()) {
+    await tab.click();
+    const buttons = page.locator('[role=tabpanel]:not([hidden]) button:visible');
+    for (let i = 0; i < Math.min(40, await buttons.count()); ++i) {
+      await buttons.nth(i).click({ timeout: 5000 }).catch(() => {}); // may have gone meanwhile
+    }
+    await page.waitForTimeout(100);
+  }
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  for (const [name, tabs] of [['hostile', 6], ['hostile_report', 6]]) {
+    const file = path.join(pages, `${name}.html`);
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    const wrong = watch(page, (url) => url === `file://${file}`);
+    await page.goto(`file://${file}`);
+    assert.equal(await page.textContent('h1'), TEXT);
+    assert.equal(await page.title(), `${TEXT} \u2013 Tapestry`);
+    assert.equal(await page.locator('[role=tab]').count(), tabs);
+    const before = await page.evaluate(dangers);
+    await useAll(page);
+    assert.deepEqual(await page.evaluate(dangers), before);
+    // What the file itself has: policy and two more, style, the data, the script.
+    assert.deepEqual(before, ['META', 'META', 'META', 'META', 'SCRIPT', 'SCRIPT', 'STYLE']);
+    assert.deepEqual(wrong, []);
+    await page.close();
+  }
+  await browser.close();
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
