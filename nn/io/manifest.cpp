@@ -7,6 +7,8 @@
 #include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/json_writer.h>
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <system_error>
 #include <utility>
@@ -74,14 +76,6 @@ Manifest read(const fs::path& path) {
     }
 }
 
-// Where a file is staged now, and where a folder's file was until November 2026.
-std::vector<fs::path> staged_places(const fs::path& directory, const std::string& stage,
-                                    const SavedName& name) {
-    std::vector<fs::path> places{directory / name.folder / staged_file(stage, name.file)};
-    if (!name.folder.empty()) places.push_back(directory / staged_flat(stage, name));
-    return places;
-}
-
 bool is_regular(const fs::path& path) {
     std::error_code ignored;
     return fs::is_regular_file(fs::symlink_status(path, ignored));
@@ -98,26 +92,29 @@ bool holds(const fs::path& path, const std::string& name, const FileDigest& dige
     }
 }
 
-// Of the best model in a run's folder: what the run's manifest says of it, for it takes its places
-// together with all the rest. Nothing where it is no such folder, whatever lies above.
-std::optional<Manifest> manifest_of_best(const fs::path& directory) {
+// The run whose best model `directory` holds, and its manifest: it takes its places together with
+// all the rest. Nothing where it is no such folder, whatever lies above.
+std::optional<std::pair<fs::path, Manifest>> run_of_best(const fs::path& directory) {
     std::error_code ignored;
     fs::path whole = fs::absolute(directory, ignored).lexically_normal();
     if (whole.filename().empty()) whole = whole.parent_path();
     if (whole.filename() != kBestFolder) return std::nullopt;
-    Manifest best;
     try {
-        const auto above = read_manifest(whole.parent_path());
-        if (!above) return std::nullopt;
-        best.stage = above->stage;
-        for (const auto& [name, digest] : above->files) {
-            const SavedName parts = parts_of(name);
-            if (parts.folder == kBestFolder) best.files[parts.file] = digest;
-        }
+        auto manifest = read_manifest(whole.parent_path());
+        if (!manifest) return std::nullopt;
+        return std::pair{whole.parent_path(), *std::move(manifest)};
     } catch (const IoError&) {  // none of ours
         return std::nullopt;
     }
-    return best;
+}
+
+// In a directory that several users write to, such as /tmp, what lies beside a model may be
+// anybody's.
+bool is_of_same_user(const fs::path& a, const fs::path& b) {
+    struct stat of_a {
+    }, of_b{};
+    return ::lstat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 &&
+           of_a.st_uid == of_b.st_uid;
 }
 
 }  // namespace
@@ -142,13 +139,19 @@ std::optional<Manifest> read_manifest(const fs::path& directory) {
     return read(path);
 }
 
-// What `manifest` lists and a killed process left staged.
-void SavedFiles::note_staged(const Manifest& manifest) {
-    if (manifest.stage.empty()) return;
+// Of two places the first counts in which there is a file.
+void SavedFiles::note_staged(const std::string& name, const FileDigest& digest,
+                             const fs::path& place) {
+    if (is_regular(place)) staged_.insert({name, {place, digest}});
+}
+
+void SavedFiles::note_staged_best(const fs::path& run, const Manifest& manifest) {
     for (const auto& [name, digest] : manifest.files) {
-        for (const fs::path& place : staged_places(directory_, manifest.stage, parts_of(name))) {
-            if (is_regular(place)) staged_.insert({name, {place, digest}});
-        }
+        const SavedName parts = parts_of(name);
+        if (parts.folder != kBestFolder) continue;
+        note_staged(parts.file, digest, directory_ / staged_file(manifest.stage, parts.file));
+        const fs::path flat = run / staged_flat(manifest.stage, parts);
+        if (is_of_same_user(flat, directory_)) note_staged(parts.file, digest, flat);
     }
 }
 
@@ -156,10 +159,18 @@ SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
     std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
     require<IoError>(fs::is_directory(directory_, ignored), "{}: no such directory",
                      shown(directory_));
-    if (const auto above = manifest_of_best(directory_)) note_staged(*above);
+    const auto run = run_of_best(directory_);
+    if (run && !run->second.stage.empty()) note_staged_best(run->first, run->second);
     const fs::path own = path(kManifestName);
     if (is_there(own)) manifest_ = read(own);
-    if (manifest_) note_staged(*manifest_);
+    if (!manifest_ || manifest_->stage.empty()) return;
+    for (const auto& [name, digest] : manifest_->files) {
+        const SavedName parts = parts_of(name);
+        note_staged(name, digest,
+                    directory_ / parts.folder / staged_file(manifest_->stage, parts.file));
+        if (parts.folder.empty()) continue;
+        note_staged(name, digest, directory_ / staged_flat(manifest_->stage, parts));
+    }
 }
 
 fs::path SavedFiles::path(const std::string& name) const {

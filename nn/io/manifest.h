@@ -68,7 +68,9 @@ public:
     bool operator==(const SavedFiles&) const = default;
 
 private:
-    void note_staged(const Manifest& manifest);
+    void note_staged(const std::string& name, const FileDigest& digest,
+                     const std::filesystem::path& place);
+    void note_staged_best(const std::filesystem::path& run, const Manifest& manifest);
 
     std::filesystem::path directory_;
     std::optional<Manifest> manifest_;

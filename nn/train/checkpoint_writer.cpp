@@ -2,7 +2,6 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
-#include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/train/retention.h>
@@ -85,7 +84,6 @@ void check_can_write(const RunDirectory& directory, const Session& session,
     const Folder folder(directory.path());
     for (const char* const name : kRunFolders) folder.find(name);
     if (contents.state) check_no_state_in_the_way(directory, session);
-    check_holds_no_data(directory.path());
     Commit commit(directory.path(), &directory.written());
     if (directory.resumed()) list_unlisted(commit, directory);
     if (contents.state) {

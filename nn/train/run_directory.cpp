@@ -3,6 +3,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/commit.h>
+#include <tapestry/nn/io/data_directory.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,7 @@ std::optional<StoredCheckpoint> checkpoint_of(const std::string& name) {
 }
 
 fs::path made(const fs::path& path) {
+    check_holds_no_data(path);
     make_directories(path);
     return path;
 }

@@ -112,7 +112,11 @@ int make_seeds(const fs::path& directory) {
     const std::vector<fuzz::Seed> good = fuzz::good_seeds(world);
     for (const auto& seeds : {good, fuzz::hostile_seeds(good)}) {
         for (const fuzz::Seed& seed : seeds) {
-            write_file_atomically(to / seed.name, fuzz::encode(seed.archive));
+            std::string name = seed.name;
+            for (char& c : name) {
+                if (c == '.' || c == '_') c = '-';
+            }
+            write_file_atomically(to / name, fuzz::encode(seed.archive));
         }
     }
     return 0;

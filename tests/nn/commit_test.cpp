@@ -156,11 +156,9 @@ TEST_CASE("commit: one that was killed is read through, and only the next commit
                          : "old");
             files.check({name});
         }
-        if (!flat) {
-            const SavedFiles best(run.directory / "best/");
-            CHECK_EQ(slurp(best.path("config.json")), "new best");
-            best.check({"config.json"});
-        }
+        const SavedFiles best(run.directory / "best/");
+        CHECK_EQ(slurp(best.path("config.json")), "new best");
+        best.check({"config.json"});
         settle(run.directory);
         for (const auto& [name, contents] : run.files)
             CHECK_EQ(slurp(run.directory / name), contents);

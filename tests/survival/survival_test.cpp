@@ -5,8 +5,11 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/loss_curves.h>
+#include <tapestry/nn/train/run_history.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/cli/command.h>
+#include <tapestry/tests/hostile/tree_hash.h>
 #include <tapestry/tests/nn/run_place.h>
 #include <tapestry/tests/skip.h>
 #include <tapestry/tests/survival/disk.h>
@@ -93,11 +96,31 @@ struct SurvivalPlace : test::Place {
         return all + test::without_times(slurp(out / "metrics.jsonl"));
     }
 
+    // What the manifest lists is read, wherever a kill has left it, and reading changes nothing.
+    static void check_readable(const fs::path& out) {
+        const test::Tree before = test::tree_of(out);
+        if (const auto manifest = read_manifest(out)) {
+            CHECK_NOTHROW(load_model(out));
+            std::vector<std::string> names;
+            for (const auto& [name, digest] : manifest->files) {
+                if (!grows(name)) names.push_back(name);
+            }
+            CHECK_NOTHROW(SavedFiles(out).check(names));
+            const bool has_best = manifest->files.contains("best/model.safetensors");
+            if (has_best) CHECK_NOTHROW(load_model(out / "best"));
+            if (!stored_checkpoints(out).empty()) {
+                CHECK_NOTHROW(RunHistory{out});
+                CHECK_FALSE(loss_curves(out, false).curves.empty());
+            }
+        }
+        CHECK_EQ(test::difference(before, test::tree_of(out)), "");
+    }
+
     // The directory holds a whole model, or none yet, and goes on to what the whole training came
     // to.
     void check_survives(const fs::path& out, int threads) const {
         const ThreadsGuard guard(threads);
-        if (read_manifest(out)) CHECK_NOTHROW(load_model(out));
+        check_readable(out);
         CHECK_NOTHROW(go_on(out));
         const bool same = state_of(out) == whole;
         CHECK(same);
