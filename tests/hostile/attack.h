@@ -35,7 +35,8 @@ struct Attack {
 };
 
 /// A folder with the directory to attack (above/m), the sentinel (above/victim), a valid run
-/// (good; with Kind::data a model of it, pairs), a text (t.txt), and a home, a cache and a folder for outputs of the command's own.
+/// (good; with Kind::data a model of it, pairs), a text (t.txt), and a home, a cache and a folder
+/// for outputs of the command's own.
 class AttackPlace : public Place {
 public:
     explicit AttackPlace(Kind kind);
@@ -55,8 +56,8 @@ private:
     Kind kind_;
 };
 
-/// Tries each attack with a command that reads and with one that writes, by turns; with all of them
-/// where TAPESTRY_HOSTILE=long says so.
+/// Tries each attack with a command that reads, and every second with one that writes, by turns;
+/// all of them with all commands where TAPESTRY_HOSTILE=long says so.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
 /// Tries it with these commands, and returns whether all that is outside is as it was. Commands

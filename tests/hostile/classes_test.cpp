@@ -191,7 +191,7 @@ TEST_CASE("classes: A8, one kind of directory is not written into another") {
         const Outcome outcome = place.run(writer(name));
         check_ended(writer(name), outcome);
         CHECK_EQ(outcome.code, 2);
-        CHECK_EQ(difference(before, place.inside()), "");
+        CHECK_EQ(difference(without_times(before), without_times(place.inside())), "");
     };
     check_kept(run, "tokenize into");
     check_kept(pairs, "tokenize into");

@@ -53,15 +53,28 @@ inline std::string checksum_of_file(const std::filesystem::path& path) {
     return checksum.hex();
 }
 
+inline std::int64_t nanoseconds(const timespec& t) { return t.tv_sec * 1000000000 + t.tv_nsec; }
+
+// Known by the time of the inode's last change, which nobody can set, contents are read once.
+inline const std::string& known_checksum(const std::filesystem::path& path,
+                                         const struct stat& status) {
+    static std::map<std::array<std::int64_t, 5>, std::string> known;
+    std::string& checksum =
+        known[{static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino),
+               status.st_size, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)}];
+    if (checksum.empty()) checksum = checksum_of_file(path);
+    return checksum;
+}
+
 inline TreeEntry entry_at(const std::filesystem::path& path) {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) return {};
     TreeEntry entry;
     entry.mode = status.st_mode;
-    entry.modified = status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    entry.modified = nanoseconds(status.st_mtim);
     if (S_ISREG(status.st_mode)) {
         entry.size = static_cast<std::uint64_t>(status.st_size);
-        entry.contents = checksum_of_file(path);
+        entry.contents = known_checksum(path, status);
     }
     std::error_code ignored;
     if (S_ISLNK(status.st_mode)) {
@@ -129,8 +142,15 @@ inline Tree without_times(Tree tree) {
 inline void set_back_times(const std::filesystem::path& root) {
     constexpr timespec kThen{1000000000, 0};
     const std::array<timespec, 2> times{kThen, kThen};
-    for (const auto& [name, entry] : tree_of(root)) {
-        ::utimensat(AT_FDCWD, (root / name).c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+    std::error_code ignored;
+    std::vector<std::filesystem::path> paths{root};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored)) {
+        paths.push_back(entry.path());
+    }
+    for (const auto& path : paths) {
+        struct stat status {};
+        if (::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec == kThen.tv_sec) continue;
+        ::utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
     }
 }
 
