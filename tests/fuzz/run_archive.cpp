@@ -6,9 +6,8 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <exception>
-#include <string_view>
+#include <regex>
 
 namespace tapestry::fuzz {
 namespace {
@@ -42,19 +41,26 @@ std::string run_readers(const World& world, const Archive& archive, const Place&
     return changed.empty() ? "" : fmt::format("{}: after reading by {}", changed, called);
 }
 
-// Whether a run, a model, data or a cache may have written a file of this name.
-bool is_known(std::string_view name) {
-    constexpr std::array<std::string_view, 21> kKnown{
-        "config.json",   "model.safetensors",       "vocab.json", "merges.txt",
-        "metrics.jsonl", "metrics.new.jsonl",       "data.json",  "ids.bin",
-        "report.html",   "tapestry-manifest.json",  "step.json",  "tokenizer.huggingface.json",
-        "encoder.json",  "tapestry_tokenizer.json", "vocab.bpe",  "tokenizer.json",
-        ".lock",         "generation_config.json",  "best",       "checkpoints",
-        "trap"};
-    for (const std::string_view known : kKnown) {
-        if (name == known) return true;
-    }
-    return name == "rewind" || name.starts_with(".saving-") || name.starts_with(".tapestry-");
+// Names of files that a process leaves behind when it is killed.
+bool is_left_over(const std::string& file) {
+    static const std::regex names(
+        R"(\.saving-[0-9a-f]{16}-.*|\.tapestry-[0-9]+-[0-9]+\.tmp|\.lock)");
+    return std::regex_match(file, names);
+}
+
+// Whether a run, a model or data may have a file of this name in D. Of states only those that a
+// manifest lists.
+bool is_known(const std::string& name) {
+    static const std::string model =
+        "config.json|model.safetensors|tokenizer.json|tapestry_tokenizer.json|vocab.json|"
+        "merges.txt|tapestry-manifest.json";
+    static const std::regex names("(" + model +
+                                  "|metrics.jsonl|metrics.new.jsonl|report.html|data.json|ids.bin|"
+                                  "tokenizer.huggingface.json|best/(" +
+                                  model + ")|trap/(step.json|" + model + "))");
+    static const std::regex folders("((best|trap|checkpoints|rewind)/)?[^/]*");
+    const std::string file = fs::path(name).filename().native();
+    return std::regex_match(name, names) || (std::regex_match(name, folders) && is_left_over(file));
 }
 
 bool has_digest(const Item& item, const FileDigest& digest) {
@@ -91,8 +97,7 @@ Snapshot kept_files(const World& world, const Call& writer, const Place& place) 
     for (const auto& [path, item] : all) {
         if (!path.starts_with(kBelow) || (item.mode & 0170000U) == 0040000U) continue;
         const std::string name = path.substr(kBelow.size());
-        const bool is_foreign =
-            !is_known(fs::path(name).filename().native()) && !is_committed(manifest, all, name);
+        const bool is_foreign = !is_known(name) && !is_committed(manifest, all, name);
         const bool stays =
             writer.keeps_files ? name != ".lock" : writer.keeps_foreign_files && is_foreign;
         if (stays) kept[path] = item;
