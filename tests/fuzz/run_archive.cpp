@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <exception>
 #include <regex>
 
@@ -131,11 +132,11 @@ std::string run_writer(const World& world, const Call& writer, const Place& plac
 
 std::string run_archive(const World& world, const Archive& archive) {
     world.unpack(archive);
-    const Place place{
-        .directory = archive.step % 2 == 0 ? "D" : (world.root() / "place/D").native(),
-        .text = "../outside/text.txt",
-        .out = (world.root() / "out").native(),
-        .step = archive.step % 100};
+    const std::array<std::string, 4> names{"D", world.root() / "place/D", "D/", "./D/../D"};
+    const Place place{.directory = names[archive.step % names.size()],
+                      .text = "../outside/text.txt",
+                      .out = (world.root() / "out").native(),
+                      .step = archive.step % 100};
     const std::string found = run_readers(world, archive, place);
     if (!found.empty()) return found;
     const Call& writer = writers()[archive.writer % writers().size()];
