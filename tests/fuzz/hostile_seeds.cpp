@@ -119,6 +119,19 @@ void add_foreign(std::vector<Seed>& seeds, const Archive& run) {
     }
 }
 
+// Files with names like those that a killed process leaves.
+void add_left_over(std::vector<Seed>& seeds, const Archive& gpt) {
+    Archive archive = gpt;
+    for (const char* name : {".tapestry-notes.tmp", ".tapestry-.tmp", ".saving-notes", "notes.txt",
+                             "checkpoints/.tapestry-1x.tmp", "trap/.tapestry-1-2-3.tmp",
+                             ".saving-0123456789ABCDEF-config.json"}) {
+        archive.entries.push_back({.path = std::string("D/") + name, .contents = "mine\n"});
+    }
+    for (const char* by : {"train", "put_in_order", "save_model", "train --trap-nan"}) {
+        seeds.push_back({fmt::format("a3-left-over-{}", seeds.size()), with(archive, by)});
+    }
+}
+
 void add_nested(std::vector<Seed>& seeds, const Archive& run, const Archive& gpt,
                 const Archive& trap, const Archive& data) {
     seeds.push_back({"a7-checkpoint", nested_in_checkpoint(run, 20000)});
@@ -177,6 +190,7 @@ std::vector<Seed> hostile_seeds(const std::vector<Seed>& good) {
     std::vector<Seed> seeds;
     add_aimed(seeds, run, gpt);
     add_foreign(seeds, run);
+    add_left_over(seeds, gpt);
     add_nested(seeds, run, gpt, archive_of(good, "trap"), archive_of(good, "data-of-characters"));
     add_kinds(seeds, good);
     return seeds;

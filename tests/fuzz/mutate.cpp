@@ -15,7 +15,11 @@ namespace {
 
 constexpr const char* kStage = "0123456789abcdef";
 
-constexpr std::array<std::string_view, 24> kNames{"config.json",
+constexpr std::array<std::string_view, 28> kNames{".saving-notes",
+                                                  ".saving-0123456789abcdef-notes",
+                                                  ".tapestry-notes.tmp",
+                                                  "checkpoints/notes.txt",
+                                                  "config.json",
                                                   "model.safetensors",
                                                   "tokenizer.json",
                                                   "vocab.json",

@@ -1,18 +1,20 @@
 #include <tapestry/core/error.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/tests/fuzz/calls.h>
+#include <tapestry/tests/fuzz/repair.h>
 #include <tapestry/tests/fuzz/run_archive.h>
 
 #include <fmt/core.h>
 
-#include <array>
 #include <exception>
-#include <string_view>
+#include <regex>
 
 namespace tapestry::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
+
+const std::string kBelow = "place/D/";
 
 // Describes an exception that no call may throw; "" if there is none.
 std::string flaw_of(const Call& call, const Place& place) {
@@ -39,27 +41,45 @@ std::string run_readers(const World& world, const Archive& archive, const Place&
     return changed.empty() ? "" : fmt::format("{}: after reading by {}", changed, called);
 }
 
-// Whether a run, a model, data or a cache may have written a file of this name.
-bool is_known(std::string_view name) {
-    constexpr std::array<std::string_view, 21> kKnown{
-        "config.json",   "model.safetensors",       "vocab.json", "merges.txt",
-        "metrics.jsonl", "metrics.new.jsonl",       "data.json",  "ids.bin",
-        "report.html",   "tapestry-manifest.json",  "step.json",  "tokenizer.huggingface.json",
-        "encoder.json",  "tapestry_tokenizer.json", "vocab.bpe",  "tokenizer.json",
-        ".lock",         "generation_config.json",  "best",       "checkpoints",
-        "trap"};
-    for (const std::string_view known : kKnown) {
-        if (name == known) return true;
-    }
-    return name == "rewind" || name.starts_with(".saving-") || name.starts_with(".tapestry-");
+// Names of files that a process leaves behind when it is killed.
+bool is_left_over(const std::string& file) {
+    static const std::regex names(
+        R"(\.saving-[0-9a-f]{16}-.*|\.tapestry-[0-9]+-[0-9]+\.tmp|\.lock)");
+    return std::regex_match(file, names);
 }
 
-// Whether the manifest lists the file with this size and checksum.
-bool is_listed(const Manifest& manifest, const std::string& name, const Item& item) {
-    const FileDigest digest{item.contents.size(), checksum_of(item.contents)};
-    for (const auto* files : {&manifest.files, &manifest.removed}) {
-        const auto found = files->find(name);
-        if (found != files->end() && found->second == digest) return true;
+// Whether a run, a model or data may have a file of this name in D. Of states only those that a
+// manifest lists.
+bool is_known(const std::string& name) {
+    static const std::string model =
+        "config.json|model.safetensors|tokenizer.json|tapestry_tokenizer.json|vocab.json|"
+        "merges.txt|tapestry-manifest.json";
+    static const std::regex names("(" + model +
+                                  "|metrics.jsonl|metrics.new.jsonl|report.html|data.json|ids.bin|"
+                                  "tokenizer.huggingface.json|best/(" +
+                                  model + ")|trap/(step.json|" + model + "))");
+    static const std::regex folders("((best|trap|checkpoints|rewind)/)?[^/]*");
+    const std::string file = fs::path(name).filename().native();
+    return std::regex_match(name, names) || (std::regex_match(name, folders) && is_left_over(file));
+}
+
+bool has_digest(const Item& item, const FileDigest& digest) {
+    return digest == FileDigest{item.contents.size(), checksum_of(item.contents)};
+}
+
+// Whether a commit may replace or remove this file of D: the manifest lists it with this size and
+// checksum, or an interrupted commit has staged what the manifest lists.
+bool is_committed(const Manifest& manifest, const Snapshot& all, const std::string& name) {
+    const Item& item = all.at(kBelow + name);
+    if (const auto removed = manifest.removed.find(name); removed != manifest.removed.end()) {
+        return has_digest(item, removed->second);
+    }
+    const auto listed = manifest.files.find(name);
+    if (listed == manifest.files.end()) return false;
+    if (has_digest(item, listed->second)) return true;
+    for (const bool beside_manifest : {false, true}) {
+        const auto staged = all.find(kBelow + staged_path(name, manifest.stage, beside_manifest));
+        if (staged != all.end() && has_digest(staged->second, listed->second)) return true;
     }
     return false;
 }
@@ -67,18 +87,17 @@ bool is_listed(const Manifest& manifest, const std::string& name, const Item& it
 // Files in D that the writer may not touch: unless it keeps all, those of unknown names, and states
 // that no manifest lists.
 Snapshot kept_files(const World& world, const Call& writer, const Place& place) {
-    constexpr std::string_view kBelow = "place/D/";
     Manifest manifest;
     try {
         manifest = read_manifest(place.directory).value_or(Manifest{});
     } catch (const Error&) {
     }
     Snapshot kept;
-    for (const auto& [path, item] : world.look(true)) {
+    const Snapshot all = world.look(true);
+    for (const auto& [path, item] : all) {
         if (!path.starts_with(kBelow) || (item.mode & 0170000U) == 0040000U) continue;
         const std::string name = path.substr(kBelow.size());
-        const bool is_foreign =
-            !is_known(fs::path(name).filename().native()) && !is_listed(manifest, name, item);
+        const bool is_foreign = !is_known(name) && !is_committed(manifest, all, name);
         const bool stays =
             writer.keeps_files ? name != ".lock" : writer.keeps_foreign_files && is_foreign;
         if (stays) kept[path] = item;
