@@ -56,7 +56,7 @@ private:
     Kind kind_;
 };
 
-/// Tries each attack with a command that reads, and every second with one that writes, by turns;
+/// Tries each attack with a command that reads, and every third with one that writes, by turns;
 /// all of them with all commands where TAPESTRY_HOSTILE=long says so.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
