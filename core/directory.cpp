@@ -135,8 +135,10 @@ void Folder::remove(const std::string& name) const {
 }
 
 void Folder::sync() const {
+    int result = ::fsync(descriptor_->number());
+    while (result != 0 && errno == EINTR) result = ::fsync(descriptor_->number());
     // EINVAL: a file system that has nothing to be synced.
-    if (::fsync(descriptor_->number()) != 0 && errno != EINVAL) fail_to("write", path_, errno);
+    if (result != 0 && errno != EINVAL) fail_to("write", path_, errno);
 }
 
 }  // namespace tapestry

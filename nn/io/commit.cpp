@@ -63,7 +63,7 @@ Commit::~Commit() {
             } else {
                 one.folder.rename(one.file, one.folder, one.from);
             }
-        } catch (const IoError&) {  // it stays, and the next commit removes it
+        } catch (const std::exception&) {  // it stays, and the next commit removes it
         }
     }
 }
