@@ -62,6 +62,23 @@ TEST_CASE("hostile: files that are links out of the directory") {
     try_attacks(Kind::run, attacks);
 }
 
+// A run that goes on appends to its metrics, in place.
+TEST_CASE("hostile: metrics that are somebody else's") {
+    std::vector<Attack> attacks = of_the_victim("metrics.jsonl");
+    attacks.push_back({"staged metrics are a hard link", "they are moved, and appended to",
+                       [](const Target& target) {
+                           ManifestText(target.directory).write(target.directory);
+                           put(target.directory / staged_beside("metrics.jsonl"),
+                               hard_link_to(target.victim / "metrics.jsonl"));
+                       }});
+    auto place = std::make_unique<AttackPlace>(Kind::run);
+    for (const Attack& attack : attacks) {
+        if (!try_writers(*place, attack, {find_command(writing_commands(Kind::run), "resume")})) {
+            place = std::make_unique<AttackPlace>(Kind::run);
+        }
+    }
+}
+
 TEST_CASE("hostile: files that are no files") {
     std::vector<Attack> attacks;
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl",
