@@ -1,6 +1,7 @@
 #include <tapestry/core/directory.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/shown.h>
 
 #include <dirent.h>
@@ -22,8 +23,12 @@ namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
-[[noreturn]] void fail_to(const char* verb, const fs::path& path, int error) {
-    fail<IoError>("cannot {} {}: {}", verb, shown(path), std::generic_category().message(error));
+std::shared_ptr<FileDescriptor> opened(const fs::path& path) {
+    auto directory = std::make_shared<FileDescriptor>(
+        uninterrupted([&] { return ::open(path.c_str(), kOpenDirectory); }));
+    const int error = errno;
+    if (!directory->is_open()) fail_to("open", shown(path), error);
+    return directory;
 }
 
 }  // namespace
@@ -66,29 +71,33 @@ void remove_tree(const fs::path& path) {
     fs::remove(path, ignored);
 }
 
-Folder::Folder(fs::path path) : Folder(path, ::open(path.c_str(), kOpenDirectory)) {}
+Folder::Folder(fs::path path) : path_(std::move(path)), descriptor_(opened(path_)) {}
 
-Folder::Folder(fs::path path, int descriptor)
-    : path_(std::move(path)), descriptor_(std::make_shared<FileDescriptor>(descriptor)) {
-    if (descriptor < 0) fail_to("open", path_, errno);
-}
+Folder::Folder(fs::path path, std::shared_ptr<FileDescriptor> descriptor)
+    : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
 std::optional<Folder> Folder::find(const std::string& name) const {
-    const int found = ::openat(descriptor_->number(), name.c_str(), kOpenDirectory | O_NOFOLLOW);
-    if (found >= 0) return Folder(path_ / name, found);
-    if (errno == ENOENT) return std::nullopt;
+    const int here = descriptor_->number();
+    auto found = std::make_shared<FileDescriptor>(
+        uninterrupted([&] { return ::openat(here, name.c_str(), kOpenDirectory | O_NOFOLLOW); }));
+    const int error = errno;
+    if (found->is_open()) return Folder(path_ / name, std::move(found));
+    if (error == ENOENT) return std::nullopt;
     // ENOTDIR is what O_DIRECTORY has for a link.
-    require<IoError>(errno != ELOOP && errno != ENOTDIR,
-                     "cannot write into {}: it is a link or a file, and must be a directory",
-                     shown(path_ / name));
-    fail_to("open", path_ / name, errno);
+    require<IoError>(
+        error != ELOOP && error != ENOTDIR,
+        "cannot write into {}: it is a link or a file, and must be a directory (link or "
+        "mount the directory above it instead)",
+        shown(path_ / name));
+    fail_to("open", shown(path_ / name), error);
 }
 
 bool Folder::has(const std::string& name) const {
     struct stat status {};
-    if (::fstatat(descriptor_->number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return true;
-    if (errno != ENOENT) fail_to("read", path_ / name, errno);
+    const int here = descriptor_->number();
+    if (::fstatat(here, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return true;
+    const int error = errno;
+    if (error != ENOENT) fail_to("read", shown(path_ / name), error);
     return false;
 }
 
@@ -110,9 +119,10 @@ std::optional<FileDigest> Folder::digest(const std::string& name, std::uint64_t 
 
 Folder Folder::make(const std::string& name) const {
     if (auto found = find(name)) return *std::move(found);
-    if (::mkdirat(descriptor_->number(), name.c_str(), 0777) != 0 && errno != EEXIST) {
-        fail_to("write", path_ / name, errno);
-    }
+    const int here = descriptor_->number();
+    const int result = uninterrupted([&] { return ::mkdirat(here, name.c_str(), 0777); });
+    const int error = errno;
+    if (result != 0 && error != EEXIST) fail_to("write", shown(path_ / name), error);
     sync();
     auto made = find(name);
     require<IoError>(made.has_value(), "cannot write {}: it is gone again", shown(path_ / name));
@@ -120,10 +130,12 @@ Folder Folder::make(const std::string& name) const {
 }
 
 bool Folder::rename(const std::string& from, const Folder& folder, const std::string& to) const {
+    const int here = descriptor_->number(), there = folder.descriptor_->number();
     const int result =
-        ::renameat(descriptor_->number(), from.c_str(), folder.descriptor_->number(), to.c_str());
+        uninterrupted([&] { return ::renameat(here, from.c_str(), there, to.c_str()); });
+    const int error = errno;
     if (result == 0) return true;
-    if (errno != ENOENT) fail_to("write", folder.path_ / to, errno);
+    if (error != ENOENT) fail_to("write", shown(folder.path_ / to), error);
     return false;
 }
 
@@ -135,10 +147,10 @@ void Folder::remove(const std::string& name) const {
 }
 
 void Folder::sync() const {
-    int result = ::fsync(descriptor_->number());
-    while (result != 0 && errno == EINTR) result = ::fsync(descriptor_->number());
+    const int result = uninterrupted([this] { return ::fsync(descriptor_->number()); });
+    const int error = errno;
     // EINVAL: a file system that has nothing to be synced.
-    if (result != 0 && errno != EINVAL) fail_to("write", path_, errno);
+    if (result != 0 && error != EINVAL) fail_to("write", shown(path_), error);
 }
 
 }  // namespace tapestry

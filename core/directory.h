@@ -73,7 +73,7 @@ public:
     void sync() const;
 
 private:
-    Folder(std::filesystem::path path, int descriptor);
+    Folder(std::filesystem::path path, std::shared_ptr<FileDescriptor> descriptor);
 
     std::filesystem::path path_;
     std::shared_ptr<FileDescriptor> descriptor_;

@@ -3,6 +3,7 @@
 #include <tapestry/core/file.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/system_call.h>
 #include <tapestry/core/text/shown.h>
 
 #include <fcntl.h>
@@ -31,25 +32,6 @@ constexpr std::size_t kAlignment = 4096, kBlock = std::size_t{1} << 20;
 
 // Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
 constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
-// "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
-// being overwritten while the rest of the message is made.
-[[noreturn]] void fail_to(const char* verb, const std::string& target, int error) {
-    if (error == ENOSPC || error == EDQUOT) {
-        fail<DiskFullError>("cannot {} {}: {}", verb, target, reason(error));
-    }
-    fail<IoError>("cannot {} {}: {}", verb, target, reason(error));
-}
-
-// Calls `call` again as long as a signal interrupts it.
-template <class F>
-auto uninterrupted(F&& call) {
-    auto result = call();
-    while (result < 0 && errno == EINTR) result = call();
-    return result;
-}
 
 std::string_view kind_of(mode_t mode) {
     if (S_ISDIR(mode)) return "a directory";

@@ -168,9 +168,9 @@ void Commit::adopt(const std::string& name, const std::string& from, const FileD
     const SavedName parts = checked(name);
     check_replaceable(directory_ / name);
     const std::string staged = staged_file(after_.stage, parts.file);
+    staged_.push_back({folder_, staged, parts, from});
     require<IoError>(folder_.rename(from, folder_, staged), "{}: no such file",
                      shown(directory_ / from));
-    staged_.push_back({folder_, staged, parts, from});
     folder_.sync();
     after_.files[name] = digest;
 }
@@ -216,9 +216,11 @@ void Commit::finish() {
     } catch (const std::exception&) {
         // The manifest may be in its place all the same, and its directory could not be synced:
         // then the staged files are the directory's, and stay.
-        if (may_be_done()) staged_.clear();
+        is_done_ = may_be_done();
+        if (is_done_) staged_.clear();
         throw;
     }
+    is_done_ = true;
     const std::vector<Staged> staged = std::exchange(staged_, {});
     for (const Staged& one : staged) one.folder.rename(one.file, one.folder, one.name.file);
     std::map<std::string, Folder> touched;

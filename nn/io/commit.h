@@ -62,6 +62,9 @@ public:
 
     /// The moment, and then all the rest. Throws IoError, also when the moment has passed.
     void finish();
+    /// Whether the moment has passed, or may have: the new files are the directory's, also if
+    /// finish() threw.
+    bool is_done() const { return is_done_; }
     /// Of what was to be removed: what stays, being another file than was saved.
     const std::vector<std::string>& kept() const { return kept_; }
 
@@ -87,6 +90,7 @@ private:
     Manifest before_, after_;
     std::vector<Staged> staged_;  // undone unless finish() comes
     std::vector<std::string> kept_;
+    bool is_done_ = false;
 };
 
 /// Finishes the commit that was interrupted in the directory, if one was, and removes what others

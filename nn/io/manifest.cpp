@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFormat = 1;
-constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 22;
+constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 62;
 constexpr std::size_t kChecksumDigits = 32;
 
 void write(JsonWriter& json, const std::map<std::string, FileDigest>& files) {
@@ -47,6 +48,8 @@ std::map<std::string, FileDigest> files_from(const JsonNode& json) {
                     digest.checksum.find_first_not_of("0123456789abcdef") == std::string::npos,
                 "the checksum of {} is {}, which is not 32 hexadecimal digits", utf8::quoted(name),
                 utf8::quoted(digest.checksum));
+        require(digest.bytes < kMaxFile, "{} has {} bytes, more than a file can have",
+                utf8::quoted(name), digest.bytes);
         files[name] = digest;
     }
     return files;
@@ -92,20 +95,17 @@ bool holds(const fs::path& path, const std::string& name, const FileDigest& dige
     }
 }
 
-// The run whose best model `directory` holds, and its manifest: it takes its places together with
-// all the rest. Nothing where it is no such folder, whatever lies above.
-std::optional<std::pair<fs::path, Manifest>> run_of_best(const fs::path& directory) {
+// The directories of which `directory` may be the folder best/: by its name as it was given, and by
+// where links lead.
+std::vector<fs::path> runs_of_best(const fs::path& directory) {
     std::error_code ignored;
-    fs::path whole = fs::absolute(directory, ignored).lexically_normal();
-    if (whole.filename().empty()) whole = whole.parent_path();
-    if (whole.filename() != kBestFolder) return std::nullopt;
-    try {
-        auto manifest = read_manifest(whole.parent_path());
-        if (!manifest) return std::nullopt;
-        return std::pair{whole.parent_path(), *std::move(manifest)};
-    } catch (const IoError&) {  // none of ours
-        return std::nullopt;
+    std::vector<fs::path> runs;
+    for (fs::path whole :
+         {fs::absolute(directory, ignored).lexically_normal(), fs::canonical(directory, ignored)}) {
+        if (whole.filename().empty()) whole = whole.parent_path();
+        if (whole.filename() == kBestFolder) runs.push_back(whole.parent_path());
     }
+    return runs;
 }
 
 // In a directory that several users write to, such as /tmp, what lies beside a model may be
@@ -145,24 +145,43 @@ void SavedFiles::note_staged(const std::string& name, const FileDigest& digest,
     if (is_regular(place)) staged_.insert({name, {place, digest}});
 }
 
-void SavedFiles::note_staged_best(const fs::path& run, const Manifest& manifest) {
-    for (const auto& [name, digest] : manifest.files) {
+// A run's best model takes its places together with all the rest, by the run's manifest.
+void SavedFiles::note_staged_best(const fs::path& run) {
+    std::optional<Manifest> manifest;
+    try {
+        manifest = read_manifest(run);
+    } catch (const IoError&) {  // of no run, or of anything
+    }
+    if (!manifest || manifest->stage.empty()) return;
+    for (const auto& [name, digest] : manifest->files) {
         const SavedName parts = parts_of(name);
         if (parts.folder != kBestFolder) continue;
-        note_staged(parts.file, digest, directory_ / staged_file(manifest.stage, parts.file));
-        const fs::path flat = run / staged_flat(manifest.stage, parts);
+        note_staged(parts.file, digest, directory_ / staged_file(manifest->stage, parts.file));
+        const fs::path flat = run / staged_flat(manifest->stage, parts);
         if (is_of_same_user(flat, directory_)) note_staged(parts.file, digest, flat);
     }
+}
+
+// A staged one may be renamed to its place at this moment, where it stays.
+void SavedFiles::read_own_manifest() {
+    const fs::path now = path(kManifestName), place = directory_ / kManifestName;
+    if (now != place) {
+        try {
+            manifest_ = read(now);
+            return;
+        } catch (const IoError&) {
+            if (is_there(now)) throw;
+        }
+    }
+    if (is_there(place)) manifest_ = read(place);
 }
 
 SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
     std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
     require<IoError>(fs::is_directory(directory_, ignored), "{}: no such directory",
                      shown(directory_));
-    const auto run = run_of_best(directory_);
-    if (run && !run->second.stage.empty()) note_staged_best(run->first, run->second);
-    const fs::path own = path(kManifestName);
-    if (is_there(own)) manifest_ = read(own);
+    for (const fs::path& run : runs_of_best(directory_)) note_staged_best(run);
+    read_own_manifest();
     if (!manifest_ || manifest_->stage.empty()) return;
     for (const auto& [name, digest] : manifest_->files) {
         const SavedName parts = parts_of(name);
@@ -187,12 +206,13 @@ void SavedFiles::check(const std::vector<std::string>& names) const {
         if (listed == manifest_->files.end()) continue;
         const FileDigest& wanted = listed->second;
         const FileDigest found = digest_of_file(path(name), wanted.bytes + 1);
+        const bool is_in_folder = name.find('/') != std::string::npos;
         require<IoError>(found == wanted,
                          "{}: not what was saved: {} bytes with checksum {}, and {} lists {} with "
-                         "{}; it is damaged, or was changed since (to keep the change, delete its "
-                         "entry there)",
+                         "{}; it is damaged, or was changed since{}",
                          shown(directory_ / name), found.bytes, found.checksum, kManifestName,
-                         wanted.bytes, wanted.checksum);
+                         wanted.bytes, wanted.checksum,
+                         is_in_folder ? "" : " (to keep the change, delete its entry there)");
     }
 }
 

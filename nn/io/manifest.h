@@ -70,7 +70,8 @@ public:
 private:
     void note_staged(const std::string& name, const FileDigest& digest,
                      const std::filesystem::path& place);
-    void note_staged_best(const std::filesystem::path& run, const Manifest& manifest);
+    void note_staged_best(const std::filesystem::path& run);
+    void read_own_manifest();
 
     std::filesystem::path directory_;
     std::optional<Manifest> manifest_;

@@ -57,35 +57,27 @@ void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
     }
 }
 
-fs::perms permissions_of_entry(unsigned of_text) {
-    return fs::perms(of_text | (of_text & 0444) >> 2);  // who may read may look into the directory
+// A text may be private by its own permissions, its group's or its directory's: what is kept of it
+// is its reader's alone. Entries until November 2026 were everybody's, and lie below `directory`
+// too.
+void make_private(const fs::path& directory) {
+    std::error_code ignored;  // another user's, perhaps
+    fs::permissions(directory, fs::perms::group_all | fs::perms::others_all,
+                    fs::perm_options::remove | fs::perm_options::nofollow, ignored);
 }
 
-std::optional<TokenData> find(const fs::path& entry, unsigned permissions) {
+std::optional<TokenData> find(const TextCache& cache, const fs::path& entry) {
+    make_private(cache.directory);
     if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may be being written
     std::error_code ignored;
     try {
         TokenData data = load_data(entry);
-        const fs::perms now = fs::status(entry, ignored).permissions();
-        const fs::perms wanted = now & permissions_of_entry(permissions);
-        if (now != wanted) fs::permissions(entry, wanted, ignored);
         fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
         return data;
     } catch (const IoError&) {  // damaged: made anew
         remove_data(entry);
         return std::nullopt;
     }
-}
-
-// Nobody looks into it before it is as private as the text.
-void make_entry(const fs::path& entry, unsigned permissions) {
-    make_directories(entry.parent_path());
-    std::error_code ignored;
-    if (!fs::create_directory(entry, ignored)) return;
-    fs::permissions(entry,
-                    (fs::status(entry).permissions() & permissions_of_entry(permissions)) |
-                        fs::perms::owner_all,
-                    ignored);
 }
 
 constexpr const char* kOwnCharacters = "characters";
@@ -104,35 +96,29 @@ std::optional<fs::path> user_cache_directory() {
     return fs::path(home) / ".cache" / "tapestry";
 }
 
-CachedText cached_text(const fs::path& file) {
-    std::error_code ignored;
-    const fs::perms permissions = fs::status(file, ignored).permissions();
-    return {digest_of_file(file).checksum, (static_cast<unsigned>(permissions) & 0777) | 0600};
-}
-
 // Of its own characters a text is kept as such, for a tokenizer made of them to be found before the
 // text is read through for it.
-std::optional<TokenData> find_tokenized(const TextCache& cache, const CachedText& text,
+std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
                                         const Tokenizer* tokenizer) {
     if (tokenizer == nullptr || tokenizer->kind() == "char") {
-        std::optional<TokenData> data =
-            find(entry_of(cache, text.hash, kOwnCharacters), text.permissions);
+        std::optional<TokenData> data = find(cache, entry_of(cache, text, kOwnCharacters));
         const bool fits =
             data && (tokenizer == nullptr || tokenizer->hash() == data->tokenizer->hash());
         if (fits) return data;
     }
     if (tokenizer == nullptr) return std::nullopt;
-    return find(entry_of(cache, text.hash, tokenizer->hash()), text.permissions);
+    return find(cache, entry_of(cache, text, tokenizer->hash()));
 }
 
-TokenData keep_tokenized(const TextCache& cache, const CachedText& text, DocumentReader& reader,
+TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
                          const Tokenizer& tokenizer, bool of_own_characters) {
     const fs::path entry =
-        entry_of(cache, text.hash, of_own_characters ? kOwnCharacters : tokenizer.hash());
-    make_entry(entry, text.permissions);
-    write_data(entry, reader, tokenizer,
-               {.permissions = text.permissions & 0666, .through_link = false});
-    if (reader.sources().front().hash != text.hash) {
+        entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
+    make_directories(cache.directory);
+    make_private(cache.directory);
+    write_data(entry, reader, tokenizer, {.permissions = 0600, .through_link = false});
+    make_private(entry);
+    if (reader.sources().front().hash != text) {
         remove_data(entry);
         fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
     }

@@ -29,22 +29,14 @@ struct TextCache {
 /// The user's: ${XDG_CACHE_HOME:-~/.cache}/tapestry; nothing where neither variable says where.
 std::optional<std::filesystem::path> user_cache_directory();
 
-/// A text as the cache knows it.
-struct CachedText {
-    std::string hash;             ///< of its bytes
-    unsigned permissions = 0600;  ///< of its file: an entry has no more than that
-};
-/// Reads all of it. Throws IoError.
-CachedText cached_text(const std::filesystem::path& file);
-
-/// What is kept of the text, as ids of the tokenizer, or, if that is null, of its own characters.
-/// An entry that is damaged is removed.
-std::optional<TokenData> find_tokenized(const TextCache& cache, const CachedText& text,
+/// What is kept of the text with this hash, as ids of the tokenizer, or, if that is null, of its
+/// own characters. An entry that is damaged is removed.
+std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
                                         const Tokenizer* tokenizer);
 
-/// Tokenizes the text and keeps it, as its own characters' or as the tokenizer's. Throws as
-/// write_data does, and IoError if the text has another hash by now.
-TokenData keep_tokenized(const TextCache& cache, const CachedText& text, DocumentReader& reader,
+/// Tokenizes the text with this hash and keeps it, for this user alone, as its own characters' or
+/// as the tokenizer's. Throws as write_data does, and IoError if the text has another hash by now.
+TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
                          const Tokenizer& tokenizer, bool of_own_characters);
 
 }  // namespace tapestry

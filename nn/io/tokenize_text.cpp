@@ -25,12 +25,12 @@ std::unique_ptr<Tokenizer> characters_in(const fs::path& text) {
 
 TokenData through(const TextCache& cache, const fs::path& text,
                   std::unique_ptr<Tokenizer>& tokenizer) {
-    const CachedText cached = cached_text(text);
-    if (auto data = find_tokenized(cache, cached, tokenizer.get())) return std::move(*data);
+    const std::string hash = digest_of_file(text).checksum;
+    if (auto data = find_tokenized(cache, hash, tokenizer.get())) return std::move(*data);
     const bool of_own_characters = !tokenizer;
     if (!tokenizer) tokenizer = characters_in(text);
     DocumentReader reader({text});
-    return keep_tokenized(cache, cached, reader, *tokenizer, of_own_characters);
+    return keep_tokenized(cache, hash, reader, *tokenizer, of_own_characters);
 }
 
 // A file without a name, which is gone when nobody has it open.

@@ -39,33 +39,67 @@ bool may_write(const std::string& name, const Session& session) {
     return step && *step >= session.steps() && *step <= session.config().steps;
 }
 
+// Unlisted states of names that the run may need: of a run whose manifest somebody removed, or left
+// by a version until November 2026 that was killed.
+std::vector<std::string> states_in_the_way(const RunDirectory& directory, const Session& session) {
+    std::vector<std::string> names = directory.foreign();
+    std::erase_if(names, [&](const std::string& name) { return !may_write(name, session); });
+    return names;
+}
+
 void check_no_state_in_the_way(const RunDirectory& directory, const Session& session) {
-    for (const std::string& name : directory.foreign()) {
-        require<IoError>(
-            !may_write(name, session),
+    for (const std::string& name : states_in_the_way(directory, session)) {
+        fail<IoError>(
             "{}: a state that {} does not list, in the way of this run's own; move it away{}",
             shown(directory.path() / name), kManifestName,
             is_there(directory.path() / kManifestName) ? "" : ", or go on from it (--resume)");
     }
 }
 
-// Files of this run in a directory whose manifest somebody has removed: its states, and the best
-// model, which has a manifest of its own.
-void list_unlisted(Commit& commit, const RunDirectory& directory) {
-    if (!commit.before().files.empty()) return;
-    for (const StoredCheckpoint& one : stored_checkpoints(directory.path())) {
-        commit.list(one.name(), digest_of_file(directory.path() / one.name()));
+// A run that is resumed again and again, by a script, must not stop at them: they take another
+// name, and are told of as any file there that is not the run's.
+void set_aside(const RunDirectory& directory, const Session& session) {
+    const Folder whole(directory.path());
+    for (const std::string& name : states_in_the_way(directory, session)) {
+        const SavedName parts = parts_of(name);
+        const auto folder = whole.find(parts.folder);
+        if (!folder) continue;
+        std::string aside = parts.file + ".unlisted";
+        for (int i = 2; folder->has(aside); ++i)
+            aside = fmt::format("{}.unlisted-{}", parts.file, i);
+        folder->rename(parts.file, *folder, aside);
+        folder->sync();
     }
-    const fs::path best = directory.path() / kBestFolder;
+}
+
+// Files of this run in a directory whose manifest somebody has removed: the state that it was
+// resumed from, what says which model it is, and the best model, which has a manifest of its own.
+void list_unlisted(Commit& commit, const RunDirectory& directory) {
+    if (!commit.before().files.empty() || directory.resumed_from().empty()) return;
+    const fs::path& place = directory.path();
+    for (const std::string name : {directory.resumed_from().c_str(), kConfigName, kTokenizerName,
+                                   "vocab.json", "merges.txt"}) {
+        if (is_there(place / name)) commit.list(name, digest_of_file(place / name));
+    }
+    const fs::path best = place / kBestFolder;
     const auto manifest = read_manifest(best);
     if (!manifest) return;
+    const auto in_best = [](const std::string& name) {
+        return fmt::format("{}/{}", kBestFolder, name);
+    };
     for (const auto& [name, digest] : manifest->files) {
-        if (saved_name(fmt::format("{}/{}", kBestFolder, name))) {
-            commit.list(fmt::format("{}/{}", kBestFolder, name), digest);
-        }
+        if (saved_name(in_best(name))) commit.list(in_best(name), digest);
     }
-    commit.list(fmt::format("{}/{}", kBestFolder, kManifestName),
-                digest_of_file(best / kManifestName));
+    commit.list(in_best(kManifestName), digest_of_file(best / kManifestName));
+}
+
+// All the names of a best model that this run writes. Throws IoError for another's file there.
+void check_best(Commit& commit, const RunDirectory& directory, const Session& session) {
+    if (!Folder(directory.path()).find(kBestFolder)) return;
+    for (const char* const name : {kWeightsName, kManifestName}) {
+        commit.check_place(fmt::format("{}/{}", kBestFolder, name));
+    }
+    write_description(commit, kBestFolder, session.config().model, session.tokenizer());
 }
 
 // The training's threads come first. On Linux a priority is a thread's own.
@@ -83,24 +117,21 @@ void check_can_write(const RunDirectory& directory, const Session& session,
                      const CheckpointContents& contents) {
     const Folder folder(directory.path());
     for (const char* const name : kRunFolders) folder.find(name);
-    if (contents.state) check_no_state_in_the_way(directory, session);
+    const bool resumes = directory.resumed().has_value();
+    if (contents.state && !resumes) check_no_state_in_the_way(directory, session);
     Commit commit(directory.path(), &directory.written());
-    if (directory.resumed()) list_unlisted(commit, directory);
+    if (resumes) list_unlisted(commit, directory);
     if (contents.state) {
         for (const auto& [name, digest] : commit.before().files) {
             if (may_write(name, session)) commit.check_place(name);
         }
     }
-    if (contents.best) {
-        for (const std::string& file : names_in(directory.path() / kBestFolder)) {
-            const auto name = saved_name(fmt::format("{}/{}", kBestFolder, file));
-            if (name) commit.check_place(name->text());
-        }
-    }
+    if (contents.best) check_best(commit, directory, session);
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
     if (contents.state) check_room(directory.path(), state_bytes(session.model()));
+    if (contents.state && resumes) set_aside(directory, session);
 }
 
 CheckpointWriter::CheckpointWriter(const RunDirectory& directory, Session& session,
@@ -184,12 +215,17 @@ void CheckpointWriter::wait() {
     } catch (const std::exception& error) {
         problem_ = {error.what(), false};
     }
+    if (std::exchange(is_done_, false)) take_over();  // the commit's moment came before its error
     waited_ += seconds_since(began);
 }
 
 void CheckpointWriter::finish(const Job& job) {
     written_ = job.step;
     ++count_;
+    take_over();
+}
+
+void CheckpointWriter::take_over() {
     is_ours_ = true;
     if (metrics_.name() != kMetricsName) metrics_.put_in_place();
 }
@@ -207,15 +243,36 @@ double CheckpointWriter::write(const Job& job) {
     }
     const NamedTensors weights = snapshot_.weights();
     write_weights(commit, "", weights);
-    if (job.contents.best) {
-        write_description(commit, kBestFolder, session_.config().model, session_.tokenizer());
-        write_weights(commit, kBestFolder, weights);
-        commit.write_manifest_of(kBestFolder);
-    }
+    if (job.contents.best) write_best(commit, weights);
     if (job.contents.state) write_state(commit, job);
-    commit.finish();
-    kept_.insert(kept_.end(), commit.kept().begin(), commit.kept().end());
+    try {
+        commit.finish();
+    } catch (const std::exception&) {
+        is_done_ = commit.is_done();
+        throw;
+    }
+    for (const std::string& name : commit.kept()) {
+        kept_.push_back(fmt::format("{}: not what was saved there; left as it is",
+                                    shown(directory_.path() / name)));
+    }
     return thread_cpu_seconds() - began;
+}
+
+// Another's file in its place costs the best model, and not the checkpoint.
+void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
+    try {
+        check_best(commit, directory_, session_);
+    } catch (const DiskFullError&) {
+        throw;
+    } catch (const IoError& error) {
+        if (told_of_best_) return;
+        told_of_best_ = true;
+        kept_.push_back(fmt::format("the best model is not saved: {}", error.what()));
+        return;
+    }
+    write_description(commit, kBestFolder, session_.config().model, session_.tokenizer());
+    write_weights(commit, kBestFolder, weights);
+    commit.write_manifest_of(kBestFolder);
 }
 
 void CheckpointWriter::write_state(Commit& commit, const Job& job) const {

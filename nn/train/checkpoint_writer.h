@@ -66,8 +66,7 @@ public:
     std::optional<std::int64_t> written() const { return written_; }
     std::int64_t count() const { return count_; }  ///< of those that were written
 
-    /// Of the states that were to be removed, those that stay: files that are not what was saved.
-    /// Each once.
+    /// What was left as it was, and why: files that are not what was saved there. Each once.
     std::vector<std::string> take_kept() { return std::exchange(kept_, {}); }
 
     /// That the run stood still, and that the thread computed.
@@ -87,7 +86,9 @@ private:
     double write(const Job& job);
     void begin_anew(Commit& commit) const;
     void write_state(Commit& commit, const Job& job) const;
+    void write_best(Commit& commit, const NamedTensors& weights);
     void finish(const Job& job);
+    void take_over();
 
     const RunDirectory& directory_;
     Session& session_;
@@ -100,6 +101,8 @@ private:
     bool is_ours_;  // the directory's contents
     SaveProblem problem_;
     std::vector<std::string> kept_;
+    bool told_of_best_ = false;
+    bool is_done_ = false;  // Commit::is_done() of one that threw
     std::optional<std::int64_t> written_;
     std::int64_t count_ = 0;
     double waited_ = 0, thread_ = 0;

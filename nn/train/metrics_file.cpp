@@ -35,8 +35,16 @@ int create(const fs::path& path, const fs::path& place) {
     return file;
 }
 
+// One with another name elsewhere (a hard link, as backups make them) is copied: the other stays.
+void make_alone(const fs::path& path) {
+    std::error_code absent;
+    if (fs::is_symlink(path, absent) || fs::hard_link_count(path, absent) <= 1 || absent) return;
+    write_file_atomically(path, read_file(path));
+}
+
 int open_again(const fs::path& path) {
     check_replaceable(path);
+    make_alone(path);
     const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0) fail_to_write(path, errno);
     struct stat status {};
@@ -44,8 +52,7 @@ int open_again(const fs::path& path) {
         ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink <= 1;
     if (alone) return file;
     ::close(file);
-    fail<IoError>("{}: cannot be written: it has another name elsewhere (a hard link); copy it",
-                  shown(path));
+    fail<IoError>("{}: cannot be written: it is no file of its own", shown(path));
 }
 
 }  // namespace

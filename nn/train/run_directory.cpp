@@ -97,8 +97,8 @@ void RunDirectory::put_in_order() const { settle(path_); }
 std::vector<std::string> RunDirectory::foreign() const {
     const SavedFiles files(path_);
     const auto& manifest = files.manifest();
-    std::set<std::string> ours;
-    if (manifest || resumed_) {
+    std::set<std::string> ours{resumed_from_};
+    if (manifest) {
         for (const StoredCheckpoint& one : stored_checkpoints(files)) ours.insert(one.name());
     }
     std::vector<std::string> others;
@@ -126,6 +126,7 @@ std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
     }
     session->set_seconds_before(state.seconds);
     resumed_ = std::move(state);
+    resumed_from_ = name;
     return session;
 }
 

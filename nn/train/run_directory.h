@@ -57,8 +57,8 @@ public:
     /// another. The first checkpoint of a run does that too. Throws IoError.
     void put_in_order() const;
 
-    /// Files among the checkpoints that no run here has written, by their names in the directory.
-    /// They stay.
+    /// Files among the checkpoints that the manifest does not list, by their names in the
+    /// directory. They stay.
     std::vector<std::string> foreign() const;
 
     /// Files there that this process has written, or has found to be what was saved. For Commit.
@@ -68,6 +68,8 @@ public:
     /// Session::resume does, and IoError for a file that is not what was saved.
     std::unique_ptr<Session> resume(const ResumeOptions& options, const TextCache* cache = nullptr);
 
+    /// The name of the checkpoint that was resumed from; empty if none was.
+    const std::string& resumed_from() const { return resumed_from_; }
     /// How the run went that was resumed; nothing if none was.
     const std::optional<RunState>& resumed() const { return resumed_; }
 
@@ -76,6 +78,7 @@ private:
     DirectoryLock lock_;
     mutable WrittenFiles written_;  // one thread at a time commits
     std::optional<RunState> resumed_;
+    std::string resumed_from_;
 };
 
 }  // namespace tapestry

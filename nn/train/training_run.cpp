@@ -113,6 +113,7 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
 }
 
 TrainingResult TrainingRun::to_the_end() {
+    warn_of_foreign();
     if (directory_.resumed() && session_.steps() > 0) {
         earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
     } else if (options_.earlier) {
@@ -120,7 +121,6 @@ TrainingResult TrainingRun::to_the_end() {
     }
     for (const StepMetrics& metrics : earlier_) losses_.add(metrics);
     if (options_.report) open_report();
-    warn_of_foreign();
     watch();
     try {
         const auto all = [this] {
@@ -307,10 +307,8 @@ void TrainingRun::warn_of_foreign() const {
 
 // Of every trouble once.
 void TrainingRun::warn_of_checkpoints() {
-    for (const std::string& name : writer_.take_kept()) {
-        if (!options_.warn) continue;
-        options_.warn(
-            fmt::format("{}: not what was saved there; left as it is", shown(options_.out / name)));
+    for (const std::string& message : writer_.take_kept()) {
+        if (options_.warn) options_.warn(message);
     }
     if (problem() && !warned_ && options_.warn) {
         options_.warn(fmt::format("{}; the training goes on, and tries again", problem().message));

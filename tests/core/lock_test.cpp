@@ -62,8 +62,20 @@ TEST_CASE("lock: what else may stand there") {
     spill(scratch / ".lock", "no number");
     refused();
     CHECK_EQ(slurp(scratch / ".lock"), "no number");
-    spill(scratch / "precious", "47");
     std::filesystem::remove(scratch / ".lock");
+    check_message<IoError>([&] { DirectoryLock lock(scratch / "none"); }, "No such file");
+    std::filesystem::create_symlink(scratch / "target", scratch / ".lock");
+    CHECK_THROWS_AS(DirectoryLock(scratch.path()), IoError);
+    CHECK_FALSE(std::filesystem::exists(scratch / "target"));
+}
+
+TEST_CASE("lock: a pipe, and a file that has another name as well, are left alone") {
+    const test::Scratch scratch;
+    const auto refused = [&] {
+        check_message<IoError>([&] { DirectoryLock lock(scratch.path()); },
+                               ".lock': not a lock that Tapestry wrote");
+    };
+    spill(scratch / "precious", "47");
     std::filesystem::create_hard_link(scratch / "precious", scratch / ".lock");
     refused();
     CHECK_EQ(slurp(scratch / "precious"), "47");
@@ -71,8 +83,4 @@ TEST_CASE("lock: what else may stand there") {
     REQUIRE_EQ(::mkfifo((scratch / ".lock").c_str(), 0600), 0);
     refused();
     std::filesystem::remove(scratch / ".lock");
-    check_message<IoError>([&] { DirectoryLock lock(scratch / "none"); }, "No such file");
-    std::filesystem::create_symlink(scratch / "target", scratch / ".lock");
-    CHECK_THROWS_AS(DirectoryLock(scratch.path()), IoError);
-    CHECK_FALSE(std::filesystem::exists(scratch / "target"));
 }

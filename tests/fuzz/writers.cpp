@@ -141,13 +141,14 @@ void check_private(const fs::path& entry) {
 // tokenize_text does not cache a text this short; call the two functions it would call.
 void cache_in(const Place& p) {
     const TextCache cache{.directory = p.directory};
-    const CachedText text = cached_text(p.text);
+    const std::string text = digest_of_file(p.text).checksum;
     if (!find_tokenized(cache, text, nullptr)) {
         const CharTokenizer tokenizer = CharTokenizer::from_text(read_file(p.text));
         DocumentReader reader({p.text});
         keep_tokenized(cache, text, reader, tokenizer, true);
     }
     for (const std::string& name : names_in(p.directory)) {
+        if (is_private(p.directory)) break;
         if (name.size() == 32) check_private(fs::path(p.directory) / name);  // a checksum
     }
 }

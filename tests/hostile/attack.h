@@ -56,8 +56,8 @@ private:
     Kind kind_;
 };
 
-/// Tries each attack with a command that reads, and every second with one that writes, by turns;
-/// all of them with all commands where TAPESTRY_HOSTILE=long says so.
+/// Tries each attack with a command that reads, and every third with one that writes, by turns;
+/// all of them with all commands, as root and as another user, where TAPESTRY_HOSTILE=long says so.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
 /// Tries it with these commands, and returns whether all that is outside is as it was. Commands

@@ -3,6 +3,7 @@
 #include <tapestry/tests/hostile/attack.h>
 #include <tapestry/tests/hostile/depth.h>
 #include <tapestry/tests/hostile/manifest_text.h>
+#include <tapestry/tests/hostile/states.h>
 
 #include <algorithm>
 
@@ -170,12 +171,18 @@ TEST_CASE("classes: A4, without a manifest a run that is refused removes no stat
 // A5 and A6 are those of media_test.cpp.
 
 TEST_CASE("classes: A7, a configuration nested 100,000 deep") {
-    // Those inside checkpoints are in depth_test.cpp.
     const AttackPlace place(Kind::run);
-    place.prepare({});
-    spill(place.target().directory / "config.json", nested_objects());
-    remove_manifest(place);
-    for (const std::string name : {"sample", "export", "tokenize by"}) {
+    const Attack attack{.name = "A7",
+                        .why = "inside a checkpoint it was copied level by level",
+                        .prepare = [](const Target& target) {
+                            change_text(target.directory, "config", [](std::string& text) {
+                                const std::string model = "\"model\": {";
+                                text.insert(text.find(model) + model.size(),
+                                            "\"note\":" + nested_lists() + ",");
+                            });
+                        }};
+    for (const char* name : {"rewind", "bisect", "fork from"}) {
+        place.prepare(attack);
         const Outcome outcome = place.run(reader(name));
         check_ended(reader(name), outcome);
         CHECK_EQ(outcome.code, 2);

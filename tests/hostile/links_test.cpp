@@ -4,8 +4,6 @@
 #include <tapestry/tests/hostile/manifest_text.h>
 #include <tapestry/tests/hostile/odd_files.h>
 
-#include <sys/sysmacros.h>
-
 using namespace tapestry::test;
 namespace fs = std::filesystem;
 
@@ -64,6 +62,23 @@ TEST_CASE("hostile: files that are links out of the directory") {
     try_attacks(Kind::run, attacks);
 }
 
+// A run that goes on appends to its metrics, in place.
+TEST_CASE("hostile: metrics that are somebody else's") {
+    std::vector<Attack> attacks = of_the_victim("metrics.jsonl");
+    attacks.push_back({"staged metrics are a hard link", "they are moved, and appended to",
+                       [](const Target& target) {
+                           ManifestText(target.directory).write(target.directory);
+                           put(target.directory / staged_beside("metrics.jsonl"),
+                               hard_link_to(target.victim / "metrics.jsonl"));
+                       }});
+    auto place = std::make_unique<AttackPlace>(Kind::run);
+    for (const Attack& attack : attacks) {
+        if (!try_writers(*place, attack, {find_command(writing_commands(Kind::run), "resume")})) {
+            place = std::make_unique<AttackPlace>(Kind::run);
+        }
+    }
+}
+
 TEST_CASE("hostile: files that are no files") {
     std::vector<Attack> attacks;
     for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "metrics.jsonl",
@@ -73,6 +88,9 @@ TEST_CASE("hostile: files that are no files") {
                       with(name, "a link to an endless file", link_to("/dev/zero")),
                       with(name, "a terabyte", a_huge_file)});
     }
+    for (const char* name : {"config.json", "metrics.jsonl", kState, "report.html"}) {
+        add(attacks, {with(name, "a socket", a_socket), with(name, "a device", a_device)});
+    }
     try_attacks(Kind::run, attacks);
 }
 
@@ -81,9 +99,7 @@ TEST_CASE("hostile: the lock is somebody else's") {
     add(attacks,
         {with(".lock", "a link to nothing", link_to("../victim/new")),
          with(".lock", "a link to itself", link_to(".lock")), with(".lock", "a pipe", a_fifo),
-         with(".lock", "a folder", a_folder),
-         with(".lock", "a device",
-              [](const fs::path& at) { ::mknod(at.c_str(), S_IFCHR | 0666, makedev(1, 5)); }),
+         with(".lock", "a folder", a_folder), with(".lock", "a device", a_device),
          with(".lock", "a text", contents("a text of mine\n")),
          with(".lock", "a terminal's command", contents("\x1B[2J4711\n")),
          with(".lock", "a terabyte", a_huge_file)});

@@ -44,6 +44,7 @@ TEST_CASE("hostile: a manifest that is no file") {
     try_attacks(
         Kind::run,
         {as_manifest("a pipe", a_fifo), as_manifest("a folder", a_folder),
+         as_manifest("a socket", a_socket), as_manifest("a device", a_device),
          as_manifest("a link to itself", link_to(kManifest)),
          as_manifest("a link to an endless file", link_to("/dev/zero")),
          as_manifest("a link to a terminal", link_to("/dev/tty")),

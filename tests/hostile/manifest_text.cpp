@@ -65,7 +65,7 @@ std::string ManifestText::text() const {
         text += "\n\"" + file.name + "\":{\"bytes\":" + file.bytes +
                 ",\"xxh3_128\":" + file.checksum + "}";
     }
-    return text + "}}\n";
+    return text + "}" + (removed.empty() ? "" : ",\"removed\":" + removed) + "}\n";
 }
 
 void ManifestText::write(const fs::path& directory) const { spill(directory / kName, text()); }

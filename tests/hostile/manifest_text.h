@@ -28,6 +28,7 @@ public:
     void write(const std::filesystem::path& directory) const;
 
     std::string format = "1";
+    std::string removed;  ///< the JSON of what the commit before had and this one has not
     std::string stage = std::string("\"") + kStage + "\"";  ///< with its quotes
     std::vector<std::string> names() const;
 

@@ -4,6 +4,7 @@
 #include <tapestry/tests/core/scratch.h>
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -31,6 +32,13 @@ inline Replacement contents(const std::string& text) {
 inline void a_fifo(const std::filesystem::path& at) { ::mkfifo(at.c_str(), 0666); }
 
 inline void a_folder(const std::filesystem::path& at) { std::filesystem::create_directory(at); }
+
+inline void a_socket(const std::filesystem::path& at) { ::mknod(at.c_str(), S_IFSOCK | 0666, 0); }
+
+/// An endless one, /dev/zero's; an empty file where only root may make it.
+inline void a_device(const std::filesystem::path& at) {
+    if (::mknod(at.c_str(), S_IFCHR | 0666, makedev(1, 5)) != 0) spill(at, "");
+}
 
 /// A terabyte, all of it a hole.
 inline void a_huge_file(const std::filesystem::path& at) {

@@ -58,6 +58,23 @@ Attack listed_outside(const std::string& name) {
             .refusal = "tapestry-manifest.json"};
 }
 
+// What a commit that was interrupted was to remove.
+Attack removed(const std::string& name, const std::string& contents, const char* why,
+               const std::string& refusal = "") {
+    return {.name = "to be removed: " + name,
+            .why = why,
+            .prepare =
+                [=](const Target& target) {
+                    ManifestText manifest(target.directory), one;
+                    one.list(name, contents.empty() ? slurp(target.directory / name) : contents);
+                    const std::string text = one.text();
+                    const auto files = text.find("\"files\":") + 8;
+                    manifest.removed = text.substr(files, text.rfind('}') - files);
+                    manifest.write(target.directory);
+                },
+            .refusal = refusal};
+}
+
 const Command& writer(const std::string& name) {
     return find_command(writing_commands(Kind::run), name);
 }
@@ -98,6 +115,34 @@ TEST_CASE("hostile: a run that takes a directory over removes what is listed, in
         }
     }
     try_attacks(Kind::run, attacks);
+}
+
+TEST_CASE("hostile: what a commit was to remove is removed by name and checksum alone") {
+    constexpr const char* kManifest = "tapestry-manifest.json";
+    constexpr const char* kOut = "outside";
+    std::vector<Attack> attacks{
+        removed("../victim/notes.txt", "", kOut, kManifest),
+        removed("checkpoints/../../victim/notes.txt", "", kOut, kManifest),
+        removed("notes.txt", "mine", "no name of ours", kManifest),
+        removed("checkpoints/step-1000.safetensors", "mine", "no name of ours", kManifest),
+        removed("", "mine", "empty", kManifest),
+        removed("checkpoints", "mine", "a folder", kManifest)};
+    attacks.push_back(
+        removed("checkpoints/step-00000050.safetensors", "not what is there", "another checksum"));
+    attacks.back().foreign = {"checkpoints/step-00000050.safetensors"};
+    attacks.back().prepare = [prepare = attacks.back().prepare](const Target& target) {
+        spill(target.directory / "checkpoints/step-00000050.safetensors", "mine");
+        prepare(target);
+    };
+    attacks.push_back(removed("config.json", "", "listed as well, which comes first"));
+    attacks.push_back(removed("checkpoints/step-00000060.safetensors", "", "the same"));
+    try_attacks(Kind::run, attacks);
+    auto place = std::make_unique<AttackPlace>(Kind::run);
+    for (const Attack& attack : attacks) {
+        if (!try_writers(*place, attack, {writer("train into"), writer("resume")})) {
+            place = std::make_unique<AttackPlace>(Kind::run);
+        }
+    }
 }
 
 // The other side of it: another run's states are not kept for ever.

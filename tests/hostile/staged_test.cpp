@@ -80,6 +80,7 @@ std::vector<Attack> of_other_bytes(const std::string& name) {
 
 TEST_CASE("hostile: a staged file that is no file") {
     try_attacks(Kind::run, as_staged("a pipe", a_fifo) + as_staged("a folder", a_folder) +
+                               as_staged("a device", a_device) +
                                as_staged("a link to itself", link_to("config.json")) +
                                as_staged("a link to nothing", link_to("../none")) +
                                as_staged("a link to an endless file", link_to("/dev/zero")) +

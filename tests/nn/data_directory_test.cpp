@@ -240,7 +240,7 @@ TEST_CASE("text cache: what changed while it was read is not kept as what it was
     DocumentReader reader({c.text});
     const auto tokenizer = CharTokenizer::from_text(sentences(60'000));
     check_message<IoError>(
-        [&] { keep_tokenized(c.cache, {.hash = checksum_of("before")}, reader, tokenizer, true); },
+        [&] { keep_tokenized(c.cache, checksum_of("before"), reader, tokenizer, true); },
         "t.txt: it changed while it was read");
     CHECK(c.entries().empty());
 }

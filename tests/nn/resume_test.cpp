@@ -315,18 +315,54 @@ TEST_CASE("resume: leftovers of killed runs go, what is the user's stays") {
         "checkpoints/notes.txt' and 1 more: not written by this run; left as it is"));
 }
 
-TEST_CASE("resume: another's state of a name that is needed stops the run before it begins") {
+TEST_CASE("resume: an unlisted state of a name that is needed") {
     const ResumePlace place;
     const fs::path out = place.out;
     place.train(out, place.config(), {}, 7);
-    spill(out / "checkpoints" / "step-00000009.safetensors", "of no commit");
+    const std::string name = "checkpoints/step-00000009.safetensors";
+    spill(out / name, "of no commit");
+    SUBCASE("stops a run that takes the directory over") {
+        Session anew(place.config());
+        check_message<IoError>(
+            [&] { TrainingRun(anew, {.out = out, .report = false}); },
+            "step-00000009.safetensors': a state that tapestry-manifest.json does "
+            "not list, in the way of this run's own; move it away");
+        CHECK_EQ(slurp(out / name), "of no commit");
+    }
+    SUBCASE("is set aside by the run that goes on, which a script may start again and again") {
+        spill(out / (name + ".unlisted"), "of an earlier time");
+        place.train(out, place.config(), {});
+        CHECK_EQ(steps_in(out), std::vector<std::int64_t>{12});
+        CHECK_EQ(slurp(out / (name + ".unlisted")), "of an earlier time");
+        CHECK_EQ(slurp(out / (name + ".unlisted-2")), "of no commit");
+    }
+}
+
+TEST_CASE("resume: another's best model costs the best model, and no checkpoint") {
+    const ResumePlace place;
+    const fs::path out = place.out;
+    Session session(place.config());
     RunDirectory directory(out);
-    const auto session = directory.resume({});
+    std::vector<std::string> said;
+    TrainingRunOptions options{.report = false, .checkpoints = {.best = true}};
+    options.warn = [&said](const std::string& message) { said.push_back(message); };
+    TrainingRun* running = nullptr;
+    options.stepped = [&](const StepMetrics& m, const Speed&) {
+        running->wait_for_checkpoint();
+        if (m.step == 4) spill(out / "best" / "model.safetensors", "mine");
+        return true;
+    };
+    TrainingRun run(session, directory, options);
+    running = &run;
+    run.to_the_end();
+    CHECK_EQ(slurp(out / "best" / "model.safetensors"), "mine");
+    CHECK_EQ(steps_in(out).back(), 12);
+    REQUIRE_EQ(said.size(), 1);
+    CHECK(said[0].starts_with("the best model is not saved: cannot write "));
+    Session anew(place.config());
     check_message<IoError>(
-        [&] { TrainingRun(*session, directory, {.report = false}); },
-        "step-00000009.safetensors': a state that tapestry-manifest.json does not "
-        "list, in the way of this run's own; move it away");
-    CHECK_EQ(slurp(out / "checkpoints" / "step-00000009.safetensors"), "of no commit");
+        [&] { TrainingRun(anew, {.out = out, .report = false, .checkpoints = {.best = true}}); },
+        "in use by another process");
 }
 
 TEST_CASE("resume: where somebody has removed the manifest it goes on from the latest state") {
@@ -348,8 +384,9 @@ TEST_CASE("resume: where somebody has removed the manifest it goes on from the l
     CHECK_EQ(session->steps(), 6);
     TrainingRun(*session, directory, {.report = false}).to_the_end();
     check_same(place.scratch / "whole", out);
-    CHECK_EQ(stored_checkpoints(out).size(), 1);
+    CHECK_EQ(steps_in(out), std::vector<std::int64_t>{12});
     CHECK_FALSE(fs::exists(out / "checkpoints" / "step-00000006.safetensors"));
+    CHECK(read_manifest(out)->files.contains("config.json"));
 }
 
 TEST_CASE("resume: damage is an error naming the file") {

@@ -1,0 +1,31 @@
+// What calls of the operating system answer. Internal to core.
+#pragma once
+
+#include <tapestry/core/file.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace tapestry {
+
+/// Calls `call` again as long as a signal interrupts it.
+template <class F>
+auto uninterrupted(F&& call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR) result = call();
+    return result;
+}
+
+/// "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
+/// being overwritten while the rest of the message is made.
+[[noreturn]] inline void fail_to(std::string_view verb, const std::string& target, int error) {
+    const std::string reason = std::generic_category().message(error);
+    if (error == ENOSPC || error == EDQUOT) {
+        fail<DiskFullError>("cannot {} {}: {}", verb, target, reason);
+    }
+    fail<IoError>("cannot {} {}: {}", verb, target, reason);
+}
+
+}  // namespace tapestry
