@@ -25,8 +25,7 @@ struct Call {
     void (*run)(const Place&) = nullptr;
     bool writes = false;       ///< into place.directory, which must otherwise not change
     bool keeps_files = false;  ///< all of them, but for a lock, although it may write
-    bool keeps_foreign_files = true;
-    bool slow = false;  ///< takes more than ten milliseconds on a run
+    bool slow = false;         ///< takes more than ten milliseconds on a run
 };
 
 std::span<const Call> readers();

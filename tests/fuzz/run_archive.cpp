@@ -49,17 +49,18 @@ bool is_left_over(const std::string& file) {
     return std::regex_match(file, names);
 }
 
-// Whether a run, a model or data may have a file of this name in D. Of states only those that a
-// manifest lists.
+// Whether a run, a model, data or a cache may have a file of this name in D. Of states only those
+// that a manifest lists.
 bool is_known(const std::string& name) {
     static const std::string model =
         "config.json|model.safetensors|tokenizer.json|tapestry_tokenizer.json|vocab.json|"
         "merges.txt|tapestry-manifest.json";
     static const std::regex names("(" + model +
-                                  "|metrics.jsonl|metrics.new.jsonl|report.html|data.json|ids.bin|"
-                                  "tokenizer.huggingface.json|best/(" +
+                                  "|metrics.jsonl|metrics.new.jsonl|report.html|"
+                                  "([0-9a-f]{32}/)?(data.json|ids.bin|tokenizer.json|vocab.json|"
+                                  "merges.txt|tokenizer.huggingface.json)|best/(" +
                                   model + ")|trap/(step.json|" + model + "))");
-    static const std::regex folders("((best|trap|checkpoints|rewind)/)?[^/]*");
+    static const std::regex folders("((best|trap|checkpoints|rewind|[0-9a-f]{32})/)?[^/]*");
     const std::string file = fs::path(name).filename().native();
     return std::regex_match(name, names) || (std::regex_match(name, folders) && is_left_over(file));
 }
@@ -99,9 +100,7 @@ Snapshot kept_files(const World& world, const Call& writer, const Place& place) 
         if (!path.starts_with(kBelow) || (item.mode & 0170000U) == 0040000U) continue;
         const std::string name = path.substr(kBelow.size());
         const bool is_foreign = !is_known(name) && !is_committed(manifest, all, name);
-        const bool stays =
-            writer.keeps_files ? name != ".lock" : writer.keeps_foreign_files && is_foreign;
-        if (stays) kept[path] = item;
+        if (writer.keeps_files ? name != ".lock" : is_foreign) kept[path] = item;
     }
     return kept;
 }

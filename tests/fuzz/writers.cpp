@@ -174,7 +174,7 @@ constexpr std::array<Call, 19> kWriters{
      {.name = "tokenize --out", .run = tokenize_into, .writes = true},
      {.name = "tokenize --tokenizer", .run = tokenize_with},
      {.name = "tokenize --text", .run = tokenize_from},
-     {.name = "TextCache", .run = cache_in, .writes = true, .keeps_foreign_files = false}}};
+     {.name = "TextCache", .run = cache_in, .writes = true}}};
 
 }  // namespace
 
