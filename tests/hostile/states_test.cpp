@@ -107,7 +107,9 @@ TEST_CASE("states: words that are printed") {
 TEST_CASE("states: numbers that no run has") {
     constexpr const char* kWhy = "a size, a count or a divisor from a file";
     std::vector<Attack> attacks;
-    for (const Json& number : {Json(0), Json(-1), Json(std::int64_t{1} << 61)}) {
+    std::vector<Json> numbers{0, std::int64_t{1} << 61};
+    if (is_long()) numbers.insert(numbers.end(), {-1, 1e300});
+    for (const Json& number : numbers) {
         for (const char* pointer :
              {"/steps", "/batch", "/micro_batches", "/eval_every", "/model/context",
               "/model/layers", "/model/dim", "/model/heads", "/model/vocab"}) {
