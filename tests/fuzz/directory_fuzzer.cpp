@@ -3,7 +3,7 @@
 // both.
 // `.ci/long directories` builds and runs it:
 //
-//     directory_fuzzer -timeout=10 -max_len=100000 -entropic=0 FOUND tests/fuzz/corpus
+//     directory_fuzzer -timeout=10 -max_len=70000 -entropic=0 FOUND tests/fuzz/corpus
 //
 // Findings are sanitizer reports, signals, timeouts and, with a message and an abort: an exception
 // that is not a tapestry::Error, a change outside of the directory, a change inside by a reader,

@@ -184,7 +184,7 @@ void mutate(Archive& archive, Chance& chance) {
 Archive cross(const Archive& a, const Archive& b, Chance& chance) {
     Archive both = a;
     for (const Entry& entry : b.entries) {
-        if (chance.one_in(2) && both.entries.size() < kMaxEntries) add_or_replace(both, entry);
+        if (chance.one_in(4) && both.entries.size() < kMaxEntries) add_or_replace(both, entry);
     }
     if (chance.one_in(2)) both.readers |= b.readers;
     if (chance.one_in(2)) both.writer = b.writer;

@@ -10,7 +10,7 @@ namespace tapestry::fuzz {
 /// Applies a few mutations, and mostly repairs the checksums.
 void mutate(Archive& archive, Chance& chance);
 
-/// Combines entries of both.
+/// The first, with some entries of the second.
 Archive cross(const Archive& a, const Archive& b, Chance& chance);
 
 }  // namespace tapestry::fuzz
