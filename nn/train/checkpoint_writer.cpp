@@ -93,13 +93,14 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
     commit.list(in_best(kManifestName), digest_of_file(best / kManifestName));
 }
 
-// All the names of a best model that this run writes. Throws IoError for another's file there.
-void check_best(Commit& commit, const RunDirectory& directory, const Session& session) {
-    if (!Folder(directory.path()).find(kBestFolder)) return;
-    for (const char* const name : {kWeightsName, kManifestName}) {
+// The names that this run's best model needs. Throws IoError for another's file there.
+void check_best(const Commit& commit, const Session& session) {
+    const bool characters = session.tokenizer().kind() == "char";
+    for (const char* const name :
+         {kWeightsName, kConfigName, kManifestName, characters ? kTokenizerName : "vocab.json",
+          characters ? kTokenizerName : "merges.txt"}) {
         commit.check_place(fmt::format("{}/{}", kBestFolder, name));
     }
-    write_description(commit, kBestFolder, session.config().model, session.tokenizer());
 }
 
 // The training's threads come first. On Linux a priority is a thread's own.
@@ -126,7 +127,7 @@ void check_can_write(const RunDirectory& directory, const Session& session,
             if (may_write(name, session)) commit.check_place(name);
         }
     }
-    if (contents.best) check_best(commit, directory, session);
+    if (contents.best) check_best(commit, session);
     check_replaceable(directory.path() / kMetricsName);
     write_description(commit, "", session.config().model, session.tokenizer());
     write_weights(commit, "", saved_tensors(session.model()));
@@ -261,7 +262,7 @@ double CheckpointWriter::write(const Job& job) {
 // Another's file in its place costs the best model, and not the checkpoint.
 void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
     try {
-        check_best(commit, directory_, session_);
+        check_best(commit, session_);
     } catch (const DiskFullError&) {
         throw;
     } catch (const IoError& error) {

@@ -84,7 +84,7 @@ TEST_CASE("cli curve: what cannot be drawn") {
     refused(kThreeSteps + "{\"step\":null,\"loss\":1}\n", "line 4: \"step\" is null");
     refused("{\"step\":1,\"loss\":[]}\n", "line 1: \"loss\" is array, which is no number");
     refused("{\"step\":1,\"loss\":null}\n", "no point that can be drawn");
-    check_refused(place.run({"curve", "none"}), "none/metrics.jsonl");
+    check_refused(place.run({"curve", "none"}), "'none': no such directory");
     check_refused(place.run({"curve"}), "directories is required");
     check_refused(place.run({"curve", "m", "--width", "39"}), "--width");
     check_refused(place.run({"curve", "m", "--height", "3"}), "--height");
