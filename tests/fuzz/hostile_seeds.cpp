@@ -96,8 +96,8 @@ void add_aimed(std::vector<Seed>& seeds, const Archive& run, const Archive& gpt)
           "@ROOT@/outside/private/notes.txt", "best/../../../outside/private/notes.txt"}) {
         const std::string of = fmt::format("a1-name-{}", ++number);
         seeds.push_back({of, aimed(gpt, name)});
-        seeds.push_back({of + "-run", aimed(run, name)});
-        seeds.push_back({fmt::format("a2-{}", number), with(aimed(run, name), "train")});
+        if (number == 1) seeds.push_back({of + "-run", aimed(run, name)});
+        seeds.push_back({fmt::format("a2-{}", number), with(aimed(gpt, name), "train")});
         seeds.push_back({fmt::format("a2-{}-save", number), with(aimed(gpt, name), "save_model")});
     }
     Archive stage = aimed(gpt, "config.json", "a/../../../outside/private/notes");

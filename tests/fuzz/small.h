@@ -23,9 +23,12 @@ inline TransformerConfig small_transformer(std::int64_t vocab) {
             .dropout = 0};
 }
 
+/// Without biases, which would double the size of its checkpoints.
 inline TrainingConfig small_training(const std::string& text) {
+    GPTConfig model = small_gpt(0);
+    model.bias = false;
     return {.text = text,
-            .model = small_gpt(0),
+            .model = model,
             .batch = 1,
             .steps = 6,
             .warmup = 1,
