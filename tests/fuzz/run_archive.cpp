@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <regex>
@@ -105,11 +106,20 @@ Snapshot kept_files(const World& world, const Call& writer, const Place& place) 
     return kept;
 }
 
-// The items of `of` that still exist, as they are now.
+// The items of `of` that still exist, as they are now. A resumed run renames a state that is in its
+// way to NAME.unlisted, NAME.unlisted-2, ...
 Snapshot still_there(const Snapshot& now, const Snapshot& of) {
     Snapshot found;
     for (const auto& [path, item] : of) {
-        if (const auto at = now.find(path); at != now.end()) found[path] = at->second;
+        const auto is_it = [&](const auto& one) {
+            return one.second == item && one.first.starts_with(path + ".unlisted");
+        };
+        const auto at = now.find(path);
+        if (std::any_of(now.begin(), now.end(), is_it)) {
+            found[path] = item;
+        } else if (at != now.end()) {
+            found[path] = at->second;
+        }
     }
     return found;
 }
