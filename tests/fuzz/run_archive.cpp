@@ -110,15 +110,15 @@ Snapshot kept_files(const World& world, const Call& writer, const Place& place) 
 // way to NAME.unlisted, NAME.unlisted-2, ...
 Snapshot still_there(const Snapshot& now, const Snapshot& of) {
     Snapshot found;
-    for (const auto& [path, item] : of) {
-        const auto is_it = [&](const auto& one) {
-            return one.second == item && one.first.starts_with(path + ".unlisted");
+    for (const auto& kept : of) {
+        const auto is_it = [&kept](const auto& one) {
+            return one.second == kept.second && one.first.starts_with(kept.first + ".unlisted");
         };
-        const auto at = now.find(path);
+        const auto at = now.find(kept.first);
         if (std::any_of(now.begin(), now.end(), is_it)) {
-            found[path] = item;
+            found.insert(kept);
         } else if (at != now.end()) {
-            found[path] = at->second;
+            found.insert(*at);
         }
     }
     return found;
