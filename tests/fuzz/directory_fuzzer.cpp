@@ -70,9 +70,10 @@ void mutate_blindly(fuzz::Archive& archive, fuzz::Chance& chance) {
     contents.resize(LLVMFuzzerMutate(data, std::min(size, contents.size()), contents.size()));
 }
 
-// libFuzzer's arguments are relative to the working directory, which World changes.
+// libFuzzer's arguments are relative to the working directory, which World changes. To merge, start
+// the fuzzer by its absolute path.
 std::vector<std::string> absolute_arguments(int count, char** arguments, const std::string& here) {
-    std::vector<std::string> all{fs::read_symlink("/proc/self/exe").native()};
+    std::vector<std::string> all{arguments[0]};  // libFuzzer does not let it be changed
     bool has_prefix = false;
     for (const std::string argument : std::vector(arguments + 1, arguments + count)) {
         has_prefix = has_prefix || argument.starts_with("-artifact_prefix=");
@@ -85,9 +86,11 @@ std::vector<std::string> absolute_arguments(int count, char** arguments, const s
 void confine(const std::vector<std::string>& arguments, const std::string& here) {
     std::vector<fs::path> directories{fs::temp_directory_path(), here};
     if (fs::is_directory("/dev/shm")) directories.push_back("/dev/shm");  // OpenMP's runtime
-    for (const std::string& argument : arguments) {
-        if (!argument.starts_with("-") && fs::is_directory(argument))
-            directories.push_back(argument);
+    for (const std::string& argument : arguments) {  // "DIRECTORY", "-artifact_prefix=DIRECTORY/"
+        const fs::path value = argument.substr(argument.find('=') + 1);
+        const fs::path folder =
+            argument.starts_with("-") ? value.parent_path() : fs::path(argument);
+        if (folder.is_absolute() && fs::is_directory(folder)) directories.push_back(folder);
     }
     if (fuzz::confine_writing(directories)) return;
     std::fputs("directory_fuzzer: this kernel has no Landlock: a finding may write anywhere\n",
