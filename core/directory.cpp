@@ -84,7 +84,7 @@ std::optional<Folder> Folder::find(const std::string& name) const {
     if (found->is_open()) return Folder(path_ / name, std::move(found));
     if (error == ENOENT) return std::nullopt;
     // ENOTDIR is what O_DIRECTORY has for a link.
-    require<IoError>(
+    require<PlaceTakenError>(
         error != ELOOP && error != ENOTDIR,
         "cannot write into {}: it is a link or a file, and must be a directory (link or "
         "mount the directory above it instead)",
@@ -104,17 +104,16 @@ bool Folder::has(const std::string& name) const {
 std::optional<Folder::Identity> Folder::identity(const std::string& name) const {
     struct stat s {};
     const int result = ::fstatat(descriptor_->number(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW);
+    const int error = errno;
+    if (result != 0 && error != ENOENT) fail_to("read", shown(path_ / name), error);
     if (result != 0 || !S_ISREG(s.st_mode)) return std::nullopt;
     return Identity{s.st_dev, s.st_ino, static_cast<std::uint64_t>(s.st_size), s.st_ctim.tv_sec,
                     s.st_ctim.tv_nsec};
 }
 
 std::optional<FileDigest> Folder::digest(const std::string& name, std::uint64_t most) const {
-    try {
-        return digest_of(InputFile(path_ / name, descriptor_->number(), name), most);
-    } catch (const IoError&) {
-        return std::nullopt;
-    }
+    if (!identity(name)) return std::nullopt;
+    return digest_of(InputFile(path_ / name, descriptor_->number(), name), most);
 }
 
 Folder Folder::make(const std::string& name) const {

@@ -29,6 +29,12 @@ bool is_there(const std::filesystem::path& path);
 /// Removes a file, a link, or a directory with all that is in it. What cannot be removed stays.
 void remove_tree(const std::filesystem::path& path);
 
+/// In the place of a file or folder that is to be written lies something else, which stays.
+class PlaceTakenError : public IoError {
+public:
+    using IoError::IoError;
+};
+
 /// A directory held open, for changing what is in it. Names are plain names of its own entries,
 /// looked up relative to its descriptor, and links are never followed: whatever a stranger has put
 /// there, nothing outside is changed.
@@ -38,8 +44,8 @@ public:
     /// IoError.
     explicit Folder(std::filesystem::path path);
 
-    /// The folder `name` in it; nothing if there is none. Throws IoError if a link or a file has
-    /// that name.
+    /// The folder `name` in it; nothing if there is none. Throws PlaceTakenError if a link or a
+    /// file has that name, IoError if it cannot be opened.
     std::optional<Folder> find(const std::string& name) const;
 
     /// For messages.
@@ -49,7 +55,7 @@ public:
     /// cannot be told.
     bool has(const std::string& name) const;
     /// What identifies a regular file until somebody writes to it or puts another in its place;
-    /// nothing for anything else.
+    /// nothing for anything else. Throws IoError if that cannot be told.
     struct Identity {
         std::uint64_t device = 0, inode = 0, bytes = 0;
         std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
@@ -57,8 +63,8 @@ public:
         bool operator==(const Identity&) const = default;
     };
     std::optional<Identity> identity(const std::string& name) const;
-    /// Length and checksum of its first `most` bytes; nothing if it is no regular file or cannot be
-    /// read.
+    /// Length and checksum of its first `most` bytes; nothing if it is no regular file. Throws
+    /// IoError if it cannot be read: that is no reason to take it for another's.
     std::optional<FileDigest> digest(const std::string& name,
                                      std::uint64_t most = UINT64_MAX) const;
 

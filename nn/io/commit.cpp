@@ -129,7 +129,12 @@ std::vector<std::string> Commit::remove_listed(const Manifest& manifest) {
         const auto place = find(parts_of(name));
         const bool is_gone = !place || !place->folder.has(place->name.file);
         if (is_gone || manifest.files.contains(name)) continue;
-        if (!is_ours(*place, digest)) {
+        bool may_go = false;
+        try {
+            may_go = is_ours(*place, digest);
+        } catch (const IoError&) {  // what cannot be read cannot be told from another's
+        }
+        if (!may_go) {
             kept.push_back(name);
             continue;
         }
@@ -146,7 +151,7 @@ void Commit::check_place(const std::string& name) const {
     const bool free =
         is_listed && is_ours(*place, after_.files.contains(name) ? after_.files.at(name)
                                                                  : after_.removed.at(name));
-    require<IoError>(
+    require<PlaceTakenError>(
         free,
         "cannot write {}: a file of that name is there that is not what {} lists; move "
         "it away",

@@ -46,7 +46,7 @@ public:
     /// Stages a file that is to replace `name` or to be it. Throws ValueError for a name that no
     /// run or model has, and as check_place does.
     void write(const std::string& name, const FileWriter& writer);
-    /// Throws IoError if `name` is a folder's file whose place another file has than the
+    /// Throws PlaceTakenError if `name` is a folder's file whose place another file has than the
     /// directory's manifest lists. (What has a name of the directory itself was named by whoever
     /// named the directory.)
     void check_place(const std::string& name) const;

@@ -263,9 +263,7 @@ double CheckpointWriter::write(const Job& job) {
 void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
     try {
         check_best(commit, session_);
-    } catch (const DiskFullError&) {
-        throw;
-    } catch (const IoError& error) {
+    } catch (const PlaceTakenError& error) {
         if (told_of_best_) return;
         told_of_best_ = true;
         kept_.push_back(fmt::format("the best model is not saved: {}", error.what()));

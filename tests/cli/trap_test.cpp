@@ -216,8 +216,7 @@ TEST_CASE("cli trap: with it or without, a training that goes well is the same")
 TEST_CASE("cli trap: no room for the step does not hide the finding") {
     const TrapPlace place;
     place.plant("final_norm.bias", INFINITY, 0);
-    fs::create_directories(place / "m");
-    spill(place / "m" / "trap", "a file");
+    fs::create_directories(place / "m" / "trap" / "step.json" / "in the way");
     const Outcome outcome = place.run(place.training({}));
     check_refused(outcome, "parameter final_norm.bias", 1);
     check_refused(outcome, "; not saved: ", 1);

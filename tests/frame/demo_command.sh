@@ -16,6 +16,8 @@ for command in demo cli; do
         --steps 20 --threads 2 >log 2>&1 || { cat log; exit 1; }
 done
 cmp demo/model.safetensors cli/model.safetensors
-"$examples/demo/tapestry" curve demo | grep -q "step 20"
-[[ $("$examples/demo/tapestry" sample --model demo --prompt Once --tokens 8) == Once* ]]
+curve=$("$examples/demo/tapestry" curve demo)
+[[ $curve == *"step 20"* ]] || { echo "curve: $curve"; exit 1; }
+sample=$("$examples/demo/tapestry" sample --model demo --prompt Once --tokens 8)
+[[ $sample == Once* ]] || { echo "sample: $sample"; exit 1; }
 echo "the demo's command: the same bits, a curve, a sample"

@@ -4,7 +4,10 @@
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace tapestry;
 using test::check_message;
@@ -78,6 +81,24 @@ struct Interrupted {
                                              {"best/config.json", "new best"},
                                              {kState, "new state"}};
     Manifest all;
+};
+
+// Leaves this process so many more descriptors.
+class FewDescriptors {
+public:
+    explicit FewDescriptors(rlim_t spare) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int next = ::open("/dev/null", O_RDONLY);
+        ::close(next);
+        const rlimit few{static_cast<rlim_t>(next) + spare, before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &few);
+    }
+    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    FewDescriptors(const FewDescriptors&) = delete;
+    FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+private:
+    rlimit before_{};
 };
 
 }  // namespace
@@ -286,4 +307,27 @@ TEST_CASE("commit: left-over files of a name that is not ours stay") {
     settle(scratch.path());
     for (const std::string& name : others) CHECK(fs::exists(scratch / name));
     for (const std::string& name : ours) CHECK_FALSE(fs::exists(scratch / name));
+}
+
+TEST_CASE("commit: where descriptors run out, nothing that was committed is lost") {
+    bool is_finished = false;
+    for (rlim_t spare = 0; spare < 12; ++spare) {
+        CAPTURE(spare);
+        const Interrupted m;
+        m.stage(false);
+        {
+            const FewDescriptors few(spare);
+            try {
+                settle(m.directory);
+                is_finished = true;
+            } catch (const IoError&) {
+                CHECK_FALSE(is_finished);
+            }
+        }
+        SavedFiles saved(m.directory);
+        for (const auto& [name, contents] : m.files) CHECK_EQ(slurp(saved.path(name)), contents);
+        settle(m.directory);
+        for (const auto& [name, contents] : m.files) CHECK_EQ(slurp(m.directory / name), contents);
+    }
+    CHECK(is_finished);
 }
