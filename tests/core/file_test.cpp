@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/file.h>
+#include <tapestry/tests/core/nobody.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/skip.h>
@@ -14,6 +15,7 @@
 using namespace tapestry;
 using test::check_message;
 using test::message_of;
+using test::Nobody;
 using test::Scratch;
 using test::SizeLimit;
 using test::slurp;
@@ -21,25 +23,6 @@ using test::spill;
 using Names = std::vector<std::string>;
 
 namespace {
-
-// Permissions do not bind root: be somebody else for a while.
-class Nobody {
-public:
-    Nobody() : was_root_(::geteuid() == 0) {
-        if (was_root_) changed_ = ::seteuid(65534) == 0;
-    }
-    ~Nobody() {
-        if (changed_ && ::seteuid(0) != 0) std::abort();
-    }
-    Nobody(const Nobody&) = delete;
-    Nobody& operator=(const Nobody&) = delete;
-
-    bool is_bound_by_permissions() const { return !was_root_ || changed_; }
-
-private:
-    bool was_root_;
-    bool changed_ = false;
-};
 
 // The message of writing to `path` as somebody without rights; "" if one cannot be that.
 std::string message_without_rights(const std::filesystem::path& path) {

@@ -1,16 +1,15 @@
 // What a directory that comes from a stranger, or that a killed process has left, can make of
 // reading and of writing.
 #include <tapestry/nn/io/commit.h>
+#include <tapestry/tests/core/nobody.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 using namespace tapestry;
 using test::check_message;
+using test::Nobody;
 using test::Scratch;
 using test::slurp;
 using test::spill;
@@ -81,24 +80,6 @@ struct Interrupted {
                                              {"best/config.json", "new best"},
                                              {kState, "new state"}};
     Manifest all;
-};
-
-// Leaves this process so many more descriptors.
-class FewDescriptors {
-public:
-    explicit FewDescriptors(rlim_t spare) {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = ::open("/dev/null", O_RDONLY);
-        ::close(next);
-        const rlimit few{static_cast<rlim_t>(next) + spare, before_.rlim_max};
-        ::setrlimit(RLIMIT_NOFILE, &few);
-    }
-    ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-    FewDescriptors(const FewDescriptors&) = delete;
-    FewDescriptors& operator=(const FewDescriptors&) = delete;
-
-private:
-    rlimit before_{};
 };
 
 }  // namespace
@@ -309,25 +290,34 @@ TEST_CASE("commit: left-over files of a name that is not ours stay") {
     for (const std::string& name : ours) CHECK_FALSE(fs::exists(scratch / name));
 }
 
-TEST_CASE("commit: where descriptors run out, nothing that was committed is lost") {
-    bool is_finished = false;
-    for (rlim_t spare = 0; spare < 12; ++spare) {
-        CAPTURE(spare);
-        const Interrupted m;
-        m.stage(false);
-        {
-            const FewDescriptors few(spare);
-            try {
-                settle(m.directory);
-                is_finished = true;
-            } catch (const IoError&) {
-                CHECK_FALSE(is_finished);
-            }
-        }
-        SavedFiles saved(m.directory);
-        for (const auto& [name, contents] : m.files) CHECK_EQ(slurp(saved.path(name)), contents);
-        settle(m.directory);
-        for (const auto& [name, contents] : m.files) CHECK_EQ(slurp(m.directory / name), contents);
+TEST_CASE("commit: a staged file that cannot be read now is not taken for a stranger's") {
+    const Interrupted m;
+    m.stage(false);
+    const fs::path staged =
+        m.directory / "checkpoints" / staged_file(kStage, parts_of(kState).file);
+    {
+        fs::permissions(staged, fs::perms::none);
+        const Nobody nobody(m.scratch.path());
+        if (!nobody.is_bound_by_permissions()) return;
+        check_message<IoError>([&] { settle(m.directory); }, "cannot read");
     }
-    CHECK(is_finished);
+    CHECK(fs::exists(staged));
+    settle(m.directory);
+    CHECK_EQ(slurp(m.directory / kState), "new state");
+}
+
+TEST_CASE("commit: what cannot be read is not removed") {
+    const Interrupted m;
+    m.stage(false);
+    settle(m.directory);
+    Manifest removes;
+    removes.removed[kState] = m.all.files.at(kState);
+    put_manifest(m.directory, removes);
+    {
+        fs::permissions(m.directory / kState, fs::perms::none);
+        const Nobody nobody(m.scratch.path());
+        if (!nobody.is_bound_by_permissions()) return;
+        settle(m.directory);
+    }
+    CHECK(fs::exists(m.directory / kState));
 }
