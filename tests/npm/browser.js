@@ -1,6 +1,16 @@
 // What the tests of pages share.
 const assert = require('node:assert');
 const fs = require('node:fs');
+const { chromium } = require('playwright-core');
+
+// Chromium. TAPESTRY_PAGE_SCALE is the device scale factor of its pages (1).
+exports.launch = async (program) => {
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const newPage = browser.newPage.bind(browser);
+  const deviceScaleFactor = Number(process.env.TAPESTRY_PAGE_SCALE || 1);
+  browser.newPage = (options) => newPage({ deviceScaleFactor, ...options });
+  return browser;
+};
 
 // Fails on anything that axe-core finds in the page as it stands: names, roles, focus, contrast.
 exports.checkAccessible = async (page, where) => {

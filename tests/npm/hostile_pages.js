@@ -4,9 +4,8 @@
 //     node hostile_pages.js CHROMIUM PAGES
 const assert = require('node:assert');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { watch } = require('./browser.js');
+const { launch, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 const TEXT = '</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"\'&\u2028<b>';
@@ -32,7 +31,7 @@ async function useAll(page) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   for (const [name, tabs] of [['hostile', 6], ['hostile_report', 6]]) {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

@@ -5,9 +5,8 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { checkAccessible, checkHelp, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, launch, watch } = require('./browser.js');
 const { readTensors, trainingStep } = require('./plain_gpt.js');
 
 const tabs = { ...require('./predictions_tab.js'), ...require('./attention_tab.js'), ...require('./token_tab.js'),
@@ -151,7 +150,7 @@ async function checkTabKeys(page) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   for (const model of MODELS) {
     const file = path.join(pages, `${model}.html`);
     const tried = [[file, 390, 'dark']]; // where room is short

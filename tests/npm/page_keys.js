@@ -4,9 +4,8 @@
 //     node page_keys.js CHROMIUM PAGES
 const assert = require('node:assert');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { until, watch } = require('./browser.js');
+const { launch, until, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 
@@ -191,7 +190,7 @@ const PAGES = {
 };
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   for (const [name, tabs] of Object.entries(PAGES)) {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });

@@ -9,9 +9,8 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { checkAccessible, until, watch } = require('./browser.js');
+const { checkAccessible, launch, until, watch } = require('./browser.js');
 const { checkContrast, watchContrast } = require('./contrast.js');
 
 const [,, program, pages, pictures, all] = process.argv;
@@ -212,7 +211,7 @@ async function lookAtDrawings(browser, colorScheme) {
   fs.rmSync(pictures, { recursive: true, force: true });
   fs.mkdirSync(pictures, { recursive: true });
   writeFigures();
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   let count = 0;
   let looked = 0;
   for (const [i, [name, states]] of Object.entries(PAGES).entries()) {
