@@ -5,7 +5,7 @@
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { launch, until, watch } = require('./browser.js');
+const { launch, until, urlOf, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 
@@ -195,8 +195,8 @@ const PAGES = {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(120000);
-    const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}`);
-    await page.goto(`file://${file}`);
+    const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file));
+    await page.goto(urlOf(file));
     await page.keyboard.press('Tab');
     for (const [tab, use] of Object.entries(tabs)) {
       await openTab(page, tab);
