@@ -50,6 +50,7 @@ endfunction()
 
 foreach(part IN ITEMS numbers frame later)
   if(${part})
+    tapestry_rooms(tapestry_${part} ${part})
     add_library(tapestry_${part} OBJECT ${${part}})
     tapestry_library_target(tapestry_${part})
     tapestry_precompile(tapestry_${part})
