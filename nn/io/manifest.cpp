@@ -185,8 +185,9 @@ SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
     if (!manifest_ || manifest_->stage.empty()) return;
     for (const auto& [name, digest] : manifest_->files) {
         const SavedName parts = parts_of(name);
-        note_staged(name, digest,
-                    directory_ / parts.folder / staged_file(manifest_->stage, parts.file));
+        // Not directory_ / "" / file: where memory ends there, libstdc++ 12 frees a string twice.
+        const SavedName staged{parts.folder, staged_file(manifest_->stage, parts.file)};
+        note_staged(name, digest, directory_ / staged.text());
         if (parts.folder.empty()) continue;
         note_staged(name, digest, directory_ / staged_flat(manifest_->stage, parts));
     }
