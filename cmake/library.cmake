@@ -12,29 +12,26 @@ if(NOT TAPESTRY_NN)
   list(FILTER sources EXCLUDE REGEX "^nn/")
 endif()
 
-# later: what no GPT's training needs (should it come to need one, ./demo's command will not link).
-# frame: what does little beside what it calls; most of the time to compile it would go into
-# optimising JSON. numbers: all else.
-string(CONCAT later_ops "einsum|einsum_equation|contraction|contraction_order|scatter|interpolate|"
-  "masked_select|sampling|channel_norm|windows|convolution|convolution_loops|pooling|scan|products|"
-  "prod|unique|diagonal|linalg|lu|unfold|subscript|elementwise_loss|rounding|transcendental|"
-  "compound_assignment|rearrange|division")
-set(later ${sources})
-list(FILTER later INCLUDE REGEX "^(autograd/check|nn/bench|nn/recurrent)/|^ops/(${later_ops})\\.cpp$")
-set(frame ${sources})
-list(FILTER frame INCLUDE REGEX "^nn/((io|train|distributed|inspect|pages|terminal)/|json_)")
-set(numbers ${sources})
-list(REMOVE_ITEM numbers ${later} ${frame})
+# core: goes through every number, so that sanitizers' builds optimise it, too. later: what no GPT's
+# training needs (should it come to need one, ./demo's command will not link). frame: what does little
+# beside what it calls; most of the time to compile it would go into optimising JSON. numbers: the rest.
+set(TAPESTRY_PARTS core numbers frame later)
+set(core_folders core core/text)
+set(later_folders autograd/check nn/bench nn/recurrent)
+set(frame_folders nn/io nn/train nn/distributed nn/inspect nn/pages nn/terminal)
+foreach(source IN LISTS sources)
+  cmake_path(GET source PARENT_PATH folder)
+  set(part numbers)
+  foreach(other IN ITEMS core later frame)
+    if(folder IN_LIST ${other}_folders)
+      set(part ${other})
+    endif()
+  endforeach()
+  list(APPEND ${part} ${source})
+endforeach()
 
 set_source_files_properties(core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS TAPESTRY_VERSION="${PROJECT_VERSION}")
-if(TAPESTRY_SANITIZE)  # like the kernels, core goes through every number; the rest is not optimised
-  set(core_sources ${numbers})
-  list(FILTER core_sources INCLUDE REGEX "^core/")
-  set_source_files_properties(${core_sources} PROPERTIES
-    COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
-endif()
-
 # What parts and archives of the library have in common.
 function(tapestry_library_target target)
   target_include_directories(${target} PUBLIC
@@ -48,15 +45,21 @@ function(tapestry_library_target target)
             $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
 endfunction()
 
-foreach(part IN ITEMS numbers frame later)
+foreach(part IN LISTS TAPESTRY_PARTS)
   if(${part})
+    tapestry_rooms(tapestry_${part} ${part})
     add_library(tapestry_${part} OBJECT ${${part}})
     tapestry_library_target(tapestry_${part})
-    tapestry_precompile(tapestry_${part})
+    if(NOT part STREQUAL "core" OR NOT TAPESTRY_SANITIZE)  # to precompile all for core alone is longer
+      tapestry_precompile(tapestry_${part})
+    endif()
   endif()
 endforeach()
 if(TARGET tapestry_frame)
   target_compile_options(tapestry_frame PRIVATE $<$<CONFIG:Release>:-O1>)
+endif()
+if(TAPESTRY_SANITIZE)
+  target_compile_options(tapestry_core PRIVATE -O2)
 endif()
 
 # tapestry_archive(NAME PART... ISAS ISA...): a library of these parts, with kernels for these
@@ -79,7 +82,7 @@ function(tapestry_archive name)
 endfunction()
 
 tapestry_add_kernels()
-tapestry_archive(tapestry numbers frame later ISAS ${TAPESTRY_ISAS})
+tapestry_archive(tapestry ${TAPESTRY_PARTS} ISAS ${TAPESTRY_ISAS})
 add_library(tapestry::tapestry ALIAS tapestry)
 
 # tapestry_add_on(NAME SOURCE...): a library on top of tapestry::tapestry, whose objects,

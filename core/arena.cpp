@@ -6,7 +6,7 @@
 namespace tapestry::detail {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::align_val_t kArenaAlignment{64};
 
 MemoryPlan plan_of(const TurnBlocks& blocks) {
     TurnBlocks lives;
@@ -29,10 +29,10 @@ Arena::Arena(const TurnBlocks& blocks)
     : blocks_(blocks), plan_(plan_of(blocks)), is_taken_(blocks.size(), false) {
     find_starts();
     find_neighbours();
-    memory_ = static_cast<std::byte*>(::operator new(plan_.bytes, kAlignment));
+    memory_ = static_cast<std::byte*>(::operator new(plan_.bytes, kArenaAlignment));
 }
 
-Arena::~Arena() { ::operator delete(memory_, kAlignment); }
+Arena::~Arena() { ::operator delete(memory_, kArenaAlignment); }
 
 void Arena::find_starts() {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {

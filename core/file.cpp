@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxCall = std::size_t{1} << 30;
 
 // Past the page cache: of a whole page, as any disk's blocks are; and few calls.
-constexpr std::size_t kAlignment = 4096, kBlock = std::size_t{1} << 20;
+constexpr std::size_t kPage = 4096, kBlock = std::size_t{1} << 20;
 
 // Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
 constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
@@ -188,7 +188,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 // Past the cache go whole blocks from memory that is aligned, to places that are.
 void OutputFile::hold_back(std::span<const std::byte> bytes) {
     if (!block_) {
-        block_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kBlock)));
+        block_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, kBlock)));
         past_cache_ = block_ != nullptr;
         if (!past_cache_) return put(bytes);
     }

@@ -2,6 +2,7 @@
 // next: thread_pool.h, whose threads it is handed to.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/parallel.h>
 
 #include <atomic>
@@ -28,7 +29,6 @@ public:
     }
 
 private:
-    using Clock = std::chrono::steady_clock;
     static constexpr int kSpins = 2000;                              // some 20 to 80 microseconds
     static constexpr auto kYielding = std::chrono::milliseconds(2);  // longer than any serial part
 

@@ -123,16 +123,18 @@ Tensor elu(const Tensor& x, double alpha) {
 
 namespace {
 
-constexpr double k = kernels::GeluTanh::kTwoRootTwoOverPi;
-constexpr double c = kernels::GeluTanh::kCubic;
+constexpr double kGeluRate = kernels::GeluTanh::kTwoRootTwoOverPi;
+constexpr double kGeluCubic = kernels::GeluTanh::kCubic;
 
 // sigmoid(2u), 2u = k (x + c x^3): gelu's tanh form is x times this.
-Tensor gelu_tanh_gate(const Tensor& x) { return sigmoid(mul(x * (1.0 + c * square(x)), k)); }
+Tensor gelu_tanh_gate(const Tensor& x) {
+    return sigmoid(mul(x * (1.0 + kGeluCubic * square(x)), kGeluRate));
+}
 
 // d/dx [x sigmoid(2u)] = s + x s (1 - s) (2u)'
 Tensor gelu_tanh_slope(const Tensor& x) {
     const Tensor s = gelu_tanh_gate(x);
-    return s * (1.0 + x * (1.0 - s) * (k * (1.0 + 3 * c * square(x))));
+    return s * (1.0 + x * (1.0 - s) * (kGeluRate * (1.0 + 3 * kGeluCubic * square(x))));
 }
 
 Tensor normal_density(const Tensor& x) {

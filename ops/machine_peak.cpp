@@ -4,6 +4,7 @@
 // undisturbed.
 #include <tapestry/ops/machine_peak.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/ops/kernels/table.h>
@@ -18,12 +19,6 @@
 
 namespace tapestry {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // How long f(i) takes for i = 0 .. num_threads() - 1, on a thread each, from the start of the first
 // to the end of the last: without the time it takes to wake the threads and to put them to sleep.

@@ -42,8 +42,8 @@ void check_affine(std::string_view op, std::string_view name, const Tensor& x, c
                         x.shape(), x.shape().back());
 }
 
-struct Extent {
-    explicit Extent(const Tensor& x)
+struct NormRows {
+    explicit NormRows(const Tensor& x)
         : n(x.shape().back()), rows(n == 0 ? 0 : x.numel() / n), chunk(rows_per_chunk(rows, n)) {}
     std::int64_t n;
     std::int64_t rows;
@@ -97,7 +97,7 @@ Tensors LayerNormOp::fused(const Tensor& grad) const {
     const Tensor x = dense(saved(0));
     const Tensor g = dense(grad);
     const Tensor weight = or_ones(saved(1), x);
-    const Extent e(x);
+    const NormRows e(x);
     Tensor dx(x.shape(), x.dtype());
     Tensor dweight({e.chunks(), e.n}, weight.dtype());
     Tensor dbias({e.chunks(), e.n}, weight.dtype());
@@ -154,7 +154,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
     const Tensor scale = or_ones(weight, x);
     const Tensor shift = bias.defined() ? dense(cast(bias, scale.dtype()))
                                         : zeros({x.shape().back()}, scale.dtype());
-    const Extent e(from);
+    const NormRows e(from);
     Tensor y(x.shape(), x.dtype());
     Tensor mean({e.rows}, scale.dtype());
     Tensor rstd({e.rows}, scale.dtype());
@@ -200,7 +200,7 @@ Tensors RmsNormOp::fused(const Tensor& grad) const {
     const Tensor x = dense(saved(0));
     const Tensor g = dense(grad);
     const Tensor weight = or_ones(saved(1), x);
-    const Extent e(x);
+    const NormRows e(x);
     Tensor dx(x.shape(), x.dtype());
     Tensor dweight({e.chunks(), e.n}, weight.dtype());
     visit_stored("rms_norm", x.dtype(), [&](auto zero) {
@@ -242,7 +242,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
     }
     const Tensor from = dense(x);
     const Tensor scale = or_ones(weight, x);
-    const Extent e(from);
+    const NormRows e(from);
     Tensor y(x.shape(), x.dtype());
     Tensor rstd({e.rows}, scale.dtype());
     visit_stored("rms_norm", x.dtype(), [&](auto zero) {

@@ -18,7 +18,7 @@ namespace tapestry {
 namespace {
 
 // Planes [H, W] pooled to [P, Q].
-struct Plan {
+struct Pooling {
     Shape input;   // [N, C, H, W]
     Shape output;  // [N, C, P, Q]
     Windows windows;
@@ -39,7 +39,7 @@ struct Reach {
 
 // f(plane, place, rows, columns) for each window; planes are shared among threads.
 template <class F>
-void for_each_window(const Plan& plan, const F& f) {
+void for_each_window(const Pooling& plan, const F& f) {
     const Windows& w = plan.windows;
     const std::int64_t work = plan.places() * w.rows.kernel * w.columns.kernel;
     parallel_for(plan.planes(), kGrain / std::max<std::int64_t>(1, work),
@@ -57,7 +57,8 @@ void for_each_window(const Plan& plan, const F& f) {
 }
 
 struct PoolOp : Op {
-    PoolOp(const char* name, const TensorRefs& saved, const Plan& p) : Op(name, saved), plan(p) {}
+    PoolOp(const char* name, const TensorRefs& saved, const Pooling& p)
+        : Op(name, saved), plan(p) {}
     std::string attributes() const override {
         const WindowAxis &rows = plan.windows.rows, &columns = plan.windows.columns;
         return fmt::format("kernel={} x {}, stride={}, padding={}{}", rows.kernel, columns.kernel,
@@ -69,7 +70,7 @@ struct PoolOp : Op {
         return static_cast<double>(numel(plan.output)) *
                static_cast<double>(plan.windows.rows.kernel * plan.windows.columns.kernel);
     }
-    Plan plan;
+    Pooling plan;
 };
 
 }  // namespace
@@ -94,7 +95,7 @@ std::int64_t largest_in(const T* x, std::int64_t width, const Reach& rows, const
 
 // y, and what was taken for it: [N C, P Q], counted within the plane.
 template <class T>
-void take_largest(Tensor& y, Tensor& taken, const Tensor& from, const Plan& plan) {
+void take_largest(Tensor& y, Tensor& taken, const Tensor& from, const Pooling& plan) {
     T* const to = y.mutable_data<T>();
     std::int64_t* const places = taken.mutable_data<std::int64_t>();
     const T* const x = from.data<T>();
@@ -110,7 +111,7 @@ struct Largest {
     Tensor y, taken;
 };
 
-Largest largest_of(const Tensor& x, const Plan& plan) {
+Largest largest_of(const Tensor& x, const Pooling& plan) {
     const Tensor from = dense(x);
     Largest result{Tensor(plan.output, x.dtype()),
                    Tensor({plan.planes(), plan.places()}, DType::i64)};
@@ -121,7 +122,7 @@ Largest largest_of(const Tensor& x, const Plan& plan) {
 }
 
 struct MaxPoolOp final : PoolOp {
-    MaxPoolOp(const Tensor& taken, const Plan& p) : PoolOp("max_pool2d", {taken}, p) {}
+    MaxPoolOp(const Tensor& taken, const Pooling& p) : PoolOp("max_pool2d", {taken}, p) {}
     Tensors forward(const Tensors& x) const override { return {largest_of(x[0], plan).y}; }
     Tensor decisions(const Tensors& x) const override { return largest_of(x[0], plan).taken; }
     Tensors backward(const Tensors& grads) override {
@@ -131,7 +132,7 @@ struct MaxPoolOp final : PoolOp {
     }
 };
 
-Tensor max_pool(const Tensor& x, const Plan& plan) {
+Tensor max_pool(const Tensor& x, const Pooling& plan) {
     Largest result = largest_of(x, plan);
     return record<MaxPoolOp>({x}, result.y, result.taken, plan);
 }
@@ -142,14 +143,14 @@ Tensor max_pool(const Tensor& x, const Plan& plan) {
 
 namespace {
 
-double share(const Plan& plan, const Reach& rows, const Reach& columns) {
+double share(const Pooling& plan, const Reach& rows, const Reach& columns) {
     const std::int64_t inside = (rows.end - rows.begin) * (columns.end - columns.begin);
     const std::int64_t all = plan.windows.rows.kernel * plan.windows.columns.kernel;
     return 1 / static_cast<double>(plan.count_padding ? all : inside);
 }
 
 template <class T>
-void average_windows(Tensor& y, const Tensor& from, const Plan& plan) {
+void average_windows(Tensor& y, const Tensor& from, const Pooling& plan) {
     T* const to = y.mutable_data<T>();
     const T* const x = from.data<T>();
     for_each_window(
@@ -165,7 +166,7 @@ void average_windows(Tensor& y, const Tensor& from, const Plan& plan) {
 
 // The other way round: each number goes in equal parts to its window.
 template <class T>
-void spread_windows(Tensor& dx, const Tensor& grad, const Plan& plan) {
+void spread_windows(Tensor& dx, const Tensor& grad, const Pooling& plan) {
     T* const to = dx.mutable_data<T>();
     const T* const g = grad.data<T>();
     for_each_window(
@@ -178,22 +179,22 @@ void spread_windows(Tensor& dx, const Tensor& grad, const Plan& plan) {
         });
 }
 
-Tensor average(const Tensor& x, const Plan& plan);
-Tensor spread(const Tensor& g, const Plan& plan);
+Tensor average(const Tensor& x, const Pooling& plan);
+Tensor spread(const Tensor& g, const Pooling& plan);
 
 struct AvgPoolOp final : PoolOp {
-    explicit AvgPoolOp(const Plan& p) : PoolOp("avg_pool2d", {}, p) {}
+    explicit AvgPoolOp(const Pooling& p) : PoolOp("avg_pool2d", {}, p) {}
     Tensors forward(const Tensors& x) const override { return {average(x[0], plan)}; }
     Tensors backward(const Tensors& grads) override { return {spread(grads[0], plan)}; }
 };
 
 struct SpreadOp final : PoolOp {
-    explicit SpreadOp(const Plan& p) : PoolOp("avg_pool2d_spread", {}, p) {}
+    explicit SpreadOp(const Pooling& p) : PoolOp("avg_pool2d_spread", {}, p) {}
     Tensors forward(const Tensors& x) const override { return {spread(x[0], plan)}; }
     Tensors backward(const Tensors& grads) override { return {average(grads[0], plan)}; }
 };
 
-Tensor average(const Tensor& x, const Plan& plan) {
+Tensor average(const Tensor& x, const Pooling& plan) {
     const Tensor from = dense(x);
     Tensor y(plan.output, x.dtype());
     visit_floating("avg_pool", x.dtype(),
@@ -201,7 +202,7 @@ Tensor average(const Tensor& x, const Plan& plan) {
     return record<AvgPoolOp>({x}, y, plan);
 }
 
-Tensor spread(const Tensor& g, const Plan& plan) {
+Tensor spread(const Tensor& g, const Pooling& plan) {
     const Tensor from = dense(g);
     Tensor dx = zeros(plan.input, g.dtype());
     visit_floating("avg_pool", g.dtype(),
@@ -219,7 +220,7 @@ std::int64_t or_kernel(std::int64_t stride, std::int64_t kernel) {
     return stride == 0 ? kernel : stride;
 }
 
-Plan checked(std::string_view op, const Tensor& x, const Windows& windows, bool count_padding) {
+Pooling checked(std::string_view op, const Tensor& x, const Windows& windows, bool count_padding) {
     check_windows(op, x.shape(), windows);
     for (const WindowAxis* axis : {&windows.rows, &windows.columns}) {
         require(2 * axis->padding <= axis->kernel,
@@ -231,8 +232,8 @@ Plan checked(std::string_view op, const Tensor& x, const Windows& windows, bool 
     return {image, output, windows, count_padding};
 }
 
-Plan plan_2d(std::string_view op, const Tensor& x, const Size2d& kernel,
-             const Pool2dOptions& options, bool count_padding) {
+Pooling plan_2d(std::string_view op, const Tensor& x, const Size2d& kernel,
+                const Pool2dOptions& options, bool count_padding) {
     check_floating(op, x);
     require<ShapeError>(x.rank() == 4, "{}: needs an input [N, C, H, W], got {}", op, x.shape());
     const Windows windows{
@@ -243,8 +244,8 @@ Plan plan_2d(std::string_view op, const Tensor& x, const Size2d& kernel,
     return checked(op, x, windows, count_padding);
 }
 
-Plan plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
-             const Pool1dOptions& options, bool count_padding) {
+Pooling plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
+                const Pool1dOptions& options, bool count_padding) {
     check_floating(op, x);
     require<ShapeError>(x.rank() == 3, "{}: needs an input [N, C, L], got {}", op, x.shape());
     const Windows windows{
@@ -253,7 +254,7 @@ Plan plan_1d(std::string_view op, const Tensor& x, std::int64_t kernel,
     return checked(op, x, windows, count_padding);
 }
 
-Tensor pooled(Tensor (*pool)(const Tensor&, const Plan&), const Tensor& x, const Plan& plan) {
+Tensor pooled(Tensor (*pool)(const Tensor&, const Pooling&), const Tensor& x, const Pooling& plan) {
     if (!is_half(x.dtype())) return pool(x, plan);
     return in_f32([&](const Tensor& wide) { return pool(wide, plan); }, x);
 }
@@ -261,24 +262,24 @@ Tensor pooled(Tensor (*pool)(const Tensor&, const Plan&), const Tensor& x, const
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options) {
-    const Plan plan = plan_2d("max_pool2d", x, kernel, options, true);
+    const Pooling plan = plan_2d("max_pool2d", x, kernel, options, true);
     return pooled(max_pool, x, plan);
 }
 
 Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options) {
-    const Plan plan = plan_1d("max_pool1d", x, kernel, options, true);
+    const Pooling plan = plan_1d("max_pool1d", x, kernel, options, true);
     return squeeze(pooled(max_pool, unsqueeze(x, 2), plan), 2);
 }
 
 Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options,
                   bool count_padding) {
-    const Plan plan = plan_2d("avg_pool2d", x, kernel, options, count_padding);
+    const Pooling plan = plan_2d("avg_pool2d", x, kernel, options, count_padding);
     return pooled(average, x, plan);
 }
 
 Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options,
                   bool count_padding) {
-    const Plan plan = plan_1d("avg_pool1d", x, kernel, options, count_padding);
+    const Pooling plan = plan_1d("avg_pool1d", x, kernel, options, count_padding);
     return squeeze(pooled(average, unsqueeze(x, 2), plan), 2);
 }
 

@@ -1,4 +1,4 @@
-// Windows overlap, so their opposite adds (fold), and the two are each other's gradient. It adds
+// Slide overlap, so their opposite adds (fold), and the two are each other's gradient. It adds
 // the first elements of all windows, then the second ones and so on: within each of these rounds no
 // two windows meet, and the order of additions does not depend on threads.
 #include <tapestry/ops/unfold.h>
@@ -14,23 +14,23 @@
 namespace tapestry {
 namespace {
 
-struct Windows {
+struct Slide {
     int axis;
     std::int64_t size, step;
 };
 
-Tensor fold(const Tensor& x, const Shape& shape, const Windows& w);
+Tensor fold(const Tensor& x, const Shape& shape, const Slide& w);
 
-struct WindowsOp : Op {
-    WindowsOp(const char* name, const Windows& w) : Op(name), windows(w) {}
+struct SlideOp : Op {
+    SlideOp(const char* name, const Slide& w) : Op(name), windows(w) {}
     std::string attributes() const override {
         return fmt::format("axis={}, size={}, step={}", windows.axis, windows.size, windows.step);
     }
-    const Windows windows;
+    const Slide windows;
 };
 
-struct UnfoldOp final : WindowsOp {
-    explicit UnfoldOp(const Windows& w) : WindowsOp("unfold", w) {}
+struct UnfoldOp final : SlideOp {
+    explicit UnfoldOp(const Slide& w) : SlideOp("unfold", w) {}
     double flops() const override { return 0; }
     Tensors forward(const Tensors& x) const override {
         return {unfold(x[0], windows.axis, windows.size, windows.step)};
@@ -40,8 +40,8 @@ struct UnfoldOp final : WindowsOp {
     }
 };
 
-struct FoldOp final : WindowsOp {
-    explicit FoldOp(const Windows& w) : WindowsOp("fold", w) {}
+struct FoldOp final : SlideOp {
+    explicit FoldOp(const Slide& w) : SlideOp("fold", w) {}
     double flops() const override { return static_cast<double>(numel(inputs()[0].shape)); }
     Tensors forward(const Tensors& x) const override {
         return {fold(x[0], outputs()[0].shape, windows)};
@@ -65,7 +65,7 @@ void add_into(Tensor& y, const Tensor& x) {
 }
 
 // Not public. x [..., windows, ..., size] added up in zeros of `shape`; the axis counts from 0.
-Tensor fold(const Tensor& x, const Shape& shape, const Windows& w) {
+Tensor fold(const Tensor& x, const Shape& shape, const Slide& w) {
     Tensor sums = zeros(shape, compute_dtype(x.dtype()));
     const std::int64_t reach = (x.size(w.axis) - 1) * w.step + 1;
     for (std::int64_t k = 0; k < w.size; ++k) {
@@ -83,7 +83,7 @@ Tensor fold(const Tensor& x, const Shape& shape, const Windows& w) {
 Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step) {
     check_defined("unfold", x);
     Tensor y = views::unfold(x, axis, size, step);
-    return record<UnfoldOp>({x}, y, Windows{normalize_axis("unfold", axis, x.rank()), size, step});
+    return record<UnfoldOp>({x}, y, Slide{normalize_axis("unfold", axis, x.rank()), size, step});
 }
 
 }  // namespace tapestry

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/verdict.h>
+#include <tapestry/core/clock.h>
 
 #include <chrono>
 #include <string>
@@ -22,7 +23,6 @@ public:
     void spend();
 
 private:
-    using Clock = std::chrono::steady_clock;
     std::int64_t allowed_, evaluations_ = 0;
     double seconds_;
     Clock::time_point start_ = Clock::now();

@@ -16,8 +16,6 @@
 namespace tapestry::checker {
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-
 // Gradients that change by a part of this size with their last bits are nothing but rounding.
 constexpr double kRounding = 32;
 

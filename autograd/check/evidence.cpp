@@ -4,9 +4,7 @@
 #include <cmath>
 
 namespace tapestry::checker {
-namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-}
+namespace {}
 
 Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimits& limits)
     : quotients_(quotients), claim_(claim), limits_(limits) {

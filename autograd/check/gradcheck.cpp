@@ -44,7 +44,7 @@ bool has_nan(const std::vector<Values>& gradient) {
     });
 }
 
-constexpr std::uint64_t kShaken = 3;  // gradients with shaken bits
+constexpr std::uint64_t kShakenGradients = 3;  // gradients with shaken bits
 
 class Check {
 public:
@@ -182,7 +182,7 @@ private:
             const std::string complaint = find_nonlinearity(subject_, weights_, gradients[0]);
             if (!complaint.empty()) complain(complaint);
         }
-        for (std::uint64_t k = 0; k < kShaken; ++k) {
+        for (std::uint64_t k = 0; k < kShakenGradients; ++k) {
             auto shaken = shaken_gradients(all, options_.seed + 10 + k);
             for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
                 for (std::size_t w = 0; w < all.size(); ++w) {

@@ -1,5 +1,7 @@
 #include <tapestry/autograd/check/oracles.h>
 
+#include <tapestry/autograd/check/quotients.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,7 +52,6 @@ void Oracles::give(const char* oracle, const Values& slopes, const Claim& claim,
     // is there anything to hold it against where the gradient is infinite.
     const bool none = slopes.size() != weights_.size();
     if (none || !std::isfinite(slope) || !std::isfinite(claim.slope)) return;
-    constexpr double kEps = std::numeric_limits<double>::epsilon();
     const double rounding =
         4 * kEps * (size + claim.scale * std::sqrt(static_cast<double>(terms)) + 16 * worth_);
     Opinion opinion{.oracle = oracle, .slope = slope, .claimed = claim.slope};

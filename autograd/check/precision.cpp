@@ -22,7 +22,7 @@ namespace {
 
 using namespace checker;
 
-constexpr int kShaken = 4;
+constexpr int kShakes = 4;
 constexpr int kMoved = 8;  // where errors are looked at nearby; the last moves are 2^4 shakes
 
 // What is known of a type's rounding.
@@ -278,7 +278,7 @@ private:
     // cotangent.
     std::vector<double> largest_changes(const Run& narrow) const {
         std::vector<double> moved(x_.size(), 0.0);
-        for (std::uint64_t k = 0; k < kShaken; ++k) {
+        for (std::uint64_t k = 0; k < kShakes; ++k) {
             const Values w = shaken(type_, w_, seed_ + 10 * k + 9);
             std::optional<Run> other = if_defined(nearby(seed_ + 10 * k), w, type_.dtype);
             // Where the last bits choose the branch, they are left alone.

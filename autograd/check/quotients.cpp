@@ -4,9 +4,7 @@
 #include <cmath>
 
 namespace tapestry::checker {
-namespace {
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-}
+namespace {}
 
 // How uncertain one evaluation of <w, f> is, as far as it concerns the outputs that move.
 double Quotients::noise(const Sample& above, const Sample& below) const {

@@ -6,9 +6,12 @@
 #include <tapestry/autograd/check/curve.h>
 #include <tapestry/autograd/check/extrapolate.h>
 
+#include <limits>
 #include <optional>
 
 namespace tapestry::checker {
+
+inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 class Quotients {
 public:

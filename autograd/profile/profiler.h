@@ -17,6 +17,7 @@
 
 #include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/profile/roofline.h>
+#include <tapestry/core/clock.h>
 
 #include <chrono>
 #include <functional>
@@ -83,8 +84,6 @@ public:
     void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override;
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     ProfileRow& row(const std::string& module, std::string_view name);
     void add(ProfiledWork& to, double seconds, double flops, double bytes) const;
     double lap() const;  // seconds since the last event

@@ -13,6 +13,8 @@
 
 namespace tapestry::utf8 {
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// One step through a text: the character, its length in bytes, and, where there is none, why.
 struct Step {
     char32_t code = 0;

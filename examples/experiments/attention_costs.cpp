@@ -10,7 +10,7 @@
 namespace tapestry::experiments {
 namespace {
 
-constexpr std::int64_t kHeads = 2, kWidth = 32;
+constexpr std::int64_t kHeads = 2, kHeadDim = 32;
 
 /// softmax(q k^T / sqrt(D)) v in plain ops, which keep the weights [T, S] for the way back.
 class KeptWeights : public AttentionForm {
@@ -44,7 +44,7 @@ std::vector<Form> make_forms() {
     const auto linear = [](std::int64_t) -> Made { return std::make_unique<LinearAttention>(); };
     const auto performer = [](std::int64_t) -> Made {
         Generator generator(1);
-        return std::make_unique<PerformerAttention>(kWidth, 64, generator);
+        return std::make_unique<PerformerAttention>(kHeadDim, 64, generator);
     };
     return {{"softmax, weights kept", kept, 2, 2},     {"softmax", softmax, 2, 1},
             {"softmax, causal", softmax, 2, 1, true},  {"window 64", window, 1, 1},
@@ -63,7 +63,7 @@ struct Pass {
         : form(form_), causal(causal_) {
         Generator generator(1);
         for (Tensor* x : {&q, &k, &v}) {
-            *x = randn({1, kHeads, length, kWidth}, generator).set_requires_grad();
+            *x = randn({1, kHeads, length, kHeadDim}, generator).set_requires_grad();
         }
     }
     /// Returns the operations of the way there.
@@ -135,7 +135,7 @@ Measured copies(const Form& form, std::int64_t steps, std::uint64_t seed) {
     const examples::LongCopyOptions o{.distance = 128,
                                       .symbols = 8,
                                       .alphabet = 8,
-                                      .dim = kHeads * kWidth,
+                                      .dim = kHeads * kHeadDim,
                                       .heads = kHeads,
                                       .steps = steps,
                                       .seed = seed};

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::balanced_key {
 namespace {
 
 constexpr std::int64_t kBalanced = 2;
@@ -248,7 +248,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment balanced_key() {
+Experiment experiment() {
     return {
         "balanced_key",
         "Can one head pick the balanced key among (10, 0), (0, 10), (5, 5), (2, 2)?",
@@ -268,4 +268,4 @@ Experiment balanced_key() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::balanced_key

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::by_hand {
 namespace {
 
 using Vector = std::vector<double>;
@@ -182,7 +182,7 @@ Report report(const Setting&, const Outcomes&) {
 
 }  // namespace
 
-Experiment by_hand() {
+Experiment experiment() {
     return {
         "by_hand",
         "What is one attention step, by hand? \"The robot hit the ball\"",
@@ -205,4 +205,4 @@ Experiment by_hand() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::by_hand

@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::checkpointing {
 namespace {
 
 constexpr std::int64_t kBatch = 4, kContext = 128, kDim = 64, kVocab = 64;
@@ -154,7 +154,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment checkpointing() {
+Experiment experiment() {
     return {
         "checkpointing",
         "What does checkpointing buy?",
@@ -169,4 +169,4 @@ Experiment checkpointing() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::checkpointing

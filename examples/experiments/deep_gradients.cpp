@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::deep_gradients {
 namespace {
 
 constexpr std::int64_t kDim = 64, kBatch = 8, kLength = 16, kClasses = 32;
@@ -224,7 +224,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment deep_gradients() {
+Experiment experiment() {
     return {
         "deep_gradients",
         "Where do gradients go in a deep stack?",
@@ -242,4 +242,4 @@ Experiment deep_gradients() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::deep_gradients

@@ -6,7 +6,7 @@
 #include <tapestry/examples/experiments/recall.h>
 #include <tapestry/examples/tasks/pronouns.h>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::dynamic_weights {
 namespace {
 
 using examples::QuestionRows;
@@ -150,7 +150,7 @@ Report report(const Setting&, const Outcomes& o) {
 
 }  // namespace
 
-Experiment dynamic_weights() {
+Experiment experiment() {
     return {
         "dynamic_weights",
         "One word, two sentences: the same weights?",
@@ -174,4 +174,4 @@ Experiment dynamic_weights() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::dynamic_weights

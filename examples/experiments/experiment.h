@@ -3,8 +3,9 @@
 // a report of tables and pictures. The verdicts follow from rules and numbers alone: where theory
 // and measurement differ, it says so.
 //
-// Each experiment is a file of this folder and a function there that returns its Experiment;
-// registry.cpp lists them. Read next: claim.h, trial.h, then word_order.cpp, one of the shortest.
+// Each experiment is a file of this folder and a namespace of the same name, whose function
+// experiment() returns it; registry.cpp lists them. Read next: claim.h, trial.h, then
+// word_order.cpp, one of the shortest.
 #pragma once
 
 #include <tapestry/examples/experiments/claim.h>

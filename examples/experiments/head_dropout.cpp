@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::head_dropout {
 namespace {
 
 constexpr std::int64_t kHeads = 16;
@@ -210,7 +210,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment head_dropout() {
+Experiment experiment() {
     return {
         "head_dropout",
         "Is head dropout an ensemble?",
@@ -232,4 +232,4 @@ Experiment head_dropout() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::head_dropout

@@ -6,7 +6,7 @@
 #include <tapestry/examples/experiments/story_reader.h>
 #include <tapestry/examples/experiments/without_head.h>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::head_dropout_generalises {
 namespace {
 
 constexpr std::int64_t kLayers = 2, kHeads = 4;
@@ -114,7 +114,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment head_dropout_generalises() {
+Experiment experiment() {
     return {
         "head_dropout_generalises",
         "Does dropping whole heads make a model generalise?",
@@ -136,4 +136,4 @@ Experiment head_dropout_generalises() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::head_dropout_generalises

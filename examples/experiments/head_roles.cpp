@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::head_roles {
 namespace {
 
 constexpr std::int64_t kDim = 8, kHalf = 4, kTokens = 16;
@@ -205,7 +205,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment head_roles() {
+Experiment experiment() {
     return {
         "head_roles",
         "Do heads take roles?",
@@ -225,4 +225,4 @@ Experiment head_roles() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::head_roles

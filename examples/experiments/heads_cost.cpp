@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::heads_cost {
 namespace {
 
 constexpr std::int64_t kPositions = 512;
@@ -161,7 +161,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment heads_cost() {
+Experiment experiment() {
     return {
         "heads_cost",
         "Are h heads of d/h as cheap as one of d?",
@@ -178,4 +178,4 @@ Experiment heads_cost() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::heads_cost

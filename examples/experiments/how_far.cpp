@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::how_far {
 namespace {
 
 using examples::CopyBatch;
@@ -254,7 +254,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment how_far() {
+Experiment experiment() {
     return {
         "how_far",
         "How far does information travel?",
@@ -276,4 +276,4 @@ Experiment how_far() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::how_far

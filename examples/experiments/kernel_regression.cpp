@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::kernel_regression {
 namespace {
 
 constexpr double kNoise = 0.3;
@@ -180,7 +180,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment kernel_regression() {
+Experiment experiment() {
     return {
         "kernel_regression",
         "Is attention kernel regression?",
@@ -208,4 +208,4 @@ Experiment kernel_regression() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::kernel_regression

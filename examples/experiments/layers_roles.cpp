@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::layers_roles {
 namespace {
 
 constexpr std::size_t kAsked = 60'000;  // bytes of stories, some hundred
@@ -241,7 +241,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment layers_roles() {
+Experiment experiment() {
     return {
         "layers_roles",
         "Local, syntactic, global: which layer?",
@@ -267,4 +267,4 @@ Experiment layers_roles() {
         true};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::layers_roles

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::parallel_or_serial {
 namespace {
 
 constexpr std::int64_t kLongest = 512, kDim = 64;
@@ -255,7 +255,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment parallel_or_serial() {
+Experiment experiment() {
     return {
         "parallel_or_serial",
         "One step after the other, or all at once?",
@@ -292,4 +292,4 @@ Experiment parallel_or_serial() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::parallel_or_serial

@@ -15,7 +15,8 @@ namespace {
 using namespace pictures;
 
 constexpr int kWidth = 640, kHeight = 400;
-constexpr double kLeft = 70, kRight = 20, kBottom = 50, kTitle = 34, kLegendRow = 20;
+constexpr double kLeftMargin = 70, kRightMargin = 20, kBottomMargin = 50, kTitle = 34,
+                 kLegendRow = 20;
 
 // From numbers to places on the paper.
 struct Scale {
@@ -143,9 +144,9 @@ void check(const Plot& plot) {
 struct Paper {
     Scale x, y;
     double top = 0;
-    double bottom = kHeight - kBottom;
-    double left = kLeft;
-    double right = kWidth - kRight;
+    double bottom = kHeight - kBottomMargin;
+    double left = kLeftMargin;
+    double right = kWidth - kRightMargin;
 };
 
 Paper paper_of(const Plot& plot, double legend_rows) {
@@ -318,14 +319,14 @@ std::string legend_sample(const Plot& plot, std::size_t i, double x, double y) {
 // The legend, and in `rows` how many rows it took; none for a single series without a name.
 std::string legend(const Plot& plot, int& rows) {
     std::string out;
-    double x = kLeft;
+    double x = kLeftMargin;
     rows = 0;
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& s = plot.series[i];
         if (s.name.empty()) continue;
         if (rows == 0 || x + legend_width(s) > kWidth - 10) {
             ++rows;
-            x = kLeft;
+            x = kLeftMargin;
         }
         const double y = kTitle + kLegendRow * (rows - 0.5);
         out += legend_sample(plot, i, x, y) + svg_text(x + 30, y + 4, s.name);
@@ -342,7 +343,7 @@ std::string svg(const Plot& plot) {
     const std::string names = legend(plot, rows);
     const Paper paper = paper_of(plot, rows);
     return svg_document(kWidth, kHeight, plot.title,
-                        svg_text(kLeft, 22, plot.title, "start", "class=\"title\"") + names +
+                        svg_text(kLeftMargin, 22, plot.title, "start", "class=\"title\"") + names +
                             axes(plot, paper) + marks(plot, paper));
 }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::positions_unique {
 namespace {
 
 /// |P(pos) - P(pos + k)| depends on k alone (experiment word_order), so that k = 1, 2, ... are all
@@ -122,7 +122,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment positions_unique() {
+Experiment experiment() {
     return {
         "positions_unique",
         "Has every position a code of its own?",
@@ -148,4 +148,4 @@ Experiment positions_unique() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::positions_unique

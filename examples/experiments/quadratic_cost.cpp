@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::quadratic_cost {
 namespace {
 
 std::int64_t longest(const Setting& setting) { return setting.pick(4096, 1024); }
@@ -176,7 +176,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment quadratic_cost() {
+Experiment experiment() {
     return {
         "quadratic_cost",
         "What does n^2 cost?",
@@ -197,4 +197,4 @@ Experiment quadratic_cost() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::quadratic_cost

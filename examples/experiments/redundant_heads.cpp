@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::redundant_heads {
 namespace {
 
 constexpr std::int64_t kDim = 64, kHeads = 8, kWidth = kDim / kHeads, kLayers = 2, kContext = 64;
@@ -240,7 +240,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment redundant_heads() {
+Experiment experiment() {
     return {
         "redundant_heads",
         "Are heads redundant?",
@@ -261,4 +261,4 @@ Experiment redundant_heads() {
         true};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::redundant_heads

@@ -1,51 +1,70 @@
-// The list of experiments. A new one: its file, its declaration, its line in the list.
+// The list of experiments. A new one: its file, its declaration, its line in the list. Each has a
+// namespace of its own, because the helpers of most have the same names: trials, report.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/experiments/registry.h>
 
 namespace tapestry::experiments {
 
-Experiment sqrt_dk();
-Experiment by_hand();
-Experiment balanced_key();
-Experiment head_roles();
-Experiment rotary_filters();
-Experiment head_dropout();
-Experiment redundant_heads();
-Experiment word_order();
-Experiment who_is_it();
-Experiment how_far();
-Experiment quadratic_cost();
-Experiment heads_cost();
-Experiment checkpointing();
-Experiment deep_gradients();
-Experiment layers_roles();
-Experiment what_goes_wrong();
-Experiment dynamic_weights();
-Experiment three_copies();
-Experiment kernel_regression();
-Experiment positions_unique();
-Experiment parallel_or_serial();
-Experiment without_norm();
-Experiment scaling();
-Experiment head_dropout_generalises();
-Experiment speedrun();
+// clang-format off
+namespace sqrt_dk { Experiment experiment(); }
+namespace by_hand { Experiment experiment(); }
+namespace balanced_key { Experiment experiment(); }
+namespace head_roles { Experiment experiment(); }
+namespace rotary_filters { Experiment experiment(); }
+namespace head_dropout { Experiment experiment(); }
+namespace redundant_heads { Experiment experiment(); }
+namespace word_order { Experiment experiment(); }
+namespace who_is_it { Experiment experiment(); }
+namespace how_far { Experiment experiment(); }
+namespace quadratic_cost { Experiment experiment(); }
+namespace heads_cost { Experiment experiment(); }
+namespace checkpointing { Experiment experiment(); }
+namespace deep_gradients { Experiment experiment(); }
+namespace layers_roles { Experiment experiment(); }
+namespace what_goes_wrong { Experiment experiment(); }
+namespace dynamic_weights { Experiment experiment(); }
+namespace three_copies { Experiment experiment(); }
+namespace kernel_regression { Experiment experiment(); }
+namespace positions_unique { Experiment experiment(); }
+namespace parallel_or_serial { Experiment experiment(); }
+namespace without_norm { Experiment experiment(); }
+namespace scaling { Experiment experiment(); }
+namespace head_dropout_generalises { Experiment experiment(); }
+namespace speedrun { Experiment experiment(); }
+// clang-format on
 
 const std::vector<Experiment>& all_experiments() {
     static const std::vector<Experiment> all{
-        sqrt_dk(),           by_hand(),          balanced_key(),
-        head_roles(),        rotary_filters(),   head_dropout(),
-        redundant_heads(),   word_order(),       who_is_it(),
-        how_far(),           quadratic_cost(),   heads_cost(),
-        checkpointing(),     deep_gradients(),   layers_roles(),
-        what_goes_wrong(),   dynamic_weights(),  three_copies(),
-        kernel_regression(), positions_unique(), parallel_or_serial(),
-        without_norm(),      scaling(),          head_dropout_generalises(),
+        sqrt_dk::experiment(),
+        by_hand::experiment(),
+        balanced_key::experiment(),
+        head_roles::experiment(),
+        rotary_filters::experiment(),
+        head_dropout::experiment(),
+        redundant_heads::experiment(),
+        word_order::experiment(),
+        who_is_it::experiment(),
+        how_far::experiment(),
+        quadratic_cost::experiment(),
+        heads_cost::experiment(),
+        checkpointing::experiment(),
+        deep_gradients::experiment(),
+        layers_roles::experiment(),
+        what_goes_wrong::experiment(),
+        dynamic_weights::experiment(),
+        three_copies::experiment(),
+        kernel_regression::experiment(),
+        positions_unique::experiment(),
+        parallel_or_serial::experiment(),
+        without_norm::experiment(),
+        scaling::experiment(),
+        head_dropout_generalises::experiment(),
     };
     return all;
 }
 
 const std::vector<Experiment>& experiments_apart() {
-    static const std::vector<Experiment> apart{speedrun()};
+    static const std::vector<Experiment> apart{speedrun::experiment()};
     return apart;
 }
 

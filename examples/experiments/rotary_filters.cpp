@@ -10,7 +10,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::rotary_filters {
 namespace {
 
 constexpr std::int64_t kWidth = 32;  // of a head: 16 pairs
@@ -232,7 +232,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment rotary_filters() {
+Experiment experiment() {
     return {
         "rotary_filters",
         "Are rotary heads frequency filters?",
@@ -253,4 +253,4 @@ Experiment rotary_filters() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::rotary_filters

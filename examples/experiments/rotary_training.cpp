@@ -9,7 +9,7 @@
 namespace tapestry::experiments {
 namespace {
 
-constexpr std::int64_t kSymbols = 16, kWidth = 32, kLength = 64, kBatch = 16;
+constexpr std::int64_t kSymbols = 16, kDim = 32, kLength = 64, kBatch = 16;
 
 class Looker : public Module {
 public:
@@ -19,10 +19,10 @@ public:
 
     explicit Looker(Generator& generator)
         : Module("Looker"),
-          token(kSymbols, kWidth, generator),
-          attention({.dim = kWidth, .heads = 1, .causal = true, .positions = Positions::rotary},
+          token(kSymbols, kDim, generator),
+          attention({.dim = kDim, .heads = 1, .causal = true, .positions = Positions::rotary},
                     generator),
-          out(kWidth, kSymbols, true, generator) {
+          out(kDim, kSymbols, true, generator) {
         register_module("token", token);
         register_module("attention", attention);
         register_module("out", out);
@@ -57,9 +57,9 @@ std::vector<double> parts_of_pairs(const Looker& model) {
     const Tensor all = (*model.attention.qkv)(symbol);                   // [1, 3 C]
     const auto values = all.detach().to_vector<float>();
     std::vector<double> parts;
-    for (std::size_t i = 0; i < kWidth; i += 2) {
+    for (std::size_t i = 0; i < kDim; i += 2) {
         const double q = std::hypot(values[i], values[i + 1]);
-        const double k = std::hypot(values[kWidth + i], values[kWidth + i + 1]);
+        const double k = std::hypot(values[kDim + i], values[kDim + i + 1]);
         parts.push_back(q * k);
     }
     return parts;

@@ -5,7 +5,7 @@
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/story_model.h>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::scaling {
 namespace {
 
 constexpr std::int64_t kBatch = 16;
@@ -142,7 +142,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment scaling() {
+Experiment experiment() {
     std::vector<Claim> claims;
     for (const char* axis : {"parameters", "data", "compute"}) {
         claims.push_back({fmt::format("falls_with_{}", axis),
@@ -171,4 +171,4 @@ Experiment scaling() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::scaling

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::speedrun {
 namespace {
 
 constexpr const char *kFast = "the recipe", *kStandard = "the standard recipe, all its steps";
@@ -205,7 +205,7 @@ Report report(const Setting& setting, const Outcomes& o) {
 
 }  // namespace
 
-Experiment speedrun() {
+Experiment experiment() {
     Experiment experiment{
         "speedrun",
         "What makes a training fast?",
@@ -223,4 +223,4 @@ Experiment speedrun() {
     return experiment;
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::speedrun

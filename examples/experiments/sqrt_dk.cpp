@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::sqrt_dk {
 namespace {
 
 constexpr std::int64_t kKeys = 64;
@@ -183,7 +183,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment sqrt_dk() {
+Experiment experiment() {
     return {
         "sqrt_dk",
         "Why divide by sqrt(d_k)?",
@@ -206,4 +206,4 @@ Experiment sqrt_dk() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::sqrt_dk

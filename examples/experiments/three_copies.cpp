@@ -4,7 +4,7 @@
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/tasks/task.h>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::three_copies {
 namespace {
 
 constexpr std::int64_t kRecords = 8, kSigns = 16, kContents = 16, kDim = 64;
@@ -148,7 +148,7 @@ Report report(const Setting&, const Outcomes& o) {
 
 }  // namespace
 
-Experiment three_copies() {
+Experiment experiment() {
     return {
         "three_copies",
         "Are query, key and value three copies?",
@@ -179,4 +179,4 @@ Experiment three_copies() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::three_copies

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::what_goes_wrong {
 namespace {
 
 /// A training, right or wrong.
@@ -239,7 +239,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment what_goes_wrong() {
+Experiment experiment() {
     return {
         "what_goes_wrong",
         "What if training goes wrong?",
@@ -259,4 +259,4 @@ Experiment what_goes_wrong() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::what_goes_wrong

@@ -12,7 +12,7 @@
 #include <numeric>
 #include <set>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::who_is_it {
 namespace {
 
 using examples::kPadding;
@@ -326,7 +326,7 @@ std::vector<Claim> claims() {
 
 }  // namespace
 
-Experiment who_is_it() {
+Experiment experiment() {
     return {
         "who_is_it",
         "Who is \"it\"?",
@@ -345,4 +345,4 @@ Experiment who_is_it() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::who_is_it

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::without_norm {
 namespace {
 
 enum class Norms { none, after, before };
@@ -145,7 +145,7 @@ Report report(const Setting& s, const Outcomes& o) {
 
 }  // namespace
 
-Experiment without_norm() {
+Experiment experiment() {
     return {
         "without_norm",
         "What does LayerNorm do for training?",
@@ -170,4 +170,4 @@ Experiment without_norm() {
         report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::without_norm

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace tapestry::experiments {
+namespace tapestry::experiments::word_order {
 namespace {
 
 constexpr std::int64_t kDim = 32;
@@ -166,7 +166,7 @@ Report report(const Setting&, const Outcomes& outcomes) {
 
 }  // namespace
 
-Experiment word_order() {
+Experiment experiment() {
     return {"word_order",
             "\"dog bites man\" or \"man bites dog\"?",
             "Let P reorder the words. Then softmax(P Q K^T P^T) P V = P softmax(Q K^T) V, and the "
@@ -190,4 +190,4 @@ Experiment word_order() {
             report};
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::experiments::word_order

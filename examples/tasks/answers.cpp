@@ -53,19 +53,19 @@ void append(Words& words, std::string_view text) {
     for (const std::string& word : words_of(text)) words.push_back(word);
 }
 
-struct Rows {
+struct ExerciseRows {
     Tensor ids, types;         // [N, T]: text 0, question 1
     Tensor begin, last, text;  // [N], [N], [N, T]: may the answer be here? 0, or -inf
 };
 
-Rows pack_exercises(const std::vector<Exercise>& exercises, const WordTable& table,
-                    std::int64_t length) {
+ExerciseRows pack_exercises(const std::vector<Exercise>& exercises, const WordTable& table,
+                            std::int64_t length) {
     std::vector<Words> sentences;
     for (const Exercise& e : exercises) sentences.push_back(e.words);
     const auto count = static_cast<std::int64_t>(exercises.size());
-    Rows rows{pack(sentences, table, length), zeros({count, length}, DType::i64),
-              zeros({count}, DType::i64), zeros({count}, DType::i64),
-              full({count, length}, -std::numeric_limits<double>::infinity())};
+    ExerciseRows rows{pack(sentences, table, length), zeros({count, length}, DType::i64),
+                      zeros({count}, DType::i64), zeros({count}, DType::i64),
+                      full({count, length}, -std::numeric_limits<double>::infinity())};
     for (std::size_t i = 0; i < exercises.size(); ++i) {
         const Exercise& e = exercises[i];
         auto* types =
@@ -105,24 +105,24 @@ public:
         register_module("ends", ends);
     }
     /// [B, 2, T], -inf outside of the text.
-    Tensor operator()(const Rows& rows) const {
+    Tensor operator()(const ExerciseRows& rows) const {
         const Tensor x = words(rows.ids) + types(rows.types);  // [B, T, C]
         const Tensor h = encoder(x, {.mask = padding_mask(rows.ids, kPadding)});
         return transpose(ends(h), 1, 2) + unsqueeze(rows.text, 1);
     }
-    Tensor loss(const Rows& rows) const {
+    Tensor loss(const ExerciseRows& rows) const {
         const Tensor scores = (*this)(rows);
         return cross_entropy(select(scores, 1, 0), rows.begin) +
                cross_entropy(select(scores, 1, 1), rows.last);
     }
 };
 
-Rows some_of(const Rows& rows, const Tensor& which) {
+ExerciseRows some_of(const ExerciseRows& rows, const Tensor& which) {
     const auto take = [&](const Tensor& x) { return index_select(x, 0, which); };
     return {take(rows.ids), take(rows.types), take(rows.begin), take(rows.last), take(rows.text)};
 }
 
-AnswerScores examine(const Reader& model, const Rows& rows) {
+AnswerScores score_answers(const Reader& model, const ExerciseRows& rows) {
     const Tensor said = argmax(model(rows));  // [N, 2]
     const Tensor begin = to(eq(select(said, 1, 0), rows.begin), DType::f64);
     const Tensor last = to(eq(select(said, 1, 1), rows.last), DType::f64);
@@ -168,8 +168,8 @@ AnswerScores learn_answers(const TaskOptions& options) {
     for (const Exercise& e : asked) sentences.push_back(e.words);  // for the longest; no new words
     const WordTable table = WordTable::of(sentences);
     const std::int64_t length = columns_for(sentences);
-    const Rows rows = pack_exercises(learnt, table, length),
-               test = pack_exercises(asked, table, length);
+    const ExerciseRows rows = pack_exercises(learnt, table, length),
+                       test = pack_exercises(asked, table, length);
     Reader model(table.size(), generator);
     fit(
         model, options,
@@ -177,9 +177,9 @@ AnswerScores learn_answers(const TaskOptions& options) {
             return model.loss(
                 some_of(rows, randint(0, rows.ids.size(0), {options.batch}, generator)));
         },
-        [&] { return examine(model, test).exact; });
+        [&] { return score_answers(model, test).exact; });
     const Answering answering(model);
-    const AnswerScores scores = examine(model, test);
+    const AnswerScores scores = score_answers(model, test);
     if (options.print) {
         const Exercise& e = asked.front();
         const Tensor said = argmax(model(pack_exercises({e}, table, length)));

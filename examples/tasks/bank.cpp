@@ -9,22 +9,23 @@ constexpr std::int64_t kExamples = 400;  // of "bank", half of either meaning
 
 // Nouns of a meaning; the last four never stand beside "bank" where the model learns.
 constexpr std::size_t kKeptApart = 4;
-constexpr std::string_view kNouns[] = {
+constexpr std::string_view kNounsByMeaning[] = {
     "frog|fish|boat|raft|reed|willow|stone|wave|otter|heron|canoe|ferry",
     "coin|loan|cheque|clerk|wallet|salary|debt|robber|lawyer|safe|cashier|receipt"};
-constexpr std::string_view kPlaces[] = {"stream|lake|shore|river", "office|shop|treasury|market"};
+constexpr std::string_view kPlacesByMeaning[] = {"stream|lake|shore|river",
+                                                 "office|shop|treasury|market"};
 
-// Patterns say nothing of the meaning.
-constexpr std::string_view kPatterns[] = {"the 1 and the 2 were near the 3",
-                                          "we saw a 1 by the 3 and also a 2",
-                                          "a 1 was at the 3 with a 2",
-                                          "at the 3 they talked about the 1 and the 2",
-                                          "she looked for a 1 , found a 2 and left the 3",
-                                          "the 3 was known for a 1 and a 2"};
+// Templates say nothing of the meaning.
+constexpr std::string_view kTemplates[] = {"the 1 and the 2 were near the 3",
+                                           "we saw a 1 by the 3 and also a 2",
+                                           "a 1 was at the 3 with a 2",
+                                           "at the 3 they talked about the 1 and the 2",
+                                           "she looked for a 1 , found a 2 and left the 3",
+                                           "the 3 was known for a 1 and a 2"};
 
 Words draw(Meaning meaning, bool bank, bool apart, Generator& generator) {
     const auto which = static_cast<std::size_t>(meaning);
-    Words nouns = choices(kNouns[which]);
+    Words nouns = choices(kNounsByMeaning[which]);
     if (apart) {
         nouns.erase(nouns.begin(), nouns.end() - kKeptApart);
     } else if (bank) {
@@ -32,8 +33,8 @@ Words draw(Meaning meaning, bool bank, bool apart, Generator& generator) {
     }
     const std::size_t one = generator.below(nouns.size());
     const std::size_t step = 1 + generator.below(nouns.size() - 1);
-    const Words places = choices(kPlaces[which]);
-    return fill(kPatterns[generator.below(std::size(kPatterns))],
+    const Words places = choices(kPlacesByMeaning[which]);
+    return fill(kTemplates[generator.below(std::size(kTemplates))],
                 {nouns[one], nouns[(one + step) % nouns.size()],
                  bank ? "bank" : places[generator.below(places.size())]});
 }

@@ -5,7 +5,7 @@
 namespace tapestry::examples {
 namespace {
 
-constexpr const char* kEnd = "[end]";
+constexpr const char* kEndMark = "[end]";
 
 struct Entry {
     std::string_view english, chinese;
@@ -14,9 +14,9 @@ constexpr Entry kSubjects[] = {{"the boy", "男孩"},     {"the girl", "女孩"}
                                {"the teacher", "老师"}, {"the doctor", "医生"},
                                {"the farmer", "农夫"},  {"my sister", "我姐姐"},
                                {"my friend", "我朋友"}, {"the old man", "老人"}};
-constexpr Entry kPlaces[] = {{"in the garden", "在花园里"}, {"at the market", "在市场"},
-                             {"in the park", "在公园里"},   {"by the river", "在河边"},
-                             {"at school", "在学校"},       {"at the station", "在车站"}};
+constexpr Entry kPlacePhrases[] = {{"in the garden", "在花园里"}, {"at the market", "在市场"},
+                                   {"in the park", "在公园里"},   {"by the river", "在河边"},
+                                   {"at school", "在学校"},       {"at the station", "在车站"}};
 constexpr Entry kPast[] = {
     {"yesterday", "昨天"}, {"last week", "上周"}, {"this morning", "今天早上"}};
 constexpr Entry kFuture[] = {
@@ -122,7 +122,7 @@ Rows pack_rows(const std::vector<Translated>& all, const Tables& tables) {
         english.push_back(t.english);
         before.push_back(t.chinese);
         after.push_back(t.chinese);
-        after.back().emplace_back(kEnd);
+        after.back().emplace_back(kEndMark);
     }
     const auto length = columns_for(after);
     // pack() puts a mark in front, which the target wants and the other two do without
@@ -133,7 +133,7 @@ Rows pack_rows(const std::vector<Translated>& all, const Tables& tables) {
             slice(next, 1, 1, length)};
 }
 
-std::string text_of(const std::vector<std::int64_t>& ids, const WordTable& table) {
+std::string decode_characters(const std::vector<std::int64_t>& ids, const WordTable& table) {
     std::string text;
     for (const std::int64_t id : ids) text += table.word(id);
     return text;
@@ -142,20 +142,20 @@ std::string text_of(const std::vector<std::int64_t>& ids, const WordTable& table
 std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, "")); }
 
 // The right ones among translations by so many beams; one beam without penalty is greedy search.
-Score examine(const Transformer& model, const std::vector<Translated>& asked, const Tables& tables,
-              std::int64_t beams) {
+Score score_translations(const Transformer& model, const std::vector<Translated>& asked,
+                         const Tables& tables, std::int64_t beams) {
     const Tensor source = pack_rows(asked, tables).source;
     TransformerDecoding decoding(model, source);
     BeamOptions options;
     options.begin_id = kStart;
-    options.end_id = tables.chinese.id(kEnd);
+    options.end_id = tables.chinese.id(kEndMark);
     options.max_length = 30;
     options.beams = beams;
     options.length_penalty = beams > 1 ? 0.6 : 0;
     const auto found = beam_search(decoding, source.size(0), options);
     Score score{0, source.size(0)};
     for (std::size_t i = 0; i < asked.size(); ++i) {
-        if (text_of(found[i].front().ids, tables.chinese) == joined(asked[i].chinese))
+        if (decode_characters(found[i].front().ids, tables.chinese) == joined(asked[i].chinese))
             ++score.right;
     }
     return score;
@@ -186,7 +186,7 @@ Score alignment(const Transformer& model, const std::vector<Translated>& asked,
 
 void show(const Transformer& model, const Translated& t, const Tables& tables) {
     Words written = t.chinese;
-    written.emplace_back(kEnd);
+    written.emplace_back(kEndMark);
     fmt::print("\n{}\n{}\n\n{}", fmt::join(t.english, " "), joined(t.chinese),
                text_map(squeeze(looks(model, pack_rows({t}, tables)), 0), written, t.english));
 }
@@ -211,7 +211,7 @@ Translated draw_translated(bool held_out, Generator& generator) {
     }
     if (kind != 0) parts.push_back({base, chinese + (kind == 2 ? "了" : ""), 4});
     add_object(parts, held_out, kind == 1 || kind == 4, generator);
-    if (generator.below(2) == 0) parts.push_back(part_of(pick(kPlaces), 3));
+    if (generator.below(2) == 0) parts.push_back(part_of(pick(kPlacePhrases), 3));
     if (generator.below(3) != 0) parts.push_back(part_of(past ? pick(kPast) : pick(kFuture), 1));
     parts.push_back(kind == 2 ? Part{"?", "？", 9} : Part{".", "。", 9});
     return put_together(parts);
@@ -222,7 +222,7 @@ ChineseScores learn_chinese(const TaskOptions& options) {
     std::vector<Translated> learnt, asked;
     for (int i = 0; i < 6000; ++i) learnt.push_back(draw_translated(false, generator));
     for (int i = 0; i < 500; ++i) asked.push_back(draw_translated(true, for_test));
-    std::vector<Words> english, chinese{{kEnd}};
+    std::vector<Words> english, chinese{{kEndMark}};
     for (const Translated& t : learnt) {
         english.push_back(t.english);
         chinese.push_back(t.chinese);
@@ -248,11 +248,11 @@ ChineseScores learn_chinese(const TaskOptions& options) {
                               index_select(rows.target, 0, which),
                               index_select(rows.next, 0, which));
         },
-        [&] { return examine(model, few, tables, 1); });
+        [&] { return score_translations(model, few, tables, 1); });
     const Answering answering(model);
     if (options.print) show(model, asked.front(), tables);
-    return {examine(model, asked, tables, 4), examine(model, asked, tables, 1),
-            alignment(model, asked, tables)};
+    return {score_translations(model, asked, tables, 4),
+            score_translations(model, asked, tables, 1), alignment(model, asked, tables)};
 }
 
 }  // namespace tapestry::examples

@@ -5,9 +5,9 @@
 namespace tapestry::examples {
 namespace {
 
-constexpr std::string_view kThings =
+constexpr std::string_view kAspects =
     "film|music|story|ending|actor|food|soup|waiter|room|view|book|concert|song|play";
-constexpr std::string_view kAdjectives[] = {
+constexpr std::string_view kOpinionAdjectives[] = {
     "boring|awful|bad|dull|poor|silly|ugly|sad|weak|cheap|strange|terrible",
     "good|great|lovely|funny|clever|fresh|bright|warm|fine|charming|pleasant|wonderful"};
 constexpr std::string_view kAdverbs = "|really|quite|very|just";
@@ -23,9 +23,9 @@ const std::string& pick(const Words& words, Generator& generator) {
 Words draw_clause(bool good, bool held_out, Generator& generator) {
     for (;;) {
         const bool negated = held_out || generator.below(2) == 0;
-        const std::string adjective = pick(choices(kAdjectives[good != negated]), generator);
+        const std::string adjective = pick(choices(kOpinionAdjectives[good != negated]), generator);
         if (negated && only_held_out(adjective) != held_out) continue;
-        return words_of(fmt::format("the {} was {} {} {}", pick(choices(kThings), generator),
+        return words_of(fmt::format("the {} was {} {} {}", pick(choices(kAspects), generator),
                                     negated ? "not" : "", pick(choices(kAdverbs), generator),
                                     adjective));
     }

@@ -1,18 +1,12 @@
 #include <tapestry/nn/bench/measurement.h>
 
+#include <tapestry/core/clock.h>
+
 #include <algorithm>
 #include <chrono>
 
 namespace tapestry::bench {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Times times_of(std::vector<double> seconds) {
     std::sort(seconds.begin(), seconds.end());

@@ -16,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
 // The commonest way not to be UTF-8 and still be text.
 std::string_view hint_for(std::string_view beginning) {
     const std::string_view mark = beginning.substr(0, 2);
@@ -171,7 +169,8 @@ std::optional<DocumentPiece> DocumentReader::next_block() {
     used_ = ends ? buffer_.size() : whole_characters(buffer_);
     std::string_view text = std::string_view(buffer_).substr(0, used_);
     check_utf8(text, shown(name_), offset_);
-    if (begins && text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    if (begins && text.starts_with(utf8::kByteOrderMark))
+        text.remove_prefix(utf8::kByteOrderMark.size());
     if (ends) close();
     return DocumentPiece{text, name_, begins, ends};
 }

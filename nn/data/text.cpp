@@ -3,6 +3,7 @@
 
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/permutation.h>
 
@@ -11,8 +12,6 @@
 
 namespace tapestry {
 namespace {
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 std::string_view name_of(Split split) {
     switch (split) {
@@ -29,7 +28,7 @@ std::string_view name_of(Split split) {
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_bytes) {
     std::string text = read_file(path, max_bytes);
     check_utf8(text, shown(path));
-    if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+    if (text.starts_with(utf8::kByteOrderMark)) text.erase(0, utf8::kByteOrderMark.size());
     require<IoError>(!text.empty(), "{}: the file is empty", shown(path));
     return text;
 }

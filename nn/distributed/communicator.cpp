@@ -1,5 +1,7 @@
 #include <tapestry/nn/distributed/communicator.h>
 
+#include <tapestry/core/clock.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +13,7 @@
 
 namespace tapestry {
 
-using Clock = std::chrono::steady_clock;
-
 namespace {
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // One process's: there is nothing to wait for.
 struct Nothing final : Underway {

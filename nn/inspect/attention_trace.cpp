@@ -11,7 +11,7 @@ namespace tapestry {
 namespace {
 
 // [..., H, T, D] -> [H, T, D] of sequence 0
-Tensor first_sequence(const Tensor& x) {
+Tensor heads_of_first(const Tensor& x) {
     Shape shape = x.shape();
     while (shape.rank() < 3) shape.insert(0, 1);
     Tensor y = views::reshape(x.detach(), shape);
@@ -45,8 +45,8 @@ std::vector<float> added(const Tensor& mask) {
 
 AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& options) {
     const NoGradGuard no_grad;
-    const Tensor q = first_sequence(inputs.at(0));
-    const Tensor k = for_each_head(first_sequence(inputs.at(1)), q.size(0));
+    const Tensor q = heads_of_first(inputs.at(0));
+    const Tensor k = for_each_head(heads_of_first(inputs.at(1)), q.size(0));
     AttentionTrace trace;
     trace.causal = options.causal;
     trace.scale = options.scale.value_or(1);
@@ -54,12 +54,12 @@ AttentionTrace trace_attention(const Tensors& inputs, const AttentionOptions& op
     trace.keys = k.size(1);
     trace.q = q.to_vector<float>();
     trace.k = k.to_vector<float>();
-    const Tensor v = for_each_head(first_sequence(inputs.at(2)), q.size(0));
+    const Tensor v = for_each_head(heads_of_first(inputs.at(2)), q.size(0));
     trace.value_dim = v.size(2);
     trace.v = v.to_vector<float>();
     AttentionOptions plain{.causal = options.causal, .scale = options.scale};
     if (const Tensor& mask = inputs.at(3); mask.defined()) {
-        Tensor first = first_sequence(mask);
+        Tensor first = heads_of_first(mask);
         trace.mask_heads = first.size(0);
         first = views::expand(first, {trace.mask_heads, trace.queries, trace.keys});
         trace.mask = added(first);

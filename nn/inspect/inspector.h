@@ -15,6 +15,7 @@
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/attention_trace.h>
 #include <tapestry/nn/inspect/dead_units.h>
 #include <tapestry/nn/inspect/memory_trace.h>
@@ -135,8 +136,6 @@ public:
     void walked(Op& op, const Tensors& incoming, Tensors& outgoing) override;
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     bool is_watched(const Tensors& outputs);
     double lap() const;
     InspectedInput input_of(const Op::Operand& operand, const Tensor& x);

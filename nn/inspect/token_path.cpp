@@ -16,7 +16,7 @@ bool is_view(const Tensor& y, const Tensors& inputs) {
 }
 
 // [B, T, C] -> [T, C] and [B, H, T, D] -> [T, H D] of sequence 0; [B, C] -> [1, C].
-Tensor first_sequence(const Tensor& y) {
+Tensor rows_of_first(const Tensor& y) {
     const Tensor first = views::slice(y.detach(), 0, 0, 1);
     if (y.rank() == 2) return first;
     if (y.rank() == 3) return views::reshape(first, {y.size(1), y.size(2)});
@@ -65,7 +65,7 @@ void TokenPaths::recorded(const Op& op, const Tensors& inputs, const Tensors& ou
         seen.kept = {entry, width, whole, {}};
         // Logits of a large vocabulary say less than the likeliest, which a PredictionTrace has.
         if (whole || width <= 8 * dim_) {
-            const std::vector<float> all = first_sequence(y).to_vector<float>();
+            const std::vector<float> all = rows_of_first(y).to_vector<float>();
             const auto places =
                 whole ? even_places(1, 1) : even_places(seen.tokens, places_of(seen.tokens));
             for (const std::int64_t place : places) {

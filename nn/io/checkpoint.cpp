@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "tapestry-checkpoint";
+constexpr const char* kCheckpointFormat = "tapestry-checkpoint";
 constexpr std::uint64_t kVersion = 2;
 constexpr std::string_view kOptimizer = "optimizer.";
 
@@ -107,7 +107,7 @@ struct Contents {
     std::map<std::string, GeneratorState> generators;
 };
 
-Contents parse(const std::string& text) {
+Contents parse_checkpoint(const std::string& text) {
     const JsonTree tree(text);
     const JsonNode json = tree.root();
     const auto number = json.get<std::uint64_t>("version");
@@ -133,14 +133,14 @@ Contents parse(const std::string& text) {
 Contents contents_of(const fs::path& path, const std::map<std::string, std::string>& metadata) {
     const auto format = metadata.find("format");
     const auto text = metadata.find("checkpoint");
-    require<IoError>(format != metadata.end() && format->second == kFormat,
+    require<IoError>(format != metadata.end() && format->second == kCheckpointFormat,
                      "{}: not a checkpoint: the format in its metadata is {}, not {}", shown(path),
                      format == metadata.end() ? "missing" : utf8::quoted(format->second),
-                     utf8::quoted(kFormat));
+                     utf8::quoted(kCheckpointFormat));
     require<IoError>(text != metadata.end(), "{}: the checkpoint has no numbers in its metadata",
                      shown(path));
     try {
-        return parse(text->second);
+        return parse_checkpoint(text->second);
     } catch (const ValueError& error) {
         fail<IoError>("{}: the checkpoint's metadata: {}", shown(path), error.what());
     }
@@ -199,7 +199,8 @@ CheckpointFile file_of(const Checkpoint& checkpoint) {
         }
     }
     const OptimizerState state = checkpoint.optimizer.shared_state();
-    CheckpointFile file{{}, {{"format", kFormat}, {"checkpoint", json_of(checkpoint, state)}}};
+    CheckpointFile file{
+        {}, {{"format", kCheckpointFormat}, {"checkpoint", json_of(checkpoint, state)}}};
     for (const auto& [name, tensor] : saved_tensors(checkpoint.module)) {
         file.tensors.emplace_back(fmt::format("{}{}", kModelPrefix, name), tensor);
     }

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kDataFormat = 1;
 constexpr const char* kIdsName = "ids.bin";
 constexpr const char* kHuggingFaceName = "tokenizer.huggingface.json";
 
@@ -39,7 +39,7 @@ std::string manifest(const EncodedDocuments& encoded, IdType type, const std::st
                      const Tokenizer& tokenizer, const std::vector<SourceFile>& sources) {
     JsonWriter json(2);
     json.object([&] {
-        json.member("format", kFormat);
+        json.member("format", kDataFormat);
         json.member("dtype", name_of_value(type));
         json.member("ids", encoded.ids);
         json.member("documents", encoded.documents);
@@ -76,11 +76,11 @@ void check_hash(const std::string& what, const std::string& found, const std::st
 
 void check_format(const ConfigFile& file) {
     const auto format = file.get<std::int64_t>("format");
-    require<IoError>(format == kFormat, "{}: data of format {}; this version reads {}", file.path(),
-                     format, kFormat);
+    require<IoError>(format == kDataFormat, "{}: data of format {}; this version reads {}",
+                     file.path(), format, kDataFormat);
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const SavedFiles& files, const ConfigFile& file) {
+std::unique_ptr<Tokenizer> read_data_tokenizer(const SavedFiles& files, const ConfigFile& file) {
     check_format(file);
     const bool of_characters = file.get<std::string>("tokenizer") == "char";
     std::unique_ptr<Tokenizer> tokenizer = of_characters
@@ -161,13 +161,13 @@ void remove_data(const fs::path& directory) {
 
 std::unique_ptr<Tokenizer> load_data_tokenizer(const fs::path& directory) {
     const SavedFiles files(directory);
-    return read_tokenizer(files, ConfigFile(directory / kDataName));
+    return read_data_tokenizer(files, ConfigFile(directory / kDataName));
 }
 
 TokenData load_data(const fs::path& directory) {
     const SavedFiles files(directory);
     const ConfigFile file(directory / kDataName);
-    auto tokenizer = read_tokenizer(files, file);
+    auto tokenizer = read_data_tokenizer(files, file);
     TokenIds ids = open_ids(directory / kIdsName, file, *tokenizer);
     std::string hash = data_hash(file.get<std::string>("ids_xxh3"), *tokenizer);
     return {std::move(tokenizer), std::move(ids), std::move(hash)};

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTokenizerSetting = "tapestry_tokenizer";  // "char", "bpe" or "none"
-constexpr std::string_view kPrefix = "transformer.";
+constexpr std::string_view kTransformer = "transformer.";
 constexpr std::string_view kHead = "lm_head.weight";
 
 // ---- settings
@@ -189,7 +189,7 @@ std::vector<StoredParameter> stored_parameters(const GPT& model) {
 }
 
 std::string without_prefix(const std::string& name) {
-    return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+    return name.starts_with(kTransformer) ? name.substr(kTransformer.size()) : name;
 }
 
 // ---- reading
@@ -214,7 +214,7 @@ std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig
         const std::string bare = without_prefix(name);
         require<IoError>(stored.emplace(bare, tensor).second,
                          "{}: tensor \"{}\" is there twice, with and without \"{}\"", path.string(),
-                         utf8::printable(bare), kPrefix);
+                         utf8::printable(bare), kTransformer);
     }
     return stored;
 }
@@ -257,7 +257,7 @@ void check_weights_exist(const SavedFiles& files) {
     }
 }
 
-std::unique_ptr<Tokenizer> read_tokenizer(const ConfigFile& file, const SavedFiles& files) {
+std::unique_ptr<Tokenizer> read_bpe_files(const ConfigFile& file, const SavedFiles& files) {
     const auto kind = file.get<std::string>(kTokenizerSetting, "");
     if (kind == "none") return nullptr;
     const fs::path characters = files.path(kCharTokenizerName);
@@ -297,7 +297,7 @@ void check_expressible(const GPT& model) {
 
 // As GPT2LMHeadModel names them.
 std::string full_name(const std::string& name) {
-    return name == kHead ? name : std::string(kPrefix) + name;
+    return name == kHead ? name : std::string(kTransformer) + name;
 }
 
 NamedTensors tensors_of(const GPT& model) {
@@ -330,7 +330,7 @@ LoadedModel load_hugging_face(const fs::path& directory) {
 
 LoadedModel load_hugging_face(const ConfigFile& file, const SavedFiles& files) {
     const GPTConfig config = read_config(file);
-    LoadedModel loaded{nullptr, read_tokenizer(file, files)};
+    LoadedModel loaded{nullptr, read_bpe_files(file, files)};
     if (loaded.tokenizer) check_vocabulary(*loaded.tokenizer, config, files.directory());
     check_weights_exist(files);
     loaded.model = make_model(config, files);

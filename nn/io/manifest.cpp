@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kManifestFormat = 1;
 constexpr std::uint64_t kMaxManifest = std::uint64_t{1} << 22;
 constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 62;
 constexpr std::size_t kChecksumDigits = 32;
@@ -55,12 +55,12 @@ std::map<std::string, FileDigest> files_from(const JsonNode& json) {
     return files;
 }
 
-Manifest parse(const std::string& text) {
+Manifest parse_manifest(const std::string& text) {
     const JsonTree tree(text);
     const JsonNode json = tree.root();
     const auto format = json.get<std::uint64_t>("format");
-    require(format == kFormat, "it is of format {}; this Tapestry reads format {}", format,
-            kFormat);
+    require(format == kManifestFormat, "it is of format {}; this Tapestry reads format {}", format,
+            kManifestFormat);
     Manifest manifest{.files = files_from(json.at("files")),
                       .stage = json.get<std::string>("stage")};
     require(manifest.stage.empty() || is_stage(manifest.stage),
@@ -71,7 +71,7 @@ Manifest parse(const std::string& text) {
 
 Manifest read(const fs::path& path) {
     try {
-        return parse(read_file(path, kMaxManifest));
+        return parse_manifest(read_file(path, kMaxManifest));
     } catch (const JsonError& error) {
         fail<IoError>("{}: no manifest: {}", shown(path), error.what());
     } catch (const ValueError& error) {
@@ -122,7 +122,7 @@ bool is_of_same_user(const fs::path& a, const fs::path& b) {
 std::string to_json(const Manifest& manifest) {
     JsonWriter json(2);
     json.object([&] {
-        json.member("format", kFormat);
+        json.member("format", kManifestFormat);
         json.member("tapestry", version());
         json.member("stage", manifest.stage);
         json.member("files", [&] { write(json, manifest.files); });
@@ -185,8 +185,9 @@ SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
     if (!manifest_ || manifest_->stage.empty()) return;
     for (const auto& [name, digest] : manifest_->files) {
         const SavedName parts = parts_of(name);
-        note_staged(name, digest,
-                    directory_ / parts.folder / staged_file(manifest_->stage, parts.file));
+        // Not directory_ / "" / file: where memory ends there, libstdc++ 12 frees a string twice.
+        const SavedName staged{parts.folder, staged_file(manifest_->stage, parts.file)};
+        note_staged(name, digest, directory_ / staged.text());
         if (parts.folder.empty()) continue;
         note_staged(name, digest, directory_ / staged_flat(manifest_->stage, parts));
     }

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "tapestry-gpt";
+constexpr const char* kGPTFormat = "tapestry-gpt";
 
 std::string config_json(const GPTConfig& config, const Tokenizer& tokenizer) {
     ConfigWriter file;
@@ -52,7 +52,7 @@ std::vector<NewFile> description_of(const GPTConfig& config, const Tokenizer& to
 
 std::vector<NewFile> files_of(const GPT& model, const Tokenizer& tokenizer) {
     std::vector<NewFile> files = description_of(model.config(), tokenizer);
-    files.push_back(weights_file(saved_tensors(model), kFormat));
+    files.push_back(weights_file(saved_tensors(model), kGPTFormat));
     return files;
 }
 
@@ -71,7 +71,7 @@ const Tokenizer& require_tokenizer(const LoadedModel& loaded, const fs::path& di
 }
 
 void save_weights(const fs::path& directory, const GPT& model) {
-    put_files(directory, {weights_file(saved_tensors(model), kFormat)});
+    put_files(directory, {weights_file(saved_tensors(model), kGPTFormat)});
 }
 
 void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
@@ -82,7 +82,7 @@ void write_description(Commit& commit, const std::string& folder, const GPTConfi
 }
 
 void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights) {
-    commit.write(in_folder(folder, kWeightsName), weights_file(weights, kFormat).write);
+    commit.write(in_folder(folder, kWeightsName), weights_file(weights, kGPTFormat).write);
 }
 
 void save_model(const fs::path& directory, const GPT& model, const Tokenizer& tokenizer) {

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kFormat = 1;
+constexpr std::int64_t kModelFormat = 1;
 constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 
 // Before any memory is asked for: a configuration from a file may be absurd, and the file with the
@@ -98,9 +98,10 @@ ModelKind kind_in(const ConfigFile& file) {
 }
 
 void check_kind(const ConfigFile& file, ModelKind needed) {
-    const auto format = file.get<std::int64_t>("format", kFormat);
-    require<IoError>(format == kFormat, "{}: a model of format {}; this Tapestry reads format {}",
-                     file.path(), format, kFormat);
+    const auto format = file.get<std::int64_t>("format", kModelFormat);
+    require<IoError>(format == kModelFormat,
+                     "{}: a model of format {}; this Tapestry reads format {}", file.path(), format,
+                     kModelFormat);
     const ModelKind kind = kind_in(file);
     require<IoError>(kind == needed, "{}: the model is {}; {} is needed here", file.path(),
                      row_of(kind).name, row_of(needed).name);

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Entry {
+struct CachedText {
     fs::path path;
     std::uint64_t bytes = 0;
     fs::file_time_type used = fs::file_time_type::min();
@@ -29,12 +29,12 @@ bool is_entry(const fs::path& path) {
 }
 
 // What other processes remove meanwhile is no error here.
-std::vector<Entry> entries_of(const fs::path& directory) {
-    std::vector<Entry> entries;
+std::vector<CachedText> cached_texts(const fs::path& directory) {
+    std::vector<CachedText> entries;
     std::error_code ignored;
     for (const std::string& name : names_in(directory)) {
         if (!is_entry(directory / name)) continue;
-        Entry& entry = entries.emplace_back();
+        CachedText& entry = entries.emplace_back();
         entry.path = directory / name;
         entry.used = fs::last_write_time(entry.path, ignored);
         for (const std::string& file : names_in(entry.path)) {
@@ -47,9 +47,9 @@ std::vector<Entry> entries_of(const fs::path& directory) {
 
 // An entry that is open elsewhere is read to its end there: files go when nobody has them open.
 void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
-    std::vector<Entry> entries = entries_of(directory);
+    std::vector<CachedText> entries = cached_texts(directory);
     std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.used > b.used; });
+              [](const CachedText& a, const CachedText& b) { return a.used > b.used; });
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         bytes += entries[i].bytes;

@@ -101,4 +101,11 @@ PackedRows pack_rows(std::span<const float> numbers, std::size_t width) {
     return {base64(bytes), base64(units)};
 }
 
+void write(JsonWriter& json, const Log2Histogram& h) {
+    json.object([&] {
+        json.member("first", h.first);
+        json.member("counts", h.counts);
+    });
+}
+
 }  // namespace tapestry

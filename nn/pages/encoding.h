@@ -1,6 +1,9 @@
 // Many numbers in few characters, for the page's data. Internal to nn/pages.
 #pragma once
 
+#include <tapestry/nn/inspect/statistics.h>
+#include <tapestry/nn/json_writer.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,5 +31,7 @@ PackedRows pack_rows(std::span<const float> numbers, std::size_t width);
 
 /// The numbers as they are, little-endian, in base64.
 std::string float_base64(std::span<const float> numbers);
+
+void write(JsonWriter& json, const Log2Histogram& h);
 
 }  // namespace tapestry

@@ -2,6 +2,7 @@
 // little it may cost. Read next: report.h, the page itself.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/pages/report.h>
 
 #include <chrono>
@@ -46,8 +47,6 @@ public:
     std::string summary() const;
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     template <class F>
     double timed(const F& f);
     void warn(const char* message);

@@ -38,13 +38,6 @@ void write(JsonWriter& json, const std::optional<ValueStatistics>& s) {
     s ? write(json, *s) : json.value(nullptr);
 }
 
-void write(JsonWriter& json, const Log2Histogram& h) {
-    json.object([&] {
-        json.member("first", h.first);
-        json.member("counts", h.counts);
-    });
-}
-
 void write(JsonWriter& json, const ProfiledWork& w) {
     json.object([&] {
         json.member("s", six_digits(w.seconds));

@@ -31,13 +31,6 @@ void write(JsonWriter& json, const TrainingCurve& curve) {
     });
 }
 
-void write(JsonWriter& json, const Log2Histogram& h) {
-    json.object([&] {
-        json.member("first", h.first);
-        json.member("counts", h.counts);
-    });
-}
-
 // Names and shapes once, for they are the same at every evaluation.
 void write_parameters(JsonWriter& json, const TrainingReport& report) {
     const auto& all = report.evaluations();

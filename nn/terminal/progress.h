@@ -7,6 +7,7 @@
 // Read next: nn/train/training_run.h, which calls back after every step.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/speed.h>
 
 #include <chrono>
@@ -68,8 +69,6 @@ public:
     void finish();
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     ProgressOutput output_;
     std::string what_;
     bool open_ = false;

@@ -67,4 +67,9 @@ std::string padded(std::string_view text, int columns, bool right) {
     return right ? blanks + std::string(text) : std::string(text) + blanks;
 }
 
+std::string line_of(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + '\n';
+}
+
 }  // namespace tapestry::terminal

@@ -23,4 +23,7 @@ std::string label_of(std::string_view token, int most);
 /// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
 std::string padded(std::string_view text, int columns, bool right = false);
 
+/// The line without blanks at its end, and its end.
+std::string line_of(std::string line);
+
 }  // namespace tapestry::terminal

@@ -73,11 +73,6 @@ std::vector<std::string> tokens_or_numbers(const char* what, const std::vector<s
     return numbers;
 }
 
-std::string without_end(std::string line) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + '\n';
-}
-
 // A key's token as what stands above its column, from above to below: cells at most kCell wide.
 std::vector<std::string> stacked(const std::string& token) {
     std::vector<std::string> cells;
@@ -112,7 +107,7 @@ std::string header(const std::vector<std::string>& keys, std::size_t first, std:
             const std::size_t above = height - stack.size();
             line += padded(row < above ? "" : stack[row - above], kCell);
         }
-        text += without_end(line);
+        text += line_of(line);
     }
     return text;
 }
@@ -190,7 +185,7 @@ std::string side_by_side(const std::vector<Lines>& blocks, int width) {
             for (std::size_t i = first; i < last; ++i) {
                 line += padded(blocks[i][row], widest + kGap);
             }
-            text += without_end(line);
+            text += line_of(line);
         }
     }
     return text;

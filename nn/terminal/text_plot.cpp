@@ -91,11 +91,6 @@ Drawing lay_out(const std::vector<Points>& curves, const TextPlotOptions& option
     }
 }
 
-std::string without_end(std::string line) {
-    line.erase(line.find_last_not_of(' ') + 1);
-    return line + '\n';
-}
-
 // Each row with the y axis and its numbers before it.
 std::string beside(const Axis& y, const Lines& rows, std::size_t indent) {
     Lines labels(rows.size());
@@ -104,8 +99,8 @@ std::string beside(const Axis& y, const Lines& rows, std::size_t indent) {
     }
     std::string text;
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        text += without_end(fmt::format("{:>{}} {}{}", labels[row], indent - 1,
-                                        labels[row].empty() ? '|' : '+', rows[row]));
+        text += line_of(fmt::format("{:>{}} {}{}", labels[row], indent - 1,
+                                    labels[row].empty() ? '|' : '+', rows[row]));
     }
     return text;
 }

@@ -10,11 +10,11 @@
 namespace tapestry {
 namespace {
 
-constexpr std::string_view kWhat = "weights and moments to begin with";
+constexpr std::string_view kFirstState = "weights and moments to begin with";
 
 template <class T>
 void broadcast_number(Communicator& c, T& number) {
-    broadcast(c, 0, std::as_writable_bytes(std::span(&number, 1)), kWhat);
+    broadcast(c, 0, std::as_writable_bytes(std::span(&number, 1)), kFirstState);
 }
 
 // An optimiser's tensors are those of its parameters' shapes, and their numbers of steps.
@@ -39,9 +39,9 @@ void broadcast_optimizer(Communicator& c, Optimizer& optimizer) {
     broadcast_number(c, count);
     state.tensors.resize(count);
     for (auto& [name, tensor] : state.tensors) {
-        broadcast(c, 0, name, kWhat);
+        broadcast(c, 0, name, kFirstState);
         if (c.rank() != 0) tensor = empty_for(name, parameters);
-        broadcast(c, 0, mutable_bytes_of(tensor), kWhat);
+        broadcast(c, 0, mutable_bytes_of(tensor), kFirstState);
     }
     if (c.rank() != 0) optimizer.load_state(state);
 }
@@ -51,7 +51,7 @@ void broadcast_optimizer(Communicator& c, Optimizer& optimizer) {
 std::int64_t broadcast_state(Communicator& communicator, const Checkpoint& state) {
     for (const auto& [name, saved] : saved_tensors(state.module)) {
         Tensor here = saved;
-        broadcast(communicator, 0, mutable_bytes_of(here), kWhat);
+        broadcast(communicator, 0, mutable_bytes_of(here), kFirstState);
     }
     broadcast_optimizer(communicator, state.optimizer);
     for (const auto& [name, generator] : state.generators) {

@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/checkpoint_writer.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -20,12 +21,6 @@ namespace tapestry {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double thread_cpu_seconds() {
     timespec now{};

@@ -1,6 +1,7 @@
 #include <tapestry/nn/train/gradients_underway.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/core/clock.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/train/leaf_tree.h>
 #include <tapestry/ops/cast.h>
@@ -10,10 +11,6 @@
 
 namespace tapestry {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 class Watch final : public TapeObserver {
 public:

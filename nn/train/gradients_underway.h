@@ -11,6 +11,7 @@
 #pragma once
 
 #include <tapestry/autograd/observer.h>
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/train/flat_parameters.h>
 #include <tapestry/nn/train/gradient_sum.h>
@@ -53,8 +54,6 @@ private:
         Tensors incoming = {};  // the slice of all subtrees, this process's own among them
         std::unique_ptr<Underway> messages = {};
     };
-    using Clock = std::chrono::steady_clock;
-
     void send_ready();
     void send(std::size_t bucket);
     void arrived(std::size_t bucket);

@@ -1,13 +1,11 @@
 #include <tapestry/nn/train/loop.h>
 
+#include <tapestry/core/clock.h>
+
 #include <utility>
 
 namespace tapestry {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 TrainOptions checked(TrainOptions options, const TrainCallbacks& callbacks) {
     require(options.steps >= 1, "train: {} steps; at least 1 is needed", options.steps);

@@ -2,6 +2,7 @@
 // that is not trained on. Read next: train_step.h, what a step is; session.h, a whole training.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/train/train_step.h>
@@ -66,7 +67,6 @@ public:
     TrainStep& step() { return step_; }
 
 private:
-    using Clock = std::chrono::steady_clock;
     void ended(StepPhase phase);
 
     TrainOptions options_;

@@ -17,11 +17,11 @@ std::string process_name(const Communicator& c, int process) {
     return fmt::format("process {} on {}", process, c.host_of(process));
 }
 
-constexpr std::string_view kWhat = "what the others begin with";
+constexpr std::string_view kBeginning = "what the others begin with";
 
 // All tell what went wrong with them, or nothing; the first that has something is thrown by all.
 void agree(Communicator& c, const std::string& error) {
-    const std::vector<std::string> errors = all_gather(c, error, kWhat);
+    const std::vector<std::string> errors = all_gather(c, error, kBeginning);
     for (std::size_t p = 0; p < errors.size(); ++p) {
         require<AgreedError>(
             errors[p].empty(), "{}{}",
@@ -44,12 +44,12 @@ void together(Communicator& c, const F& f) {
 using Facts = std::vector<std::pair<std::string, std::string>>;  // what, and its value
 
 // Values may hold anything but this.
-constexpr char kEnd = '\0';
+constexpr char kSeparator = '\0';
 
 std::vector<std::string> split(const std::string& values) {
     std::vector<std::string> all;
-    for (std::size_t at = 0; at < values.size(); at = values.find(kEnd, at) + 1) {
-        all.push_back(values.substr(at, values.find(kEnd, at) - at));
+    for (std::size_t at = 0; at < values.size(); at = values.find(kSeparator, at) + 1) {
+        all.push_back(values.substr(at, values.find(kSeparator, at) - at));
     }
     return all;
 }
@@ -57,8 +57,8 @@ std::vector<std::string> split(const std::string& values) {
 // The same everywhere, or AgreedError with process 0's value and the other one.
 void check_same(Communicator& c, const Facts& facts) {
     std::string mine;
-    for (const auto& [what, value] : facts) mine += value + kEnd;
-    const std::vector<std::string> all = all_gather(c, mine, kWhat);
+    for (const auto& [what, value] : facts) mine += value + kSeparator;
+    const std::vector<std::string> all = all_gather(c, mine, kBeginning);
     const std::vector<std::string> first = split(all[0]);
     for (std::size_t p = 1; p < all.size(); ++p) {
         const std::vector<std::string> values = split(all[p]);
@@ -73,7 +73,7 @@ void check_same(Communicator& c, const Facts& facts) {
     }
 }
 
-bool is_place(std::string_view field) {
+bool may_differ(std::string_view field) {
     return field == "text" || field == "data" || field == "start";
 }
 
@@ -86,7 +86,7 @@ void check_same_request(Communicator& c, const RunRequest& request) {
     facts.emplace_back("isa", any_isa ? "any" : std::string(name_of(current_isa())));
     facts.emplace_back("timeout", fmt::format("{}", c.timeout()));
     for_each_field<TrainingConfig>([&](const auto& one) {
-        if (!is_place(one.name)) {
+        if (!may_differ(one.name)) {
             facts.emplace_back(one.name, value_text(request.config.*one.member));
         }
     });
@@ -136,7 +136,7 @@ BegunRun begin_shared_run(Communicator& c, const RunRequest& request, const Text
         check_processes(c, run.session->config());
         config = to_json(run.session->config());
     });
-    broadcast(c, 0, config, kWhat);
+    broadcast(c, 0, config, kBeginning);
     together(c, [&] {
         if (c.rank() != 0) run.session = follower(config, request, cache);
     });

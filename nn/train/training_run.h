@@ -9,6 +9,7 @@
 // one that was interrupted; session.h; live_report.h and trap.h, parts that go without it as well.
 #pragma once
 
+#include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/speed.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
@@ -97,8 +98,6 @@ public:
     void wait_for_checkpoint() { writer_.wait(); }
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     TrainingRun(Session& session, std::unique_ptr<RunDirectory> own, TrainingRunOptions options);
     void begin_as(const EarlierRun& run);
     void watch();

@@ -146,7 +146,7 @@ OpCase minus_infinity_row() {
          with(operands({1}, 1, 1, 1, 1), mask({1})), with(operands({2}, 0, 3, 2, 2), mask({3}))});
 }
 
-OpCase dropout_row() {
+OpCase attention_dropout_row() {
     constexpr double kP = 0.4;
     return op_case(
         kName, "dropout",
@@ -173,7 +173,7 @@ OpCase dropout_row() {
 }
 
 // One set of keys and values for several heads, and one head for several batches.
-OpCase broadcast_row() {
+OpCase broadcast_heads_row() {
     return op_case(
         kName, "broadcast heads",
         [](const Tensors& x) { return scaled_dot_product_attention(x[0], x[1], x[2]); },
@@ -314,10 +314,10 @@ OpCase weights_row(bool masked) {
 }  // namespace
 
 std::vector<OpCase> attention_cases() {
-    return {attention_row(false), attention_row(true), option_errors(bool_mask_row(false)),
-            bool_mask_row(true),  added_mask_row(),    minus_infinity_row(),
-            dropout_row(),        broadcast_row(),     grouped_errors(grouped_row(false)),
-            grouped_row(true),    projection_row(),    weights_row(false),
+    return {attention_row(false),    attention_row(true),   option_errors(bool_mask_row(false)),
+            bool_mask_row(true),     added_mask_row(),      minus_infinity_row(),
+            attention_dropout_row(), broadcast_heads_row(), grouped_errors(grouped_row(false)),
+            grouped_row(true),       projection_row(),      weights_row(false),
             weights_row(true)};
 }
 

@@ -8,7 +8,7 @@ namespace tapestry::catalog {
 namespace {
 
 // Large, so that equal numbers (deviation 0) still have a gradient to compare.
-constexpr double kEps = 1e-2;
+constexpr double kChannelEps = 1e-2;
 
 // Inputs x, and weight and bias where `vectors` asks for them.
 std::vector<Sample> samples_with(int vectors, const std::vector<Shape>& shapes) {
@@ -35,7 +35,7 @@ OpCase norm_row(const char* name, const char* variant, int vectors, std::int64_t
         [=](const auto& x) {
             const std::decay_t<decltype(x[0])> none(Shape{0});
             return reference::channel_norm(x[0], vectors > 0 ? x[1] : none,
-                                           vectors > 1 ? x[2] : none, kEps, groups);
+                                           vectors > 1 ? x[2] : none, kChannelEps, groups);
         },
         samples_with(vectors, shapes));
     row.tolerance_f32 = 1e-5;
@@ -47,11 +47,11 @@ std::vector<OpCase> batch_norm_rows() {
     using Ts = const Tensors&;
     std::vector<OpCase> rows{
         norm_row("batch_norm", "weight and bias", 2, 0, kBatches,
-                 [](Ts x) { return batch_norm(x[0], x[1], x[2], kEps); }),
+                 [](Ts x) { return batch_norm(x[0], x[1], x[2], kChannelEps); }),
         norm_row("batch_norm", "plain", 0, 0, kBatches,
-                 [](Ts x) { return batch_norm(x[0], Tensor(), Tensor(), kEps); }),
+                 [](Ts x) { return batch_norm(x[0], Tensor(), Tensor(), kChannelEps); }),
         norm_row("batch_norm", "a pixel each", 1, 0, {{6, 2}, {4, 1}, {3, 0}},
-                 [](Ts x) { return batch_norm(x[0], x[1], {}, kEps); })};
+                 [](Ts x) { return batch_norm(x[0], x[1], {}, kChannelEps); })};
     rows[2].large = samples_with(1, {{1000, 70}}).front();
     for (OpCase& row : rows) row.no_single = "one number has no variance";
     rows[0].errors = {
@@ -93,10 +93,10 @@ OpCase given_row() {
     OpCase row = op_case(
         "batch_norm", "statistics given",
         [](const Tensors& x) {
-            return batch_norm(x[0], {x[1], x[2]}, x[3], x[4], kEps);
+            return batch_norm(x[0], {x[1], x[2]}, x[3], x[4], kChannelEps);
         },
         [](const auto& x) {
-            return reference::channel_norm_given(x[0], x[1], x[2], x[3], x[4], kEps);
+            return reference::channel_norm_given(x[0], x[1], x[2], x[3], x[4], kChannelEps);
         },
         {sample({2, 3, 2, 3}), sample({4, 2}), sample({1, 1}), sample({0, 2, 3})});
     row.errors = {{[] {
@@ -116,10 +116,11 @@ OpCase given_row() {
 
 std::vector<OpCase> group_norm_rows() {
     using Ts = const Tensors&;
-    std::vector<OpCase> rows{norm_row("group_norm", "2 groups", 2, 2, kGrouped,
-                                      [](Ts x) { return group_norm(x[0], 2, x[1], x[2], kEps); }),
-                             norm_row("group_norm", "plain", 0, 1, {{2, 3, 2}, {1, 1, 1}, {0, 3}},
-                                      [](Ts x) { return group_norm(x[0], 1, {}, {}, kEps); })};
+    std::vector<OpCase> rows{
+        norm_row("group_norm", "2 groups", 2, 2, kGrouped,
+                 [](Ts x) { return group_norm(x[0], 2, x[1], x[2], kChannelEps); }),
+        norm_row("group_norm", "plain", 0, 1, {{2, 3, 2}, {1, 1, 1}, {0, 3}},
+                 [](Ts x) { return group_norm(x[0], 1, {}, {}, kChannelEps); })};
     rows[0].no_single = "two groups have two channels";
     rows[0].errors = {
         {[] {

@@ -42,10 +42,10 @@ void add_sum_to_rows(std::vector<OpCase>& rows) {
         {[] { sum_to(arange(3), {}); }, "sum_to: needs floating numbers, got i64"}};
 }
 
-using ArgReduction = Callable<Tensor(const Tensor&, int axis, bool keepdim)>;
+using ArgReductionFunction = Callable<Tensor(const Tensor&, int axis, bool keepdim)>;
 
 OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim,
-               const ArgReduction& op, const Generic<OfNumbers>& f) {
+               const ArgReductionFunction& op, const Generic<OfNumbers>& f) {
     OpCase row = op_case(
         name, variant, [=](const Tensors& x) { return op(x[0], axis, keepdim); },
         [=](const auto& x) {
@@ -57,8 +57,8 @@ OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim,
     return row;
 }
 
-void add_arg_rows(std::vector<OpCase>& rows, const std::string& name, const ArgReduction& op,
-                  const Generic<OfNumbers>& f) {
+void add_arg_rows(std::vector<OpCase>& rows, const std::string& name,
+                  const ArgReductionFunction& op, const Generic<OfNumbers>& f) {
     rows.push_back(arg_row(name.c_str(), "last axis", -1, false, op, f));
     rows.push_back(arg_row(name.c_str(), "first axis", 0, true, op, f));
     rows.back().samples.back() = {{{2, 0, 3}}};
@@ -74,7 +74,7 @@ void add_arg_rows(std::vector<OpCase>& rows, const std::string& name, const ArgR
 }
 
 // Results that are exact: of whole numbers and masks over axis 0.
-OpCase exact_row(const char* name, const char* variant, const Reduction& op,
+OpCase exact_row(const char* name, const char* variant, const ReductionFunction& op,
                  const Generic<OfNumbers>& f, std::vector<Sample> samples) {
     OpCase row = op_case(
         name, variant, [op](const Tensors& x) { return op(x[0], Axes{0}, false); },
@@ -88,7 +88,7 @@ const std::vector<Sample> kWholeNumbers{
     {whole_numbers({40, 3}, -9, 9)}, {whole_numbers({1}, -9, 9)}, {whole_numbers({2, 0}, 0, 1)}};
 const std::vector<Sample> kMasks{{mask({3, 5})}, {mask({1})}, {mask({2, 0})}};
 
-void add_exact_rows(std::vector<OpCase>& rows, const char* name, const Reduction& op,
+void add_exact_rows(std::vector<OpCase>& rows, const char* name, const ReductionFunction& op,
                     const Generic<OfNumbers>& f) {
     rows.push_back(exact_row(name, "of whole numbers", op, f, kWholeNumbers));
     rows.push_back(exact_row(name, "of a mask", op, f, kMasks));

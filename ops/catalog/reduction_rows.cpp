@@ -31,7 +31,8 @@ std::vector<Sample> samples_for(const Axes& axes, OfNothing of_nothing) {
 }  // namespace
 
 OpCase reduction_row(const char* name, const char* variant, const Axes& axes, bool keepdim,
-                     const Reduction& op, const Generic<OfNumbers>& f, OfNothing of_nothing) {
+                     const ReductionFunction& op, const Generic<OfNumbers>& f,
+                     OfNothing of_nothing) {
     Axes from_start = axes;
     for (int& axis : from_start) axis = axis < 0 ? axis + 3 : axis;
     OpCase row = op_case(
@@ -54,7 +55,7 @@ OpCase reduction_row(const char* name, const char* variant, const Axes& axes, bo
     return row;
 }
 
-void add_rows(std::vector<OpCase>& rows, const char* name, const Reduction& op,
+void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFunction& op,
               const Generic<OfNumbers>& f, OfNothing of_nothing) {
     rows.push_back(reduction_row(name, "all axes", {}, false, op, f, of_nothing));
     rows.push_back(reduction_row(name, "last axis, keepdim", {-1}, true, op, f, of_nothing));

@@ -12,15 +12,16 @@ using Axes = std::vector<int>;
 // tested in tests/ops/reduction_test.cpp, and rows keep to empty results.
 enum class OfNothing { number, no_number };
 
-using Reduction = Callable<Tensor(const Tensor&, const Axes&, bool keepdim)>;
+using ReductionFunction = Callable<Tensor(const Tensor&, const Axes&, bool keepdim)>;
 template <class T>
 using OfNumbers = T(const std::vector<T>&);
 
 OpCase reduction_row(const char* name, const char* variant, const Axes& axes, bool keepdim,
-                     const Reduction& op, const Generic<OfNumbers>& f, OfNothing of_nothing);
+                     const ReductionFunction& op, const Generic<OfNumbers>& f,
+                     OfNothing of_nothing);
 
 // One row per way the axes can lie.
-void add_rows(std::vector<OpCase>& rows, const char* name, const Reduction& op,
+void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFunction& op,
               const Generic<OfNumbers>& f, OfNothing of_nothing);
 
 ErrorCase needs_floating(const std::string& name, const Callable<void()>& call);

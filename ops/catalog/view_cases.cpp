@@ -130,7 +130,7 @@ std::vector<OpCase> slice_rows() {
     return {part, stepped, nothing, back, backwards_part};
 }
 
-std::vector<OpCase> axis_rows() {
+std::vector<OpCase> squeeze_rows() {
     OpCase removed = view_row(
         "squeeze", "", [](const Tensor& x) { return squeeze(x, -2); },
         [](const auto& x) {
@@ -210,7 +210,7 @@ OpCase expand_row() {
 
 std::vector<OpCase> view_cases() {
     std::vector<OpCase> rows;
-    for (auto* more : {reshape_rows, order_rows, slice_rows, axis_rows}) {
+    for (auto* more : {reshape_rows, order_rows, slice_rows, squeeze_rows}) {
         for (OpCase& row : more()) rows.push_back(std::move(row));
     }
     rows.push_back(expand_row());

@@ -48,7 +48,7 @@ OpCase single_row(const char* name, const char* variant, Op op, F f) {
     return row;
 }
 
-void add_pairs(std::vector<OpCase>& rows) {
+void add_whole_pairs(std::vector<OpCase>& rows) {
     rows.push_back(pair_row(
         "add", -9, 10, [](T a, T b) { return a + b; }, [](auto a, auto b) { return a + b; }));
     rows.push_back(pair_row(
@@ -147,7 +147,7 @@ OpCase where_row(const char* variant, const std::function<Input(const Shape&)>& 
 
 std::vector<OpCase> whole_cases() {
     std::vector<OpCase> rows;
-    add_pairs(rows);
+    add_whole_pairs(rows);
     add_singles(rows);
     rows.push_back(
         where_row("i64", [](const Shape& shape) { return whole_numbers(shape, -9, 10); }));

@@ -27,8 +27,8 @@ double two_sizes(double ratio, const std::vector<double>& x) {
 }
 
 GradcheckReport check_two_sizes(double ratio, const std::vector<double>& x, double last_factor) {
-    return check_gradient([ratio](const auto& at) { return two_sizes(ratio, at); },
-                          [ratio, last_factor](const auto& at) {
+    return check_gradient([ratio](const std::vector<double>& at) { return two_sizes(ratio, at); },
+                          [ratio, last_factor](const std::vector<double>& at) {
                               std::vector<double> g(at.size());
                               for (std::size_t i = 0; i < g.size(); ++i) {
                                   g[i] = std::cos(at[i]) / (i % 2 == 0 ? 1 : ratio);

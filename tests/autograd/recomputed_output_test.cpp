@@ -15,7 +15,8 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/core/support.h>
 
-namespace tapestry {
+using namespace tapestry;
+
 namespace {
 
 constexpr std::int64_t kColumns = 64;
@@ -110,5 +111,3 @@ TEST_CASE("recomputed output: an input changed in place is noticed") {
                                       "changed in place since (version 1, now "
                                       "2), so its output cannot be computed again");
 }
-
-}  // namespace tapestry

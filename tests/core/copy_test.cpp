@@ -1,6 +1,6 @@
 // Copying between layouts and element types, onto memory that overlaps, and onto what cannot be
 // written element by element.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
 using tapestry::test::check_throws;

@@ -1,8 +1,7 @@
 // Instruction sets: names, switching, and TAPESTRY_ISA.
-#include "child.h"
-#include "support.h"
-
 #include <tapestry/core/cpu.h>
+#include <tapestry/tests/core/child.h>
+#include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Tensors with values.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
 using tapestry::test::check_throws;

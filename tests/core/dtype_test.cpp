@@ -1,6 +1,6 @@
 // Element types: names, the step from a run-time type to a C++ type, conversions that are defined
 // for every number.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <limits>
 

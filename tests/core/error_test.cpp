@@ -1,5 +1,5 @@
 // The family of exceptions and the form of their messages.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <stdexcept>
 

@@ -1,8 +1,7 @@
 // Loop: every element of every operand is met exactly once, in whatever layout, by any number of
 // threads.
-#include "support.h"
-
 #include <tapestry/core/loop.h>
+#include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
 

@@ -1,7 +1,6 @@
 // parallel_for: chunks that depend on the work alone, errors that come back, and TAPESTRY_THREADS.
-#include "child.h"
-#include "support.h"
-
+#include <tapestry/tests/core/child.h>
+#include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
 #include <algorithm>

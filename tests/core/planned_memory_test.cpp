@@ -1,10 +1,9 @@
 // Turns that are alike lie in one piece of memory; others are served as ever. Blocks are never in
 // each other's way, whoever lets them go, and when.
-#include "support.h"
-
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/planned_memory.h>
 #include <tapestry/core/storage.h>
+#include <tapestry/tests/core/support.h>
 
 #include <cstring>
 #include <thread>

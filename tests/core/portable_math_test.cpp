@@ -1,10 +1,9 @@
 // The project's own logarithm, sines and powers: how far they are from the truth, and that every
 // compiler and processor makes the same bits of them.
-#include "support.h"
-
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/portable_math.h>
 #include <tapestry/core/random.h>
+#include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
 #include <bit>

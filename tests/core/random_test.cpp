@@ -1,6 +1,6 @@
 // Random numbers: the published answers of Philox, the law of each distribution (on fixed seeds:
 // nothing here can fail by bad luck), and bits that no number of threads changes.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <cmath>
 #include <limits>

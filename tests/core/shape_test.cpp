@@ -1,5 +1,5 @@
 // Shapes: counting, strides, NumPy's broadcasting rule and the wording of its errors.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <limits>
 #include <utility>

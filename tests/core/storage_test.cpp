@@ -1,7 +1,6 @@
 // The caching allocator: alignment, reuse, the statistics, and requests that no system meets.
-#include "support.h"
-
 #include <tapestry/core/storage.h>
+#include <tapestry/tests/core/support.h>
 
 using namespace tapestry;
 using tapestry::test::check_throws;

@@ -1,5 +1,5 @@
 // Tensor: sharing memory, reading elements, changes in place, the leaf, and the undefined tensor.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <limits>
 #include <memory>

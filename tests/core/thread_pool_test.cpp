@@ -1,11 +1,10 @@
 // The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
 // chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
-#include "child.h"
-#include "support.h"
-
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/team.h>
 #include <tapestry/core/thread_shortage.h>
+#include <tapestry/tests/core/child.h>
+#include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // Views against brute force: what a view shows is compared element by element, by strides alone.
-#include "support.h"
+#include <tapestry/tests/core/support.h>
 
 #include <limits>
 #include <numeric>

@@ -16,12 +16,12 @@ set_tests_properties(directory_corpus PROPERTIES TIMEOUT 300)
 
 if(TAPESTRY_FUZZ)
   # No comparisons are traced: they cost a quarter of the time, and the mutator knows the format.
-  foreach(part IN ITEMS numbers frame)
+  foreach(part IN ITEMS core numbers frame)
     target_compile_options(tapestry_${part} PRIVATE
       -fsanitize-coverage=inline-8bit-counters,pc-table
       -fsanitize-coverage-allowlist=${CMAKE_CURRENT_SOURCE_DIR}/fuzz/coverage.txt)
   endforeach()
-  tapestry_archive(tapestry_fuzzed numbers frame ISAS baseline)
+  tapestry_archive(tapestry_fuzzed core numbers frame ISAS baseline)
   add_executable(directory_fuzzer EXCLUDE_FROM_ALL fuzz/directory_fuzzer.cpp
                                                    $<TARGET_OBJECTS:tapestry_fuzz>)
   target_link_libraries(directory_fuzzer PRIVATE tapestry_fuzzed ${fuzz_libraries})

@@ -25,7 +25,8 @@ constexpr std::int64_t kSteps = 3, kRows = 4;
 
 // Statistics of three sizes, one of them moved twice by each leaf.
 struct Model : Module {
-    explicit Model(Generator& g) : Module("Model"), convolution(3, 5, {3, 3}, {}, g), out(60, 4, g) {
+    explicit Model(Generator& g)
+        : Module("Model"), convolution(3, 5, {3, 3}, {}, g), out(60, 4, g) {
         register_module("convolution", convolution);
         register_module("images", images);
         register_module("rows", rows);

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 // The step of f32, whose kernel it is, rounded number by number as its definition says.
@@ -112,5 +114,3 @@ TEST_CASE("sums of squares and scale_: numbers of 16 bits, in f32") {
         }
     }
 }
-
-}  // namespace tapestry::test

@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry {
+using namespace tapestry;
+
 namespace {
 
 Tensor heads(const Shape& shape, std::uint64_t seed) {
@@ -196,5 +197,3 @@ TEST_CASE("attention: its weights on request, with and without a tape, change no
     CHECK_EQ(weights.to_vector<float>(), got);
     CHECK_FALSE(tape.follows(weights));
 }
-
-}  // namespace tapestry

@@ -9,7 +9,9 @@
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/subscript.h>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 using Values = std::vector<double>;
@@ -160,5 +162,3 @@ TEST_CASE("compound assignment: the result must have the tensor's shape and dtyp
     Tensor wide = x[{kNewAxis}];
     CHECK_THROWS_AS(wide += zeros({2, 2}, DType::f64), ShapeError);
 }
-
-}  // namespace tapestry::test

@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace tapestry {
+using namespace tapestry;
+
 namespace {
 
 Tensor dropped_ones(std::uint64_t seed, double p) {
@@ -90,5 +91,3 @@ TEST_CASE("dropout: the gradient goes through the mask of the forward pass") {
     const Tensor dx = tape.gradient(y, {x}, {.cotangent = ones({30, 50})})[0];
     CHECK(dx.to_vector<float>() == y.to_vector<float>());
 }
-
-}  // namespace tapestry

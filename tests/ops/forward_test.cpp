@@ -23,7 +23,9 @@
 #include <numeric>
 #include <optional>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 using catalog::all_cases, catalog::make_inputs, catalog::OpCase, catalog::real_result;
@@ -217,5 +219,3 @@ TEST_CASE("decisions of a choice are what chooses") {
               },
               {1, 2}) == Decisions{1, 0, 0, 1});
 }
-
-}  // namespace tapestry::test

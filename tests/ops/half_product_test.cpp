@@ -14,7 +14,9 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 constexpr std::size_t kDepth = 32;  // steps of k in a tile
@@ -152,5 +154,3 @@ TEST_CASE("half products: tiles do what their model does, transposed or not, on 
 TEST_CASE("half products: VDPBF16PS does what its model does, transposed or not, on any threads") {
     check_instruction(Isa::avx512_bf16, dot_products);
 }
-
-}  // namespace tapestry::test

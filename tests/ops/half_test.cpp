@@ -31,7 +31,9 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 constexpr DType kHalves[] = {DType::bf16, DType::f16};
@@ -268,5 +270,3 @@ TEST_CASE("half: what is refused") {
                              "rand: needs f32 or f64, got bf16");
     CHECK(bits(add(b, 0.1)) == bits(add(b, cast(scalar(0.1), DType::bf16))));
 }
-
-}  // namespace tapestry::test

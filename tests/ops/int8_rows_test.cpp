@@ -14,7 +14,9 @@
 
 #include <cmath>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 Tensor widened(const Int8Rows& w) {
@@ -102,5 +104,3 @@ TEST_CASE("int8 rows: what is refused") {
     check_throws<AutogradError>([&] { multiply_by_rows(x, w); },
                                 "multiply_by_rows: a product with rows of int8 has no gradient");
 }
-
-}  // namespace tapestry::test

@@ -12,7 +12,9 @@
 #include <set>
 #include <sstream>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 /// Of the numbered rows of docs/ops.md: is all that one of the hundred needs there?
@@ -93,5 +95,3 @@ TEST_CASE("public headers: what the reader makes of one") {
     CHECK(header.entries[3].text.empty());  // the struct that nll_loss takes
     CHECK(header.entries[4].text.at(0).starts_with("-log_p[target], the negative log-likelihood"));
 }
-
-}  // namespace tapestry::test

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <set>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 using catalog::all_cases, catalog::OpCase;
@@ -67,5 +69,3 @@ TEST_CASE("ops: how much of a row is tried") {
 // Two cases, which ctest runs side by side.
 TEST_CASE("ops: values, gradients, threads and errors of even rows") { check_every_second_row(0); }
 TEST_CASE("ops: values, gradients, threads and errors of odd rows") { check_every_second_row(1); }
-
-}  // namespace tapestry::test

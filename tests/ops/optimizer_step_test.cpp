@@ -10,7 +10,9 @@
 
 #include <cmath>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 // Runs f(dtype) with every ISA and element type.
@@ -332,5 +334,3 @@ TEST_CASE("updates: wrong use") {
     CHECK_THROWS_AS(scale_(whole, 2), DTypeError);
     CHECK(p.to_vector<double>() == std::vector<double>(6, 1.0));
 }
-
-}  // namespace tapestry::test

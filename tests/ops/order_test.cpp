@@ -15,7 +15,9 @@
 #include <limits>
 #include <numeric>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -163,5 +165,3 @@ TEST_CASE("unique: NaN is one value, the last, and 0 and -0 are the first of the
     CHECK(places(found.counts) == Places{2, 1, 2});
     CHECK(unique(tensor<bool>({true})).values.dtype() == DType::boolean);
 }
-
-}  // namespace tapestry::test

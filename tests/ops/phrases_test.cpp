@@ -9,7 +9,8 @@
 #include <doctest/doctest.h>
 #include <tapestry/tapestry.h>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
 
 TEST_CASE("phrases: making tensors") {
     const Tensor x = ones({2, 3});
@@ -413,5 +414,3 @@ TEST_CASE("phrases: small vision") {
 // no counterpart: check_defined, check_dtype, check_floating, check_same_dtype, how_many, side_of
 // no counterpart: rotary, int8_rows, multiply_by_rows
 // no counterpart: fusion_enabled, set_fusion, measure_flops, measure_peak, measure_reading
-
-}  // namespace tapestry::test

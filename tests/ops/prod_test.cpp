@@ -6,7 +6,9 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/prod.h>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 using Values = std::vector<double>;
@@ -72,5 +74,3 @@ TEST_CASE("prod: of nothing 1, whole numbers modulo 2^64, masks as i64") {
     CHECK(prod(ones({2}, DType::boolean)).dtype() == DType::i64);
     CHECK(cumprod(ones({2}, DType::boolean), 0).dtype() == DType::i64);
 }
-
-}  // namespace tapestry::test

@@ -13,7 +13,9 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -201,5 +203,3 @@ TEST_CASE("cross_entropy: all rows ignored, and no rows") {
     check_values(logits.grad(), std::vector<double>(6, 0.0));
     check_values(cross_entropy(ones({0, 3}), zeros({0}, DType::i64)), {kNan});
 }
-
-}  // namespace tapestry::test

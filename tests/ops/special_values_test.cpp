@@ -13,7 +13,8 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry {
+using namespace tapestry;
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -130,5 +131,3 @@ TEST_CASE("special values: max_pool2d takes the first of equals, NaN before all,
     CHECK_EQ(x.grad().to_vector<double>(),
              std::vector<double>{0, 1, 10, 0, 100, 0, 0, 0, 0, 0, 0, 0});
 }
-
-}  // namespace tapestry

@@ -17,7 +17,9 @@
 #include <cmath>
 #include <type_traits>
 
-namespace tapestry::test {
+using namespace tapestry;
+using namespace tapestry::test;
+
 namespace {
 
 using Values = std::vector<double>;
@@ -141,5 +143,3 @@ TEST_CASE("scatter: whole numbers and truth values, and the last of several stay
     CHECK(values(scatter(arange(3), 0, ids, tensor<std::int64_t>({7, 8, 9}))) == Values{8, 1, 9});
     CHECK(values(scatter(zeros({3}, DType::boolean), 0, ids, 1)) == Values{1, 0, 1});
 }
-
-}  // namespace tapestry::test

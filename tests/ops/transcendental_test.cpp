@@ -17,7 +17,8 @@
 #include <cmath>
 #include <limits>
 
-namespace tapestry {
+using namespace tapestry;
+
 namespace {
 
 using Exact = long double;
@@ -219,5 +220,3 @@ TEST_CASE("tanh: each derivative of a recorded gradient is one entry, whatever t
         CHECK(std::abs(fourth.at({i}) - slope * t * (16 - 24 * t * t)) < 1e-13);
     }
 }
-
-}  // namespace tapestry

@@ -1,5 +1,5 @@
 // Products of libdnnl (oneDNN; Debian's libdnnl-dev) by its BLAS-like entry.
-#include "products.h"
+#include <tapestry/tests/peers/products.h>
 
 #include <dnnl.h>
 

@@ -1,5 +1,5 @@
 // Products of OpenBLAS (Debian's libopenblas-dev), whose kernels OPENBLAS_CORETYPE chooses.
-#include "products.h"
+#include <tapestry/tests/peers/products.h>
 
 #include <cblas.h>
 

@@ -1,0 +1,25 @@
+# Writes a unit of rooms.cmake, in the root of the tree, where the sources' paths begin:
+#     cmake -DUNIT=FILE -DSOURCES=LIST -DNAMESPACES=NAMESPACES -P room_unit.cmake
+# What the sources include comes first, with its conditions, and outside of any namespace; that they
+# include it once more does nothing.
+set(includes)
+set(bodies)
+foreach(source IN LISTS SOURCES)
+  file(STRINGS ${source} directives REGEX "^ *# *(include|if|ifdef|ifndef|elif|else|endif)")
+  list(APPEND includes ${directives})
+  set(body "#include <tapestry/${source}>")
+  if(NAMESPACES)
+    cmake_path(GET source STEM name)
+    set(body "namespace room_${name} {\n${body}\n}")
+  endif()
+  list(APPEND bodies ${body})
+endforeach()
+list(JOIN includes "\n" includes)
+list(JOIN bodies "\n" bodies)
+set(text "${includes}\n\n${bodies}\n")
+if(EXISTS ${UNIT})
+  file(READ ${UNIT} before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+  file(WRITE ${UNIT} "${text}")
+endif()

@@ -1,0 +1,14 @@
+// Time that passes, as it is measured and waited for.
+#pragma once
+
+#include <chrono>
+
+namespace tapestry {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace tapestry
