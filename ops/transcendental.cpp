@@ -11,9 +11,9 @@
 namespace tapestry {
 namespace {
 
-using T = const Tensor&;
-using Function = Tensor (*)(T);
-using Rule = Tensor (*)(T g, T x);
+using In = const Tensor&;
+using Function = Tensor (*)(In);
+using Rule = Tensor (*)(In g, In x);
 
 // y = f(x). The rule is g f'(x) in recordable ops: one for all orders.
 struct FunctionOp final : Op {
@@ -38,57 +38,58 @@ Tensor function(const char* name, const Tensor& x, Function self, Rule rule) {
 
 // ---- logarithms, the exponential, the error function --------------------------------------------
 
-Tensor log1p(T x) {
-    return function<kernels::Log1p>("log1p", x, log1p, [](T g, T at) { return g / (at + 1); });
+Tensor log1p(In x) {
+    return function<kernels::Log1p>("log1p", x, log1p, [](In g, In at) { return g / (at + 1); });
 }
 
-Tensor expm1(T x) {
-    return function<kernels::Expm1>("expm1", x, expm1, [](T g, T at) { return g * exp(at); });
+Tensor expm1(In x) {
+    return function<kernels::Expm1>("expm1", x, expm1, [](In g, In at) { return g * exp(at); });
 }
 
-Tensor log2(T x) {
+Tensor log2(In x) {
     return function<kernels::Log2>("log2", x, log2,
-                                   [](T g, T at) { return g / (at * std::numbers::ln2); });
+                                   [](In g, In at) { return g / (at * std::numbers::ln2); });
 }
 
-Tensor log10(T x) {
+Tensor log10(In x) {
     return function<kernels::Log10>("log10", x, log10,
-                                    [](T g, T at) { return g / (at * std::numbers::ln10); });
+                                    [](In g, In at) { return g / (at * std::numbers::ln10); });
 }
 
-Tensor erf(T x) {
-    return function<kernels::Erf>("erf", x, erf, [](T g, T at) {
+Tensor erf(In x) {
+    return function<kernels::Erf>("erf", x, erf, [](In g, In at) {
         return g * (exp(-square(at)) * (2 * std::numbers::inv_sqrtpi));
     });
 }
 
 // ---- circular and hyperbolic --------------------------------------------------------------------
 
-Tensor tan(T x) {
+Tensor tan(In x) {
     return function<kernels::Tan>("tan", x, tan,
-                                  [](T g, T at) { return g * (square(tan(at)) + 1); });
+                                  [](In g, In at) { return g * (square(tan(at)) + 1); });
 }
 
-Tensor asin(T x) {
+Tensor asin(In x) {
     return function<kernels::Asin>("asin", x, asin,
-                                   [](T g, T at) { return g / sqrt(1 - square(at)); });
+                                   [](In g, In at) { return g / sqrt(1 - square(at)); });
 }
 
-Tensor acos(T x) {
+Tensor acos(In x) {
     return function<kernels::Acos>("acos", x, acos,
-                                   [](T g, T at) { return -(g / sqrt(1 - square(at))); });
+                                   [](In g, In at) { return -(g / sqrt(1 - square(at))); });
 }
 
-Tensor atan(T x) {
-    return function<kernels::Atan>("atan", x, atan, [](T g, T at) { return g / (square(at) + 1); });
+Tensor atan(In x) {
+    return function<kernels::Atan>("atan", x, atan,
+                                   [](In g, In at) { return g / (square(at) + 1); });
 }
 
-Tensor sinh(T x) {
-    return function<kernels::Sinh>("sinh", x, sinh, [](T g, T at) { return g * cosh(at); });
+Tensor sinh(In x) {
+    return function<kernels::Sinh>("sinh", x, sinh, [](In g, In at) { return g * cosh(at); });
 }
 
-Tensor cosh(T x) {
-    return function<kernels::Cosh>("cosh", x, cosh, [](T g, T at) { return g * sinh(at); });
+Tensor cosh(In x) {
+    return function<kernels::Cosh>("cosh", x, cosh, [](In g, In at) { return g * sinh(at); });
 }
 
 // ---- atan2 --------------------------------------------------------------------------------------

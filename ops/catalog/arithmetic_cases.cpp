@@ -19,11 +19,11 @@ std::vector<Sample> pairs(double low, double high) {
             in({3, 1}, {1, 0}), in({2, 3, 4}, {2, 3, 4})};
 }
 
-using T = const Tensor&;
+using In = const Tensor&;
 template <class T>
 using Binary = T(T, T);
 
-OpCase binary_row(const char* name, double low, double high, Tensor (*op)(T, T),
+OpCase binary_row(const char* name, double low, double high, Tensor (*op)(In, In),
                   const Generic<Binary>& f) {
     OpCase row = op_case(
         name, "", [op](const Tensors& x) { return op(x[0], x[1]); },
@@ -49,7 +49,7 @@ OpCase binary_row(const char* name, double low, double high, Tensor (*op)(T, T),
 
 // A tensor and a number.
 template <class F>
-OpCase number_row(const char* name, const char* variant, double low, double high, Tensor (*op)(T),
+OpCase number_row(const char* name, const char* variant, double low, double high, Tensor (*op)(In),
                   F f) {
     OpCase row = unary_case(name, variant, op, f, low, high);
     row.errors = {{[op] { op(ones({3}, DType::boolean)); },
@@ -60,59 +60,59 @@ OpCase number_row(const char* name, const char* variant, double low, double high
 // Two tensors.
 void add_pairs(std::vector<OpCase>& rows) {
     rows.push_back(binary_row(
-        "add", -3, 3, [](T a, T b) { return a + b; }, [](auto a, auto b) { return a + b; }));
+        "add", -3, 3, [](In a, In b) { return a + b; }, [](auto a, auto b) { return a + b; }));
     rows.push_back(binary_row(
-        "sub", -3, 3, [](T a, T b) { return a - b; }, [](auto a, auto b) { return a - b; }));
+        "sub", -3, 3, [](In a, In b) { return a - b; }, [](auto a, auto b) { return a - b; }));
     rows.push_back(binary_row(
-        "mul", -3, 3, [](T a, T b) { return a * b; }, [](auto a, auto b) { return a * b; }));
+        "mul", -3, 3, [](In a, In b) { return a * b; }, [](auto a, auto b) { return a * b; }));
     rows.push_back(binary_row(
-        "div", 0.5, 3, [](T a, T b) { return a / b; }, [](auto a, auto b) { return a / b; }));
+        "div", 0.5, 3, [](In a, In b) { return a / b; }, [](auto a, auto b) { return a / b; }));
     rows.push_back(binary_row(
-        "pow", 0.3, 3, [](T a, T b) { return pow(a, b); },
+        "pow", 0.3, 3, [](In a, In b) { return pow(a, b); },
         [](auto a, auto b) { return pow(a, b); }));
     rows.push_back(binary_row(
-        "maximum", -3, 3, [](T a, T b) { return maximum(a, b); },
+        "maximum", -3, 3, [](In a, In b) { return maximum(a, b); },
         [](auto a, auto b) { return a >= b ? a : b; }));
     rows.push_back(binary_row(
-        "minimum", -3, 3, [](T a, T b) { return minimum(a, b); },
+        "minimum", -3, 3, [](In a, In b) { return minimum(a, b); },
         [](auto a, auto b) { return a <= b ? a : b; }));
 }
 
 void add_numbers(std::vector<OpCase>& rows) {
     rows.push_back(number_row(
-        "add", "number", -3, 3, [](T x) { return 1.5 + (x + 0.25); },
+        "add", "number", -3, 3, [](In x) { return 1.5 + (x + 0.25); },
         [](auto x) { return x + 1.75; }));
     rows.push_back(number_row(
-        "sub", "number", -3, 3, [](T x) { return 1.5 - (x - 0.25); },
+        "sub", "number", -3, 3, [](In x) { return 1.5 - (x - 0.25); },
         [](auto x) { return 1.75 - x; }));
     rows.push_back(number_row(
-        "mul", "number", -3, 3, [](T x) { return 2.0 * (x * 1.5); },
+        "mul", "number", -3, 3, [](In x) { return 2.0 * (x * 1.5); },
         [](auto x) { return 3.0 * x; }));
     rows.push_back(number_row(
-        "div", "number", 0.5, 3, [](T x) { return 2.0 / (x / 1.5); },
+        "div", "number", 0.5, 3, [](In x) { return 2.0 / (x / 1.5); },
         [](auto x) { return decltype(x)(3.0) / x; }));
 }
 
 void add_powers(std::vector<OpCase>& rows) {
     rows.push_back(number_row(
-        "pow", "square", -3, 3, [](T x) { return pow(x, 2); }, [](auto x) { return x * x; }));
+        "pow", "square", -3, 3, [](In x) { return pow(x, 2); }, [](auto x) { return x * x; }));
     rows.push_back(number_row(
-        "pow", "cube", -2, 2, [](T x) { return pow(x, 3); }, [](auto x) { return x * x * x; }));
+        "pow", "cube", -2, 2, [](In x) { return pow(x, 3); }, [](auto x) { return x * x * x; }));
     rows.push_back(number_row(
-        "pow", "fourth", -2, 2, [](T x) { return pow(x, 4); },
+        "pow", "fourth", -2, 2, [](In x) { return pow(x, 4); },
         [](auto x) { return x * x * x * x; }));
     rows.push_back(number_row(
         "pow", "roots and inverses", 0.3, 3,
-        [](T x) { return pow(x, 0.5) + pow(x, -0.5) + pow(x, -1) + pow(x, 1); },
+        [](In x) { return pow(x, 0.5) + pow(x, -0.5) + pow(x, -1) + pow(x, 1); },
         [](auto x) {
             const decltype(x) one(1.0);
             return sqrt(x) + one / sqrt(x) + one / x + x;
         }));
     rows.push_back(number_row(
-        "pow", "zeroth", -2, 2, [](T x) { return pow(x, 0); },
+        "pow", "zeroth", -2, 2, [](In x) { return pow(x, 0); },
         [](auto x) { return decltype(x)(1.0); }));
     rows.push_back(number_row(
-        "pow", "of a number", -2, 2, [](T x) { return pow(1.75, x); },
+        "pow", "of a number", -2, 2, [](In x) { return pow(1.75, x); },
         [](auto x) { return pow(decltype(x)(1.75), x); }));
 }
 
@@ -174,7 +174,7 @@ OpCase where_row() {
 
 OpCase clamp_row() {
     OpCase row = unary_case(
-        "clamp", "", [](T x) { return clamp(x, -1, 1.5); },
+        "clamp", "", [](In x) { return clamp(x, -1, 1.5); },
         [](auto x) { return x < -1.0  ? decltype(x)(-1.0)
                             : x > 1.5 ? decltype(x)(1.5)
                                       : x; }, -3,

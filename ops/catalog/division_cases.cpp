@@ -5,8 +5,8 @@
 namespace tapestry::catalog {
 namespace {
 
-using T = const Tensor&;
-using Division = Tensor (*)(T, T);
+using In = const Tensor&;
+using Division = Tensor (*)(In, In);
 
 // How a quotient becomes whole: down, or towards zero.
 using Rounding = double (*)(double);
@@ -30,8 +30,8 @@ std::vector<ErrorCase> errors_of(const std::string& name, Division op) {
             {[op] { op(ones({2}), Tensor()); }, name + ": got an undefined tensor"}};
 }
 
-void add_rows(std::vector<OpCase>& rows, const char* name, Division op, Tensor (*number)(T, double),
-              Rounding rounding, bool of_quotient) {
+void add_rows(std::vector<OpCase>& rows, const char* name, Division op,
+              Tensor (*number)(In, double), Rounding rounding, bool of_quotient) {
     const auto by_definition = [=](const auto& x) {
         return reference::map(
             x[0], x[1], [=](auto a, auto b) { return definition(a, b, rounding, of_quotient); });
@@ -59,7 +59,7 @@ void add_rows(std::vector<OpCase>& rows, const char* name, Division op, Tensor (
     rows.push_back(on_whole);
 
     rows.push_back(unary_case(
-        name, "number", [number](T x) { return number(x, -1.5); },
+        name, "number", [number](In x) { return number(x, -1.5); },
         [=](auto x) { return definition(x, decltype(x)(-1.5), rounding, of_quotient); }, -7, 7));
     rows.back().errors = {{[number] { number(arange(3), 1.5); },
                            fmt::format("{}: 1.5 is no whole number of 64 bits", name)}};

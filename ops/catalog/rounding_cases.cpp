@@ -11,16 +11,16 @@
 namespace tapestry::catalog {
 namespace {
 
-using T = const Tensor&;
+using In = const Tensor&;
 
 // For x in [-2, 2) what the functions of finite.h tell apart: NaN below -1, infinite in [0, 1),
 // else a number. Constant between the jumps, and beyond them.
-Tensor others(T x) { return sqrt(sign(x.detach() + 1)) / clamp(floor(x.detach()), -2, 2); }
+Tensor others(In x) { return sqrt(sign(x.detach() + 1)) / clamp(floor(x.detach()), -2, 2); }
 
 template <class F>
-OpCase question(const char* name, Tensor (*op)(T), F holds) {
+OpCase question(const char* name, Tensor (*op)(In), F holds) {
     OpCase row = unary_case(
-        name, "", [op](T x) { return op(others(x)); },
+        name, "", [op](In x) { return op(others(x)); },
         [holds](auto x) { return decltype(x)(holds(static_cast<double>(x)) ? 1.0 : 0.0); }, -2, 2);
     row.differentiable = false;
     row.errors = {{[op] { op(Tensor()); }, fmt::format("{}: got an undefined tensor", name)}};
@@ -29,7 +29,7 @@ OpCase question(const char* name, Tensor (*op)(T), F holds) {
 
 OpCase nan_to_num_row() {
     OpCase row = unary_case(
-        "nan_to_num", "", [](T x) { return nan_to_num(x + others(x), -3, 5); },
+        "nan_to_num", "", [](In x) { return nan_to_num(x + others(x), -3, 5); },
         [](auto x) {
             using Number = decltype(x);
             const double floor = std::clamp(std::floor(static_cast<double>(x)), -2.0, 2.0);
@@ -46,7 +46,7 @@ OpCase nan_to_num_row() {
 
 std::vector<OpCase> rounding_cases() {
     std::vector<OpCase> rows;
-    const auto step = [&rows](const char* name, Tensor (*op)(T), double (*f)(double)) {
+    const auto step = [&rows](const char* name, Tensor (*op)(In), double (*f)(double)) {
         OpCase row = unary_case(
             name, "", op, [f](auto x) { return decltype(x)(f(static_cast<double>(x))); }, -4, 4);
         row.errors = {{[op] { op(ones({3}, DType::boolean)); },

@@ -10,7 +10,7 @@
 namespace tapestry::catalog {
 namespace {
 
-using T = const Tensor&;
+using In = const Tensor&;
 
 constexpr char kFraction[] =
     ": 1.5 is no whole number of 64 bits, and the tensor is i64; convert it with to()";
@@ -50,21 +50,21 @@ OpCase single_row(const char* name, const char* variant, Op op, F f) {
 
 void add_whole_pairs(std::vector<OpCase>& rows) {
     rows.push_back(pair_row(
-        "add", -9, 10, [](T a, T b) { return a + b; }, [](auto a, auto b) { return a + b; }));
+        "add", -9, 10, [](In a, In b) { return a + b; }, [](auto a, auto b) { return a + b; }));
     rows.push_back(pair_row(
-        "sub", -9, 10, [](T a, T b) { return a - b; }, [](auto a, auto b) { return a - b; }));
+        "sub", -9, 10, [](In a, In b) { return a - b; }, [](auto a, auto b) { return a - b; }));
     rows.push_back(pair_row(
-        "mul", -9, 10, [](T a, T b) { return a * b; }, [](auto a, auto b) { return a * b; }));
+        "mul", -9, 10, [](In a, In b) { return a * b; }, [](auto a, auto b) { return a * b; }));
     rows.push_back(pair_row(
-        "div", 1, 9, [](T a, T b) { return a / b; }, [](auto a, auto b) { return a / b; }));
+        "div", 1, 9, [](In a, In b) { return a / b; }, [](auto a, auto b) { return a / b; }));
     rows.push_back(pair_row(
-        "maximum", -9, 10, [](T a, T b) { return maximum(a, b); },
+        "maximum", -9, 10, [](In a, In b) { return maximum(a, b); },
         [](auto a, auto b) { return a >= b ? a : b; }));
     rows.push_back(pair_row(
-        "minimum", -9, 10, [](T a, T b) { return minimum(a, b); },
+        "minimum", -9, 10, [](In a, In b) { return minimum(a, b); },
         [](auto a, auto b) { return a <= b ? a : b; }));
     OpCase power = pair_row(
-        "pow", 0, 9, [](T a, T b) { return tapestry::pow(a, b); },
+        "pow", 0, 9, [](In a, In b) { return tapestry::pow(a, b); },
         [](auto a, auto b) {
             decltype(a) y(1.0);
             for (decltype(b) i(0.0); i < b; i += decltype(b)(1.0)) y *= a;
@@ -82,15 +82,15 @@ void add_singles(std::vector<OpCase>& rows) {
     using std::abs;
     using tapestry::abs;
     rows.push_back(single_row(
-        "neg", "i64", [](T x) { return -x; }, [](auto x) { return -x; }));
+        "neg", "i64", [](In x) { return -x; }, [](auto x) { return -x; }));
     rows.push_back(single_row(
-        "abs", "i64", [](T x) { return abs(x); }, [](auto x) { return abs(x); }));
+        "abs", "i64", [](In x) { return abs(x); }, [](auto x) { return abs(x); }));
     rows.push_back(single_row(
-        "square", "i64", [](T x) { return square(x); }, [](auto x) { return x * x; }));
+        "square", "i64", [](In x) { return square(x); }, [](auto x) { return x * x; }));
     rows.push_back(single_row("sign", "i64", sign, [](auto x) {
         return decltype(x)(x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : 0.0);
     }));
-    const auto stays = [&rows](const char* name, Tensor (*op)(T)) {
+    const auto stays = [&rows](const char* name, Tensor (*op)(In)) {
         rows.push_back(single_row(name, "i64", op, [](auto x) { return x; }));
     };
     stays("floor", floor);
@@ -98,26 +98,26 @@ void add_singles(std::vector<OpCase>& rows) {
     stays("round", round);
     stays("trunc", trunc);
     rows.push_back(single_row(
-        "add", "i64, number", [](T x) { return 2 + (x + 3); }, [](auto x) { return x + 5.0; }));
+        "add", "i64, number", [](In x) { return 2 + (x + 3); }, [](auto x) { return x + 5.0; }));
     rows.back().errors = {{[] { arange(3) + 1.5; }, std::string("add") + kFraction}};
     rows.push_back(single_row(
-        "sub", "i64, number", [](T x) { return 2 - (x - 3); }, [](auto x) { return 5.0 - x; }));
+        "sub", "i64, number", [](In x) { return 2 - (x - 3); }, [](auto x) { return 5.0 - x; }));
     rows.back().errors = {{[] { 1.5 - arange(3); }, std::string("sub") + kFraction}};
     rows.push_back(single_row(
-        "mul", "i64, number", [](T x) { return 2 * (x * -3); }, [](auto x) { return -6.0 * x; }));
+        "mul", "i64, number", [](In x) { return 2 * (x * -3); }, [](auto x) { return -6.0 * x; }));
     rows.back().errors = {{[] { arange(3) * 1.5; }, std::string("mul") + kFraction}};
     rows.push_back(single_row(
-        "div", "i64, number", [](T x) { return x / 2.5 + 3 / (square(x) + 1); },
+        "div", "i64, number", [](In x) { return x / 2.5 + 3 / (square(x) + 1); },
         [](auto x) { return x / 2.5 + 3.0 / (x * x + 1.0); }));
     rows.push_back(single_row(
-        "pow", "i64, number", [](T x) { return tapestry::pow(x, 3) + tapestry::pow(2, abs(x)); },
+        "pow", "i64, number", [](In x) { return tapestry::pow(x, 3) + tapestry::pow(2, abs(x)); },
         [](auto x) {
             return x * x * x + decltype(x)(std::exp2(std::abs(static_cast<double>(x))));
         }));
     rows.back().errors = {{[] { tapestry::pow(arange(3), -1); },
                            "pow: the exponent -1 is negative, and i64 has no fractions"}};
     rows.push_back(single_row(
-        "clamp", "i64", [](T x) { return clamp(x, -3, 5); },
+        "clamp", "i64", [](In x) { return clamp(x, -3, 5); },
         [](auto x) { return x < -3.0  ? decltype(x)(-3.0)
                             : x > 5.0 ? decltype(x)(5.0)
                                       : x; }));

@@ -14,15 +14,6 @@ using Values = std::vector<double>;
 
 constexpr double kUnseen = 1e-6;
 
-double distance(const Values& a, const Values& b) {
-    double apart = 0, size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        apart += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    return size > 0 ? std::sqrt(apart / size) : (apart > 0 ? 1 : 0);
-}
-
 bool contains(const std::vector<std::string_view>& words, std::string_view said) {
     return std::any_of(words.begin(), words.end(), [said](std::string_view word) {
         return said.find(word) != std::string_view::npos;
@@ -189,6 +180,15 @@ void judge_failure(const CorpusCase& one, const GradcheckReport& report, WrongCo
 }
 
 }  // namespace
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+    double apart = 0, size = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        apart += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return size > 0 ? std::sqrt(apart / size) : (apart > 0 ? 1 : 0);
+}
 
 std::optional<GradcheckReport> checked(const CorpusCase& one, std::uint64_t number,
                                        std::string* thrown) {

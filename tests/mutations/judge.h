@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tapestry::test {
 
@@ -28,6 +29,9 @@ struct WrongCounts {
     int placed = 0, placed_right = 0;  ///< where a place was named; one that is wrong
     WrongCounts& operator+=(const WrongCounts& other);
 };
+
+/// |a - b| / |b|; 1 where b alone is zero.
+double distance(const std::vector<double>& a, const std::vector<double>& b);
 
 /// What is not as it should be, a line each: which case, got, expected.
 using Found = std::function<void(const std::string&)>;

@@ -4,6 +4,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
 #include <tapestry/nn/catalog/checked_modules.h>
+#include <tapestry/tests/mutations/judge.h>
 #include <tapestry/tests/mutations/suite.h>
 
 #include <algorithm>
@@ -60,15 +61,6 @@ Values gradient_of(const std::function<Tensor()>& f, const Tensors& leaves) {
         }
     }
     return all;
-}
-
-double distance(const Values& a, const Values& b) {
-    double apart = 0, size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        apart += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    return size > 0 ? std::sqrt(apart / size) : (apart > 0 ? 1 : 0);
 }
 
 // One function, its leaves, and the mutants tried on it.
