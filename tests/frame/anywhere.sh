@@ -72,14 +72,12 @@ copy_tree() {
 
 # All programs on PATH but browsers.
 without_browser() {
-    local directory program
+    local directory
     mkdir "$place/bin"
     while IFS= read -r -d : directory; do
-        for program in "$directory"/*; do
-            [[ ${program##*/} == *chrom* || ! -x $program || -e $place/bin/${program##*/} ]] ||
-                ln -s "$program" "$place/bin/"
-        done
+        ln -s -t "$place/bin" "$directory"/* 2>/dev/null || true  # the first of a name stays
     done <<<"$PATH:"
+    rm -f "$place"/bin/*chrom*
 }
 
 # ---- the ways --------------------------------------------------------------------------------------
