@@ -57,6 +57,13 @@ foreach(part IN LISTS TAPESTRY_PARTS)
     endif()
   endif()
 endforeach()
+# g++ inlines until a unit has grown by a part, 40% unless told otherwise: in a unit of sixteen sources
+# that is less for each than by itself (5% more instructions around the kernels of a small step).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TAPESTRY_ROOMS GREATER 1)
+  foreach(part IN ITEMS core numbers)
+    target_compile_options(tapestry_${part} PRIVATE "SHELL:--param inline-unit-growth=200")
+  endforeach()
+endif()
 if(TARGET tapestry_frame)
   target_compile_options(tapestry_frame PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()

@@ -62,7 +62,7 @@ const std::vector<Room>& rooms() {
         {"nn/inspect", ops + Names{"nn", "nn/attention"}},
         {"nn/pages", ops + Names{"nn", "nn/inspect"}},
         {"nn/terminal", ops + Names{"nn", "nn/inspect", "nn/pages"}},
-        {"nn/distributed", {"core/error.h"}},
+        {"nn/distributed", {"core/clock.h", "core/error.h"}},
         {"nn/train", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate",
                                     "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed"}},
         {"nn/bench", nn},
