@@ -1,4 +1,4 @@
-// JSON, written as it is told. Internal to nn.
+// JSON, written as it is told. Internal to Tapestry.
 //
 //     JsonWriter json;
 //     json.object([&] {

@@ -1,4 +1,4 @@
-#include <tapestry/nn/json_tree.h>
+#include <tapestry/core/text/json_tree.h>
 
 #include <tapestry/core/text/utf8.h>
 
@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kDepth = 100;
+
+const Json& json(const void* value) { return *static_cast<const Json*>(value); }
 
 void take_apart(Json& tree, int depth) noexcept {
     if (!tree.is_structured() || depth == kDepth) return;
@@ -90,24 +92,27 @@ std::string_view name_of(JsonKind kind) {
 }
 
 JsonKind JsonNode::kind() const {
-    if (value_->is_object()) return JsonKind::object;
-    if (value_->is_array()) return JsonKind::array;
-    if (value_->is_string()) return JsonKind::string;
-    if (value_->is_boolean()) return JsonKind::boolean;
-    return value_->is_number() ? JsonKind::number : JsonKind::null;
+    const Json& value = json(value_);
+    if (value.is_object()) return JsonKind::object;
+    if (value.is_array()) return JsonKind::array;
+    if (value.is_string()) return JsonKind::string;
+    if (value.is_boolean()) return JsonKind::boolean;
+    return value.is_number() ? JsonKind::number : JsonKind::null;
 }
 
 std::string JsonNode::shown() const {
     constexpr std::size_t kMost = 300;
-    if (value_->is_structured()) return value_->type_name();
-    const std::string text = utf8::json_for_terminal(value_->dump());
+    const Json& value = json(value_);
+    if (value.is_structured()) return value.type_name();
+    const std::string text = utf8::json_for_terminal(value.dump());
     return text.size() <= kMost ? text : utf8::quoted(text, kMost);
 }
 
 std::optional<JsonNode> JsonNode::find(const std::string& name) const {
-    const auto found = value_->find(name);
-    if (found == value_->end()) return std::nullopt;
-    return JsonNode(*found);
+    const Json& value = json(value_);
+    const auto found = value.find(name);
+    if (found == value.end()) return std::nullopt;
+    return JsonNode(&*found);
 }
 
 JsonNode JsonNode::at(const std::string& name) const {
@@ -117,31 +122,33 @@ JsonNode JsonNode::at(const std::string& name) const {
 }
 
 std::vector<std::pair<std::string, JsonNode>> JsonNode::members() const {
-    require<JsonError>(value_->is_object(), "{} stands where an object belongs", shown());
+    require<JsonError>(is(JsonKind::object), "{} stands where an object belongs", shown());
     std::vector<std::pair<std::string, JsonNode>> all;
-    for (const auto& [name, value] : value_->items()) all.emplace_back(name, JsonNode(value));
+    for (const auto& [name, member] : json(value_).items()) {
+        all.emplace_back(name, JsonNode(&member));
+    }
     return all;
 }
 
 std::vector<JsonNode> JsonNode::elements() const {
-    require<JsonError>(value_->is_array(), "{} stands where a list belongs", shown());
+    require<JsonError>(is(JsonKind::array), "{} stands where a list belongs", shown());
     std::vector<JsonNode> all;
-    for (const Json& value : *value_) all.emplace_back(value);
+    for (const Json& element : json(value_)) all.push_back(JsonNode(&element));
     return all;
 }
 
 template <class T>
 T JsonNode::get() const {
-    require<JsonError>(fits<T>(*value_), "{} is not what belongs there", shown());
-    return value_->get<T>();
+    require<JsonError>(fits<T>(json(value_)), "{} is not what belongs there", shown());
+    return json(value_).get<T>();
 }
 
 template <class T>
 T JsonNode::get(const std::string& name) const {
     const JsonNode member = at(name);
-    require<JsonError>(fits<T>(*member.value_), "\"{}\" is {}, which is not what belongs there",
-                       name, member.shown());
-    return member.value_->get<T>();
+    require<JsonError>(fits<T>(json(member.value_)),
+                       "\"{}\" is {}, which is not what belongs there", name, member.shown());
+    return json(member.value_).get<T>();
 }
 
 std::int64_t JsonNode::count(const std::string& name) const {
@@ -151,21 +158,25 @@ std::int64_t JsonNode::count(const std::string& name) const {
     return value;
 }
 
-JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Json>()) {
-    try {
-        parse_json([&] {
-            TreeParser parser(*root_);
-            Json::sax_parse(text, &parser);
-        });
-    } catch (...) {
-        take_apart(*root_, 0);
-        throw;
-    }
+struct JsonTree::Root {
+    Json value;
+    ~Root() { take_apart(value, 0); }
+};
+
+JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Root>()) {
+    parse_json([&] {
+        TreeParser parser(root_->value);
+        Json::sax_parse(text, &parser);
+    });
 }
 
-JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Json>(*node.value_)) {}
+JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Root>()) {
+    root_->value = json(node.value_);
+}
 
-JsonTree::~JsonTree() { take_apart(*root_, 0); }
+JsonTree::~JsonTree() = default;
+
+JsonNode JsonTree::root() const { return JsonNode(&root_->value); }
 
 void check_names_once(std::string_view text) {
     std::set<std::string> names;
@@ -178,6 +189,10 @@ void check_names_once(std::string_view text) {
         return false;  // nothing is kept
     };
     parse_json([&] { const Json nothing = Json::parse(text, check); });
+}
+
+std::string json_text(std::string_view text) {
+    return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 template bool JsonNode::get() const;
