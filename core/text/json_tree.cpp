@@ -1,5 +1,6 @@
 #include <tapestry/core/text/json_tree.h>
 
+#include <tapestry/core/text/json_handler.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <nlohmann/json.hpp>
@@ -44,6 +45,16 @@ bool fits(const Json& value) {
 
 [[noreturn]] void fail_as_too_deep() { fail<JsonError>("nested deeper than {} levels", kDepth); }
 
+[[noreturn]] void fail_at(std::size_t byte, const Json::exception& error) {
+    std::string_view rule = error.what();  // "[json.exception.parse_error.101] parse error at ..."
+    if (const auto bracket = rule.find("] "); bracket != rule.npos) rule.remove_prefix(bracket + 2);
+    constexpr int kNumberOverflow = 406;
+    throw JsonSyntaxError(error.id == kNumberOverflow
+                              ? "not JSON: a number is too large"
+                              : fmt::format("not JSON: error at byte {}", byte),
+                          byte, std::string(rule));
+}
+
 // Makes a tree, and none that is deeper than kDepth: destroyed, copied and printed it is
 // recursively.
 class TreeParser : public nlohmann::detail::json_sax_dom_parser<Json> {
@@ -56,6 +67,9 @@ public:
     bool end_object() { return --depth_, json_sax_dom_parser::end_object(); }
     bool start_array(std::size_t size) { return deeper(), json_sax_dom_parser::start_array(size); }
     bool end_array() { return --depth_, json_sax_dom_parser::end_array(); }
+    bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
+        fail_at(byte, error);
+    }
 
 private:
     void deeper() {
@@ -65,17 +79,60 @@ private:
     int depth_ = 0;
 };
 
-// `parse` calls nlohmann's parser.
-template <class F>
-void parse_json(const F& parse) {
-    try {
-        parse();
-    } catch (const Json::parse_error& error) {
-        fail<JsonError>("not JSON: error at byte {}", error.byte);
-    } catch (const Json::out_of_range&) {
-        fail<JsonError>("not JSON: a number is too large");
+class HandlerParser final : public nlohmann::json_sax<Json> {
+public:
+    explicit HandlerParser(JsonHandler& handler) : handler_(handler) {}
+
+    bool null() override { return handler_.null(), true; }
+    bool boolean(bool value) override { return handler_.boolean(value), true; }
+    bool number_unsigned(std::uint64_t value) override { return handler_.number(value), true; }
+    bool number_integer(std::int64_t value) override {
+        return handler_.negative_number(value), true;
     }
-}
+    bool number_float(double, const std::string& text) override {
+        return handler_.real_number(text), true;
+    }
+    bool string(std::string& value) override { return handler_.string(value), true; }
+    bool binary(Json::binary_t&) override { return false; }  // not in a text
+    bool start_object(std::size_t) override { return handler_.begin_object(), true; }
+    bool key(std::string& name) override { return handler_.name(name), true; }
+    bool end_object() override { return handler_.end_object(), true; }
+    bool start_array(std::size_t) override { return handler_.begin_array(), true; }
+    bool end_array() override { return handler_.end_array(), true; }
+    bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) override {
+        fail_at(byte, error);
+    }
+
+private:
+    JsonHandler& handler_;
+};
+
+// Checks the names in the outermost object.
+class NamesOnce final : public JsonHandler {
+public:
+    void null() override {}
+    void boolean(bool) override {}
+    void number(std::uint64_t) override {}
+    void negative_number(std::int64_t) override {}
+    void real_number(const std::string&) override {}
+    void string(const std::string&) override {}
+    void begin_array() override { deeper(); }
+    void end_array() override { --depth_; }
+    void begin_object() override { deeper(); }
+    void name(const std::string& name) override {
+        if (depth_ != 1) return;
+        require<JsonError>(names_.insert(name).second, "key {} comes twice", utf8::quoted(name));
+    }
+    void end_object() override { --depth_; }
+
+private:
+    void deeper() {
+        if (++depth_ > kDepth) fail_as_too_deep();
+    }
+
+    int depth_ = 0;
+    std::set<std::string> names_;
+};
 
 }  // namespace
 
@@ -108,6 +165,8 @@ std::string JsonNode::shown() const {
     return text.size() <= kMost ? text : utf8::quoted(text, kMost);
 }
 
+std::string JsonNode::text() const { return json(value_).dump(); }
+
 std::optional<JsonNode> JsonNode::find(const std::string& name) const {
     const Json& value = json(value_);
     const auto found = value.find(name);
@@ -138,16 +197,21 @@ std::vector<JsonNode> JsonNode::elements() const {
 }
 
 template <class T>
+bool JsonNode::holds() const {
+    return fits<T>(json(value_));
+}
+
+template <class T>
 T JsonNode::get() const {
-    require<JsonError>(fits<T>(json(value_)), "{} is not what belongs there", shown());
+    require<JsonError>(holds<T>(), "{} is not what belongs there", shown());
     return json(value_).get<T>();
 }
 
 template <class T>
 T JsonNode::get(const std::string& name) const {
     const JsonNode member = at(name);
-    require<JsonError>(fits<T>(json(member.value_)),
-                       "\"{}\" is {}, which is not what belongs there", name, member.shown());
+    require<JsonError>(member.holds<T>(), "\"{}\" is {}, which is not what belongs there", name,
+                       member.shown());
     return json(member.value_).get<T>();
 }
 
@@ -164,10 +228,8 @@ struct JsonTree::Root {
 };
 
 JsonTree::JsonTree(std::string_view text) : root_(std::make_unique<Root>()) {
-    parse_json([&] {
-        TreeParser parser(root_->value);
-        Json::sax_parse(text, &parser);
-    });
+    TreeParser parser(root_->value);
+    Json::sax_parse(text, &parser);
 }
 
 JsonTree::JsonTree(const JsonNode& node) : root_(std::make_unique<Root>()) {
@@ -179,21 +241,29 @@ JsonTree::~JsonTree() = default;
 JsonNode JsonTree::root() const { return JsonNode(&root_->value); }
 
 void check_names_once(std::string_view text) {
-    std::set<std::string> names;
-    const auto check = [&names](int depth, Json::parse_event_t event, Json& parsed) {
-        if (depth > kDepth) fail_as_too_deep();
-        if (event == Json::parse_event_t::key && depth == 1) {
-            const auto& name = parsed.get_ref<const std::string&>();
-            require<JsonError>(names.insert(name).second, "key {} comes twice", utf8::quoted(name));
-        }
-        return false;  // nothing is kept
-    };
-    parse_json([&] { const Json nothing = Json::parse(text, check); });
+    NamesOnce names;
+    handle_json(text, names);
+}
+
+JsonSyntaxError::JsonSyntaxError(const std::string& message, std::size_t place, std::string broken)
+    : JsonError(message), byte(place), rule(std::move(broken)) {}
+
+void handle_json(std::string_view text, JsonHandler& handler) {
+    HandlerParser parser(handler);
+    Json::sax_parse(text, &parser);
 }
 
 std::string json_text(std::string_view text) {
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+template bool JsonNode::holds<bool>() const;
+template bool JsonNode::holds<std::int64_t>() const;
+template bool JsonNode::holds<std::uint64_t>() const;
+template bool JsonNode::holds<double>() const;
+template bool JsonNode::holds<std::string>() const;
+template bool JsonNode::holds<std::vector<std::string>>() const;
+template bool JsonNode::holds<std::vector<std::int64_t>>() const;
 
 template bool JsonNode::get() const;
 template std::int64_t JsonNode::get() const;

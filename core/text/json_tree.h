@@ -39,6 +39,8 @@ public:
     bool is(JsonKind wanted) const { return kind() == wanted; }
     /// As it may stand in a message: the value itself, but "array" and "object".
     std::string shown() const;
+    /// The value as JSON, in one line.
+    std::string text() const;
 
     /// A member of an object; nothing where there is none of that name, or no object.
     std::optional<JsonNode> find(const std::string& name) const;
@@ -50,6 +52,9 @@ public:
     /// of std::string.
     template <class T>
     T get() const;
+    /// Whether get<T>() returns a value.
+    template <class T>
+    bool holds() const;
     /// The member `name`.
     template <class T>
     T get(const std::string& name) const;
