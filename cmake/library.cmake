@@ -32,7 +32,7 @@ endforeach()
 
 set_source_files_properties(ops/machine_peak.cpp PROPERTIES  # the fuzzer has these functions of its own
   SKIP_UNITY_BUILD_INCLUSION ON)
-# The only object that compiles nlohmann-json keeps it to itself.
+# The only source that includes nlohmann-json, compiled alone so that no other is optimised with it.
 set_source_files_properties(core/text/json_tree.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 set_source_files_properties(core/version.cpp PROPERTIES
   COMPILE_DEFINITIONS TAPESTRY_VERSION="${PROJECT_VERSION}")
@@ -46,8 +46,7 @@ function(tapestry_library_target target)
   tapestry_position_independent(${target})
   target_link_libraries(${target}
     PUBLIC fmt::fmt
-    PRIVATE OpenMP::OpenMP_CXX $<BUILD_INTERFACE:tapestry_build_flags>
-            $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
+    PRIVATE OpenMP::OpenMP_CXX $<BUILD_INTERFACE:tapestry_build_flags>)
 endfunction()
 
 foreach(part IN LISTS TAPESTRY_PARTS)
@@ -67,6 +66,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TAPESTRY_ROOMS GREATER 1)
     target_compile_options(tapestry_${part} PRIVATE "SHELL:--param inline-unit-growth=200")
   endforeach()
 endif()
+target_link_libraries(tapestry_core PRIVATE nlohmann_json::nlohmann_json)
 if(TARGET tapestry_frame)
   target_compile_options(tapestry_frame PRIVATE $<$<CONFIG:Release>:-O1>)
 endif()
