@@ -31,7 +31,7 @@ namespace {
 constexpr double kWidth = 640, kHeight = 420, kLeft = 70, kTop = 40, kRight = 20, kBottom = 56;
 // Colours that those who do not tell red from green can tell apart (Okabe and Ito 2008), darker
 // where they were too pale on white.
-constexpr const char* kColours[] = {"#0072b2", "#c45500", "#007f5f", "#b0558f", "#8a6d00"};
+constexpr const char* kColours[] = {"#0072b2", "#c15300", "#007f5f", "#b0558f", "#8a6d00"};
 
 // Powers of ten to places on the page.
 struct Axis {

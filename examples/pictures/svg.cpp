@@ -14,7 +14,7 @@ struct Pair {
     const char* light;
     const char* dark;
 };
-constexpr Pair kPalette[kColours] = {{"#0072b2", "#56b4e9"}, {"#c45500", "#ff9a4d"},
+constexpr Pair kPalette[kColours] = {{"#0072b2", "#56b4e9"}, {"#c15300", "#ff9a4d"},
                                      {"#007f5f", "#3ddba5"}, {"#b0558f", "#eba6ce"},
                                      {"#8a6d00", "#f0e060"}, {"#5a5a5a", "#bdbdbd"}};
 

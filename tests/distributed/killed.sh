@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A ctest: of three processes one is killed (kill -9) at one of its messages. The others end within
-# five seconds, mpirun says who it was, and another number of processes goes on to the weights, moments
+# five seconds (longer on a busy machine), mpirun says who it was, and another number of processes goes on to the weights, moments
 # and metrics of a training that nobody disturbed. Twenty messages of three ranks, drawn by a seed.
 #
 #     killed.sh [--all] BUILD_DIR [MPIRUN]
@@ -19,6 +19,7 @@ library=$build/tests/libkill_at_message.so
 steps=3 threads=1
 prepare
 [[ -f $library ]] || skip "no $library"
+ln -s "$library" kill_at_message.so  # LD_PRELOAD ends at a space
 
 # One checkpoint in the middle: with one at every step it would depend on the disk how many there are, for
 # none begins while another is being written.
@@ -32,7 +33,7 @@ expected=$(digest_of alone)
 # Twice, at different times: how many messages there are does not depend on these.
 counts=()
 for threads in 2 1; do
-    under=(env LD_PRELOAD="$library" KILL_LOG="$work/count")
+    under=(env LD_PRELOAD=./kill_at_message.so KILL_LOG="$work/count")
     small_training 3 counted >counted.log 2>&1 || { cat counted.log >&2; exit 1; }
     under=()
     [[ $(digest_of counted) == "$expected" ]] || failed "three processes learned something else than one"
@@ -50,7 +51,7 @@ kill_at() {
     local out=$work/$name
     local -x TMPDIR=$work/$name.tmp  # or one mpirun's end takes Open MPI's folder from another's beginning
     mkdir "$TMPDIR"
-    under=(env LD_PRELOAD="$library" KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
+    under=(env LD_PRELOAD=./kill_at_message.so KILL_AT="$rank:$number" KILL_LOG="$work/$name.at")
     small_training 3 "$out" >"$name.log" 2>&1 || status=$?
     ended "$out" || failed "rank $rank, message $number: some went on"
     took=$(($(date +%s%N) / 1000000))
@@ -62,7 +63,7 @@ kill_at() {
     fi
     took=$((took - $(<"$name.at.$rank") / 1000000))
     echo "$took" >"$name.took"
-    ((took < 5000)) || failed "rank $rank, message $number: it took $took ms until all had ended"
+    ((took < $(scaled 5000))) || failed "rank $rank, message $number: it took $took ms until all had ended"
     # Open MPI names its rank; MPICH the number of the first of those that were killed, its own kills among them.
     grep -qiE "rank $rank|pid[ =][0-9]+" "$name.log" ||
         { cat "$name.log" >&2; failed "message $number: no line names process $rank"; }

@@ -70,10 +70,10 @@ kill_one() {
     start=$EPOCHREALTIME
     kill -9 "$pid"
     wait "$child" || status=$?
-    took=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    took=$(milliseconds_since "$start")
     echo "process $rank killed: all had ended after $took ms, exit $status"
     ((status != 0)) || failed "the end of process $rank went unnoticed"
-    ((took < 5000)) || failed "it took $took ms until all had ended"
+    ((took < $(scaled 5000))) || failed "it took $took ms until all had ended"
     ended "$out" || failed "some went on after process $rank was killed"
     # Open MPI names its rank; MPICH the number of the first of those that were killed, its own kills among them.
     grep -qiE "rank $rank|pid[ =][0-9]+" killed.log ||
@@ -108,10 +108,10 @@ stop_one() {
     start=$EPOCHREALTIME
     kill -STOP "$pid"
     wait "$child" || status=$?
-    took=$(((${EPOCHREALTIME/./} - ${start/./}) / 1000))
+    took=$(milliseconds_since "$start")
     echo "process $rank stopped: all had ended after $took ms, exit $status"
     ((status == 1)) || failed "process $rank hung: exit $status, not 1"
-    ((took < 7000)) || failed "process $rank hung: it took $took ms until all had ended"
+    ((took < $(scaled 7000))) || failed "process $rank hung: it took $took ms until all had ended"
     ended "$out" || failed "some went on after process $rank was stopped"
     # mpirun is a terminal to process 0, on whose line of progress another one's may begin.
     sed -i 's/\x1b\[K/\n/g' stopped.log

@@ -25,6 +25,10 @@ two_machines() {
     ip link add name cable netns "$space.0" type veth peer name cable netns "$space.1" 2>/dev/null ||
         { remove_machines; skip "this system makes no veth pairs"; }
     here=$(mktemp -d)
+    if [[ $here == *' '* ]]; then  # mpirun would take the agent's path for several words
+        rmdir "$here"
+        here=$(mktemp -d -p /tmp)
+    fi
     for i in 0 1; do
         ip -n "$space.$i" addr add "${machine_addresses[i]}/24" dev cable
         ip -n "$space.$i" link set lo up

@@ -42,6 +42,14 @@ train() {
 }
 under=()
 
+# milliseconds_since START, an $EPOCHREALTIME, whose decimal point depends on the locale.
+milliseconds_since() { echo $(((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}) / 1000)); }
+
+# scaled MILLISECONDS: a time limit, multiplied by the processes per core that are ready to run.
+scaled() {
+    awk -v limit="$1" -v cores="$(nproc)" '{ busy = $1 / cores; print int(limit * (busy > 1 ? busy : 1)) }' /proc/loadavg
+}
+
 # ended OUT: have all trainings into it? One that was killed may wait for its disk, when mpirun has gone.
 ended() {
     local tries

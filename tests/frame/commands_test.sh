@@ -159,7 +159,7 @@ fi
 echo "---- on a terminal: one line, rewritten"
 new_builder
 if script --quiet --command true /dev/null >/dev/null 2>&1; then
-    said=$(cd "$temporary/tree"; script --quiet --return --command "PATH=$bin ./check" \
+    said=$(cd "$temporary/tree"; script --quiet --return --command "PATH='$bin' ./check" \
         /dev/null </dev/null) || true
     if [[ $said != *$'\r    3 of 4 done, about 0 s left\e[K'*$'\r\e[K'*"no such thing"* ]]; then
         echo "FAILED: on a terminal:" && cat -A <<<"$said"

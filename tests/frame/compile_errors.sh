@@ -10,6 +10,7 @@ compiler=$1 include=$2
 shift 2
 here=$(dirname "${BASH_SOURCE[0]}")/compile_errors
 failures=0
+export LC_ALL=C  # the compiler's messages are compared
 
 wrong() { # wrong FILE WHAT OUTPUT
     printf '%s: %s; the compiler says:\n%s\n\n' "${1##*/}" "$2" "$3"

@@ -83,7 +83,7 @@ check() {
         {
             as_written = words($3)
             small = tolower(as_written)
-            sub(folder, "", $1)
+            if (index($1, folder) == 1) $1 = substr($1, length(folder) + 1)
             for (i = 1; i <= count; ++i) {
                 text = term[i] ~ /[A-Z]/ ? as_written : small
                 if (!occurs(key[i], text) || !occurs(key[i], without_longer(i, text))) continue

@@ -16,6 +16,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=tests/skip.sh
 . "$here/../skip.sh"
 
+export LC_ALL=C  # awk reads what objdump prints
 command -v "$objdump" >/dev/null || skip "no objdump here (Debian: binutils)"
 # `least`: the FMAs of the largest tile. 14 x 2 vectors fill 32 registers, 6 x 2 fill 16.
 case $isa in

@@ -17,6 +17,7 @@ expectations=$here/instruction_counts.txt
 # shellcheck source=tests/skip.sh
 . "$here/../skip.sh"
 
+export LC_ALL=C  # some awks print a decimal comma elsewhere
 update=no
 [[ ${1:-} != --update ]] || { update=yes; shift; }
 (($# > 0)) || { echo "usage: instruction_counts.sh [--update] PROGRAM..." >&2; exit 2; }

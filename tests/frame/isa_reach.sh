@@ -19,6 +19,7 @@ shift 4
 # shellcheck source=tests/skip.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 
+export LC_ALL=C  # awk reads what objdump prints
 for tool in "$nm" "$objdump"; do
     command -v "$tool" >/dev/null || skip "no $tool here (Debian: binutils)"
 done

@@ -111,7 +111,7 @@ compile_together() {
     i=0
     for program; do
         if [[ -x $name.exe ]]; then
-            printf '#!/bin/sh\nexec %s %s\n' "$name.exe" $i >"${program%.cpp}.exe"
+            printf '#!/bin/sh\nexec "%s" %s\n' "$name.exe" $i >"${program%.cpp}.exe"
             chmod +x "${program%.cpp}.exe"
             : >"${program%.cpp}.said"
         else

@@ -196,7 +196,7 @@ TEST_CASE("hostile: folders of texts") {
                                       text("\xFF.txt", contents("\xFF\xFE")),
                                       text("a.jsonl", contents("{\"text\":[]}")),
                                       text("\x1B[2J.jsonl", contents("{\"text\":[]}")),
-                                      text(std::string(100, '/') + "x.txt", contents("text"))};
+                                      text(std::string(251, 'x') + ".txt", contents("text"))};
     const Command tokenize{"tokenize", {"tokenize", "--text", "above/m", "--out", "out/d"}};
     const Command train{
         "train", {"train", "--text", "above/m", "--out", "out/n", "--steps", "1", "--no-report"}};

@@ -36,7 +36,7 @@ if grep -rl '^//.*Internal to ' "$headers"; then
     exit 1
 fi
 # Nobody may see the build or source tree from here.
-if grep -rIl -e "$build" -e "$source" "$prefix"; then
+if grep -rIlF -e "$build" -e "$source" "$prefix"; then
     echo "these installed files name the tree they were built in" >&2
     exit 1
 fi
@@ -68,10 +68,10 @@ echo "$(wc -l <"$temporary/alone") headers"
 echo "---- pkg-config"
 if command -v pkg-config >/dev/null; then
     pc=$(dirname "$(find "$prefix" -name tapestry.pc)")
-    # Words, not one argument, is what flags are.
-    # shellcheck disable=SC2046,SC2086
-    "$cxx" -std=c++20 $flags "$temporary/consumer/main.cpp" -o "$temporary/by_pkg_config" \
-        $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tapestry)
+    # pkg-config quotes for a shell.
+    eval "wanted=($(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs tapestry))"
+    # shellcheck disable=SC2086,SC2154  # flags are words; eval sets the rest
+    "$cxx" -std=c++20 $flags "$temporary/consumer/main.cpp" -o "$temporary/by_pkg_config" "${wanted[@]}"
     "$temporary/by_pkg_config"
 else
     skip_part "pkg-config is not installed (Debian: pkgconf)"

@@ -302,6 +302,7 @@ TEST_CASE("commit: a staged file that cannot be read now is not taken for a stra
         check_message<IoError>([&] { settle(m.directory); }, "cannot read");
     }
     CHECK(fs::exists(staged));
+    fs::permissions(staged, fs::perms::owner_read);
     settle(m.directory);
     CHECK_EQ(slurp(m.directory / kState), "new state");
 }

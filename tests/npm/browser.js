@@ -1,6 +1,32 @@
 // What the tests of pages share.
 const assert = require('node:assert');
 const fs = require('node:fs');
+const { pathToFileURL } = require('node:url');
+const { chromium } = require('playwright-core');
+
+// Chromium. TAPESTRY_PAGE_SCALE is the device scale factor of its pages (1).
+exports.launch = async (program) => {
+  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const newPage = browser.newPage.bind(browser);
+  const deviceScaleFactor = Number(process.env.TAPESTRY_PAGE_SCALE || 1);
+  browser.newPage = (options) => newPage({ deviceScaleFactor, ...options });
+  return browser;
+};
+
+// The URL of a file, whatever characters its path has.
+exports.urlOf = (file) => pathToFileURL(file).href;
+
+// How many times as long as on an idle core of 3 GHz work takes here and now: what limits of time are multiplied by.
+exports.slowness = () => {
+  const times = Array.from({ length: 9 }, () => {
+    const began = performance.now();
+    let sum = 0;
+    for (let i = 1; i < 1e7; ++i) sum += i % 7 / i;
+    assert.ok(sum > 0);
+    return performance.now() - began;
+  });
+  return Math.max(1, times.sort((a, b) => a - b)[4] / 13);
+};
 
 // Fails on anything that axe-core finds in the page as it stands: names, roles, focus, contrast.
 exports.checkAccessible = async (page, where) => {

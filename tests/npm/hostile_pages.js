@@ -4,9 +4,8 @@
 //     node hostile_pages.js CHROMIUM PAGES
 const assert = require('node:assert');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { watch } = require('./browser.js');
+const { launch, urlOf, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 const TEXT = '</script><script>alert(1)</script><img src=x onerror=alert(1)><!--"\'&\u2028<b>';
@@ -32,12 +31,12 @@ async function useAll(page) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   for (const [name, tabs] of [['hostile', 6], ['hostile_report', 6]]) {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    const wrong = watch(page, (url) => url === `file://${file}`);
-    await page.goto(`file://${file}`);
+    const wrong = watch(page, (url) => url === urlOf(file));
+    await page.goto(urlOf(file));
     assert.equal(await page.textContent('h1'), TEXT);
     assert.equal(await page.title(), `${TEXT} \u2013 Tapestry`);
     assert.equal(await page.locator('[role=tab]').count(), tabs);

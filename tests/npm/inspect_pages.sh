@@ -11,6 +11,7 @@ directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
+if command -v node >/dev/null; then node "$source/tests/npm/colours.js" "$source"; fi
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 node "$source/tests/npm/head_roles.js" "$source"

@@ -16,6 +16,7 @@ install_package() {
     done
     [[ $missing ]] || return 0
     mkdir -p "$directory"
+    [[ -w ${HOME:-/} ]] || export npm_config_cache=$directory/cache
     # At once: npm removes what an earlier call brought and this one does not name.
     timeout 120 npm install --prefix "$directory" --no-save --no-audit --no-fund --ignore-scripts \
         --prefer-offline --fetch-retries 0 "${packages[@]}" >"$directory/install.log" 2>&1 ||

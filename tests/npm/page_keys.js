@@ -4,9 +4,8 @@
 //     node page_keys.js CHROMIUM PAGES
 const assert = require('node:assert');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { until, watch } = require('./browser.js');
+const { launch, until, urlOf, watch } = require('./browser.js');
 
 const [,, program, pages] = process.argv;
 
@@ -191,13 +190,13 @@ const PAGES = {
 };
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   for (const [name, tabs] of Object.entries(PAGES)) {
     const file = path.join(pages, `${name}.html`);
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(120000);
-    const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}`);
-    await page.goto(`file://${file}`);
+    const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file));
+    await page.goto(urlOf(file));
     await page.keyboard.press('Tab');
     for (const [tab, use] of Object.entries(tabs)) {
       await openTab(page, tab);

@@ -11,6 +11,7 @@ libraries=$1/nn/pages/web/libraries directory=$2/npm_page_libraries
 command -v node >/dev/null || skip "node is not installed (Debian: nodejs)"
 command -v npm >/dev/null || skip "npm is not installed"
 mkdir -p "$directory"
+[[ -w ${HOME:-/} ]] || export npm_config_cache=$directory/cache
 cp "$libraries"/package*.json "$directory"
 timeout 120 npm ci --prefix "$directory" --no-audit --no-fund --ignore-scripts --prefer-offline \
     --fetch-retries 0 >"$directory/install.log" 2>&1 ||

@@ -9,9 +9,8 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { checkAccessible, until, watch } = require('./browser.js');
+const { checkAccessible, launch, until, urlOf, watch } = require('./browser.js');
 const { checkContrast, watchContrast } = require('./contrast.js');
 
 const [,, program, pages, pictures, all] = process.argv;
@@ -162,7 +161,7 @@ const drawingsOf = (folder) => {
 // The figures of docs/experiments.md, one below the other.
 function writeFigures() {
   const figures = drawingsOf('docs/experiments').map((file) =>
-    `<img src="file://${file}" alt="${path.basename(file)}" style="max-width: 100%">`);
+    `<img src="${urlOf(file)}" alt="${path.basename(file)}" style="max-width: 100%">`);
   fs.writeFileSync(path.join(pages, 'experiments.html'), '<!doctype html><html lang="en"><meta charset="utf-8">' +
     '<meta name="color-scheme" content="light dark"><title>Experiments</title>' +
     `<main><h1>Experiments</h1>${figures.join('\n')}</main></html>`);
@@ -174,9 +173,9 @@ async function goThrough(browser, name, states, [width, colorScheme]) {
   page.setDefaultTimeout(120000);
   let looked = 0;
   await watchContrast(page);
-  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === `file://${file}` ||
+  const wrong = watch(page, (url) => url.replace(/\?follow=\d+$/, '') === urlOf(file) ||
     url.endsWith('.svg'));
-  await page.goto(`file://${file}`);
+  await page.goto(urlOf(file));
   for (const [number, [state, act]] of states.entries()) {
     const where = `${name}, ${state}, ${width} pixels, ${colorScheme}`;
     await act(page).catch((error) => assert.fail(`${where}: ${error.message}`));
@@ -212,7 +211,7 @@ async function lookAtDrawings(browser, colorScheme) {
   fs.rmSync(pictures, { recursive: true, force: true });
   fs.mkdirSync(pictures, { recursive: true });
   writeFigures();
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   let count = 0;
   let looked = 0;
   for (const [i, [name, states]] of Object.entries(PAGES).entries()) {

@@ -6,9 +6,8 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
-const { chromium } = require('playwright-core');
 
-const { checkAccessible, checkHelp, until, watch } = require('./browser.js');
+const { checkAccessible, checkHelp, launch, until, urlOf, watch } = require('./browser.js');
 
 const [,, program, pages, screenshots] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
@@ -22,9 +21,9 @@ async function opened(browser, file, width, scheme) {
   const own = [];
   const wrong = watch(page, (url) => {
     own.push(url);
-    return url === `file://${file}` || url.replace(/\?follow=\d+$/, '') === `file://${file}`;
+    return url === urlOf(file) || url.replace(/\?follow=\d+$/, '') === urlOf(file);
   });
-  await page.goto(`file://${file}`);
+  await page.goto(urlOf(file));
   return { page, own, wrong };
 }
 
@@ -351,7 +350,7 @@ async function checkOthers(browser, { diverged, old, long, newer }) {
 }
 
 (async () => {
-  const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
+  const browser = await launch(program);
   const file = (name) => path.join(pages, `report_${name}.html`);
   const running = file('running');
   await checkTabs(browser, running, 1280, 'light');

@@ -13,6 +13,6 @@ directory=$build/npm_tokenizers
 
 install_package "$directory" @huggingface/tokenizers 0.2.0
 rm -rf "$directory/data"
-mapfile -t documents < <(find "$source" -maxdepth 3 -name '*.md' -not -path '*/build/*' | sort)
+mapfile -t documents < <(find "$source" -maxdepth 3 -name '*.md' -not -path "$source/build/*" | sort)
 "$build/examples/cli/tapestry" tokenize --text "${documents[@]}" "$source/tests/npm" --out "$directory/data" --tokenizer bpe --vocab 3000
 NODE_PATH=$directory/node_modules node "$source/tests/npm/tokenizer_json.js" "$directory/data"

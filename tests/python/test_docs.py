@@ -44,9 +44,9 @@ class Programs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory, "example.c")
             path.write_text(source)
-            command = f"cc -std=c99 -Wall -Werror -I{BUILD}/include -L{BUILD} {path}"
-            command += f" -Wl,-rpath,{BUILD} -ltapestry_gradcheck -lm -o {directory}/example"
-            subprocess.run(command.split(), check=True)
+            command = ["cc", "-std=c99", "-Wall", "-Werror", f"-I{BUILD}/include", f"-L{BUILD}", path]
+            command += [f"-Wl,-rpath,{BUILD}", "-ltapestry_gradcheck", "-lm", "-o", f"{directory}/example"]
+            subprocess.run(command, check=True)
             printed = subprocess.check_output([f"{directory}/example"], text=True)
         self.assertEqual(findings(printed), findings(shown))
 

@@ -23,6 +23,7 @@ export TAPESTRY_THREADS=1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
+ln -s "$library" fail_once.so  # LD_PRELOAD ends at a space
 
 training="train --text mine/text.txt --out out/run --layers 1 --heads 2 --dim 16 --context 16 --batch 2
     --eval-every 2 --eval-batches 1 --checkpoint-every 2 --best --no-report"
@@ -63,7 +64,7 @@ run() {
     status=0
     {  # the shell's own word on a process that was aborted is left out
         # shellcheck disable=SC2086  # several words
-        FAIL_ONCE=$1:$2 FAIL_ONCE_COUNT=$place/count LD_PRELOAD=$library \
+        FAIL_ONCE=$1:$2 FAIL_ONCE_COUNT=$place/count LD_PRELOAD=./fail_once.so \
             "$tapestry" ${commands[$3]} >stdout 2>stderr </dev/null || status=$?
     } 2>/dev/null
 }

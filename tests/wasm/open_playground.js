@@ -2,7 +2,7 @@
 const assert = require('node:assert');
 const path = require('node:path');
 
-const { checkAccessible, watch } = require('../npm/browser.js');
+const { checkAccessible, urlOf, watch } = require('../npm/browser.js');
 
 // Waits without page.waitForFunction, whose evaluation of text the page's policy forbids.
 async function until(page, f, argument) {
@@ -32,8 +32,8 @@ async function openPage(browser, directory, width, scheme) {
   await context.setOffline(true);
   const page = await context.newPage();
   page.setDefaultTimeout(120000);
-  const wrong = watch(page, (url) => url === `file://${file}` || url.startsWith('blob:'));
-  await page.goto(`file://${file}`);
+  const wrong = watch(page, (url) => url === urlOf(file) || url.startsWith('blob:'));
+  await page.goto(urlOf(file));
   await until(page, () => document.body.dataset.step === '0');
   return { page, wrong };
 }

@@ -117,6 +117,13 @@ export function sized(canvas, width, height) {
   return context;
 }
 
+// The width of a text in pixels, in the pages' font.
+export function textWidth(text, size) {
+  measuring.font = `${size}px ${colour('font')}`;
+  return measuring.measureText(text).width;
+}
+const measuring = document.createElement('canvas').getContext('2d');
+
 // Calls f when the colours change.
 export function onTheme(f) {
   window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', f);

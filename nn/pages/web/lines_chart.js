@@ -1,6 +1,6 @@
 // A chart of lines over steps that can be pointed at and zoomed into, by pointer or keyboard. Read
 // next: plot.js, which draws the lines; curves.js, whose charts these are.
-import { h, onTheme, perFrame } from './dom.js';
+import { h, onTheme, perFrame, textWidth } from './dom.js';
 import { plotLines } from './plot.js';
 
 // name: for labels; height in pixels; describe(step or null): { lines, levels, y, format, text } is
@@ -56,7 +56,7 @@ export class LinesChart {
     const taken = lines.flatMap(({ steps, values }) => alongLine(values.flatMap((value, i) =>
       (value === null ? [] : [[this.across(steps[i]), up(value)]]))));
     const shown = levels.filter(({ at }) => at >= y[0] && at <= y[1]).map(({ at, text }) => {
-      const [wide, high] = [6.2 * text.length + 10, 16];
+      const [wide, high] = [textWidth(text, 11) + 10, 16];
       const places = [['above', 'right'], ['above', 'left'], ['below', 'right'], ['below', 'left']].map((names) => {
         const x = names[1] === 'right' ? left + width - wide : left;
         const from = names[0] === 'above' ? up(at) - high : up(at);

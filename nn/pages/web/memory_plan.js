@@ -115,7 +115,7 @@ function planPicture(blocks, plan, last, choose) {
     context.lineWidth = 1;
     context.fillStyle = colour('text');
     context.fillRect(x(now + 0.5), PLAN_HEAD, 1, PLAN_HEIGHT - PLAN_HEAD);
-    context.strokeStyle = context.fillStyle = colour('quiet');
+    context.strokeStyle = colour('quiet');
     context.setLineDash([4, 3]);
     context.beginPath();
     context.moveTo(4, y(plan.least));
@@ -123,7 +123,11 @@ function planPicture(blocks, plan, last, choose) {
     context.stroke();
     context.setLineDash([]);
     context.font = `11px ${colour('font')}`;
-    context.fillText(`lower bound: ${bytesText(plan.least)}`, 6, y(plan.least) - 4);
+    const bound = `lower bound: ${bytesText(plan.least)}`;
+    context.fillStyle = colour('panel'); // the label may cover blocks
+    context.fillRect(4, y(plan.least) - 15, context.measureText(bound).width + 4, 14);
+    context.fillStyle = colour('quiet');
+    context.fillText(bound, 6, y(plan.least) - 4);
   });
 
   canvas.addEventListener('pointermove', (event) => {

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Runs the tests of a release build the way other machines would: another locale, time zone or user, fewer cores, no
+# browser. No test may fail, and a test that is skipped must give a reason (tests/skip.sh).
+#
+#     anywhere.sh SOURCE_DIR BUILD_DIR [WAY...]      (`.ci/long anywhere`; the ways are listed below)
+#
+# TAPESTRY_ANYWHERE_TESTS is a regular expression that selects tests (ctest -R). The logs are in BUILD_DIR/anywhere.
+# Ways that need something that this machine lacks are skipped with a reason.
+# Read next: tests/skip.sh; cmake/verdict.sh.
+set -euo pipefail
+source=$(realpath "$1") build=$(realpath "$2")
+shift 2
+wanted=" $* "
+# shellcheck source=cmake/verdict.sh
+. "$source/cmake/verdict.sh"
+
+logs=$build/anywhere
+mkdir -p "$logs"
+place=$(mktemp -d)
+chmod 755 "$place"
+trap 'rm -rf "$place"' EXIT
+failures=0
+
+# These compute for minutes and see nothing of the machine but its processor: a single way runs them.
+computing='^(ops|ops_odd_rows|torch|autograd|autograd_causes|experiments|mutations|mutations_templates|emulate|bits|planned_bits)$'
+
+is_wanted() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
+
+# attempt NAME COMMAND...: the tests under a command, for example env or taskset. Set `tree` for another build
+# directory and `tests=all` for the computing ones as well. `NAME+MORE` belongs to the way NAME.
+attempt() { run_tests "$@" || failures=$((failures + 1)); }
+
+# The same; status 1 if a test failed or was skipped without a reason.
+run_tests() {
+    local name=$1 began=$SECONDS verdict reason bad
+    local in=${tree:-$build} chosen=(-E "$computing")
+    shift
+    is_wanted "${name%+*}" || return 0
+    [[ ${tests:-} != all ]] || chosen=()
+    "$@" ctest --test-dir "$in" --parallel "$(nproc)" "${chosen[@]}" -R "${TAPESTRY_ANYWHERE_TESTS:-.}" \
+        --output-on-failure >"$logs/$name.log" 2>&1 </dev/null || true
+    verdict=$(grep -E '^[0-9]+% tests passed' "$logs/$name.log") || verdict="ctest gave no verdict"
+    echo "$name: $verdict, $((SECONDS - began)) s"
+    bad=$(awk '/^The following tests FAILED:/ { on = 1; next } on && NF && !/\(Skipped\)/ && /[0-9]+ - / { print "    " $0 }' \
+        "$logs/$name.log")
+    skipped_in "$in/Testing/Temporary/LastTest.log" >"$logs/$name.skipped"
+    while IFS= read -r reason; do
+        [[ $reason != *": no reason given" ]] || bad+=$'\n'"    skipped: $reason"
+    done <"$logs/$name.skipped"
+    # What only this way skips.
+    [[ ! -e $logs/plain.skipped ]] || comm -13 "$logs/plain.skipped" "$logs/$name.skipped" | sed 's/^/    skipped: /'
+    [[ -n $bad || $verdict != "100% "* ]] || return 0
+    echo "$bad"
+    return 1
+}
+
+# not_here WAY REASON
+not_here() { ! is_wanted "$1" || echo "skipped: anywhere: $1: $2"; }
+
+# A tree of its own in a path with a space; ctest's files name it instead of the original.
+copy_tree() {
+    local copy="$place/a tree" file
+    [[ ! -d $copy ]] || return 0
+    mkdir -p "$copy/${build#"$source/"}"
+    tar -C "$source" --exclude=./build --exclude=./.git -cf - . | tar -C "$copy" -xf -
+    cp -r --reflink=auto "$build/." "$copy/${build#"$source/"}"
+    while IFS= read -r -d '' file; do
+        sed -i "s|$source|$copy|g" "$file"
+    done < <(find "$copy" \( -name CTestTestfile.cmake -o -name cmake_install.cmake -o -name CMakeCache.txt \) -print0)
+    rm -rf "$copy/${build#"$source/"}/Testing"
+}
+
+# All programs on PATH but browsers.
+without_browser() {
+    local directory program
+    mkdir "$place/bin"
+    while IFS= read -r -d : directory; do
+        for program in "$directory"/*; do
+            [[ ${program##*/} == *chrom* || ! -x $program || -e $place/bin/${program##*/} ]] ||
+                ln -s "$program" "$place/bin/"
+        done
+    done <<<"$PATH:"
+}
+
+# ---- the ways --------------------------------------------------------------------------------------
+
+locale=(env -u LC_ALL -u LC_MESSAGES -u LC_NUMERIC -u LANGUAGE)
+mkdir -p "$place/locales" "$place/a folder" "$place/nobody"
+chmod 1777 "$place/nobody"
+
+tests=all attempt plain
+if localedef -i de_DE -f UTF-8 "$place/locales/de_DE.UTF-8" 2>/dev/null; then
+    attempt german "${locale[@]}" LOCPATH="$place/locales" LANG=de_DE.UTF-8 LC_ALL=de_DE.UTF-8
+else
+    not_here german "no locale can be made here (Debian: locales)"
+fi
+attempt utf8 "${locale[@]}" LC_ALL=C.UTF-8
+attempt no_locale "${locale[@]}" -u LANG
+attempt zone env TZ=Pacific/Chatham
+attempt columns env COLUMNS=40 LINES=10
+attempt no_home env HOME=/nonexistent XDG_CACHE_HOME=
+attempt home_unset env -u HOME
+attempt temporary env TMPDIR="$place/a folder"
+tests=all attempt one_core taskset -c "$(taskset -cp $$ | sed -E 's/.*: ([0-9]+).*/\1/')"
+tests=all attempt three_threads env TAPESTRY_THREADS=3 OMP_NUM_THREADS=3
+
+if is_wanted no_browser; then without_browser; fi
+attempt no_browser env PATH="$place/bin"
+
+copied=$place/a\ tree/${build#"$source/"}
+if is_wanted twice; then
+    copy_tree
+    run_tests twice env &
+    first=$!
+    tree=$copied attempt twice+copy env
+    wait "$first" || failures=$((failures + 1))
+fi
+
+if [[ $(id -u) != 0 ]]; then
+    not_here nobody "only root can become nobody"
+elif is_wanted nobody; then
+    copy_tree
+    chown -R 65534:65534 "$place/a tree"
+    tree=$copied attempt nobody setpriv --reuid=65534 --regid=65534 --clear-groups \
+        env HOME=/nonexistent TMPDIR="$place/nobody"
+fi
+
+((failures == 0)) || { echo "$failures ways with failures; logs in $logs" >&2; exit 1; }
