@@ -30,7 +30,7 @@ struct Room {
 /// From the bottom to the top: each room sees some of those before it, so that no two of them can
 /// include one another, however indirectly.
 const std::vector<Room>& rooms() {
-    static const Names core{"core/error.h", "core/text", "core"};
+    static const Names core{"core/clock.h", "core/error.h", "core/text", "core"};
     static const Names autograd = core + Names{"autograd", "autograd/profile", "autograd/check"};
     static const Names ops = autograd + Names{"ops"};
     static const Names layers = ops + Names{"nn", "nn/attention", "nn/recurrent", "nn/transformer"};
@@ -39,9 +39,10 @@ const std::vector<Room>& rooms() {
                        "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed", "nn/train"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
+        {"core/clock.h", {}},
         {"core/error.h", {}},
         {"core/text", {"core/error.h"}},
-        {"core", {"core/error.h", "core/text"}},
+        {"core", {"core/clock.h", "core/error.h", "core/text"}},
         {"autograd", core},
         {"autograd/profile", core + Names{"autograd"}},
         {"autograd/check", core + Names{"autograd"}},
