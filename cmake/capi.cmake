@@ -6,7 +6,7 @@ tapestry_position_independent(tapestry_capi)
 set_source_files_properties(autograd/capi/tapestry_gradcheck.cpp PROPERTIES
   COMPILE_OPTIONS -fvisibility=default)
 target_link_libraries(tapestry_capi
-  PRIVATE fmt::fmt nlohmann_json::nlohmann_json tapestry_build_flags tapestry_quick_build)
+  PRIVATE fmt::fmt tapestry_build_flags tapestry_quick_build)
 target_sources(tapestry PRIVATE $<TARGET_OBJECTS:tapestry_capi>)
 
 if(PROJECT_IS_TOP_LEVEL AND NOT TAPESTRY_SANITIZE AND NOT EMSCRIPTEN)

@@ -25,7 +25,4 @@
 // the library without optimisation is saved. But the change of one header compiles everything anew.
 #ifdef TAPESTRY_PRECOMPILE_ALL
 #include <tapestry/tapestry.h>
-#if __has_include(<nlohmann/json.hpp>)  // not every target sees it
-#include <nlohmann/json.hpp>
-#endif
 #endif

@@ -1,68 +1,72 @@
 #include <tapestry/autograd/capi/options_by_name.h>
 
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
+#include <tapestry/core/text/json_handler.h>
 
-#include <algorithm>
+#include <fmt/ranges.h>
+
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace tapestry::capi {
 namespace {
-
-using Json = nlohmann::json;
 
 // Whoever reads a value says what it should have been; read_request() says of which option.
 struct Unfit {
     const char* wanted;
 };
 
-double number(const Json& value) {
-    if (!value.is_number()) throw Unfit{"a number"};
+double number(const JsonNode& value) {
+    if (!value.holds<double>()) throw Unfit{"a number"};
     return value.get<double>();
 }
 
-std::string text(const Json& value) {
-    if (!value.is_string()) throw Unfit{"a text"};
+std::string text(const JsonNode& value) {
+    if (!value.holds<std::string>()) throw Unfit{"a text"};
     return value.get<std::string>();
 }
 
-bool truth(const Json& value) {
-    if (!value.is_boolean()) throw Unfit{"true or false"};
+bool truth(const JsonNode& value) {
+    if (!value.holds<bool>()) throw Unfit{"true or false"};
     return value.get<bool>();
 }
 
-std::uint64_t whole(const Json& value) {
-    if (!value.is_number_unsigned()) throw Unfit{"a whole number, 0 or more"};
+std::uint64_t whole(const JsonNode& value) {
+    if (!value.holds<std::uint64_t>()) throw Unfit{"a whole number, 0 or more"};
     return value.get<std::uint64_t>();
 }
 
-Shape shape(const Json& value) {
+Shape shape(const JsonNode& value) {
     constexpr const char* wanted = "an array of sizes";
-    if (!value.is_array()) throw Unfit{wanted};
+    if (!value.is(JsonKind::array)) throw Unfit{wanted};
     Shape sizes;
-    for (const Json& size : value) {
-        if (!size.is_number_unsigned() || sizes.rank() == Shape::kMaxRank) throw Unfit{wanted};
-        sizes.push_back(size.get<std::int64_t>());
+    for (const JsonNode& size : value.elements()) {
+        if (!size.holds<std::uint64_t>() || sizes.rank() == Shape::kMaxRank) throw Unfit{wanted};
+        sizes.push_back(static_cast<std::int64_t>(size.get<std::uint64_t>()));
     }
     return sizes;
 }
 
-std::vector<Shape> shapes(const Json& value) {
-    if (!value.is_array()) throw Unfit{"an array of shapes"};
+std::vector<Shape> shapes(const JsonNode& value) {
+    if (!value.is(JsonKind::array)) throw Unfit{"an array of shapes"};
     std::vector<Shape> all;
-    for (const Json& one : value) all.push_back(shape(one));
+    for (const JsonNode& one : value.elements()) all.push_back(shape(one));
     return all;
 }
 
-int count(const Json& value) {
+int count(const JsonNode& value) {
     constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
     if (whole(value) > kMost) throw Unfit{"a whole number below 2^31"};
     return static_cast<int>(whole(value));
 }
 
-GradcheckMethod method(const Json& value) {
+bool says(const JsonNode& value, std::string_view word) {
+    return value.holds<std::string>() && value.get<std::string>() == word;
+}
+
+GradcheckMethod method(const JsonNode& value) {
     static const std::pair<const char*, GradcheckMethod> names[] = {
         {"automatic", GradcheckMethod::automatic},
         {"jacobian", GradcheckMethod::jacobian},
@@ -70,71 +74,80 @@ GradcheckMethod method(const Json& value) {
         {"directions", GradcheckMethod::directions},
     };
     for (const auto& [name, meant] : names) {
-        if (value == name) return meant;
+        if (says(value, name)) return meant;
     }
     throw Unfit{R"("automatic", "jacobian", "entries" or "directions")"};
 }
 
-Format format(const Json& value) {
+Format format(const JsonNode& value) {
     for (const Format meant : {Format::f64, Format::f32, Format::bf16, Format::f16}) {
-        if (value == to_string(meant)) return meant;
+        if (says(value, to_string(meant))) return meant;
     }
     throw Unfit{R"("f64", "f32", "bf16" or "f16")"};
 }
 
-Bounds pair_of_bounds(const Json& value) {
-    Bounds bounds;
-    if (!value[0].is_null()) bounds.low = number(value[0]);
-    if (!value[1].is_null()) bounds.high = number(value[1]);
-    return bounds;
+bool read_bound(const JsonNode& value, double& bound) {
+    if (value.is(JsonKind::null)) return true;
+    if (!value.holds<double>()) return false;
+    bound = value.get<double>();
+    return true;
 }
 
-std::vector<Bounds> bounds(const Json& value) {
+// Empty if `value` is not a pair of bounds.
+std::optional<Bounds> pair_of_bounds(const JsonNode& value) {
+    if (!value.is(JsonKind::array)) return std::nullopt;
+    const std::vector<JsonNode> pair = value.elements();
+    Bounds bounds;
+    const bool fits =
+        pair.size() == 2 && read_bound(pair[0], bounds.low) && read_bound(pair[1], bounds.high);
+    return fits ? std::optional(bounds) : std::nullopt;
+}
+
+std::vector<Bounds> bounds(const JsonNode& value) {
     constexpr const char* wanted =
         "[low, high] for all numbers or one such pair for each; null where there is no bound";
-    const auto is_pair = [](const Json& pair) {
-        return pair.is_array() && pair.size() == 2 &&
-               std::all_of(pair.begin(), pair.end(),
-                           [](const Json& bound) { return bound.is_null() || bound.is_number(); });
-    };
-    if (is_pair(value)) return {pair_of_bounds(value)};
-    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_pair)) throw Unfit{wanted};
+    if (const auto pair = pair_of_bounds(value)) return {*pair};
+    if (!value.is(JsonKind::array)) throw Unfit{wanted};
     std::vector<Bounds> all;
-    for (const Json& pair : value) all.push_back(pair_of_bounds(pair));
+    for (const JsonNode& element : value.elements()) {
+        const auto pair = pair_of_bounds(element);
+        if (!pair) throw Unfit{wanted};
+        all.push_back(*pair);
+    }
     return all;
 }
 
 struct Option {
     const char* name;
-    void (*set)(Request& request, const Json& value);
+    void (*set)(Request& request, const JsonNode& value);
     bool compares = false;  // of a comparison, too
 };
 
 // docs/python.md has the same names in the same order.
 constexpr Option kOptions[] = {
-    {"shape", [](Request& r, const Json& v) { r.shape = shape(v); }, true},
-    {"inputs", [](Request& r, const Json& v) { r.inputs = shapes(v); }, true},
-    {"output", [](Request& r, const Json& v) { r.output = shape(v); }, true},
-    {"subject", [](Request& r, const Json& v) { r.subject = text(v); }, true},
-    {"method", [](Request& r, const Json& v) { r.options.method = method(v); }},
-    {"certainty", [](Request& r, const Json& v) { r.options.certainty = number(v); }},
-    {"bounds", [](Request& r, const Json& v) { r.options.bounds = bounds(v); }, true},
-    {"points", [](Request& r, const Json& v) { r.options.points = count(v); }},
+    {"shape", [](Request& r, const JsonNode& v) { r.shape = shape(v); }, true},
+    {"inputs", [](Request& r, const JsonNode& v) { r.inputs = shapes(v); }, true},
+    {"output", [](Request& r, const JsonNode& v) { r.output = shape(v); }, true},
+    {"subject", [](Request& r, const JsonNode& v) { r.subject = text(v); }, true},
+    {"method", [](Request& r, const JsonNode& v) { r.options.method = method(v); }},
+    {"certainty", [](Request& r, const JsonNode& v) { r.options.certainty = number(v); }},
+    {"bounds", [](Request& r, const JsonNode& v) { r.options.bounds = bounds(v); }, true},
+    {"points", [](Request& r, const JsonNode& v) { r.options.points = count(v); }},
     {"evaluations",
-     [](Request& r, const Json& v) {
+     [](Request& r, const JsonNode& v) {
          r.options.limits.evaluations = static_cast<std::int64_t>(whole(v));
      }},
-    {"seconds", [](Request& r, const Json& v) { r.options.limits.seconds = number(v); }},
-    {"noise", [](Request& r, const Json& v) { r.options.noise = number(v); }},
-    {"relative_noise", [](Request& r, const Json& v) { r.options.relative_noise = number(v); }},
-    {"format", [](Request& r, const Json& v) { r.options.format = format(v); }, true},
-    {"resolution", [](Request& r, const Json& v) { r.options.limits.resolution = number(v); }},
-    {"safety", [](Request& r, const Json& v) { r.options.limits.safety = number(v); }},
-    {"eps", [](Request& r, const Json& v) { r.options.eps = number(v); }},
-    {"atol", [](Request& r, const Json& v) { r.options.atol = number(v); }},
-    {"rtol", [](Request& r, const Json& v) { r.options.rtol = number(v); }},
-    {"explain", [](Request& r, const Json& v) { r.options.explain = truth(v); }},
-    {"seed", [](Request& r, const Json& v) { r.options.seed = whole(v); }, true},
+    {"seconds", [](Request& r, const JsonNode& v) { r.options.limits.seconds = number(v); }},
+    {"noise", [](Request& r, const JsonNode& v) { r.options.noise = number(v); }},
+    {"relative_noise", [](Request& r, const JsonNode& v) { r.options.relative_noise = number(v); }},
+    {"format", [](Request& r, const JsonNode& v) { r.options.format = format(v); }, true},
+    {"resolution", [](Request& r, const JsonNode& v) { r.options.limits.resolution = number(v); }},
+    {"safety", [](Request& r, const JsonNode& v) { r.options.limits.safety = number(v); }},
+    {"eps", [](Request& r, const JsonNode& v) { r.options.eps = number(v); }},
+    {"atol", [](Request& r, const JsonNode& v) { r.options.atol = number(v); }},
+    {"rtol", [](Request& r, const JsonNode& v) { r.options.rtol = number(v); }},
+    {"explain", [](Request& r, const JsonNode& v) { r.options.explain = truth(v); }},
+    {"seed", [](Request& r, const JsonNode& v) { r.options.seed = whole(v); }, true},
 };
 
 const Option& option_called(const std::string& name, Purpose purpose) {
@@ -149,26 +162,33 @@ const Option& option_called(const std::string& name, Purpose purpose) {
          fmt::join(known, ", "));
 }
 
-constexpr int kDepth = 100;  // of the options: an error prints the value, which is recursive
+[[noreturn]] void fail_as_no_object(std::string_view json) {
+    fail("check_gradient: the options are no JSON object: {}", json);
+}
+
+JsonTree read_options(std::string_view json) {
+    try {
+        return JsonTree(json);
+    } catch (const JsonSyntaxError&) {
+        fail_as_no_object(json);
+    } catch (const JsonError& error) {
+        fail("check_gradient: the options are {}", error.what());  // nested too deep
+    }
+}
 
 }  // namespace
 
 Request read_request(std::string_view json, Purpose purpose) {
     Request request;
     if (json.empty()) return request;
-    const auto limit = [](int depth, Json::parse_event_t, const Json&) {
-        require(depth <= kDepth, "check_gradient: the options are nested deeper than {} levels",
-                kDepth);
-        return true;
-    };
-    const Json all = Json::parse(json, limit, false);
-    require(all.is_object(), "check_gradient: the options are no JSON object: {}", json);
-    for (const auto& [name, value] : all.items()) {
+    const JsonTree all = read_options(json);
+    if (!all.root().is(JsonKind::object)) fail_as_no_object(json);
+    for (const auto& [name, value] : all.root().members()) {
         const Option& option = option_called(name, purpose);
         try {
             option.set(request, value);
         } catch (const Unfit& unfit) {
-            fail("check_gradient: the option {} is {}; it must be {}", name, value.dump(),
+            fail("check_gradient: the option {} is {}; it must be {}", name, value.text(),
                  unfit.wanted);
         }
     }

@@ -16,9 +16,6 @@
 namespace tapestry::checker {
 namespace {
 
-// Gradients that change by a part of this size with their last bits are nothing but rounding.
-constexpr double kRounding = 32;
-
 constexpr std::size_t kManyEntries = 4096;
 
 double or_zero(double value) { return std::isfinite(value) ? value : 0; }

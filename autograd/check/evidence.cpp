@@ -41,7 +41,6 @@ bool Evidence::is_lost(const Attempt& attempt) const {
 
 // 0, or the rounding of terms that cancel.
 bool Evidence::is_nothing(double slope) const {
-    constexpr double kRounding = 32;
     return std::abs(slope) <= kRounding * claim_.uncertainty;
 }
 

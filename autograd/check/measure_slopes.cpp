@@ -27,9 +27,9 @@ Values slopes_along(Line& line, std::uint64_t branch) {
             size += fine * fine;
             worth += a[i] * a[i];
         }
-        constexpr double kRounding = 32 * std::numeric_limits<double>::epsilon();
+        constexpr double kWorthRounding = 32 * std::numeric_limits<double>::epsilon();
         return apart > 0 || size > 0
-                   ? std::sqrt(std::max(apart, kRounding * kRounding * worth) / size)
+                   ? std::sqrt(std::max(apart, kWorthRounding * kWorthRounding * worth) / size)
                    : 0;
     };
     constexpr double kSettled = 1e-3, kGood = 3e-8, kSeen = 0.5;

@@ -1,7 +1,8 @@
 #include <tapestry/autograd/check/precision.h>
 
+#include <tapestry/core/text/json_writer.h>
+
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace tapestry {
 
@@ -23,24 +24,27 @@ std::string to_string(const PrecisionReport& report) {
 }
 
 std::string to_json(const PrecisionReport& report) {
-    using Json = nlohmann::ordered_json;
-    Json json{{"subject", report.subject},
-              {"dtype", name_of(report.dtype)},
-              {"verdict", to_string(report.verdict)},
-              {"reason", to_string(report.reason)},
-              {"complaint", report.complaint},
-              {"inputs", Json::array()}};
-    for (const auto& input : report.inputs) {
-        json["inputs"].push_back({{"name", input.name},
-                                  {"verdict", to_string(input.verdict)},
-                                  {"reason", to_string(input.reason)},
-                                  {"worst", input.worst},
-                                  {name_of(report.dtype), input.narrow},
-                                  {"f64", input.f64},
-                                  {"allowed", input.tolerance},
-                                  {"ulps", input.ulps}});
-    }
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("subject", report.subject);
+        json.member("dtype", name_of(report.dtype));
+        json.member("verdict", to_string(report.verdict));
+        json.member("reason", to_string(report.reason));
+        json.member("complaint", report.complaint);
+        json.list("inputs", report.inputs, [&](const PrecisionReport::Input& input) {
+            json.object([&] {
+                json.member("name", input.name);
+                json.member("verdict", to_string(input.verdict));
+                json.member("reason", to_string(input.reason));
+                json.member("worst", input.worst);
+                json.member(name_of(report.dtype), input.narrow);
+                json.member("f64", input.f64);
+                json.member("allowed", input.tolerance);
+                json.member("ulps", input.ulps);
+            });
+        });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

@@ -11,6 +11,8 @@
 
 namespace tapestry::checker {
 
+/// Up to so many times its uncertainty a number is nothing but rounding.
+inline constexpr double kRounding = 32;
 inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 class Quotients {

@@ -1,117 +1,146 @@
 #include <tapestry/autograd/check/report.h>
 
-#include <nlohmann/json.hpp>
+#include <tapestry/core/text/json_writer.h>
 
 #include <cmath>
 
 namespace tapestry {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {  // JSON has no NaN
-    return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value));
+void write_number(JsonWriter& json, double value) {
+    if (std::isfinite(value)) {
+        json.value(value);
+    } else {
+        json.value(fmt::format("{}", value));  // JSON has no NaN
+    }
 }
 
-Json json_of(const SlopeReport& slope) {
+void write_number(JsonWriter& json, std::string_view name, double value) {
+    json.member(name, [&] { write_number(json, value); });
+}
+
+void write(JsonWriter& json, const SlopeReport& slope) {
     const Judgement& j = slope.judgement;
-    return {{"where", slope.where},
-            {"claimed", number(slope.claimed)},
-            {"numeric", number(j.numeric)},
-            {"error", number(j.error)},
-            {"allowed", number(j.tolerance)},
-            {"f_above", number(j.above)},
-            {"f_below", number(j.below)},
-            {"h", number(j.step)},
-            {"noise", number(j.noise)},
-            {"resolution", number(j.resolution)},
-            {"verdict", to_string(j.verdict)},
-            {"subgradient", j.subgradient}};
+    json.object([&] {
+        json.member("where", slope.where);
+        write_number(json, "claimed", slope.claimed);
+        write_number(json, "numeric", j.numeric);
+        write_number(json, "error", j.error);
+        write_number(json, "allowed", j.tolerance);
+        write_number(json, "f_above", j.above);
+        write_number(json, "f_below", j.below);
+        write_number(json, "h", j.step);
+        write_number(json, "noise", j.noise);
+        write_number(json, "resolution", j.resolution);
+        json.member("verdict", to_string(j.verdict));
+        json.member("subgradient", j.subgradient);
+    });
 }
 
-Json json_of(const Cause& cause) {
-    return {{"name", to_string(cause.mistake)}, {"evidence", cause.evidence}, {"hint", cause.hint}};
+void write(JsonWriter& json, const Cause& cause) {
+    json.object([&] {
+        json.member("name", to_string(cause.mistake));
+        json.member("evidence", cause.evidence);
+        json.member("hint", cause.hint);
+    });
 }
 
-Json json_of(const InputReport& input) {
-    Json shape = Json::array();
-    for (int axis = 0; axis < input.shape.rank(); ++axis) shape.push_back(input.shape[axis]);
-    Json json{{"name", input.name},
-              {"shape", shape},
-              {"verdict", to_string(input.verdict)},
-              {"reason", to_string(input.reason)},
-              {"method", input.method},
-              {"note", input.note},
-              {"compared", input.compared},
-              {"inconclusive", input.inconclusive},
-              {"wrong", input.wrong},
-              {"first_wrong", input.first_wrong},
-              {"one_factor", input.one_factor},
-              {"unseen", Json::array()},
-              {"steps", {number(input.least_step), number(input.most_step)}},
-              {"noise", number(input.noise)},
-              {"resolution", number(input.resolution)},
-              {"worst", json_of(input.worst)},
-              {"oracles", Json::array()}};
-    for (const Unseen& unseen : input.unseen) {
-        json["unseen"].push_back({{"where", unseen.where}, {"reason", to_string(unseen.reason)}});
-    }
-    for (const Opinion& opinion : input.opinions) {
-        json["oracles"].push_back({{"name", opinion.oracle},
-                                   {"slope", number(opinion.slope)},
-                                   {"claimed", number(opinion.claimed)},
-                                   {"allowed", number(opinion.tolerance)},
-                                   {"agrees", opinion.agrees}});
-    }
-    return json;
+void write(JsonWriter& json, const Unseen& unseen) {
+    json.object([&] {
+        json.member("where", unseen.where);
+        json.member("reason", to_string(unseen.reason));
+    });
 }
 
-Json json_of(const PointReport& point) {
-    Json json{{"what", point.what},
-              {"verdict", to_string(point.verdict)},
-              {"reason", to_string(point.reason)},
-              {"starts_with", Json::array()}};
-    for (const auto& numbers : point.starts_with) {
-        Json& input = json["starts_with"].emplace_back(Json::array());
-        for (const double x : numbers) input.push_back(number(x));
-    }
-    return json;
+void write(JsonWriter& json, const Opinion& opinion) {
+    json.object([&] {
+        json.member("name", opinion.oracle);
+        write_number(json, "slope", opinion.slope);
+        write_number(json, "claimed", opinion.claimed);
+        write_number(json, "allowed", opinion.tolerance);
+        json.member("agrees", opinion.agrees);
+    });
 }
 
-Json json_of(const WrongOp& wrong) {
-    return {{"op", wrong.op},
-            {"module", wrong.module_path},
-            {"entry", wrong.number},
-            {"operand", wrong.operand},
-            {"shapes", wrong.shapes},
-            {"form", wrong.form},
-            {"wrong", wrong.wrong},
-            {"slope", json_of(wrong.slope)},
-            {"cause", json_of(wrong.cause)},
-            {"others", wrong.others}};
+void write(JsonWriter& json, const InputReport& input) {
+    json.object([&] {
+        json.member("name", input.name);
+        json.member("shape", input.shape);
+        json.member("verdict", to_string(input.verdict));
+        json.member("reason", to_string(input.reason));
+        json.member("method", input.method);
+        json.member("note", input.note);
+        json.member("compared", input.compared);
+        json.member("inconclusive", input.inconclusive);
+        json.member("wrong", input.wrong);
+        json.member("first_wrong", input.first_wrong);
+        json.member("one_factor", input.one_factor);
+        json.list("unseen", input.unseen, [&](const Unseen& unseen) { write(json, unseen); });
+        json.member("steps", [&] {
+            json.array([&] {
+                write_number(json, input.least_step);
+                write_number(json, input.most_step);
+            });
+        });
+        write_number(json, "noise", input.noise);
+        write_number(json, "resolution", input.resolution);
+        json.member("worst", [&] { write(json, input.worst); });
+        json.list("oracles", input.opinions, [&](const Opinion& opinion) { write(json, opinion); });
+    });
+}
+
+void write(JsonWriter& json, const PointReport& point) {
+    json.object([&] {
+        json.member("what", point.what);
+        json.member("verdict", to_string(point.verdict));
+        json.member("reason", to_string(point.reason));
+        json.list("starts_with", point.starts_with, [&](const std::vector<double>& numbers) {
+            json.array([&] {
+                for (const double x : numbers) write_number(json, x);
+            });
+        });
+    });
+}
+
+void write(JsonWriter& json, const WrongOp& wrong) {
+    json.object([&] {
+        json.member("op", wrong.op);
+        json.member("module", wrong.module_path);
+        json.member("entry", wrong.number);
+        json.member("operand", wrong.operand);
+        json.member("shapes", wrong.shapes);
+        json.member("form", wrong.form);
+        json.member("wrong", wrong.wrong);
+        json.member("slope", [&] { write(json, wrong.slope); });
+        json.member("cause", [&] { write(json, wrong.cause); });
+        json.member("others", wrong.others);
+    });
 }
 
 }  // namespace
 
 std::string to_json(const GradcheckReport& report) {
-    Json json{{"subject", report.subject},
-              {"verdict", to_string(report.verdict)},
-              {"reason", to_string(report.reason)},
-              {"evaluations", report.runs},
-              {"certainty", report.certainty},
-              {"resolution", number(report.resolution)},
-              {"complaints", report.complaints},
-              {"not_defined", report.not_defined},
-              {"limit", report.limit},
-              {"seed", report.seed},
-              {"reproduce", report.reproduce},
-              {"points", Json::array()},
-              {"inputs", Json::array()}};
-    for (const InputReport& input : report.inputs) json["inputs"].push_back(json_of(input));
-    for (const PointReport& point : report.points) json["points"].push_back(json_of(point));
-    if (report.first_wrong) json["first_wrong"] = json_of(*report.first_wrong);
-    if (report.cause) json["cause"] = json_of(*report.cause);
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);  // a subject may be a path
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("subject", report.subject);
+        json.member("verdict", to_string(report.verdict));
+        json.member("reason", to_string(report.reason));
+        json.member("evaluations", report.runs);
+        json.member("certainty", report.certainty);
+        write_number(json, "resolution", report.resolution);
+        json.member("complaints", report.complaints);
+        json.member("not_defined", report.not_defined);
+        json.member("limit", report.limit);
+        json.member("seed", report.seed);
+        json.member("reproduce", report.reproduce);
+        json.list("points", report.points, [&](const PointReport& point) { write(json, point); });
+        json.list("inputs", report.inputs, [&](const InputReport& input) { write(json, input); });
+        if (report.first_wrong) {
+            json.member("first_wrong", [&] { write(json, *report.first_wrong); });
+        }
+        if (report.cause) json.member("cause", [&] { write(json, *report.cause); });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

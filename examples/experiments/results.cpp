@@ -2,120 +2,120 @@
 #include <tapestry/examples/experiments/results.h>
 
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/examples/experiments/registry.h>
 #include <tapestry/examples/experiments/render.h>
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
 namespace tapestry::experiments {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // JSON has no NaN and no infinity: null is the one, the words are the other.
-Json number(double value) {
-    if (std::isnan(value)) return nullptr;
-    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-    return value;
+void write_number(JsonWriter& json, std::string_view name, double value) {
+    if (std::isinf(value)) {
+        json.member(name, value > 0 ? "inf" : "-inf");
+    } else {
+        json.member(name, value);
+    }
 }
 
-double number_of(const Json& json) {
-    if (json.is_null()) return std::nan("");
-    if (json.is_string()) return json == "inf" ? HUGE_VAL : -HUGE_VAL;
-    return json.get<double>();
+double number_of(const JsonNode& node) {
+    if (node.is(JsonKind::null)) return std::nan("");
+    if (node.is(JsonKind::string)) return node.get<std::string>() == "inf" ? HUGE_VAL : -HUGE_VAL;
+    return node.get<double>();
 }
 
-Json to_json(const Interval& i) {
-    return {{"mean", number(i.mean)},
-            {"low", number(i.low)},
-            {"high", number(i.high)},
-            {"count", i.count}};
+void write(JsonWriter& json, std::string_view name, const Interval& i) {
+    json.member(name, [&] {
+        json.object([&] {
+            write_number(json, "mean", i.mean);
+            write_number(json, "low", i.low);
+            write_number(json, "high", i.high);
+            json.member("count", i.count);
+        });
+    });
 }
 
-Interval interval_of(const Json& json) {
-    return {number_of(json.at("mean")), number_of(json.at("low")), number_of(json.at("high")),
-            json.at("count").get<std::int64_t>()};
+Interval interval_of(const JsonNode& node) {
+    return {number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
+            node.get<std::int64_t>("count")};
 }
 
-Json to_json(const Cell& cell) {
-    Json json{{"text", cell.text}};
-    if (!std::isnan(cell.value)) json["value"] = number(cell.value);
-    if (cell.interval) json["interval"] = to_json(*cell.interval);
-    if (cell.timed) json["timed"] = true;
-    return json;
+void write(JsonWriter& json, const Cell& cell) {
+    json.object([&] {
+        json.member("text", cell.text);
+        if (!std::isnan(cell.value)) write_number(json, "value", cell.value);
+        if (cell.interval) write(json, "interval", *cell.interval);
+        if (cell.timed) json.member("timed", true);
+    });
 }
 
-Cell cell_of(const Json& json) {
-    Cell cell(json.at("text").get<std::string>());
-    if (json.contains("value")) cell.value = number_of(json.at("value"));
-    if (json.contains("interval")) cell.interval = interval_of(json.at("interval"));
-    cell.timed = json.value("timed", false);
+Cell cell_of(const JsonNode& node) {
+    Cell cell(node.get<std::string>("text"));
+    if (const auto value = node.find("value")) cell.value = number_of(*value);
+    if (const auto interval = node.find("interval")) cell.interval = interval_of(*interval);
+    if (const auto timed = node.find("timed")) cell.timed = timed->get<bool>();
     return cell;
 }
 
-Json to_json(const Table& table) {
-    Json rows = Json::array();
-    for (const auto& row : table.rows) {
-        Json cells = Json::array();
-        for (const Cell& cell : row) cells.push_back(to_json(cell));
-        rows.push_back(cells);
-    }
-    return {{"title", table.title}, {"columns", table.columns}, {"rows", rows}};
+void write(JsonWriter& json, const Table& table) {
+    json.object([&] {
+        json.member("title", table.title);
+        json.member("columns", table.columns);
+        json.list("rows", table.rows, [&](const std::vector<Cell>& row) {
+            json.array([&] {
+                for (const Cell& cell : row) write(json, cell);
+            });
+        });
+    });
 }
 
-Table table_of(const Json& json) {
-    Table table{json.at("title").get<std::string>(),
-                json.at("columns").get<std::vector<std::string>>(),
-                {}};
-    for (const Json& row : json.at("rows")) {
+Table table_of(const JsonNode& node) {
+    Table table{node.get<std::string>("title"), node.get<std::vector<std::string>>("columns"), {}};
+    for (const JsonNode& row : node.at("rows").elements()) {
         table.rows.emplace_back();
-        for (const Json& cell : row) table.rows.back().push_back(cell_of(cell));
+        for (const JsonNode& cell : row.elements()) table.rows.back().push_back(cell_of(cell));
     }
     return table;
 }
 
-Json claims_to_json(const Found& found) {
-    const Experiment& experiment = find_experiment(found.name);
-    Json claims = Json::array();
-    for (const Claim& claim : experiment.claims) {
+void write_claims(JsonWriter& json, const Found& found) {
+    json.list("claims", find_experiment(found.name).claims, [&](const Claim& claim) {
         const Interval& decided = found.report.decided.at(claim.name);
-        claims.push_back({{"name", claim.name},
-                          {"sentence", claim.sentence},
-                          {"number", claim.number},
-                          {"rule", text_of(claim.rule)},
-                          {"measured", to_json(decided)},
-                          {"verdict", text_of(judge(claim.rule, decided))}});
-    }
-    return claims;
+        json.object([&] {
+            json.member("name", claim.name);
+            json.member("sentence", claim.sentence);
+            json.member("number", claim.number);
+            json.member("rule", text_of(claim.rule));
+            write(json, "measured", decided);
+            json.member("verdict", text_of(judge(claim.rule, decided)));
+        });
+    });
 }
 
-Json to_json(const Outcomes& outcomes) {
-    Json trials = Json::array();
-    for (const Outcomes::Entry& entry : outcomes.entries()) {
-        Json seeds = Json::array();
-        for (const Measured& seed : entry.seeds) {
-            Json numbers = Json::object();
-            for (const auto& [name, value] : seed.numbers) numbers[name] = number(value);
-            seeds.push_back(numbers);
-        }
-        trials.push_back({{"name", entry.name},
-                          {"timed", entry.timed},
-                          {"seconds", entry.seconds},
-                          {"seeds", seeds}});
-    }
-    return trials;
+void write(JsonWriter& json, const Outcomes::Entry& trial) {
+    json.object([&] {
+        json.member("name", trial.name);
+        json.member("timed", trial.timed);
+        json.member("seconds", trial.seconds);
+        json.list("seeds", trial.seeds, [&](const Measured& seed) {
+            json.object([&] {
+                for (const auto& [name, value] : seed.numbers) write_number(json, name, value);
+            });
+        });
+    });
 }
 
-Outcomes outcomes_of(const Json& json) {
+Outcomes outcomes_of(const JsonNode& node) {
     std::vector<Outcomes::Entry> entries;
-    for (const Json& trial : json) {
-        Outcomes::Entry entry{trial.at("name").get<std::string>(), trial.at("timed").get<bool>(),
-                              trial.at("seconds").get<double>()};
-        for (const Json& seed : trial.at("seeds")) {
+    for (const JsonNode& trial : node.elements()) {
+        Outcomes::Entry entry{trial.get<std::string>("name"), trial.get<bool>("timed"),
+                              trial.get<double>("seconds")};
+        for (const JsonNode& seed : trial.at("seeds").elements()) {
             Measured& measured = entry.seeds.emplace_back();
-            for (const auto& [name, value] : seed.items()) {
+            for (const auto& [name, value] : seed.members()) {
                 measured.numbers[name] = number_of(value);
             }
         }
@@ -124,65 +124,76 @@ Outcomes outcomes_of(const Json& json) {
     return Outcomes(std::move(entries));
 }
 
-Json to_json(const Found& found) {
-    Json tables = Json::array(), figures = Json::array();
-    for (const Table& table : found.report.tables) tables.push_back(to_json(table));
-    for (const Figure& figure : found.report.figures) {
-        figures.push_back({{"name", figure.name}, {"caption", figure.caption}});
-    }
-    return {{"name", found.name},
-            {"seconds", found.seconds},
-            {"claims", claims_to_json(found)},
-            {"remark", found.report.remark},
-            {"tables", tables},
-            {"figures", figures},
-            {"trials", to_json(found.outcomes)}};
+void write(JsonWriter& json, const Found& found) {
+    json.object([&] {
+        json.member("name", found.name);
+        json.member("seconds", found.seconds);
+        write_claims(json, found);
+        json.member("remark", found.report.remark);
+        json.list("tables", found.report.tables, [&](const Table& table) { write(json, table); });
+        json.list("figures", found.report.figures, [&](const Figure& figure) {
+            json.object([&] {
+                json.member("name", figure.name);
+                json.member("caption", figure.caption);
+            });
+        });
+        json.list("trials", found.outcomes.entries(),
+                  [&](const Outcomes::Entry& trial) { write(json, trial); });
+    });
 }
 
-Found found_of(const Json& json) {
-    Found found{.name = json.at("name").get<std::string>(),
+Found found_of(const JsonNode& node) {
+    Found found{.name = node.get<std::string>("name"),
                 .report = {},
-                .outcomes = outcomes_of(json.at("trials")),
-                .seconds = json.at("seconds").get<double>()};
-    for (const Json& table : json.at("tables")) found.report.tables.push_back(table_of(table));
-    for (const Json& figure : json.at("figures")) {
+                .outcomes = outcomes_of(node.at("trials")),
+                .seconds = node.get<double>("seconds")};
+    for (const JsonNode& table : node.at("tables").elements()) {
+        found.report.tables.push_back(table_of(table));
+    }
+    for (const JsonNode& figure : node.at("figures").elements()) {
         found.report.figures.push_back(
-            {figure.at("name").get<std::string>(), figure.at("caption").get<std::string>(), ""});
+            {figure.get<std::string>("name"), figure.get<std::string>("caption"), ""});
     }
-    for (const Json& claim : json.at("claims")) {
-        found.report.decided[claim.at("name").get<std::string>()] =
-            interval_of(claim.at("measured"));
+    for (const JsonNode& claim : node.at("claims").elements()) {
+        found.report.decided[claim.get<std::string>("name")] = interval_of(claim.at("measured"));
     }
-    found.report.remark = json.at("remark").get<std::string>();
+    found.report.remark = node.get<std::string>("remark");
     return found;
 }
 
 }  // namespace
 
 std::string to_json(const Results& results) {
-    Json found = Json::array();
-    for (const Found& f : results.found) found.push_back(to_json(f));
-    const Json json{{"command", results.command}, {"version", results.version},
-                    {"isa", results.isa},         {"seed", results.seed},
-                    {"seeds", results.seeds},     {"quick", results.quick},
-                    {"experiments", found}};
-    return json.dump(1) + "\n";
+    JsonWriter json(1);
+    json.object([&] {
+        json.member("command", results.command);
+        json.member("version", results.version);
+        json.member("isa", results.isa);
+        json.member("seed", results.seed);
+        json.member("seeds", results.seeds);
+        json.member("quick", results.quick);
+        json.list("experiments", results.found, [&](const Found& found) { write(json, found); });
+    });
+    return json.text() + "\n";
 }
 
 Results results_from_json(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
-        Results results{.command = json.at("command").get<std::string>(),
-                        .version = json.at("version").get<std::string>(),
-                        .isa = json.at("isa").get<std::string>(),
-                        .seed = json.at("seed").get<std::uint64_t>(),
-                        .seeds = json.at("seeds").get<std::int64_t>(),
-                        .quick = json.at("quick").get<bool>(),
+        const JsonTree tree(text);
+        const JsonNode root = tree.root();
+        Results results{.command = root.get<std::string>("command"),
+                        .version = root.get<std::string>("version"),
+                        .isa = root.get<std::string>("isa"),
+                        .seed = root.get<std::uint64_t>("seed"),
+                        .seeds = root.get<std::int64_t>("seeds"),
+                        .quick = root.get<bool>("quick"),
                         .found = {}};
-        for (const Json& found : json.at("experiments")) results.found.push_back(found_of(found));
+        for (const JsonNode& found : root.at("experiments").elements()) {
+            results.found.push_back(found_of(found));
+        }
         return results;
-    } catch (const nlohmann::json::exception& error) {
-        throw ValueError(fmt::format("not the results of experiments: {}", error.what()));
+    } catch (const JsonError& error) {
+        fail<ValueError>("not the results of experiments: {}", error.what());
     }
 }
 

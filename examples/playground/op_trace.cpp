@@ -1,9 +1,9 @@
 #include <tapestry/examples/playground/op_trace.h>
 
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/views.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,23 +25,24 @@ Corner corner_of(std::string of, Tensor x) {
     return corner;
 }
 
-nlohmann::json json_of(const Corner& corner) {
-    nlohmann::json values = nlohmann::json::array();
-    for (const double x : corner.values) {  // JSON knows no other numbers
-        values.push_back(std::isfinite(x) ? nlohmann::json(x)
-                                          : nlohmann::json(fmt::format("{}", x)));
+void write_number(JsonWriter& json, double x) {
+    if (std::isfinite(x)) {
+        json.value(x);
+    } else {
+        json.value(fmt::format("{}", x));  // JSON knows no other numbers
     }
-    return {{"of", corner.of},
-            {"shape", std::vector<std::int64_t>(corner.shape.begin(), corner.shape.end())},
-            {"columns", corner.columns},
-            {"values", std::move(values)},
-            {"whole", corner.whole}};
 }
 
-nlohmann::json json_of(const std::vector<Corner>& corners) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const Corner& corner : corners) all.push_back(json_of(corner));
-    return all;
+void write(JsonWriter& json, std::string_view name, const std::vector<Corner>& corners) {
+    json.list(name, corners, [&](const Corner& corner) {
+        json.object([&] {
+            json.member("columns", corner.columns);
+            json.member("of", corner.of);
+            json.member("shape", corner.shape);
+            json.list("values", corner.values, [&](double x) { write_number(json, x); });
+            json.member("whole", corner.whole);
+        });
+    });
 }
 
 }  // namespace
@@ -101,17 +102,21 @@ void OpTrace::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
 }
 
 std::string OpTrace::to_json() const {
-    nlohmann::json all = nlohmann::json::array();
-    for (const TracedOp& op : all_) {
-        all.push_back({{"number", op.number},
-                       {"op", op.op},
-                       {"settings", op.attributes},
-                       {"module", op.module},
-                       {"back", op.back},
-                       {"given", json_of(op.given)},
-                       {"made", json_of(op.made)}});
-    }
-    return all.dump();
+    JsonWriter json;
+    json.array([&] {
+        for (const TracedOp& op : all_) {
+            json.object([&] {
+                json.member("back", op.back);
+                write(json, "given", op.given);
+                write(json, "made", op.made);
+                json.member("module", op.module);
+                json.member("number", op.number);
+                json.member("op", op.op);
+                json.member("settings", op.attributes);
+            });
+        }
+    });
+    return json.text();
 }
 
 }  // namespace tapestry::examples

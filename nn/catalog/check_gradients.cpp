@@ -1,11 +1,11 @@
 #include <tapestry/nn/catalog/check_gradients.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/ops/catalog/bound_case.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -207,17 +207,20 @@ std::string to_text(const CheckedGradients& checked, bool in_full) {
 }
 
 std::string to_json(const CheckedGradients& checked) {
-    using Json = nlohmann::ordered_json;
-    Json json{{"checked", checked.size()},
-              {"failed", count_of(checked, Verdict::fail)},
-              {"inconclusive", count_of(checked, Verdict::inconclusive)},
-              {"results", Json::array()}};
-    for (const CheckedGradient& c : checked) {
-        Json one{{"what", c.what}, {"check", c.check}};
-        one.update(Json::parse(c.json));
-        json["results"].push_back(std::move(one));
-    }
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    JsonWriter json(2);
+    json.object([&] {
+        json.member("checked", checked.size());
+        json.member("failed", count_of(checked, Verdict::fail));
+        json.member("inconclusive", count_of(checked, Verdict::inconclusive));
+        json.list("results", checked, [&](const CheckedGradient& c) {
+            json.object([&] {
+                json.member("what", c.what);
+                json.member("check", c.check);
+                json.members_of(c.json);
+            });
+        });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry::catalog

@@ -2,17 +2,14 @@
 // written.
 #include <tapestry/nn/data/bpe.h>
 
+#include <tapestry/core/text/json_handler.h>
 #include <tapestry/core/text/utf8.h>
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
 
 namespace tapestry {
 namespace {
-
-using nlohmann::json;
 
 // Visible characters of Latin-1, which stand for themselves.
 constexpr bool is_visible(char32_t byte) {
@@ -62,48 +59,40 @@ std::string read_token(std::string_view text, const std::string& place) {
 }
 
 // {"token": id, ...} and nothing else; without a tree in memory, and seeing what comes twice.
-class VocabParser final : public nlohmann::json_sax<json> {
+class VocabParser final : public JsonHandler {
 public:
-    explicit VocabParser(const std::string& name) : name_(name) {}
+    explicit VocabParser(const std::string& file) : file_(file) {}
 
     std::unordered_map<std::string, std::uint64_t> ids;  // by token, as it is written
 
-    bool number_unsigned(std::uint64_t value) override {
+    void number(std::uint64_t value) override {
         if (!open_) unexpected("a number");
-        require(ids.emplace(key_, value).second, "{}: token {} comes twice", name_,
-                utf8::quoted(key_));
-        return true;
+        require(ids.emplace(token_, value).second, "{}: token {} comes twice", file_,
+                utf8::quoted(token_));
     }
-    bool start_object(std::size_t) override {
+    void begin_object() override {
         if (open_) unexpected("an object");
-        return open_ = true;
+        open_ = true;
     }
-    bool key(std::string& name) override {
-        key_ = name;
-        return true;
-    }
-    bool end_object() override { return true; }
-    bool null() override { unexpected("null"); }
-    bool boolean(bool value) override { unexpected(value ? "true" : "false"); }
-    bool number_integer(std::int64_t value) override { unexpected(fmt::format("{}", value)); }
-    bool number_float(double, const std::string& text) override { unexpected(text.substr(0, 40)); }
-    bool string(std::string& value) override { unexpected(utf8::quoted(value, 40)); }
-    bool binary(json::binary_t&) override { unexpected("binary data"); }
-    bool start_array(std::size_t) override { unexpected("a list"); }
-    bool end_array() override { return true; }
-    bool parse_error(std::size_t at, const std::string&, const json::exception&) override {
-        fail("{}: not JSON: error at byte {}", name_, at);
-    }
+    void name(const std::string& name) override { token_ = name; }
+    void end_object() override {}
+    void null() override { unexpected("null"); }
+    void boolean(bool value) override { unexpected(value ? "true" : "false"); }
+    void negative_number(std::int64_t value) override { unexpected(fmt::format("{}", value)); }
+    void real_number(const std::string& text) override { unexpected(text.substr(0, 40)); }
+    void string(const std::string& value) override { unexpected(utf8::quoted(value, 40)); }
+    void begin_array() override { unexpected("a list"); }
+    void end_array() override {}
 
 private:
     [[noreturn]] void unexpected(const std::string& found) const {
-        require(open_, "{}: {} and not an object of tokens and ids", name_, found);
-        fail("{}: the id of {} is {}", name_, utf8::quoted(key_), found);
+        require(open_, "{}: {} and not an object of tokens and ids", file_, found);
+        fail("{}: the id of {} is {}", file_, utf8::quoted(token_), found);
     }
 
-    const std::string& name_;
+    const std::string& file_;
     bool open_ = false;
-    std::string key_;
+    std::string token_;
 };
 
 void check_text(std::string_view text, const std::string& name) {
@@ -128,7 +117,11 @@ BytePairTokenizer BytePairTokenizer::from_text(std::string_view vocab, std::stri
 void BytePairTokenizer::read_vocab(std::string_view text, const std::string& name) {
     check_text(text, name);
     VocabParser parser(name);
-    json::sax_parse(text, &parser);  // false only after parse_error, which throws
+    try {
+        handle_json(text, parser);
+    } catch (const JsonSyntaxError& error) {
+        fail("{}: not JSON: error at byte {}", name, error.byte);
+    }
     const std::size_t count = parser.ids.size();
     require(count <= static_cast<std::size_t>(std::numeric_limits<Id>::max()), "{}: {} tokens",
             name, count);
@@ -195,7 +188,7 @@ void BytePairTokenizer::add_merge(std::string_view line, std::size_t number, con
 std::string BytePairTokenizer::vocab_json() const {
     std::string text = "{";
     for (std::size_t id = 0; id < bytes_.size(); ++id) {
-        text += fmt::format("{}{}: {}", id == 0 ? "" : ", ", json(written(bytes_[id])).dump(), id);
+        text += fmt::format("{}{}: {}", id == 0 ? "" : ", ", json_text(written(bytes_[id])), id);
     }
     return text + "}\n";
 }

@@ -2,9 +2,9 @@
 #include <tapestry/nn/data/documents.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/json_tree.h>
 
 #include <algorithm>
 #include <span>

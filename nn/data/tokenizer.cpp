@@ -3,9 +3,9 @@
 #include <tapestry/nn/data/tokenizer.h>
 
 #include <tapestry/core/checksum.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,14 +1,14 @@
 #include <tapestry/nn/io/checkpoint.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 

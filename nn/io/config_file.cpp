@@ -1,8 +1,8 @@
 #include <tapestry/nn/io/config_file.h>
 
 #include <tapestry/core/file.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 
 #include <functional>
 

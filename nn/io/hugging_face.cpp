@@ -2,13 +2,13 @@
 #include <tapestry/nn/io/hugging_face.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
 #include <tapestry/nn/io/manifest.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <sys/stat.h>
 

@@ -1,12 +1,12 @@
-// Two passes. The parser (a SAX handler: no tree is built, and it sees keys that come twice and
+// Two passes. The parser (a JsonHandler: no tree is built, and it sees keys that come twice and
 // numbers as they were written) accepts exactly the one structure there is. The layout pass checks
 // sizes and offsets, with every product and sum of numbers from the file checked for overflow.
 #include <tapestry/nn/io/safetensors_header.h>
 
+#include <tapestry/core/text/json_handler.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,27 +53,26 @@ struct RawEntry {
 
 // What the JSON may hold next is one of these places; whatever else comes is an error, so that the
 // nesting can never go deeper than the three levels of the format.
-class Parser final : public nlohmann::json_sax<nlohmann::json> {
+class Parser final : public JsonHandler {
 public:
     explicit Parser(std::string_view what) : what_(what) {}
 
     std::vector<RawEntry> entries;
     std::map<std::string, std::string> metadata;
 
-    bool null() override {
-        if (place_ == Place::top && key_ == kMetadata) return true;  // the reference takes it, too
+    void null() override {
+        if (place_ == Place::top && key_ == kMetadata) return;  // the reference takes it, too
         unexpected("null");
     }
-    bool boolean(bool value) override { unexpected(value ? "true" : "false"); }
-    bool number_integer(std::int64_t value) override {
-        unexpected(value == 0 ? "-0" : fmt::format("{}", value));  // only what has a sign is here
+    void boolean(bool value) override { unexpected(value ? "true" : "false"); }
+    void negative_number(std::int64_t value) override {
+        unexpected(value == 0 ? "-0" : fmt::format("{}", value));
     }
-    bool number_float(double, const std::string& text) override {
+    void real_number(const std::string& text) override {
         unexpected(text.size() <= 40 ? text : text.substr(0, 40) + "...");
     }
-    bool binary(nlohmann::json::binary_t&) override { unexpected("binary data"); }
 
-    bool number_unsigned(std::uint64_t value) override {
+    void number(std::uint64_t value) override {
         if (place_ != Place::list) unexpected(fmt::format("{}", value));
         if (key_ == "shape") {
             if (list_.size() == static_cast<std::size_t>(Shape::kMaxRank)) {
@@ -83,10 +82,9 @@ public:
             wrong("data_offsets holds more than two numbers");
         }
         list_.push_back(value);
-        return true;
     }
 
-    bool string(std::string& value) override {
+    void string(const std::string& value) override {
         if (place_ == Place::metadata) {
             metadata[key_] = value;
         } else if (place_ == Place::entry && key_ == "dtype") {
@@ -94,12 +92,11 @@ public:
         } else {
             unexpected(utf8::quoted(value));
         }
-        return true;
     }
 
-    bool start_object(std::size_t) override {
+    void begin_object() override {
         switch (place_) {
-            case Place::start: place_ = Place::top; return true;
+            case Place::start: place_ = Place::top; break;
             case Place::top:
                 if (key_ == kMetadata) {
                     place_ = Place::metadata;
@@ -107,12 +104,12 @@ public:
                     entries.push_back({key_, {}, {}, {}});
                     place_ = Place::entry;
                 }
-                return true;
+                break;
             default: unexpected("an object");
         }
     }
 
-    bool key(std::string& name) override {
+    void name(const std::string& name) override {
         key_ = name;
         if (place_ == Place::top) {
             if (const std::string flaw = flaw_of_name(name); !flaw.empty()) {
@@ -129,37 +126,22 @@ public:
         } else {
             check_entry_key();
         }
-        return true;
     }
 
-    bool end_object() override {
+    void end_object() override {
         if (place_ == Place::entry) check_entry();
         place_ = place_ == Place::top ? Place::start : Place::top;
-        return true;
     }
 
-    bool start_array(std::size_t) override {
+    void begin_array() override {
         if (place_ != Place::entry || key_ == "dtype") unexpected("a list");
         list_.clear();
         place_ = Place::list;
-        return true;
     }
 
-    bool end_array() override {
+    void end_array() override {
         (key_ == "shape" ? entries.back().shape : entries.back().offsets) = list_;
         place_ = Place::entry;
-        return true;
-    }
-
-    bool parse_error(std::size_t at, const std::string&,
-                     const nlohmann::json::exception& error) override {
-        // Its message without the "[json.exception.parse_error.101] " in front of it.
-        std::string_view message = error.what();
-        if (const auto bracket = message.find("] "); bracket != message.npos) {
-            message.remove_prefix(bracket + 2);
-        }
-        fail<IoError>("{}: the header is not JSON, byte {}: {}", what_, at,
-                      utf8::quoted(message, 200));
     }
 
 private:
@@ -309,8 +291,6 @@ std::string_view file_name_of(const Entry& entry) {
     return "?";
 }
 
-std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
-
 }  // namespace
 
 std::string flaw_of_name(std::string_view name) {
@@ -326,7 +306,12 @@ Header parse_header(std::string_view what, std::string_view text, std::uint64_t 
                     const Filter& wanted) {
     check_text(what, text);
     Parser parser(what);
-    nlohmann::json::sax_parse(text, &parser);  // false only after parse_error, which throws
+    try {
+        handle_json(text, parser);
+    } catch (const JsonSyntaxError& error) {
+        fail<IoError>("{}: the header is not JSON, byte {}: {}", what, error.byte,
+                      utf8::quoted(error.rule, 200));
+    }
     Header header;
     header.metadata = std::move(parser.metadata);
     header.entries.reserve(parser.entries.size());
@@ -348,16 +333,16 @@ std::string format_header(const Header& header) {
     if (!header.metadata.empty()) {
         std::string metadata;
         for (const auto& [key, value] : header.metadata) {
-            metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_string(key),
-                                    json_string(value));
+            metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_text(key),
+                                    json_text(value));
         }
         text += fmt::format("\"{}\":{{{}}}", kMetadata, metadata);
     }
     for (const Entry& entry : header.entries) {
         separate();
         text += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                            json_string(entry.name), file_name_of(entry),
-                            fmt::join(entry.shape, ","), entry.begin, entry.end);
+                            json_text(entry.name), file_name_of(entry), fmt::join(entry.shape, ","),
+                            entry.begin, entry.end);
     }
     text += "}";
     text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -1,8 +1,8 @@
 // The fields are those that GPT-2's own tokenizer.json has; in it a pair of merges is one string.
 #include <tapestry/nn/io/tokenizer_json.h>
 
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 
 #include <string_view>
 #include <vector>

@@ -1,8 +1,8 @@
 // Many numbers in few characters, for the page's data. Internal to nn/pages.
 #pragma once
 
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/inspect/statistics.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include <tapestry/nn/pages/live_page.h>
 
 #include <tapestry/core/file.h>
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/page_assets.h>
 

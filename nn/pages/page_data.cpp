@@ -1,7 +1,7 @@
 // The page's data. Numbers are rounded to six digits: it is read by people.
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/inspect/memory_layout.h>
-#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/pages/attention_json.h>
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>

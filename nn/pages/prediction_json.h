@@ -1,7 +1,7 @@
 // The page's data of predictions. Internal to nn/pages.
 #pragma once
 
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/pages/page.h>
 
 namespace tapestry {

@@ -1,5 +1,5 @@
 // The report's data, as web/report.js reads it.
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
 #include <tapestry/nn/pages/report.h>

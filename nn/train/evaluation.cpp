@@ -1,9 +1,9 @@
 #include <tapestry/nn/train/evaluation.h>
 
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/token_file.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/nn/train/tokenized_text.h>
 

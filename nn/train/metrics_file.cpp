@@ -2,8 +2,8 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
-#include <tapestry/nn/json_writer.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>

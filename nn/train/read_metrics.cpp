@@ -3,9 +3,9 @@
 #include <tapestry/nn/io/manifest.h>
 
 #include <tapestry/core/file.h>
+#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/json_tree.h>
 #include <tapestry/nn/train/metrics_file.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/file.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>

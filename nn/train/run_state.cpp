@@ -1,8 +1,8 @@
 #include <tapestry/nn/train/run_state.h>
 
 #include <tapestry/core/error.h>
-#include <tapestry/nn/json_tree.h>
-#include <tapestry/nn/json_writer.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
 
 namespace tapestry {
 

@@ -1,9 +1,9 @@
 #include <tapestry/nn/train/training_run.h>
 
 #include <tapestry/core/directory.h>
+#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/nn/freeze.h>
-#include <tapestry/nn/json_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/plan_text.h>
 #include <tapestry/nn/train/read_metrics.h>

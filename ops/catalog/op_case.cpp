@@ -20,23 +20,6 @@ Tensor floor_of(const Tensor& x) {
 
 }  // namespace
 
-Held hold(const void* object, void (*release)(const void*)) { return {object, release}; }
-
-ErrorCase::ErrorCase(Callable<void()> wrong, std::string_view words)
-    : call(std::move(wrong)), message(words) {}
-ErrorCase::ErrorCase(const ErrorCase& other) = default;
-ErrorCase::ErrorCase(ErrorCase&& other) noexcept = default;
-ErrorCase& ErrorCase::operator=(const ErrorCase& other) = default;
-ErrorCase& ErrorCase::operator=(ErrorCase&& other) noexcept = default;
-ErrorCase::~ErrorCase() = default;
-
-OpCase::OpCase() = default;
-OpCase::OpCase(const OpCase& other) = default;
-OpCase::OpCase(OpCase&& other) noexcept = default;
-OpCase& OpCase::operator=(const OpCase& other) = default;
-OpCase& OpCase::operator=(OpCase&& other) noexcept = default;
-OpCase::~OpCase() = default;
-
 double OpCase::tolerance(DType dtype) const {
     switch (dtype) {
         case DType::bf16: return roundings * 0x1p-8;
@@ -44,41 +27,6 @@ double OpCase::tolerance(DType dtype) const {
         case DType::f32: return tolerance_f32;
         default: return tolerance_f64;
     }
-}
-
-namespace {
-
-template <class List>
-List list_of(typename List::value_type&& one) {
-    List all;
-    all.push_back(std::move(one));
-    return all;
-}
-
-}  // namespace
-
-Tensors listed(Tensor&& one) { return list_of<Tensors>(std::move(one)); }
-reference::Arrays<double> listed(reference::Array<double>&& one) {
-    return list_of<reference::Arrays<double>>(std::move(one));
-}
-reference::Arrays<Dual> listed(reference::Array<Dual>&& one) {
-    return list_of<reference::Arrays<Dual>>(std::move(one));
-}
-
-OpCase make_case(std::string_view name, std::string_view variant, Held callables,
-                 Tensors (*op)(const void*, const Tensors&),
-                 reference::Arrays<double> (*definition)(const void*,
-                                                         const reference::Arrays<double>&),
-                 reference::Arrays<Dual> (*dual)(const void*, const reference::Arrays<Dual>&),
-                 std::vector<Sample> samples) {
-    OpCase row;
-    row.name = name;
-    row.variant = variant;
-    row.op = {callables, op};
-    row.reference = {callables, definition};
-    row.dual_reference = {callables, dual};
-    row.samples = std::move(samples);
-    return row;
 }
 
 std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples) {

@@ -19,12 +19,14 @@
 #pragma once
 
 #include <tapestry/core/tensor.h>
-#include <tapestry/ops/catalog/callable.h>
+#include <tapestry/ops/catalog/generic.h>
 #include <tapestry/ops/catalog/reference/array.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tapestry::catalog {
@@ -50,26 +52,18 @@ inline Input mask(const Shape& shape) { return {shape, 0, 2, Kind::mask}; }
 
 using Sample = std::vector<Input>;
 
-/// A call that must throw. (Where members are made and destroyed is one place, op_case.cpp: what a
-/// row needs many times over is a call there.)
+/// A call that must throw.
 struct ErrorCase {
-    Callable<void()> call;
+    std::function<void()> call;
     std::string message;  ///< words the message must contain
-
-    ErrorCase(Callable<void()> wrong, std::string_view words);
-    ErrorCase(const ErrorCase& other);
-    ErrorCase(ErrorCase&& other) noexcept;
-    ErrorCase& operator=(const ErrorCase& other);
-    ErrorCase& operator=(ErrorCase&& other) noexcept;
-    ~ErrorCase();
 };
 
 struct OpCase {
-    std::string name;                      ///< of the public function
-    std::string variant;                   ///< which form of it: "axis 1, keepdim"
-    Callable<Tensors(const Tensors&)> op;  ///< all its results
-    Callable<reference::Arrays<double>(const reference::Arrays<double>&)> reference;
-    Callable<reference::Arrays<Dual>(const reference::Arrays<Dual>&)> dual_reference;
+    std::string name;                           ///< of the public function
+    std::string variant;                        ///< which form of it: "axis 1, keepdim"
+    std::function<Tensors(const Tensors&)> op;  ///< all its results
+    std::function<reference::Arrays<double>(const reference::Arrays<double>&)> reference;
+    std::function<reference::Arrays<Dual>(const reference::Arrays<Dual>&)> dual_reference;
     std::vector<Sample> samples;
     std::vector<ErrorCase> errors;
 
@@ -91,57 +85,37 @@ struct OpCase {
     std::string no_empty;
     std::string no_single;
 
-    OpCase();
-    OpCase(const OpCase& other);
-    OpCase(OpCase&& other) noexcept;
-    OpCase& operator=(const OpCase& other);
-    OpCase& operator=(OpCase&& other) noexcept;
-    ~OpCase();
-
     std::string title() const { return variant.empty() ? name : name + " (" + variant + ")"; }
 };
 
 /// One result, or what holds all of them already, as a list.
-Tensors listed(Tensor&& one);
-reference::Arrays<double> listed(reference::Array<double>&& one);
-reference::Arrays<Dual> listed(reference::Array<Dual>&& one);
-template <class T, class Allocator>
-std::vector<T, Allocator> listed(std::vector<T, Allocator>&& all) {
-    return std::move(all);
+inline Tensors listed(Tensor one) { return {std::move(one)}; }
+template <class T>
+reference::Arrays<T> listed(reference::Array<T> one) {
+    return {std::move(one)};
 }
-
-/// A row of callables whose types are forgotten: op_case for all types.
-OpCase make_case(std::string_view name, std::string_view variant, Held callables,
-                 Tensors (*op)(const void*, const Tensors&),
-                 reference::Arrays<double> (*definition)(const void*,
-                                                         const reference::Arrays<double>&),
-                 reference::Arrays<Dual> (*dual)(const void*, const reference::Arrays<Dual>&),
-                 std::vector<Sample> samples);
-
-/// The two callables of a row, and what calls them.
-template <class Op, class Definition>
-struct CaseCallables {
-    Op op;
-    Definition definition;
-
-    static Tensors run(const void* both, const Tensors& x) {
-        return listed(static_cast<const CaseCallables*>(both)->op(x));
-    }
-    template <class T>
-    static reference::Arrays<T> define(const void* both, const reference::Arrays<T>& x) {
-        return listed(static_cast<const CaseCallables*>(both)->definition(x));
-    }
-};
+template <class T, class Allocator>
+std::vector<T, Allocator> listed(std::vector<T, Allocator> all) {
+    return all;
+}
 
 /// A row. `op` gives a Tensor or Tensors; `definition` an Array or Arrays, and is generic: called
 /// with const Arrays<double>& and const Arrays<Dual>&.
 template <class Op, class Definition>
 OpCase op_case(std::string_view name, std::string_view variant, Op op, Definition definition,
                std::vector<Sample> samples) {
-    using Both = CaseCallables<Op, Definition>;
-    return make_case(name, variant, hold(Both{std::move(op), std::move(definition)}), Both::run,
-                     Both::template define<double>, Both::template define<Dual>,
-                     std::move(samples));
+    OpCase row;
+    row.name = name;
+    row.variant = variant;
+    row.op = [op](const Tensors& x) { return listed(op(x)); };
+    row.reference = [definition](const reference::Arrays<double>& x) {
+        return listed(definition(x));
+    };
+    row.dual_reference = [definition](const reference::Arrays<Dual>& x) {
+        return listed(definition(x));
+    };
+    row.samples = std::move(samples);
+    return row;
 }
 
 std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples);

@@ -42,7 +42,7 @@ void add_sum_to_rows(std::vector<OpCase>& rows) {
         {[] { sum_to(arange(3), {}); }, "sum_to: needs floating numbers, got i64"}};
 }
 
-using ArgReductionFunction = Callable<Tensor(const Tensor&, int axis, bool keepdim)>;
+using ArgReductionFunction = std::function<Tensor(const Tensor&, int axis, bool keepdim)>;
 
 OpCase arg_row(const char* name, const char* variant, int axis, bool keepdim,
                const ArgReductionFunction& op, const Generic<OfNumbers>& f) {

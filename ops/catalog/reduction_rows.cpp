@@ -64,7 +64,7 @@ void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFuncti
     rows.push_back(reduction_row(name, "first and last axis", {0, 2}, true, op, f, of_nothing));
 }
 
-ErrorCase needs_floating(const std::string& name, const Callable<void()>& call) {
+ErrorCase needs_floating(const std::string& name, const std::function<void()>& call) {
     return {call, name + ": needs floating numbers, got i64"};
 }
 

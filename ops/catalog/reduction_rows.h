@@ -12,7 +12,7 @@ using Axes = std::vector<int>;
 // tested in tests/ops/reduction_test.cpp, and rows keep to empty results.
 enum class OfNothing { number, no_number };
 
-using ReductionFunction = Callable<Tensor(const Tensor&, const Axes&, bool keepdim)>;
+using ReductionFunction = std::function<Tensor(const Tensor&, const Axes&, bool keepdim)>;
 template <class T>
 using OfNumbers = T(const std::vector<T>&);
 
@@ -24,6 +24,6 @@ OpCase reduction_row(const char* name, const char* variant, const Axes& axes, bo
 void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFunction& op,
               const Generic<OfNumbers>& f, OfNothing of_nothing);
 
-ErrorCase needs_floating(const std::string& name, const Callable<void()>& call);
+ErrorCase needs_floating(const std::string& name, const std::function<void()>& call);
 
 }  // namespace tapestry::catalog

@@ -10,7 +10,9 @@
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/tests/core/scarce_memory.h>
 #include <tapestry/tests/nn/support.h>
+#include <tapestry/tests/skip.h>
 
 #include <nlohmann/json.hpp>
 
@@ -36,6 +38,19 @@ Json data_of(const std::string& page) {
     const std::string begin = "id=\"data\">";
     const std::size_t from = page.find(begin) + begin.size();
     return Json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+TrainingReport long_report() {
+    TrainingReport report({.title = "t", .options = {{"a", "b", "c"}, {"d", "e", "f"}}});
+    for (std::int64_t step = 1; step <= 500; ++step) {
+        report.add({.step = step, .loss = 1.0 / static_cast<double>(step), .lr = 0.1});
+    }
+    for (std::int64_t step = 1; step <= 10; ++step) {
+        ParameterFlow flow{.name = "w", .shape = {3}};
+        flow.values.counts.assign(20, 7);
+        report.add({.step = step, .val_loss = 1, .sample = "text", .flow = {flow, flow}});
+    }
+    return report;
 }
 
 }  // namespace
@@ -297,4 +312,14 @@ TEST_CASE("pages: six digits are those that a person would write") {
     CHECK_EQ(six_digits(999999.5), 1e6);
     CHECK_EQ(six_digits(0.1), 0.1);
     CHECK(std::isinf(six_digits(std::numeric_limits<double>::infinity())));
+}
+
+// A tree of nlohmann's wants memory where it is destroyed: without, std::terminate.
+TEST_CASE("report: where memory ends its data cannot be written, and nothing worse" *
+          doctest::skip(test::kAddressSanitizer)) {
+    const TrainingReport report = long_report();
+    const int failures = test::failures_before_success([&] { to_json(report, {}); });
+    if (failures == -2) return test::skip("the address space cannot be limited here");
+    CHECK_GT(failures, 10);
+    CHECK_LT(failures, 250);
 }

@@ -1,16 +1,15 @@
-// A JSON text as a tree, each value asked for with the type it must have. Internal to nn: the JSON
-// library, which takes seconds to compile, stays in json_tree.cpp.
+// A JSON text as a tree, each value asked for with the type it must have. Internal to Tapestry.
+// json_tree.cpp is the only object of the library that compiles nlohmann-json, which takes seconds.
 //
 //     const JsonTree tree(text);
 //     const auto step = tree.root().get<std::int64_t>("step");
 //     for (const JsonNode& group : tree.root().at("groups").elements()) ...
 //
-// Read next: nn/io/config_file.h, for the settings of a file; json_writer.h, the other way round.
+// Read next: json_handler.h, for texts whose tree nobody needs; nn/io/config_file.h, for the
+// settings of a file; json_writer.h, the other way round.
 #pragma once
 
 #include <tapestry/core/error.h>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -36,12 +35,12 @@ std::string_view name_of(JsonKind kind);
 /// One place in a JsonTree, which outlives it. What is not as asked for is a JsonError.
 class JsonNode {
 public:
-    explicit JsonNode(const nlohmann::json& value) : value_(&value) {}
-
     JsonKind kind() const;
     bool is(JsonKind wanted) const { return kind() == wanted; }
     /// As it may stand in a message: the value itself, but "array" and "object".
     std::string shown() const;
+    /// The value as JSON, in one line.
+    std::string text() const;
 
     /// A member of an object; nothing where there is none of that name, or no object.
     std::optional<JsonNode> find(const std::string& name) const;
@@ -53,6 +52,9 @@ public:
     /// of std::string.
     template <class T>
     T get() const;
+    /// Whether get<T>() returns a value.
+    template <class T>
+    bool holds() const;
     /// The member `name`.
     template <class T>
     T get(const std::string& name) const;
@@ -62,7 +64,9 @@ public:
 
 private:
     friend class JsonTree;
-    const nlohmann::json* value_;
+    explicit JsonNode(const void* value) : value_(value) {}
+
+    const void* value_;  // nlohmann's
 };
 
 /// Destroyed without asking for memory. (nlohmann's destructor puts children on a list of its own,
@@ -81,14 +85,18 @@ public:
     JsonTree(const JsonTree&) = delete;
     JsonTree& operator=(const JsonTree&) = delete;
 
-    JsonNode root() const { return JsonNode(*root_); }
+    JsonNode root() const;
 
 private:
-    std::unique_ptr<nlohmann::json> root_;
+    struct Root;
+    std::unique_ptr<Root> root_;
 };
 
 /// Throws JsonError for a name that comes twice in the object that the text is, of which a JsonTree
 /// has the last: one thing said twice is two things.
 void check_names_once(std::string_view text);
+
+/// `text` as JSON writes it, between quotes. Bytes that are not UTF-8 become U+FFFD.
+std::string json_text(std::string_view text);
 
 }  // namespace tapestry

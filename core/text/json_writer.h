@@ -1,4 +1,4 @@
-// JSON, written as it is told. Internal to nn.
+// JSON, written as it is told. Internal to Tapestry.
 //
 //     JsonWriter json;
 //     json.object([&] {
@@ -70,6 +70,9 @@ public:
             });
         });
     }
+
+    /// All members of `object`, a text that a writer of the same indent made.
+    void members_of(std::string_view object);
 
     /// A number (null if it is not finite), a bool, a text (U+FFFD for what is no UTF-8), nullptr,
     /// one of these that may be missing (null), a range of them, or a function that writes it.
