@@ -13,7 +13,6 @@
 #include <vector>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

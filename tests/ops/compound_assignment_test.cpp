@@ -10,7 +10,6 @@
 #include <tapestry/ops/subscript.h>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

@@ -24,7 +24,6 @@
 #include <optional>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

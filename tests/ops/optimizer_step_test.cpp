@@ -11,7 +11,6 @@
 #include <cmath>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

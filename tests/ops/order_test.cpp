@@ -16,7 +16,6 @@
 #include <numeric>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include <tapestry/tapestry.h>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 TEST_CASE("phrases: making tensors") {
     const Tensor x = ones({2, 3});

@@ -7,7 +7,6 @@
 #include <tapestry/ops/prod.h>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

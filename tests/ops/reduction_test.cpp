@@ -14,7 +14,6 @@
 #include <limits>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 

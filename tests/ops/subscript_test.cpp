@@ -18,7 +18,6 @@
 #include <type_traits>
 
 using namespace tapestry;
-using namespace tapestry::test;
 
 namespace {
 
