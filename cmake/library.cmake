@@ -54,13 +54,13 @@ foreach(part IN LISTS TAPESTRY_PARTS)
     tapestry_rooms(tapestry_${part} ${part})
     add_library(tapestry_${part} OBJECT ${${part}})
     tapestry_library_target(tapestry_${part})
-    if(NOT part STREQUAL "core" OR NOT TAPESTRY_SANITIZE)  # to precompile all for core alone is longer
+    if(NOT part STREQUAL "core" OR NOT TAPESTRY_SANITIZE)  # for core alone it would take longer
       tapestry_precompile(tapestry_${part})
     endif()
   endif()
 endforeach()
-# g++ inlines until a unit has grown by a part, 40% unless told otherwise: in a unit of sixteen sources
-# that is less for each than by itself (5% more instructions around the kernels of a small step).
+# g++ stops inlining when a unit has grown by 40% (the default). For a unit of sixteen sources that is
+# too early: a small step took 5% more instructions around its kernels than with single sources.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND TAPESTRY_ROOMS GREATER 1)
   foreach(part IN ITEMS core numbers)
     target_compile_options(tapestry_${part} PRIVATE "SHELL:--param inline-unit-growth=200")

@@ -1,7 +1,7 @@
 # Writes a unit of rooms.cmake, in the root of the tree, where the sources' paths begin:
 #     cmake -DUNIT=FILE -DSOURCES=LIST -DNAMESPACES=NAMESPACES -P room_unit.cmake
-# What the sources include comes first, with its conditions, and outside of any namespace; that they
-# include it once more does nothing.
+# The sources' includes come first, with their conditions, outside of any namespace. Their include
+# guards make the sources' own includes do nothing.
 set(includes)
 set(bodies)
 foreach(source IN LISTS SOURCES)

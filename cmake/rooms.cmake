@@ -1,14 +1,14 @@
-# A room is read once: up to TAPESTRY_ROOMS sources of a folder are compiled as one unit, which includes
-# what they include, once, and then them. It halves the time of a whole build; a change of one source
-# compiles its unit, several times as long, so the presets for editing go without.
+# Reads headers once for many sources: up to TAPESTRY_ROOMS sources of a folder are compiled as one
+# unit, which includes their headers first and then the sources. A whole build takes less time; a
+# change of one source compiles its whole unit, so the presets for editing leave it off.
 #
-# CMake's own UNITY_BUILD gives the sources no namespaces. A source says with CMake's property
-# SKIP_UNITY_BUILD_INCLUSION that it stays alone; so does one with flags of its own.
+# CMake's own UNITY_BUILD gives the sources no namespaces. A source with compile options or definitions
+# is compiled by itself, and so is one with CMake's property SKIP_UNITY_BUILD_INCLUSION.
 set(TAPESTRY_ROOMS 0 CACHE STRING "Compile up to so many sources of a folder as one; 0: each by itself")
 
 # tapestry_rooms(TARGET SOURCES [NAMESPACES]): puts units of TARGET in the place of the sources that
-# the variable SOURCES lists. NAMESPACES: each source has a namespace of its own, for sources that
-# define things of the same names, as tests do.
+# the variable SOURCES lists. NAMESPACES: wraps each source in its own namespace, because tests define
+# the same names for different things.
 function(tapestry_rooms target variable)
   if(TAPESTRY_ROOMS LESS 2)
     return()

@@ -29,7 +29,7 @@ bool is_there(const std::filesystem::path& path);
 /// Removes a file, a link, or a directory with all that is in it. What cannot be removed stays.
 void remove_tree(const std::filesystem::path& path);
 
-/// In the place of a file or folder that is to be written lies something else, which stays.
+/// A file or folder cannot be written: something else, which stays, has its name.
 class PlaceTakenError : public IoError {
 public:
     using IoError::IoError;

@@ -133,7 +133,7 @@ std::string not_finite(double x) { return std::isnan(x) ? "nan" : sign_of(x) + "
 
 // ---- words of one width -------------------------------------------------------------------------
 
-using Texts = std::vector<std::string>;
+using Words = std::vector<std::string>;
 
 // Powers of ten, as soon as the numbers span more than positions show well.
 template <class T>
@@ -168,7 +168,7 @@ std::string padded(const Parts& parts, const Widths& widths) {
 }
 
 template <class T>
-Texts words_of(const std::vector<T>& values) {
+Words words_of(const std::vector<T>& values) {
     const bool exponent = needs_exponent(values);
     std::vector<Parts> parts;
     Widths widths;
@@ -187,7 +187,7 @@ Texts words_of(const std::vector<T>& values) {
     // Everything right of `whole`: a point, the fraction, and "e" with the exponent.
     const std::size_t rest = 1 + widths.fraction + (exponent ? 1 + widths.exponent : 0);
     if (other > widths.whole + rest) widths.whole = other - rest;
-    Texts words;
+    Words words;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const T x = values[i];
         if (!is_finite(x)) {
@@ -201,16 +201,16 @@ Texts words_of(const std::vector<T>& values) {
     return words;
 }
 
-Texts words_of(const std::vector<std::int64_t>& values) {
+Words words_of(const std::vector<std::int64_t>& values) {
     std::size_t width = 0;
     for (const std::int64_t x : values) width = std::max(width, fmt::formatted_size("{}", x));
-    Texts words;
+    Words words;
     for (const std::int64_t x : values) words.push_back(fmt::format("{:>{}}", x, width));
     return words;
 }
 
-Texts words_of(const std::vector<bool>& values) {
-    Texts words;
+Words words_of(const std::vector<bool>& values) {
+    Words words;
     for (const bool x : values) words.emplace_back(x ? " True" : "False");
     return words;
 }
@@ -314,7 +314,7 @@ private:
 
     const Tensor& x_;
     bool summarised_;
-    Texts words_;
+    Words words_;
     std::size_t next_ = 0;  // words already laid out
 };
 

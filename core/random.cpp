@@ -37,10 +37,10 @@ std::array<std::uint64_t, 2> block_at(std::uint64_t seed, std::uint64_t counter,
 
 constexpr int kTileBlocks = 16;
 constexpr std::int64_t kTileWords = 4 * kTileBlocks;
-using Words = std::array<std::uint32_t, kTileWords>;
+using Tile = std::array<std::uint32_t, kTileWords>;
 
 // The words of the counters [first, first + 16), block by block.
-void tile(std::uint64_t seed, std::uint64_t first, Words& words) {
+void tile(std::uint64_t seed, std::uint64_t first, Tile& words) {
     PhiloxBlocks<kTileBlocks> x = philox_counters<kTileBlocks>(first);
     scramble(x, seed);
     for (std::size_t i = 0; i < kTileBlocks; ++i) {
@@ -62,7 +62,7 @@ void fill_from_words(Tensor& result, std::int64_t words_per_element, Generator& 
     T* to = result.mutable_data<T>();
     static_assert(kGrain % kTileWords == 0, "a piece begins with a tile");
     parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        Words words;
+        Tile words;
         std::array<T, kTileWords> last;
         for (; begin < end; begin += per_tile) {
             tile(seed, first + static_cast<std::uint64_t>(begin / per_block), words);
@@ -76,18 +76,18 @@ void fill_from_words(Tensor& result, std::int64_t words_per_element, Generator& 
     });
 }
 
-std::uint64_t join(const Words& words, std::size_t element) {
+std::uint64_t join(const Tile& words, std::size_t element) {
     return words[2 * element] | std::uint64_t{words[2 * element + 1]} << 32;
 }
 
 // [0, 1). The top 24 bits are what a float holds; through a signed integer, which SSE2 converts.
-void to_unit(const Words& words, float* to) {
+void to_unit(const Tile& words, float* to) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         to[i] = static_cast<float>(static_cast<std::int32_t>(words[i] >> 8)) * 0x1p-24F;
     }
 }
 
-void to_unit(const Words& words, double* to) {
+void to_unit(const Tile& words, double* to) {
     for (std::size_t i = 0; i < words.size() / 2; ++i) {
         to[i] = static_cast<double>(static_cast<std::int64_t>(join(words, i) >> 11)) * 0x1p-53;
     }
@@ -102,13 +102,13 @@ void to_pair(double u, double v, double mean, double std, T* to) {
     to[1] = static_cast<T>(mean + radius * sin);
 }
 
-void to_normal(const Words& words, double mean, double std, float* to) {
+void to_normal(const Tile& words, double mean, double std, float* to) {
     for (std::size_t i = 0; i < words.size(); i += 2) {
         to_pair((words[i] + 0.5) * 0x1p-32, words[i + 1] * 0x1p-32, mean, std, to + i);
     }
 }
 
-void to_normal(const Words& words, double mean, double std, double* to) {
+void to_normal(const Tile& words, double mean, double std, double* to) {
     for (std::size_t i = 0; i < words.size() / 2; i += 2) {
         const auto u = static_cast<double>(join(words, i) >> 12);  // 52 bits: adding 0.5 is exact
         const auto v = static_cast<double>(join(words, i + 1) >> 11);
@@ -178,7 +178,7 @@ Tensor rand(const Shape& shape, Generator& generator, DType dtype) {
         using T = decltype(zero);
         Tensor result(shape, dtype);
         fill_from_words<T>(result, sizeof(T) / 4, generator,
-                           [](const Words& words, T* to) { to_unit(words, to); });
+                           [](const Tile& words, T* to) { to_unit(words, to); });
         return result;
     });
 }
@@ -192,7 +192,7 @@ Tensor uniform(const Shape& shape, double low, double high, Generator& generator
                 low, high, dtype);
         const T limit = std::nextafter(static_cast<T>(high), from);  // rounding may reach high
         Tensor result(shape, dtype);
-        fill_from_words<T>(result, sizeof(T) / 4, generator, [=](const Words& words, T* to) {
+        fill_from_words<T>(result, sizeof(T) / 4, generator, [=](const Tile& words, T* to) {
             to_unit(words, to);
             for (std::size_t i = 0; i < words.size() / (sizeof(T) / 4); ++i) {
                 to[i] = std::min(from + to[i] * span, limit);
@@ -226,7 +226,7 @@ Tensor normal(const Shape& shape, double mean, double std, Generator& generator,
                 "normal: the standard deviation {} is negative or not finite in {}", std, dtype);
         Tensor result(shape, dtype);
         fill_from_words<T>(result, sizeof(T) / 4, generator,
-                           [=](const Words& words, T* to) { to_normal(words, mean, std, to); });
+                           [=](const Tile& words, T* to) { to_normal(words, mean, std, to); });
         return result;
     });
 }
@@ -235,7 +235,7 @@ Tensor bernoulli(const Shape& shape, double p, Generator& generator) {
     require(p >= 0 && p <= 1, "bernoulli: p = {} is no probability (0 to 1)", p);
     const auto limit = static_cast<std::uint64_t>(std::round(p * 0x1p32));  // up to 2^32: always
     Tensor result(shape, DType::boolean);
-    fill_from_words<bool>(result, 1, generator, [limit](const Words& words, bool* to) {
+    fill_from_words<bool>(result, 1, generator, [limit](const Tile& words, bool* to) {
         for (std::size_t i = 0; i < words.size(); ++i) to[i] = words[i] < limit;
     });
     return result;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace tapestry::checker {
-namespace {}
 
 Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimits& limits)
     : quotients_(quotients), claim_(claim), limits_(limits) {

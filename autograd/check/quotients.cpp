@@ -4,7 +4,6 @@
 #include <cmath>
 
 namespace tapestry::checker {
-namespace {}
 
 // How uncertain one evaluation of <w, f> is, as far as it concerns the outputs that move.
 double Quotients::noise(const Sample& above, const Sample& below) const {

@@ -1,6 +1,7 @@
 // Read attention_costs.h first.
 #include <tapestry/examples/experiments/attention_costs.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/peak_memory.h>
 #include <tapestry/examples/tasks/long_copy.h>
@@ -85,9 +86,9 @@ void measure(const Form& form, std::int64_t length, int repetitions, Measured& m
     reset_peak_memory();
     double best = 1e30;
     for (int i = 0; i < repetitions; ++i) {
-        const auto start = examples::Clock::now();
+        const auto start = Clock::now();
         m.numbers[name("GFLOP")] = pass() / 1e9;
-        best = std::min(best, examples::seconds_since(start));
+        best = std::min(best, seconds_since(start));
     }
     m.numbers[name("ms")] = 1000 * best;
     m.numbers[name("MB")] = static_cast<double>(memory_statistics().peak - before) / 1e6;

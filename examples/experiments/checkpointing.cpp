@@ -1,12 +1,11 @@
 // What does checkpointing buy? Memory and time of a GPT's training step, with and without, as
 // layers are added.
+#include <tapestry/core/clock.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/tasks/task.h>
 #include <tapestry/tapestry.h>
-
-#include <chrono>
 
 namespace tapestry::experiments::checkpointing {
 namespace {
@@ -38,12 +37,12 @@ Step step_of(std::int64_t layers, bool recompute, std::uint64_t seed, int repeti
         }
         const std::size_t before = memory_statistics().current;
         reset_peak_memory();
-        const auto start = examples::Clock::now();
+        const auto start = Clock::now();
         Tape tape;
         const Tensor loss = model.loss(ids, targets);
         step.kept = static_cast<double>(tape.saved_bytes());
         tape.backward(loss);
-        step.seconds = std::min(step.seconds, examples::seconds_since(start));
+        step.seconds = std::min(step.seconds, seconds_since(start));
         step.peak = static_cast<double>(memory_statistics().peak - before);
     }
     step.gradient = model.parameters().front().grad().to_vector<float>();

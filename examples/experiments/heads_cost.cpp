@@ -1,5 +1,6 @@
 // Are h heads of d/h as cheap as one of d? Parameters and operations counted, time measured at two
 // sizes, and what the heads are good for: the loss of small language models.
+#include <tapestry/core/clock.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
 #include <tapestry/examples/experiments/story_model.h>
@@ -34,14 +35,14 @@ Measured costs(std::int64_t dim, int repetitions, std::uint64_t seed) {
     }
     for (int i = 0; i < repetitions; ++i) {
         for (std::size_t h = 0; h < all.size(); ++h) {
-            const auto start = examples::Clock::now();
+            const auto start = Clock::now();
             Tape tape;
             const Tensor y = sum((*all[h])(x));
             double flops = 0;
             for (const auto& op : tape.entries()) flops += op->flops();
             tape.backward(y);
             double& best = m.numbers[with_heads("ms", kHeads[h])];
-            best = std::min(best, 1000 * examples::seconds_since(start));
+            best = std::min(best, 1000 * seconds_since(start));
             m.numbers[with_heads("MFLOP", kHeads[h])] = flops / 1e6;
         }
     }

@@ -2,6 +2,7 @@
 // parameters read the same characters: how long the chain of operations is that must wait for one
 // another, what a token costs by length and by threads, and what each has learnt after the same
 // time.
+#include <tapestry/core/clock.h>
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/least_squares.h>
 #include <tapestry/examples/experiments/plot.h>
@@ -116,10 +117,10 @@ double cost(const Network& network, const Characters& text, std::int64_t length,
     double best = 1e9;
     for (int i = 0; i < repetitions; ++i) {
         network.module->zero_grad();
-        const auto start = examples::Clock::now();
+        const auto start = Clock::now();
         Tape tape;
         tape.backward(loss_of(network, text, length, generator));
-        best = std::min(best, examples::seconds_since(start));
+        best = std::min(best, seconds_since(start));
     }
     return 1e6 * best / static_cast<double>(16 * length);
 }
@@ -144,9 +145,9 @@ Measured learn(const std::string& name, const Characters& text, double seconds,
     Generator data(seed + 1), held_out(1);
     AdamW optimizer(decay_groups(*network.module, 0.01), {.lr = kRate, .beta2 = 0.99});
     TrainStep step(optimizer, {.clip = 1});
-    const auto start = examples::Clock::now();
+    const auto start = Clock::now();
     std::int64_t steps = 0;
-    for (double now = 0; now < seconds; now = examples::seconds_since(start), ++steps) {
+    for (double now = 0; now < seconds; now = seconds_since(start), ++steps) {
         step.zero_grad();
         step.gradients([&] { return loss_of(network, text, 128, data); });
         const double warm = std::min(1.0, static_cast<double>(steps + 1) / 20);

@@ -1,6 +1,7 @@
 // Read speedrun_training.h first.
 #include <tapestry/examples/experiments/speedrun_training.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/examples/tasks/task.h>
 #include <tapestry/nn/data/tokenizer.h>
@@ -111,11 +112,11 @@ Measured time_steps(const SpeedrunText& text, TrainingConfig config, std::int64_
 
 Measured time_training(const SpeedrunText& text, TrainingConfig config, std::uint64_t seed) {
     Training training(text, config, seed);
-    const auto start = examples::Clock::now();
+    const auto start = Clock::now();
     for (std::int64_t i = 0; i < config.steps; ++i) training.step();
     const double loss = training.loss(Split::validation);
     Measured m;
-    m.numbers = {{"seconds", examples::seconds_since(start)}, {"validation", loss}};
+    m.numbers = {{"seconds", seconds_since(start)}, {"validation", loss}};
     return m;
 }
 

@@ -1,5 +1,7 @@
 #include <tapestry/examples/tasks/long_copy.h>
 
+#include <tapestry/core/clock.h>
+
 namespace tapestry::examples {
 
 std::vector<Contender> contenders(const LongCopyOptions& o, std::int64_t length,

@@ -2,10 +2,6 @@
 
 namespace tapestry::examples {
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 bool held_out(std::string_view question, std::uint64_t every) {
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const char c : question) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

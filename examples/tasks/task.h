@@ -5,13 +5,9 @@
 
 #include <tapestry/tapestry.h>
 
-#include <chrono>
 #include <string_view>
 
 namespace tapestry::examples {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start);
 
 struct TaskOptions {
     std::int64_t steps = 1000;

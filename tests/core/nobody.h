@@ -1,4 +1,4 @@
-// Permissions do not bind root: to see what they do, a test is somebody else for a while.
+// Permissions do not bind root: a test of them runs as the user `nobody` while a Nobody lives.
 #pragma once
 
 #include <unistd.h>
