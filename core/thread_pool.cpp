@@ -5,6 +5,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,11 +33,30 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
+/// Address space that stacks and arenas of malloc's shall leave, where it is limited: for OpenMP's
+/// tables, for a thread that writes files, and for the training itself. Where there is not even as
+/// much, nothing is set aside.
+class AddressReserve {
+public:
+    AddressReserve() : start_(mmap(nullptr, kBytes, PROT_NONE, kFlags, -1, 0)) {}
+    ~AddressReserve() {
+        if (start_ != MAP_FAILED) munmap(start_, kBytes);
+    }
+    AddressReserve(const AddressReserve&) = delete;
+    AddressReserve& operator=(const AddressReserve&) = delete;
+
+private:
+    static constexpr std::size_t kBytes = std::size_t{128} << 20;
+    static constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* start_;
+};
+
 // OpenMP ends the process when the system has no thread for a region. So as many are started first,
 // all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
 // all. Each has its arena of malloc's before the next is started, or stacks would take the address
 // space that the arenas then find missing: how many there were would depend on who was faster.
 int startable_threads(int count, std::string& reason) {
+    const AddressReserve reserve;
     std::atomic<bool> tried{false};
     std::atomic<int> ready{0};
     std::vector<std::thread> threads;
@@ -62,8 +82,7 @@ int startable_threads(int count, std::string& reason) {
 }
 
 // How many threads a loop that asks for `wanted` can have, its own included. Where they are scarce
-// a few are left: for a thread that writes files, and, where it is address space that ended, for
-// OpenMP's own tables and all that has yet to be asked for.
+// a few are left: a thread that writes files is one, the pool's host another.
 int threads_to_take(int wanted) {
     constexpr int kLeft = 4;
     std::string reason;
