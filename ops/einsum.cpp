@@ -42,7 +42,7 @@ Labels labels_of(const std::string& term, int ellipsis) {
     return labels;
 }
 
-struct Problem {
+struct Contraction {
     std::string_view text;
     std::vector<Labelled> operands;
     Labels output;
@@ -67,49 +67,49 @@ std::int64_t size_of(const Labelled& operand, int label) {
     return operand.x.size(static_cast<int>(found - operand.labels.begin()));
 }
 
-[[noreturn]] void sizes_disagree(const Problem& problem, int label, std::size_t number) {
+[[noreturn]] void sizes_disagree(const Contraction& contraction, int label, std::size_t number) {
     std::size_t other = 0;
-    while (size_of(problem.operands[other], label) == 1) ++other;
-    const Labelled& a = problem.operands[other];
-    const Labelled& b = problem.operands[number];
+    while (size_of(contraction.operands[other], label) == 1) ++other;
+    const Labelled& a = contraction.operands[other];
+    const Labelled& b = contraction.operands[number];
     fail<ShapeError>("einsum: \"{}\": {} is {} in operand {} {} and {} in operand {} {}",
-                     problem.text, name_of_label(label), size_of(a, label), other, a.x.shape(),
+                     contraction.text, name_of_label(label), size_of(a, label), other, a.x.shape(),
                      size_of(b, label), number, b.x.shape());
 }
 
 // Takes in the sizes of an operand: those of one letter are equal, or 1 in some operands.
-void merge_sizes(Problem& problem, std::size_t number) {
-    const Labelled& operand = problem.operands[number];
+void merge_sizes(Contraction& contraction, std::size_t number) {
+    const Labelled& operand = contraction.operands[number];
     for (int axis = 0; axis < operand.x.rank(); ++axis) {
         const int label = operand.labels[static_cast<std::size_t>(axis)];
         const std::int64_t size = size_of(operand, label);
-        require<ShapeError>(operand.x.size(axis) == size,
-                            "einsum: \"{}\": {} has no diagonal {}: sizes {} and {}", problem.text,
-                            operand.x.shape(), name_of_label(label), size, operand.x.size(axis));
-        std::int64_t& known = problem.sizes[static_cast<std::size_t>(label)];
+        require<ShapeError>(
+            operand.x.size(axis) == size, "einsum: \"{}\": {} has no diagonal {}: sizes {} and {}",
+            contraction.text, operand.x.shape(), name_of_label(label), size, operand.x.size(axis));
+        std::int64_t& known = contraction.sizes[static_cast<std::size_t>(label)];
         if (known == 1) known = size;
-        if (size != 1 && size != known) sizes_disagree(problem, label, number);
+        if (size != 1 && size != known) sizes_disagree(contraction, label, number);
     }
 }
 
-Problem labelled(std::string_view text, const Tensors& operands) {
+Contraction labelled(std::string_view text, const Tensors& operands) {
     const EinsumEquation equation = parse_einsum(text);
     require<ShapeError>(operands.size() == equation.terms.size(),
                         "einsum: \"{}\" is for {} operand{}, got {}", text, equation.terms.size(),
                         equation.terms.size() == 1 ? "" : "s", operands.size());
-    Problem problem{text, {}, {}, {}};
-    problem.sizes.fill(1);
+    Contraction contraction{text, {}, {}, {}};
+    contraction.sizes.fill(1);
     int widest = 0;
     for (std::size_t i = 0; i < operands.size(); ++i) {
         check_floating("einsum", operands[i]);
         check_same_dtype("einsum", operands.front(), operands[i]);
         const int ellipsis = ellipsis_of(text, equation.terms[i], operands[i]);
         widest = std::max(widest, ellipsis);
-        problem.operands.push_back({operands[i], labels_of(equation.terms[i], ellipsis)});
-        merge_sizes(problem, i);
+        contraction.operands.push_back({operands[i], labels_of(equation.terms[i], ellipsis)});
+        merge_sizes(contraction, i);
     }
-    problem.output = labels_of(equation.output, widest);
-    return problem;
+    contraction.output = labels_of(equation.output, widest);
+    return contraction;
 }
 
 // ---- operands made simple -----------------------------------------------------------------------
@@ -180,13 +180,13 @@ LabelSet asked_for(const std::vector<Labelled>& operands, std::size_t without,
     return asked;
 }
 
-void simplify(Problem& problem) {
-    for (Labelled& operand : problem.operands) {
+void simplify(Contraction& contraction) {
+    for (Labelled& operand : contraction.operands) {
         read_diagonals(operand);
-        drop_broadcast(operand, problem.sizes);
+        drop_broadcast(operand, contraction.sizes);
     }
-    for (std::size_t i = 0; i < problem.operands.size(); ++i) {
-        sum_others(problem.operands[i], asked_for(problem.operands, i, problem.output));
+    for (std::size_t i = 0; i < contraction.operands.size(); ++i) {
+        sum_others(contraction.operands[i], asked_for(contraction.operands, i, contraction.output));
     }
 }
 
@@ -197,19 +197,20 @@ bool has(const Labels& labels, int label) {
 }
 
 // Operands that have been contracted are left behind without labels, their results come last.
-Labelled contract_all(Problem& problem) {
-    std::vector<Labelled>& all = problem.operands;
+Labelled contract_all(Contraction& contraction) {
+    std::vector<Labelled>& all = contraction.operands;
     std::vector<LabelSet> sets;
     for (const Labelled& operand : all) sets.push_back(set_of(operand.labels));
     LabelSizes sizes{};
-    std::copy(problem.sizes.begin(), problem.sizes.end(), sizes.begin());
-    for (const auto& pair : contraction_order(sets, set_of(problem.output), sizes)) {
+    std::copy(contraction.sizes.begin(), contraction.sizes.end(), sizes.begin());
+    for (const auto& pair : contraction_order(sets, set_of(contraction.output), sizes)) {
         Labelled a = std::exchange(all[pair.first], {});
         Labelled b = std::exchange(all[pair.second], {});
-        const LabelSet keep = asked_for(all, all.size(), problem.output);
+        const LabelSet keep = asked_for(all, all.size(), contraction.output);
         // b's axes come last in the result: let the output's last be among them.
-        const bool last_in_a = !problem.output.empty() && has(a.labels, problem.output.back());
-        if (last_in_a && !has(b.labels, problem.output.back())) std::swap(a, b);
+        const bool last_in_a =
+            !contraction.output.empty() && has(a.labels, contraction.output.back());
+        if (last_in_a && !has(b.labels, contraction.output.back())) std::swap(a, b);
         all.push_back(contract("einsum", a, b, keep));
     }
     return all.back();
@@ -218,9 +219,9 @@ Labelled contract_all(Problem& problem) {
 }  // namespace
 
 Tensor einsum(std::string_view equation, const Tensors& operands) {
-    Problem problem = labelled(equation, operands);
-    simplify(problem);
-    return ordered(contract_all(problem), problem.output).x;
+    Contraction contraction = labelled(equation, operands);
+    simplify(contraction);
+    return ordered(contract_all(contraction), contraction.output).x;
 }
 
 }  // namespace tapestry
