@@ -1,6 +1,8 @@
 #include <tapestry/nn/bench/checkpoint.h>
 
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/io/snapshot.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <unistd.h>

@@ -7,6 +7,7 @@
 // Read next: run_directory.h, to go on in one; fork.h, from a step of another.
 #pragma once
 
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <functional>

@@ -4,6 +4,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
+#include <tapestry/nn/train/training_run.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,6 +69,24 @@ std::string metrics_line(const StepMetrics& m, double tokens_per_second) {
         line.member("seconds", m.seconds);
         if (m.val_loss) line.member("val_loss", *m.val_loss);
         if (!m.grad_xxh3.empty()) line.member("grad_xxh3", m.grad_xxh3);
+    });
+    return line.text();
+}
+
+std::string end_line(const TrainingResult& r, const std::vector<std::string>& frozen,
+                     std::optional<double> report_seconds) {
+    JsonWriter line;
+    line.object([&] {
+        line.member("event", "end");
+        line.member("step", r.last.step);
+        line.member("loss", r.last.loss);
+        line.member("seconds", r.last.seconds);
+        line.member("tokens_per_s", r.tokens_per_second);
+        line.member("of_peak", r.of_peak);
+        line.member("interrupted", r.interrupted);
+        if (r.val_loss) line.member("val_loss", *r.val_loss);
+        if (!frozen.empty()) line.member("frozen", frozen);
+        if (report_seconds) line.member("report_seconds", *report_seconds);
     });
     return line.text();
 }

@@ -7,8 +7,10 @@
 #include <tapestry/nn/io/saved_names.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -17,6 +19,12 @@ inline constexpr const char* kNewMetricsName = "metrics.new.jsonl";
 
 /// The line of a step, a JSON object.
 std::string metrics_line(const StepMetrics& metrics, double tokens_per_second);
+
+struct TrainingResult;
+
+/// The last line of a run; `report_seconds`: what the page took, if there is one.
+std::string end_line(const TrainingResult& result, const std::vector<std::string>& frozen,
+                     std::optional<double> report_seconds);
 
 /// Why something could not be written.
 struct SaveProblem {

@@ -1,14 +1,20 @@
 #include <tapestry/nn/train/training_run.h>
 
+#include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/text/shown.h>
 #include <tapestry/nn/freeze.h>
+#include <tapestry/nn/pages/live_report.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/train/loss_watch.h>
+#include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/plan_text.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/retention.h>
+#include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/train/trap.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
 
@@ -29,19 +35,24 @@ void check_options(const Session& session, const TrainingRunOptions& options) {
     require(options.hash_every >= 0, "training run: hash_every {} is negative", options.hash_every);
 }
 
-const RunDirectory& checked(const RunDirectory& directory, const Session& session,
-                            const TrainingRunOptions& options) {
+std::shared_ptr<const RunDirectory> checked(std::shared_ptr<const RunDirectory> directory,
+                                            const Session& session,
+                                            const TrainingRunOptions& options) {
     check_options(session, options);
-    check_can_write(directory, session,
+    check_can_write(*directory, session,
                     {.state = options.checkpoints.written, .best = options.checkpoints.best});
     return directory;
 }
 
 // No directory is made for a run that cannot be.
-std::unique_ptr<RunDirectory> make_directory(const Session& session,
-                                             const TrainingRunOptions& options) {
+std::shared_ptr<const RunDirectory> make_directory(const Session& session,
+                                                   const TrainingRunOptions& options) {
     check_options(session, options);
-    return std::make_unique<RunDirectory>(options.out);
+    return std::make_shared<RunDirectory>(options.out);
+}
+
+std::shared_ptr<const RunDirectory> not_owned(const RunDirectory& directory) {
+    return {std::shared_ptr<const RunDirectory>(), &directory};
 }
 
 // The metrics of a run that begins, or those of the one that goes on.
@@ -58,53 +69,89 @@ RunState state_at_start(const RunDirectory& directory, const Session& session,
     return {.segments = {{.config = to_json(session.config())}}};
 }
 
-double step_least(const TrainingConfig& config) {
-    return step_flops(config.model, config.batch * config.accumulate) /
-           measure_flops(product_dtype(config.model));
-}
-
-// `also` writes further members.
-template <class F>
-std::string last_line(const TrainingResult& r, const F& also) {
-    JsonWriter line;
-    line.object([&] {
-        line.member("event", "end");
-        line.member("step", r.last.step);
-        line.member("loss", r.last.loss);
-        line.member("seconds", r.last.seconds);
-        line.member("tokens_per_s", r.tokens_per_second);
-        line.member("of_peak", r.of_peak);
-        line.member("interrupted", r.interrupted);
-        if (r.val_loss) line.member("val_loss", *r.val_loss);
-        also(line);
-    });
-    return line.text();
-}
-
 }  // namespace
 
-TrainingRun::TrainingRun(Session& session, const TrainingRunOptions& options)
-    : TrainingRun(session, make_directory(session, options), options) {}
+class TrainingRun::Impl {
+public:
+    Impl(Session& session, std::shared_ptr<const RunDirectory> directory,
+         TrainingRunOptions options);
+    ~Impl() { session_.watch({}); }
 
-TrainingRun::TrainingRun(Session& session, std::unique_ptr<RunDirectory> own,
-                         TrainingRunOptions options)
-    : TrainingRun(session, *own, std::move(options)) {
-    own_directory_ = std::move(own);
-}
+    TrainingResult to_the_end();
+    CheckpointWriter& writer() { return writer_; }
+
+private:
+    void begin_as(const EarlierRun& run);
+    void watch();
+    void open_report();
+    void take_steps();
+    bool after(const StepMetrics& metrics);
+    void check_finite(const StepMetrics& metrics) const;
+    void find_rewind_distance();
+    void account();
+    std::optional<CheckpointPurpose> due_after(const StepMetrics& metrics) const;
+    double save_age() const { return seconds_since(last_save_); }
+    void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
+    void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
+    void save_at_the_end();
+    const SaveProblem& problem() const {
+        return metrics_.problem() ? metrics_.problem() : writer_.problem();
+    }
+    void warn_of_foreign() const;
+    void warn_of_checkpoints();
+    void finish();
+
+    Session& session_;
+    TrainingRunOptions options_;
+    std::shared_ptr<const RunDirectory> directory_;
+    RunState state_;
+    MetricsFile metrics_;
+    CheckpointWriter writer_;
+    double step_least_;  // seconds that the arithmetic of a step takes at least
+    Speed speed_;
+    LossWatch losses_;
+    std::vector<StepMetrics> earlier_;  // those of the run's parts before this
+    std::optional<Trap> trap_;
+    std::optional<LiveReport> report_;
+    Clock::time_point last_save_;
+    std::optional<CheckpointPurpose> overdue_;  // due while another is being written
+    std::int64_t started_ = -1;                 // the step of the latest save, written or not
+    std::int64_t steps_here_ = 0;               // taken by this run
+    std::string grad_xxh3_;                     // of the latest step, if it was asked for
+    bool accounted_ = false;                    // of the processes, at least once
+    bool best_at_end_ = false;                  // the last step is the best so far
+    bool warned_ = false;
+    TrainingResult result_;
+};
+
+TrainingRun::TrainingRun(Session& session, const TrainingRunOptions& options)
+    : impl_(std::make_unique<Impl>(session, make_directory(session, options), options)) {}
 
 TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
                          TrainingRunOptions options)
+    : impl_(std::make_unique<Impl>(session, not_owned(directory), std::move(options))) {}
+
+TrainingRun::~TrainingRun() = default;
+
+TrainingResult TrainingRun::to_the_end() { return impl_->to_the_end(); }
+const CheckpointWriter& TrainingRun::checkpoints() const { return impl_->writer(); }
+void TrainingRun::wait_for_checkpoint() { impl_->writer().wait(); }
+
+TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> directory,
+                        TrainingRunOptions options)
     : session_(session),
       options_(std::move(options)),
-      directory_(checked(directory, session, options_)),
-      state_(state_at_start(directory, session, options_)),
-      metrics_(metrics_in(directory)),
-      writer_(directory, session, metrics_),
-      step_least_(step_least(session.config())),
+      directory_(checked(std::move(directory), session, options_)),
+      state_(state_at_start(*directory_, session, options_)),
+      metrics_(metrics_in(*directory_)),
+      writer_(*directory_, session, metrics_),
+      step_least_(
+          step_flops(session.config().model, session.config().batch * session.config().accumulate) /
+          measure_flops(product_dtype(session.config().model))),
       speed_(session.config().tokens_per_step(), step_least_),
       losses_(session.config()),
       last_save_(Clock::now()) {
-    options_.out = directory.path();
+    options_.out = directory_->path();
     if (options_.trap_nan) {
         Folder(options_.out).find(kTrapFolder);  // throws if it leads elsewhere
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
@@ -112,9 +159,9 @@ TrainingRun::TrainingRun(Session& session, const RunDirectory& directory,
     }
 }
 
-TrainingResult TrainingRun::to_the_end() {
+TrainingResult TrainingRun::Impl::to_the_end() {
     warn_of_foreign();
-    if (directory_.resumed() && session_.steps() > 0) {
+    if (directory_->resumed() && session_.steps() > 0) {
         earlier_ = read_steps(options_.out / kMetricsName, session_.config().tokens_per_step());
     } else if (options_.earlier) {
         begin_as(*options_.earlier);
@@ -139,7 +186,7 @@ TrainingResult TrainingRun::to_the_end() {
 }
 
 // All that a run has which was resumed in its own directory.
-void TrainingRun::begin_as(const EarlierRun& run) {
+void TrainingRun::Impl::begin_as(const EarlierRun& run) {
     earlier_ = run.steps;
     if (run.step == 0) return;
     metrics_.write(run.lines.substr(0, run.lines.size() - 1));
@@ -148,7 +195,7 @@ void TrainingRun::begin_as(const EarlierRun& run) {
     }
 }
 
-void TrainingRun::open_report() {
+void TrainingRun::Impl::open_report() {
     report_.emplace(
         options_.out / "report.html", session_.model(),
         LiveReport::Hooks{
@@ -167,7 +214,7 @@ void TrainingRun::open_report() {
     report_->add_earlier(earlier_);
 }
 
-void TrainingRun::watch() {
+void TrainingRun::Impl::watch() {
     SessionWatchers watchers;
     if (trap_) watchers.batch = [this](const Batch& batch) { trap_->note(batch); };
     if (report_ || options_.hash_every > 0) {
@@ -187,7 +234,7 @@ void TrainingRun::watch() {
     session_.watch(std::move(watchers));
 }
 
-void TrainingRun::take_steps() {
+void TrainingRun::Impl::take_steps() {
     while (!session_.is_finished() && !result_.interrupted) {
         grad_xxh3_.clear();
         StepMetrics metrics = session_.take_step();
@@ -198,7 +245,7 @@ void TrainingRun::take_steps() {
 }
 
 // Returns whether to go on.
-bool TrainingRun::after(const StepMetrics& metrics) {
+bool TrainingRun::Impl::after(const StepMetrics& metrics) {
     speed_.add(metrics);
     losses_.add(metrics);
     result_.last = metrics;
@@ -215,7 +262,7 @@ bool TrainingRun::after(const StepMetrics& metrics) {
 }
 
 // A step can ruin the weights after a loss that still was a number: these are not worth saving.
-void TrainingRun::check_finite(const StepMetrics& metrics) const {
+void TrainingRun::Impl::check_finite(const StepMetrics& metrics) const {
     require<DivergedError>(std::isfinite(sum_of_squares(session_.model().parameters())) &&
                                std::isfinite(metrics.val_loss.value_or(0)),
                            "train: step {}: the weights or the validation loss are no longer "
@@ -225,13 +272,13 @@ void TrainingRun::check_finite(const StepMetrics& metrics) const {
 }
 
 // Seldom, for all processes are asked, between two steps.
-void TrainingRun::account() {
+void TrainingRun::Impl::account() {
     accounted_ = true;
     if (report_) report_->set_processes(session_.accounts());
 }
 
 // As soon as it is known what a step takes. A run that became longer may need a greater distance.
-void TrainingRun::find_rewind_distance() {
+void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
     const auto bytes = static_cast<double>(state_bytes(session_.model()));
@@ -242,7 +289,7 @@ void TrainingRun::find_rewind_distance() {
     while (distance > 0 && distance < found) distance *= 2;
 }
 
-std::optional<CheckpointPurpose> TrainingRun::due_after(const StepMetrics& metrics) const {
+std::optional<CheckpointPurpose> TrainingRun::Impl::due_after(const StepMetrics& metrics) const {
     const CheckpointOptions& c = options_.checkpoints;
     const bool evaluated = metrics.val_loss.has_value();
     const bool unbound = !c.written || (c.every_steps == 0 && c.every_seconds == 0);
@@ -257,13 +304,10 @@ std::optional<CheckpointPurpose> TrainingRun::due_after(const StepMetrics& metri
     return std::nullopt;
 }
 
-double TrainingRun::save_age() const {
-    return std::chrono::duration<double>(Clock::now() - last_save_).count();
-}
-
 // What is due while another is being written comes after that. But the best is saved now, and what
 // is for steps to be taken again, then or never.
-void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due) {
+void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
+                                    std::optional<CheckpointPurpose> due) {
     bool best = false;
     if (metrics.val_loss && (!state_.best || *metrics.val_loss < state_.best->val_loss)) {
         state_.best = {metrics.step, *metrics.val_loss};
@@ -281,7 +325,7 @@ void TrainingRun::save_if_due(const StepMetrics& metrics, std::optional<Checkpoi
     if (overdue_ && (best || !busy)) save(metrics, *overdue_, best);
 }
 
-void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
+void TrainingRun::Impl::save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best) {
     overdue_.reset();
     last_save_ = Clock::now();
     state_.seconds = metrics.seconds;
@@ -293,12 +337,8 @@ void TrainingRun::save(const StepMetrics& metrics, CheckpointPurpose purpose, bo
     started_ = metrics.step;
 }
 
-const SaveProblem& TrainingRun::problem() const {
-    return metrics_.problem() ? metrics_.problem() : writer_.problem();
-}
-
-void TrainingRun::warn_of_foreign() const {
-    const std::vector<std::string> names = directory_.foreign();
+void TrainingRun::Impl::warn_of_foreign() const {
+    const std::vector<std::string> names = directory_->foreign();
     if (names.empty() || !options_.warn) return;
     const std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
     options_.warn(fmt::format("{}{}: not written by this run; left as it is",
@@ -306,7 +346,7 @@ void TrainingRun::warn_of_foreign() const {
 }
 
 // Of every trouble once.
-void TrainingRun::warn_of_checkpoints() {
+void TrainingRun::Impl::warn_of_checkpoints() {
     for (const std::string& message : writer_.take_kept()) {
         if (options_.warn) options_.warn(message);
     }
@@ -316,7 +356,7 @@ void TrainingRun::warn_of_checkpoints() {
     warned_ = static_cast<bool>(problem());
 }
 
-void TrainingRun::save_at_the_end() {
+void TrainingRun::Impl::save_at_the_end() {
     for (;;) {
         writer_.wait();
         if (writer_.written() == result_.last.step) return;
@@ -331,7 +371,7 @@ void TrainingRun::save_at_the_end() {
 
 // The last line of a finished run is on the disk before its last checkpoint is: no other run would
 // write it if this one were killed between the two.
-void TrainingRun::finish() {
+void TrainingRun::Impl::finish() {
     check_finite(result_.last);
     const bool finished = session_.is_finished();
     if (!finished) save_at_the_end();
@@ -347,17 +387,11 @@ void TrainingRun::finish() {
         report_->end(result_.interrupted ? TrainingState::interrupted : TrainingState::finished);
         result_.report = report_->summary();
     }
-    write_last_line();
+    std::optional<double> report_seconds;
+    if (report_) report_seconds = report_->seconds();
+    metrics_.write_end(end_line(result_, frozen_parameters(session_.model()), report_seconds));
     if (finished) save_at_the_end();
     warn_of_checkpoints();
-}
-
-void TrainingRun::write_last_line() {
-    const std::vector<std::string> frozen = frozen_parameters(session_.model());
-    metrics_.write_end(last_line(result_, [&](JsonWriter& line) {
-        if (!frozen.empty()) line.member("frozen", frozen);
-        if (report_) line.member("report_seconds", report_->seconds());
-    }));
 }
 
 }  // namespace tapestry

@@ -9,24 +9,23 @@
 // one that was interrupted; session.h; live_report.h and trap.h, parts that go without it as well.
 #pragma once
 
-#include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/speed.h>
-#include <tapestry/nn/pages/live_report.h>
-#include <tapestry/nn/train/checkpoint_writer.h>
-#include <tapestry/nn/train/loss_watch.h>
-#include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/run_directory.h>
+#include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/run_state.h>
 #include <tapestry/nn/train/session.h>
-#include <tapestry/nn/train/trap.h>
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tapestry {
+
+class CheckpointWriter;
+class RunDirectory;
+struct SaveProblem;
 
 /// When checkpoints are written, and which stay.
 struct CheckpointOptions {
@@ -84,7 +83,7 @@ public:
     /// In a directory that is locked already, and may be the one that the session was resumed from;
     /// options.out is not looked at.
     TrainingRun(Session& session, const RunDirectory& directory, TrainingRunOptions options);
-    ~TrainingRun() { session_.watch({}); }
+    ~TrainingRun();
     TrainingRun(const TrainingRun&) = delete;
     TrainingRun& operator=(const TrainingRun&) = delete;
 
@@ -93,53 +92,13 @@ public:
     /// cannot be written.
     TrainingResult to_the_end();
 
-    const CheckpointWriter& checkpoints() const { return writer_; }
+    const CheckpointWriter& checkpoints() const;
     /// Waits until the one that is being written is there.
-    void wait_for_checkpoint() { writer_.wait(); }
+    void wait_for_checkpoint();
 
 private:
-    TrainingRun(Session& session, std::unique_ptr<RunDirectory> own, TrainingRunOptions options);
-    void begin_as(const EarlierRun& run);
-    void watch();
-    void open_report();
-    void take_steps();
-    bool after(const StepMetrics& metrics);
-    void check_finite(const StepMetrics& metrics) const;
-    void find_rewind_distance();
-    void account();
-    std::optional<CheckpointPurpose> due_after(const StepMetrics& metrics) const;
-    double save_age() const;
-    void save_if_due(const StepMetrics& metrics, std::optional<CheckpointPurpose> due);
-    void save(const StepMetrics& metrics, CheckpointPurpose purpose, bool best);
-    void save_at_the_end();
-    const SaveProblem& problem() const;
-    void warn_of_foreign() const;
-    void warn_of_checkpoints();
-    void finish();
-    void write_last_line();
-
-    Session& session_;
-    TrainingRunOptions options_;
-    std::unique_ptr<RunDirectory> own_directory_;
-    const RunDirectory& directory_;
-    RunState state_;
-    MetricsFile metrics_;
-    CheckpointWriter writer_;
-    double step_least_;  // seconds that the arithmetic of a step takes at least
-    Speed speed_;
-    LossWatch losses_;
-    std::vector<StepMetrics> earlier_;  // those of the run's parts before this
-    std::optional<Trap> trap_;
-    std::optional<LiveReport> report_;
-    Clock::time_point last_save_;
-    std::optional<CheckpointPurpose> overdue_;  // due while another is being written
-    std::int64_t started_ = -1;                 // the step of the latest save, written or not
-    std::int64_t steps_here_ = 0;               // taken by this run
-    std::string grad_xxh3_;                     // of the latest step, if it was asked for
-    bool accounted_ = false;                    // of the processes, at least once
-    bool best_at_end_ = false;                  // the last step is the best so far
-    bool warned_ = false;
-    TrainingResult result_;
+    class Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tapestry

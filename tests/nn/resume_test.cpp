@@ -3,7 +3,10 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
+#include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/read_metrics.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/nn/run_place.h>

@@ -3,6 +3,7 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/bisect.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/fork.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/run_place.h>

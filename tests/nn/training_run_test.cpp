@@ -1,8 +1,11 @@
 // A session in a directory, without the command: its files, what it calls back, and how it ends.
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
+#include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/training_run.h>
+#include <tapestry/nn/train/trap.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <algorithm>
