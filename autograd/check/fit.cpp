@@ -9,8 +9,8 @@ namespace tapestry::checker {
 namespace {
 
 constexpr int kPairs = 64;
-constexpr int kTerms = 10;           // 1, t, t^2, ...
-constexpr std::size_t kFewest = 16;  // places that say anything of noise
+constexpr int kTerms = 10;                 // 1, t, t^2, ...
+constexpr std::size_t kFewestPlaces = 16;  // places that say anything of noise
 
 // Values of <w, f> - <w, f(x)> next to x: where, as parts of h, in order, and what; and what the
 // rounding of a format makes of all outputs, and of those that it leaves hardly any choice.
@@ -58,7 +58,7 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h, double eps
     }
     std::sort(at.begin(), at.end());
     at.erase(std::unique(at.begin(), at.end()), at.end());
-    if (at.size() < kFewest) return {};
+    if (at.size() < kFewestPlaces) return {};
     Sampled found;
     std::vector<const Sample*> samples;
     const Sample& base = line.at(0);
