@@ -19,6 +19,8 @@ TEST_CASE("experiment sqrt_dk") {
           0.3 * gradients.number("4", "not divided: rms"));
     const Table& at_q = report.tables.at(2);
     CHECK(at_q.number("64", "not divided: median") > 3 * at_q.number("64", "divided: median"));
+    // With rescaled matrices one seed in five learns as much.
+    const auto rescaled = is_long() ? std::optional(Verdict::does_not_hold) : std::nullopt;
     // In forty steps the smaller rate has not come far; in three hundred it has.
     check_verdicts("sqrt_dk", report,
                    {{"variance", Verdict::holds},
@@ -32,5 +34,5 @@ TEST_CASE("experiment sqrt_dk") {
                     {"stalls_64", Verdict::does_not_hold},
                     {"worse_256", Verdict::holds},
                     {"rate_cures", Verdict::does_not_hold},
-                    {"rescaled_is_as_good", Verdict::does_not_hold}});
+                    {"rescaled_is_as_good", rescaled}});
 }
