@@ -84,7 +84,12 @@ TEST_CASE("bench: of the peak is the least time over the median") {
 TEST_CASE("bench gemm: products, their work, and rows as they are measured") {
     CHECK_EQ(bench::square_products({255, 3}).size(), 8);
     CHECK_EQ(bench::square_products({255, 3})[4].m, 3);
-    CHECK_EQ(bench::gpt_products().size(), 48);
+    CHECK_EQ(bench::square_products(bench::GemmOptions{}.sizes).back().n, 2048);
+    const auto layers = bench::gpt_products();
+    REQUIRE_EQ(layers.size(), 48);
+    CHECK(std::any_of(layers.begin(), layers.end(), [](const bench::Product& p) {
+        return p.name == "up dW" && p.form == "TN" && p.m == 1536 && p.n == 384 && p.k == 4096;
+    }));
     std::vector<std::string> told;
     const auto rows = bench::measure_gemm({{3, 5, 7, "NT"}, {4, 4, 4, "TT", "up dW"}},
                                           {.dtype = DType::f64, .seconds = 0},

@@ -130,7 +130,7 @@ TEST_CASE("bpe training: the two files say all of it") {
 TEST_CASE("bpe training: a sample comes from all over the text") {
     const test::Scratch scratch;
     std::string text;  // a block of a, a block of b, ...
-    for (char letter = 'a'; letter <= 'z'; ++letter) {
+    for (char letter = 'a'; letter <= 'm'; ++letter) {
         for (int i = 0; i < 1 << 19; ++i) text += {letter, ' '};
     }
     test::spill(scratch / "t", text);
@@ -138,15 +138,15 @@ TEST_CASE("bpe training: a sample comes from all over the text") {
         DocumentReader reader({scratch / "t"});
         const WordCounts words = words_of(reader, sample);
         std::string seen;
-        for (char letter = 'a'; letter <= 'z'; ++letter) {
+        for (char letter = 'a'; letter <= 'm'; ++letter) {
             if (words.of(std::string{' ', letter}) > 1000) seen += letter;
         }
         return seen;
     };
-    CHECK_EQ(letters(1'000'000'000), "abcdefghijklmnopqrstuvwxyz");
+    CHECK_EQ(letters(1'000'000'000), "abcdefghijklm");
     CHECK_EQ(letters(1), "a");
     const std::string few = letters(5'000'000);
     CHECK_GE(few.size(), 5);
     CHECK_LE(few.size(), 7);
-    CHECK_GE(few.back(), 't');
+    CHECK_GE(few.back(), 'j');
 }
