@@ -8,9 +8,9 @@ using namespace tapestry::examples;
 TEST_CASE("bottleneck: attention wins where the row is long") {
     const tapestry::ThreadsGuard one(1);  // too small to share
     const std::vector<BottleneckRow> table =
-        compare_at_bottleneck({.task = {.steps = 400, .batch = 32, .rate = 5e-3, .print = false},
-                               .longest = 12,
-                               .lengths = {2, 12},
+        compare_at_bottleneck({.task = {.steps = 300, .batch = 32, .rate = 5e-3, .print = false},
+                               .longest = 8,
+                               .lengths = {2, 8},
                                .questions = 100,
                                .letters = 8,
                                .hidden = 48});

@@ -115,7 +115,7 @@ TEST_CASE("translate: a picture has a line per letter and a column per letter") 
     CHECK(text.find("\n[end] |") != std::string::npos);
 }
 
-TEST_CASE("dates: numbers to numbers after 200 steps of the Transformer") {
+TEST_CASE("dates: numbers to numbers after 140 steps of the Transformer") {
     const DrawPair numbers = [](bool for_test, Generator& generator) {
         for (;;) {
             const auto day = static_cast<int>(generator.below(36525));
@@ -125,13 +125,13 @@ TEST_CASE("dates: numbers to numbers after 200 steps of the Transformer") {
         }
     };
     TaskOptions options = kDatesOptions;
-    options.steps = 200;
+    options.steps = 140;
     options.batch = 32;
     options.print = false;
     const Score score = learn_with("transformer", numbers, options);
     MESSAGE("dates: " << score.right << " of " << score.of);
     CHECK_EQ(score.of, 1000);
-    CHECK(score.share() > 0.8);
+    CHECK(score.share() > 0.4);
 }
 
 TEST_CASE("dates: a page and a directory after 2 steps") {
