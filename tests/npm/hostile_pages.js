@@ -22,10 +22,14 @@ const dangers = () => [...document.querySelectorAll('*')].flatMap((element) => [
 async function useAll(page) {
   for (const tab of await page.locator('[role=tab]').all()) {
     await tab.click();
-    const buttons = page.locator('[role=tabpanel]:not([hidden]) button:visible');
-    for (let i = 0; i < Math.min(40, await buttons.count()); ++i) {
-      await buttons.nth(i).click({ timeout: 5000 }).catch(() => {}); // may have gone meanwhile
-    }
+    await page.evaluate(async () => {
+      const buttons = () => [...document.querySelectorAll('[role=tabpanel]:not([hidden]) button')]
+        .filter((button) => button.checkVisibility());
+      for (let i = 0; i < Math.min(40, buttons().length); ++i) {
+        buttons()[i].click();
+        await new Promise(requestAnimationFrame);
+      }
+    });
     await page.waitForTimeout(100);
   }
 }

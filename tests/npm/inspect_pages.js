@@ -1,7 +1,10 @@
-// The pages that tests/pages wrote, in a browser: every tab opened and its controls used, at two
-// widths; texts, shapes and numbers compared; no error on the console, no request to anywhere.
+// The pages that tests/pages wrote, in a browser: every tab opened and its controls used; texts, shapes and
+// numbers compared; no error on the console, no request to anywhere.
 //
-//     node inspect_pages.js CHROMIUM PAGES [SCREENSHOTS]
+//     node inspect_pages.js CHROMIUM PAGES [SCREENSHOTS] [all]
+//
+// The page "gpt" at two widths, its numbers at the first; the others at one, with axe-core where they show what it
+// does not. `all` (`.ci/long pages`): more pages at two widths, more weights compared, axe-core on every tab and row.
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
@@ -12,11 +15,13 @@ const { readTensors, trainingStep } = require('./plain_gpt.js');
 const tabs = { ...require('./predictions_tab.js'), ...require('./attention_tab.js'), ...require('./token_tab.js'),
   ...require('./inspect_tabs.js') };
 
-const [,, program, pages, screenshots] = process.argv;
+const [,, program, pages, screenshots, all] = process.argv;
 const MODELS = ['gpt', 'encoder_decoder', 'masked', 'vision', 'dead', 'finding', 'large', 'long'];
-const THOROUGHLY = ['gpt', 'encoder_decoder', 'large']; // at both widths
-// Between them they have all that a page may hold.
-const ACCESSIBLE = ['gpt', 'masked', 'dead', 'finding'];
+const THOROUGHLY = all ? ['gpt', 'encoder_decoder', 'large'] : ['gpt']; // at both widths
+// Between them they have all that a page may hold. The tabs of "gpt", and what other pages show in place of that.
+const ALL_TABS = Object.keys(tabs);
+const ACCESSIBLE = { gpt: ALL_TABS, masked: all ? ALL_TABS : ['predictions'], dead: all ? ALL_TABS : ['gradients'],
+  finding: all ? ALL_TABS : ['predictions', 'tape', 'gradients'] };
 
 const linesOf = (name) => fs.readFileSync(path.join(pages, name), 'utf8').trim().split('\n')
   .map((line) => line.split(' '));
@@ -51,13 +56,14 @@ async function checkPage(browser, file, width, scheme) {
   const weights = linesOf(`${model}.txt`);
   const expected = linesOf(`${model}.predictions.txt`)
     .map(([layer, ...numbers]) => [layer, ...numbers.map(Number)]);
-  const known = knownOf(model);
+  const known = all || width === 390 ? knownOf(model) : null;
+  const weightsToTry = all || model === 'gpt' ? 12 : 4;
   for (const [name, check] of Object.entries(tabs)) {
     await page.click(`#tab-${name}`);
     assert.equal(await page.getAttribute(`#tab-${name}`, 'aria-selected'), 'true');
     if (model === 'gpt') await checkHelp(page, name, width);
-    await check(page, { model, weights, expected, known, width });
-    if (ACCESSIBLE.includes(path.basename(file, '.html'))) await checkAccessible(page, `${model}, ${name}`);
+    await check(page, { model, weights, weightsToTry, expected, known, width, all });
+    if (ACCESSIBLE[model]?.includes(name)) await checkAccessible(page, `${model}, ${name}`, all);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
     if (screenshots) {

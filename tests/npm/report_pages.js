@@ -2,14 +2,16 @@
 // against those they were made of (tests/pages/report.cpp), and following: the file is replaced while
 // the page is open. No error on the console, no request but for the page's own file.
 //
-//     node report_pages.js CHROMIUM PAGES [SCREENSHOTS]
+//     node report_pages.js CHROMIUM PAGES [SCREENSHOTS] [all]
+//
+// `all`: axe-core on every row (`.ci/long pages`).
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 
 const { checkAccessible, checkHelp, launch, until, urlOf, watch } = require('./browser.js');
 
-const [,, program, pages, screenshots] = process.argv;
+const [,, program, pages, screenshots, all] = process.argv;
 const lossAt = (step) => 2 + 2 * Math.exp(-step / 100);
 const near = (got, wanted, what) =>
   assert.ok(Math.abs(got - wanted) <= 0.0006 * Math.abs(wanted), `${what}: ${got}, not ${wanted}`);
@@ -260,7 +262,7 @@ async function checkTabs(browser, file, width, scheme) {
     await check(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
-    await checkAccessible(page, `${path.basename(file)}, ${name}`);
+    await checkAccessible(page, `${path.basename(file)}, ${name}`, all);
     if (screenshots) {
       const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
       await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });
