@@ -6,11 +6,13 @@
 # A block ```cpp that has a main is a program; a block ```text right after it is its output. With
 # --update the output blocks are rewritten instead of compared. A program that joins processes is linked
 # with tapestry::mpi; where the build has an MPI, three of it print the same as one.
-# Usage: snippets.sh [--update] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
+# Most programs are compiled together; with --alone (`.ci/long documents`) each by itself.
+# Usage: snippets.sh [--update] [--alone] COMPILER BUILD_DIR SOURCE_DIR [FLAGS]
 set -euo pipefail
 
-update=no
+update=no alone=no
 [[ $1 != --update ]] || { update=yes; shift; }
+[[ $1 != --alone ]] || { alone=yes; shift; }
 compiler=$1 build=$2 source=$3
 # shellcheck source=tests/distributed/environment.sh
 . "$source/tests/distributed/environment.sh"
@@ -82,12 +84,12 @@ compile() {
 
 includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 
-# Is a program nothing but a main that sees the whole library? Then it means the same under another
-# name, beside others, and needs no compiler of its own: what the header alone costs is three times as
-# much as such a main.
-is_plain() {
-    includes_all "$1" && grep -qx 'using namespace tapestry;' "$1" &&
-        ! grep -qvxE '#include <tapestry/tapestry.h>|using namespace tapestry;|int main\(\) \{|\}|//.*| .*|' "$1"
+# Does a program include the whole library and nothing else? Then it means the same in a namespace of its own,
+# beside others, and needs no compiler of its own: what the header alone costs is several times as much as the
+# program. (But for a name that the program and the library both declare: alone it would be ambiguous.)
+is_groupable() {
+    [[ $alone == no ]] && [[ $(grep '^ *#' "$1") == '#include <tapestry/tapestry.h>' ]] &&
+        grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"
 }
 
 # compile_together NAME PROGRAM...: one program that is each of these, by its number; in their places
@@ -96,15 +98,16 @@ compile_together() {
     local name=$work/together.$1 program i=0
     shift
     {
-        printf '#include <tapestry/tapestry.h>\n\n#include <cstdlib>\n\nusing namespace tapestry;\n'
+        printf '#include <tapestry/tapestry.h>\n\n#include <cstdlib>\n'
         for program; do
-            sed "/^#include/d; /^using namespace/d; s/^int main() {/int program_$i() {/; s/^}/    return 0;\n}/" \
-                "$program"
+            echo "namespace program_$i {"
+            sed '/^#include/d; s/^int main() {/int run() {/; /^int run() {/,/^}/ s/^}/    return 0;\n}/' "$program"
+            echo '}'
             i=$((i + 1))
         done
         echo 'int main(int, char** arguments) {'
         echo '    switch (std::atoi(arguments[1])) {'
-        for ((i = 0; i < $#; ++i)); do echo "        case $i: return program_$i();"; done
+        for ((i = 0; i < $#; ++i)); do echo "        case $i: return program_$i::run();"; done
         printf '        default: return 1;\n    }\n}\n'
     } >"$name.cpp"
     compile "$name.cpp"
@@ -123,19 +126,19 @@ compile_together() {
 
 mapfile -t documents < <(find "$source/README.md" "$source/docs" -name '*.md' ! -name '*.zh.md' | sort)
 for document in "${documents[@]}"; do split "$document"; done
-plain=() others=()
+together=() others=()
 for program in "$work"/*.cpp; do
-    if is_plain "$program"; then plain+=("$program"); else others+=("$program"); fi
+    if is_groupable "$program"; then together+=("$program"); else others+=("$program"); fi
 done
 
 # As many compilers at once as there are cores; the programs themselves run one after the other.
 in_turn() {
-    (($(jobs -pr | wc -l) < $(nproc))) || wait -n
+    while (($(jobs -pr | wc -l) >= $(nproc))); do wait -n || true; done
     "$@" &
 }
 at_once=16
-for ((i = 0; i < ${#plain[@]}; i += at_once)); do
-    in_turn compile_together $i "${plain[@]:i:at_once}"
+for ((i = 0; i < ${#together[@]}; i += at_once)); do
+    in_turn compile_together $i "${together[@]:i:at_once}"
 done
 for program in "${others[@]}"; do in_turn compile "$program"; done
 wait
