@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A ctest: after a training the parameters are what they were when fixtures/bits.json was written, to
-# the last bit, on every instruction set that this processor has: after 100 steps on the best of them,
-# after 25 on the others, which are slow. (What the baseline has WebAssembly has, too:
+# the last bit, on every instruction set that this processor has: after 25 steps on the best of them,
+# after 5 on the others, which are slow. (What the baseline has WebAssembly has, too:
 # tests/wasm/same_bits.sh.) A refactoring must not move them; a change that is meant to is a commit of
 # its own, with a line in CHANGELOG.md.
 #
 #     bits.sh [--all | --update] EXAMPLES_DIR FIXTURES_DIR COMPILER
 #
-# EXAMPLES_DIR holds the built programs. With --all, 100 steps and 25 on all of them (.ci/long bits);
+# EXAMPLES_DIR holds the built programs. With --all, 5, 25 and 100 steps on all of them (.ci/long bits);
 # with --update, fixtures/bits.json is written anew. The bits are those of g++: clang rounds some
 # products and sums at other places.
 set -euo pipefail
@@ -68,11 +68,11 @@ done
 differ=0 lines=()
 for isa in "${available[@]}"; do
     for name in demo recipe dropout accumulate two_layers; do
-        lengths=(25 100)
+        lengths=(5 25 100)
         if [[ $name == two_layers ]]; then
             lengths=(100)  # quick everywhere
         elif [[ $form == short ]]; then
-            [[ $isa == "${available[-1]}" ]] && lengths=(100) || lengths=(25)
+            [[ $isa == "${available[-1]}" ]] && lengths=(25) || lengths=(5)
         fi
         for steps in "${lengths[@]}"; do
             found=$(line "$isa" $name "$steps")
