@@ -133,8 +133,8 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
 
 TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
     run_in_threads(3, [](Communicator& c) {
-        c.set_timeout(4);  // beside processes that share two cores a thread may stand for 2 s
-        for (int i = 0; i < 25; ++i) {
+        c.set_timeout(6);  // beside processes that share two cores a thread may stand for 2 s
+        for (int i = 0; i < 35; ++i) {
             if (c.rank() == 2) sleep(200);
             hand(c, 2, 1, "a part");
         }
