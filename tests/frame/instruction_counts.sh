@@ -46,7 +46,7 @@ count() {
         /^calls=/ {
             times = substr($1, 7)
             if (called == "malloc") mallocs += times
-            if (called ~ /^tapestry::Storage::Storage\(/) storages += times
+            if (called ~ /^tapestry::\(anonymous namespace\)::Allocator::allocate\(/) storages += times
             inclusive = 1
             next
         }
@@ -55,7 +55,7 @@ count() {
             inclusive = 0
         }
         END {
-            if (all == 0) { print "nothing was counted for " work | "cat >&2"; exit 1 }
+            if (!all || !storages) { print "nothing was counted for " work | "cat >&2"; exit 1 }
             print compiler, work, "instructions", int(all / steps)
             print compiler, work, "outside", int(outside / steps)
             print compiler, work, "storages", int(storages / steps)
