@@ -404,6 +404,7 @@ Effort effort_for(const char* tapestry_rows) {
     if (rows == "sanitized") {
         effort.isas = {effort.isas.front()};
         if (available_isas().size() > 1) effort.isas.push_back(available_isas().back());
+        effort.threads = {3};
         effort.differenced = -1;
     } else if (rows == "emulated") {
         effort.isas = {effort.isas.back()};

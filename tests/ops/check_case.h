@@ -25,7 +25,8 @@ struct Effort {
 };
 
 /// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
-///     sanitized   the slowest and the fastest instruction set, no differences
+///     sanitized   the slowest and the fastest instruction set, one and three threads, no
+///                 differences
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);
