@@ -25,9 +25,9 @@ using tapestry::examples::text_of;
 
 /// The model without the heads of these numbers, layer * heads + head, as long as this lives.
 std::optional<TakenAway> without(GPT& model, const char* heads) {
-    const std::vector<std::int64_t> numbers = tapestry::examples::numbers_in(heads);
-    if (numbers.empty()) return std::nullopt;
-    return std::make_optional<TakenAway>(model, tapestry::examples::Parts{.heads = numbers});
+    const std::vector<std::int64_t> gone = tapestry::examples::numbers_in(heads);
+    if (gone.empty()) return std::nullopt;
+    return std::make_optional<TakenAway>(model, tapestry::examples::Parts{.heads = gone});
 }
 
 }  // namespace
