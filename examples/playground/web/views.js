@@ -40,7 +40,7 @@ const EVERY = 3000; // milliseconds between samples, and looks, while it runs
 // then while it runs.
 class Asking {
   constructor(ask) {
-    Object.assign(this, { ask, panel: null, step: -1, asked: 0 });
+    Object.assign(this, { ask, panel: null, step: -1, latest: -1, asked: 0 });
   }
 
   fill(panel) {
@@ -50,14 +50,14 @@ class Asking {
 
   now() {
     this.asked = Date.now();
+    this.step = this.latest; // or a tab just opened would be drawn twice, and a key pressed between be lost
     this.ask();
   }
 
   stands(step, playing) {
     const due = playing ? Date.now() - this.asked >= EVERY : step !== this.step;
-    if (this.panel === null || this.panel.hidden || !due) return;
-    this.step = step;
-    this.now();
+    this.latest = step;
+    if (this.panel !== null && !this.panel.hidden && due) this.now();
   }
 }
 
@@ -78,7 +78,10 @@ export function samplesView(ask) {
     },
     ask: () => asking.panel && asking.now(),
     show: (written) => { text.textContent = written; },
-    clear: () => { text.textContent = ''; },
+    clear: () => {
+      text.textContent = '';
+      asking.step = -1;
+    },
     stands: (step, playing) => asking.stands(step, playing),
   };
 }
@@ -109,7 +112,8 @@ export function lookView(ask) {
     begin(text, context) {
       most = context + 1;
       sentence = text.slice(0, Math.min(most, 33)).split('\n')[0];
-      for (const { field, body } of Object.values(parts)) {
+      for (const { field, body, asking } of Object.values(parts)) {
+        asking.step = -1;
         field.value = sentence;
         field.maxLength = most;
         body.replaceChildren();
