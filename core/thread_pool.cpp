@@ -33,9 +33,9 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
-/// Address space that stacks and arenas of malloc's shall leave, where it is limited: for OpenMP's
-/// tables, for a thread that writes files, and for the training itself. Where there is not even as
-/// much, nothing is set aside.
+/// Address space that the stacks of threads and their arenas of malloc's shall leave, where it is
+/// limited: for what the process does besides. Where there is not even as much, nothing is set
+/// aside.
 class AddressReserve {
 public:
     AddressReserve() : start_(mmap(nullptr, kBytes, PROT_NONE, kFlags, -1, 0)) {}
@@ -51,12 +51,16 @@ private:
     void* start_;
 };
 
+void touch_arena() {
+    void* volatile const block = std::malloc(1);
+    std::free(block);
+}
+
 // OpenMP ends the process when the system has no thread for a region. So as many are started first,
 // all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
 // all. Each has its arena of malloc's before the next is started, or stacks would take the address
 // space that the arenas then find missing: how many there were would depend on who was faster.
 int startable_threads(int count, std::string& reason) {
-    const AddressReserve reserve;
     std::atomic<bool> tried{false};
     std::atomic<int> ready{0};
     std::vector<std::thread> threads;
@@ -64,8 +68,7 @@ int startable_threads(int count, std::string& reason) {
     try {
         for (int i = 0; i < count; ++i) {
             threads.emplace_back([&] {
-                void* volatile const block = std::malloc(1);
-                std::free(block);
+                touch_arena();
                 ready.fetch_add(1);
                 ready.notify_one();
                 tried.wait(false);
@@ -132,18 +135,27 @@ void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int 
 
 // Returns how many threads there are.
 int ThreadPool::start(int wanted) {
+    const AddressReserve reserve;  // until all have their arenas, lest these take it
     const int threads = threads_to_take(wanted);
     if (threads == 1) return 1;
     over_.store(false, std::memory_order_relaxed);
     for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
     // OpenMP may open a smaller region (OMP_THREAD_LIMIT): the other workers take no chunks then.
+    started_.store(false);
     host_ = std::thread([this, count = threads - 1] {
 #pragma omp parallel num_threads(count)
         {
             const int i = omp_get_thread_num();
+            touch_arena();
+#pragma omp barrier
+            if (i == 0) {
+                started_.store(true);
+                started_.notify_one();
+            }
             serve(*workers_[static_cast<std::size_t>(i)], i + 1);
         }
     });
+    started_.wait(false);
     return threads;
 }
 
