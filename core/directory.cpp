@@ -24,11 +24,10 @@ namespace {
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 std::shared_ptr<FileDescriptor> opened(const fs::path& path) {
-    auto directory = std::make_shared<FileDescriptor>(
-        uninterrupted([&] { return ::open(path.c_str(), kOpenDirectory); }));
-    const int error = errno;
-    if (!directory->is_open()) fail_to("open", shown(path), error);
-    return directory;
+    const int number = uninterrupted([&] { return ::open(path.c_str(), kOpenDirectory); });
+    const int error = errno;  // before anything is allocated, which may set it
+    if (number < 0) fail_to("open", shown(path), error);
+    return std::make_shared<FileDescriptor>(number);
 }
 
 }  // namespace
@@ -78,10 +77,10 @@ Folder::Folder(fs::path path, std::shared_ptr<FileDescriptor> descriptor)
 
 std::optional<Folder> Folder::find(const std::string& name) const {
     const int here = descriptor_->number();
-    auto found = std::make_shared<FileDescriptor>(
-        uninterrupted([&] { return ::openat(here, name.c_str(), kOpenDirectory | O_NOFOLLOW); }));
+    const int number =
+        uninterrupted([&] { return ::openat(here, name.c_str(), kOpenDirectory | O_NOFOLLOW); });
     const int error = errno;
-    if (found->is_open()) return Folder(path_ / name, std::move(found));
+    if (number >= 0) return Folder(path_ / name, std::make_shared<FileDescriptor>(number));
     if (error == ENOENT) return std::nullopt;
     // ENOTDIR is what O_DIRECTORY has for a link.
     require<PlaceTakenError>(

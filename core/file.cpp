@@ -293,7 +293,8 @@ void check_room(const fs::path& directory, std::uint64_t bytes) {
 
 void sync_directory(const fs::path& path) {
     const FileDescriptor directory(open_directory(path));
-    if (!directory.is_open()) fail_to("write", fmt::format("directory {}", shown(path)), errno);
+    const int error = errno;
+    if (!directory.is_open()) fail_to("write", fmt::format("directory {}", shown(path)), error);
     sync(directory.number(), fmt::format("directory {}", shown(path)));
 }
 

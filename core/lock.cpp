@@ -67,7 +67,8 @@ void write_number(int file) {
 int lock(const fs::path& path) {
     for (;;) {
         FileDescriptor file(::open(path.c_str(), kOpen, 0666));
-        require<IoError>(file.is_open(), "cannot write {}: {}", shown(path), reason(errno));
+        const int failure = errno;
+        require<IoError>(file.is_open(), "cannot write {}: {}", shown(path), reason(failure));
         if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
             const int error = errno;
             if (error == EINTR) continue;

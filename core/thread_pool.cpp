@@ -5,7 +5,6 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,29 +32,6 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
-/// Address space that the stacks of threads and their arenas of malloc's shall leave, where it is
-/// limited: for what the process does besides. Where there is not even as much, nothing is set
-/// aside.
-class AddressReserve {
-public:
-    AddressReserve() : start_(mmap(nullptr, kBytes, PROT_NONE, kFlags, -1, 0)) {}
-    ~AddressReserve() {
-        if (start_ != MAP_FAILED) munmap(start_, kBytes);
-    }
-    AddressReserve(const AddressReserve&) = delete;
-    AddressReserve& operator=(const AddressReserve&) = delete;
-
-private:
-    static constexpr std::size_t kBytes = std::size_t{128} << 20;
-    static constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* start_;
-};
-
-void touch_arena() {
-    void* volatile const block = std::malloc(1);
-    std::free(block);
-}
-
 // OpenMP ends the process when the system has no thread for a region. So as many are started first,
 // all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
 // all. Each has its arena of malloc's before the next is started, or stacks would take the address
@@ -68,7 +44,8 @@ int startable_threads(int count, std::string& reason) {
     try {
         for (int i = 0; i < count; ++i) {
             threads.emplace_back([&] {
-                touch_arena();
+                void* volatile const block = std::malloc(1);
+                std::free(block);
                 ready.fetch_add(1);
                 ready.notify_one();
                 tried.wait(false);
@@ -85,7 +62,8 @@ int startable_threads(int count, std::string& reason) {
 }
 
 // How many threads a loop that asks for `wanted` can have, its own included. Where they are scarce
-// a few are left: a thread that writes files is one, the pool's host another.
+// a few are left: for a thread that writes files, and, where it is address space that ended, for
+// OpenMP's own tables and all that has yet to be asked for.
 int threads_to_take(int wanted) {
     constexpr int kLeft = 4;
     std::string reason;
@@ -135,27 +113,18 @@ void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int 
 
 // Returns how many threads there are.
 int ThreadPool::start(int wanted) {
-    const AddressReserve reserve;  // until all have their arenas, lest these take it
     const int threads = threads_to_take(wanted);
     if (threads == 1) return 1;
     over_.store(false, std::memory_order_relaxed);
     for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
     // OpenMP may open a smaller region (OMP_THREAD_LIMIT): the other workers take no chunks then.
-    started_.store(false);
     host_ = std::thread([this, count = threads - 1] {
 #pragma omp parallel num_threads(count)
         {
             const int i = omp_get_thread_num();
-            touch_arena();
-#pragma omp barrier
-            if (i == 0) {
-                started_.store(true);
-                started_.notify_one();
-            }
             serve(*workers_[static_cast<std::size_t>(i)], i + 1);
         }
     });
-    started_.wait(false);
     return threads;
 }
 

@@ -53,7 +53,6 @@ private:
     static void wake(Worker& worker);
 
     SharedLoop loop_;
-    std::atomic<bool> started_{false};
     std::atomic<bool> over_{false};
     std::vector<std::unique_ptr<Worker>> workers_;  // worker i is member i + 1 of a loop
     std::thread host_;                              // worker 0, and whoever opened the region

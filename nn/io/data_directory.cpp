@@ -59,9 +59,11 @@ std::string manifest(const EncodedDocuments& encoded, IdType type, const std::st
 }
 
 std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
-    auto file = std::make_shared<FileDescriptor>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    require<IoError>(file->is_open(), "cannot read {}: {}", shown(path),
-                     std::generic_category().message(errno));
+    const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int error = errno;
+    require<IoError>(number >= 0, "cannot read {}: {}", shown(path),
+                     std::generic_category().message(error));
+    auto file = std::make_shared<FileDescriptor>(number);
     // Reading ahead would fetch what the next batch does not ask for.
     ::posix_fadvise(file->number(), 0, 0, POSIX_FADV_RANDOM);
     return file;

@@ -39,9 +39,11 @@ std::shared_ptr<const FileDescriptor> temporary_file() {
     const bool is_set = chosen != nullptr && *chosen != '\0';
     const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be memory
     std::string name = place / "tapestry-XXXXXX";
-    auto file = std::make_shared<FileDescriptor>(::mkostemp(name.data(), O_CLOEXEC));
-    require<IoError>(file->is_open(), "cannot write {}: {}", shown(name),
-                     std::generic_category().message(errno));
+    const int number = ::mkostemp(name.data(), O_CLOEXEC);
+    const int error = errno;
+    require<IoError>(number >= 0, "cannot write {}: {}", shown(name),
+                     std::generic_category().message(error));
+    auto file = std::make_shared<FileDescriptor>(number);
     ::unlink(name.c_str());
     return file;
 }
