@@ -60,8 +60,8 @@ foreach(part IN LISTS TAPESTRY_PARTS)
     endif()
   endif()
 endforeach()
-# -O3 takes half as long again as -O2 with a vectoriser that is as ready, and for a small step no
-# instruction less. g++'s -O2 inlines less, and in a unit of many sources it stops too early.
+# -O3 takes half as long again to compile, for steps that are no faster: kernels have it, the rest
+# needs of it the vectoriser's cost model and, in a unit of many sources, the inliner's limits.
 foreach(part IN ITEMS core numbers)
   target_compile_options(tapestry_${part} PRIVATE $<$<CONFIG:Release>:-O2>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
