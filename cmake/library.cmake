@@ -12,9 +12,9 @@ if(NOT TAPESTRY_NN)
   list(FILTER sources EXCLUDE REGEX "^nn/")
 endif()
 
-# core: goes through every number, so that sanitizers' builds optimise it, too. later: what no GPT's
-# training needs (should it come to need one, ./demo's command will not link). frame: what does little
-# beside what it calls; -O1 is enough. numbers: the rest.
+# core: loops over elements; sanitizers' builds optimise it as well. numbers: the rest that computes.
+# frame: mostly calls the other two; -O1 is enough. later: the same, and no GPT's training needs it
+# (./demo's command would not link otherwise).
 set(TAPESTRY_PARTS core numbers frame later)
 set(core_folders core core/text)
 set(later_folders autograd/check nn/bench)
@@ -55,7 +55,7 @@ foreach(part IN LISTS TAPESTRY_PARTS)
     tapestry_rooms(tapestry_${part} ${part})
     add_library(tapestry_${part} OBJECT ${${part}})
     tapestry_library_target(tapestry_${part})
-    if(NOT part STREQUAL "core" OR NOT TAPESTRY_SANITIZE)  # for core alone it would take longer
+    if(NOT part STREQUAL "core" OR NOT TAPESTRY_SANITIZE)  # it would make core slower to build
       tapestry_precompile(tapestry_${part})
     endif()
   endif()

@@ -1,8 +1,7 @@
 // Runs the tests of a program, without waiting for the disk.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
-
-#include <cstdlib>
+#include <tapestry/tests/skip.h>
 
 #ifdef __linux__
 #include <linux/filter.h>
@@ -21,11 +20,11 @@ namespace {
 
 // No test survives a loss of power, but hundreds of commits would wait for a disk that others use,
 // too. In this process and in those that it starts, fsync and fdatasync therefore succeed at once;
-// ptrace still sees them (tests/survival/trace.cpp). TAPESTRY_SYNC=1 leaves them as they are, and
-// so does a system without seccomp.
+// ptrace still sees them (tests/survival/trace.cpp). They stay as they are in the long
+// form of tests and on a system without seccomp.
 void skip_syncs() {
 #ifdef __linux__
-    if (std::getenv("TAPESTRY_SYNC") != nullptr) return;
+    if (tapestry::test::is_long()) return;
     sock_filter program[] = {
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
         {BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SYS_fsync},

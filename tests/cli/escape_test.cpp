@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 using namespace tapestry::test;
 using Json = nlohmann::json;
@@ -175,14 +174,12 @@ struct HostilePlace : Place {
         bool seen = false;  // the attack, escaped
         fs::remove_all(before);
         fs::copy(directory, before, fs::copy_options::recursive);
-        const char* const form = std::getenv("TAPESTRY_HOSTILE");
-        const bool is_long = form != nullptr && std::string_view(form) == "long";
         for (std::size_t i = 0; i < files.size(); ++i) {
             const std::string& content = files[i];
             spill(path() / file, content);
             list_in_manifest(directory, path() / file);
             const auto one = commands.begin() + static_cast<std::ptrdiff_t>(i % commands.size());
-            for (const Arguments& command : is_long ? commands : std::vector<Arguments>{*one}) {
+            for (const Arguments& command : is_long() ? commands : std::vector<Arguments>{*one}) {
                 INFO(file.native(), ", ", command[0], ": ", utf8::quoted(content, 4000));
                 const Outcome outcome = run(command);
                 check_clean(outcome);

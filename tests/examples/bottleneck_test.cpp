@@ -2,15 +2,18 @@
 #include <doctest/doctest.h>
 #include <tapestry/examples/tasks/bottleneck.h>
 #include <tapestry/tests/core/support.h>
+#include <tapestry/tests/skip.h>
 
 using namespace tapestry::examples;
 
 TEST_CASE("bottleneck: attention wins where the row is long") {
     const tapestry::ThreadsGuard one(1);  // too small to share
+    const bool is_long = tapestry::test::is_long();
+    const std::int64_t steps = is_long ? 400 : 300, longest = is_long ? 12 : 8;
     const std::vector<BottleneckRow> table =
-        compare_at_bottleneck({.task = {.steps = 300, .batch = 32, .rate = 5e-3, .print = false},
-                               .longest = 8,
-                               .lengths = {2, 8},
+        compare_at_bottleneck({.task = {.steps = steps, .batch = 32, .rate = 5e-3, .print = false},
+                               .longest = longest,
+                               .lengths = {2, longest},
                                .questions = 100,
                                .letters = 8,
                                .hidden = 48});

@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/examples/tasks/masked_words.h>
 #include <tapestry/tests/core/scratch.h>
-#include <tapestry/tests/examples/long_form.h>
+#include <tapestry/tests/skip.h>
 
 #include <set>
 
@@ -55,8 +55,8 @@ TEST_CASE("masked words: stories are held out whole") {
 // A model that knows nothing is right once in 600 words; first it learns how common they are.
 TEST_CASE("masked words: common ones after 100 small steps of one layer, others after 350") {
     TaskOptions options = kMaskedWordsOptions;
-    options.steps = is_long() ? 350 : 100;
-    if (!is_long()) options.batch = 24;
+    options.steps = test::is_long() ? 350 : 100;
+    if (!test::is_long()) options.batch = 24;
     options.print = false;
     const Guesses guesses = learn_masked_words(options, 200000, 1);
     MESSAGE("masked words: " << guesses.model.right << " of " << guesses.model.of << ", commonest "
@@ -64,7 +64,7 @@ TEST_CASE("masked words: common ones after 100 small steps of one layer, others 
     CHECK(guesses.model.of > 500);
     CHECK(guesses.commonest.share() > 0.05);
     CHECK(guesses.model.share() > 0.03);
-    if (is_long()) CHECK(guesses.model.share() > 2 * guesses.commonest.share());
+    if (test::is_long()) CHECK(guesses.model.share() > 2 * guesses.commonest.share());
 }
 
 TEST_CASE("masked words: a page after 2 steps, with the words that were asked") {

@@ -8,7 +8,7 @@
 #include <tapestry/examples/tasks/sentiment.h>
 #include <tapestry/examples/tasks/who_bit_whom.h>
 #include <tapestry/tests/core/support.h>
-#include <tapestry/tests/examples/long_form.h>
+#include <tapestry/tests/skip.h>
 
 #include <algorithm>
 #include <set>
@@ -100,7 +100,7 @@ TEST_CASE("pronouns: riddles say where their nouns are, and nouns meet in one pa
 TEST_CASE("pronouns: nine in ten held-out ones after 200 steps, and a head looks at the noun") {
     const ThreadsGuard one(1);  // too small to share
     for (const Language language : {Language::english, Language::chinese}) {
-        if (language == Language::chinese && !is_long()) continue;
+        if (language == Language::chinese && !test::is_long()) continue;
         const RiddleScores scores = learn_pronouns(language, in_short(kPronounsOptions, 200));
         CHECK(scores.first_noun.share() < 0.5);
         CHECK(scores.model.share() > 0.9);
@@ -130,12 +130,12 @@ TEST_CASE("bank: nouns that are held out never stand beside it where the model l
 
 TEST_CASE("bank: the two are one for an untrained model, and two after 700 steps") {
     const ThreadsGuard one(1);  // too small to share
-    const BankResult result = learn_bank(in_short(kBankOptions, is_long() ? 700 : 5));
+    const BankResult result = learn_bank(in_short(kBankOptions, test::is_long() ? 700 : 5));
     CHECK(result.untrained.told.share() < 0.65);
     CHECK(std::abs(result.untrained.same - result.untrained.different) < 0.05);
     CHECK_EQ(result.trained.told.of, result.untrained.told.of);
     CHECK_NE(result.trained.same, result.untrained.same);  // it moved
-    if (!is_long()) return;
+    if (!test::is_long()) return;
     CHECK(result.trained.told.share() > 0.9);
     CHECK(result.trained.same > result.trained.different + 0.1);
 }
@@ -195,9 +195,10 @@ TEST_CASE("chinese: sentences in both languages, and where each character comes 
 
 TEST_CASE("chinese: attention at the words characters come from; most sentences after 200 steps") {
     const ThreadsGuard one(1);  // too small to share
-    const ChineseScores scores = learn_chinese(in_short(kChineseOptions, is_long() ? 200 : 100));
+    const ChineseScores scores =
+        learn_chinese(in_short(kChineseOptions, test::is_long() ? 200 : 100));
     CHECK(scores.aligned.share() > 0.3);
-    if (!is_long()) return;  // after 100 steps no sentence is right
+    if (!test::is_long()) return;  // after 100 steps no sentence is right
     CHECK(scores.beam.share() > 0.5);
     CHECK(scores.aligned.share() > 0.5);
 }

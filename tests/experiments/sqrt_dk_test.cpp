@@ -20,7 +20,8 @@ TEST_CASE("experiment sqrt_dk") {
     const Table& at_q = report.tables.at(2);
     CHECK(at_q.number("64", "not divided: median") > 3 * at_q.number("64", "divided: median"));
     // With rescaled matrices one seed in five learns as much.
-    const auto rescaled = is_long() ? std::optional(Verdict::does_not_hold) : std::nullopt;
+    const auto rescaled =
+        tapestry::test::is_long() ? std::optional(Verdict::does_not_hold) : std::nullopt;
     // In forty steps the smaller rate has not come far; in three hundred it has.
     check_verdicts("sqrt_dk", report,
                    {{"variance", Verdict::holds},

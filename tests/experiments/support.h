@@ -1,6 +1,6 @@
-// Runs an experiment in its short form, and checks what every report owes its reader. With one
-// seed, whose numbers must lie where the verdicts say; with three seeds and the verdicts themselves
-// where TAPESTRY_EXPERIMENTS=long says so (.ci/long examples).
+// Runs an experiment in its short form and checks its report: from one seed, whose numbers must lie
+// where the verdicts put them, or from three seeds with the verdicts themselves (.ci/long
+// examples).
 #pragma once
 
 #include <tapestry/examples/experiments/registry.h>
@@ -8,24 +8,13 @@
 
 #include <doctest/doctest.h>
 #include <tapestry/core/error.h>
+#include <tapestry/tests/skip.h>
 
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string_view>
 
 namespace tapestry::experiments {
-
-inline bool is_long() {
-    const char* const form = std::getenv("TAPESTRY_EXPERIMENTS");
-    return form != nullptr && std::string_view(form) == "long";
-}
-
-/// The first of several seeds: 1, or what TAPESTRY_EXPERIMENTS_SEED says.
-inline std::uint64_t first_seed() {
-    const char* const seed = std::getenv("TAPESTRY_EXPERIMENTS_SEED");
-    return seed == nullptr ? 1 : std::stoull(seed);
-}
 
 /// The report of the short form: with tables whose rows are as long as their heads, with pictures,
 /// and every claim decided.
@@ -33,7 +22,7 @@ inline Report run_quick(const std::string& name) {
     const Experiment& experiment = find_experiment(name);
     CHECK_FALSE(experiment.question.empty());
     CHECK_FALSE(experiment.theory.empty());
-    const Setting setting{.quick = true, .seed = first_seed(), .seeds = is_long() ? 3 : 1};
+    const Setting setting{.quick = true, .seed = 1, .seeds = test::is_long() ? 3 : 1};
     const Report report = run(experiment, setting).report;
     CHECK_FALSE(report.tables.empty());
     CHECK_FALSE(report.figures.empty());
@@ -51,14 +40,14 @@ inline const Claim& find_claim(const Experiment& experiment, std::string_view na
     throw ValueError(fmt::format("{} has no claim '{}'", experiment.name, name));
 }
 
-/// Checks the verdict of a claim. One seed shows none of what is drawn: its number must obey the
-/// rule of what holds, and break that of what does not. It does wherever three seeds show it, for
-/// each of three values lies within their Student's interval.
+/// Checks the verdict of a claim. A single seed cannot show a claim about drawn numbers: its number
+/// must obey the rule of a claim that holds and break the rule of one that does not. If three seeds
+/// give the verdict, each of them does, because three values lie within their Student's interval.
 inline void check_verdict(const Claim& claim, const Report& report, Verdict expected) {
     const Interval& decided = report.decided.at(claim.name);
     INFO(claim.name);
     INFO(decided.mean << ' ' << width_of(decided) << ", rule: " << text_of(claim.rule));
-    const bool is_drawn = decided.count > 0 && !is_long();
+    const bool is_drawn = decided.count > 0 && !test::is_long();
     if (is_drawn && expected == Verdict::not_shown) return;
     const Interval judged = is_drawn ? exactly(decided.mean) : decided;
     CHECK_EQ(text_of(judge(claim.rule, judged)), text_of(expected));

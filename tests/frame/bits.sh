@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A ctest: after a training the parameters are what they were when fixtures/bits.json was written, to
 # the last bit, on every instruction set that this processor has: after 25 steps on the best of them,
-# after 5 on the others, which are slow. (What the baseline has WebAssembly has, too:
+# after 5 on the others, which are slow. (WebAssembly has the baseline's bits:
 # tests/wasm/same_bits.sh.) A refactoring must not move them; a change that is meant to is a commit of
 # its own, with a line in CHANGELOG.md.
 #

@@ -84,9 +84,9 @@ compile() {
 
 includes_all() { grep -qx '#include <tapestry/tapestry.h>' "$1"; }
 
-# Does a program include the whole library and nothing else? Then it means the same in a namespace of its own,
-# beside others, and needs no compiler of its own: what the header alone costs is several times as much as the
-# program. (But for a name that the program and the library both declare: alone it would be ambiguous.)
+# Whether a program includes tapestry.h and nothing else. It can then be compiled in a namespace together with
+# others, which saves several times the program's own cost: reading the header. (A name that the program and the
+# library both declare is ambiguous only in a program compiled alone: --alone finds it.)
 is_groupable() {
     [[ $alone == no ]] && [[ $(grep '^ *#' "$1") == '#include <tapestry/tapestry.h>' ]] &&
         grep -qx 'int main() {' "$1" && ! grep -q '^namespace' "$1"

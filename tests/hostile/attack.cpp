@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <string_view>
 
@@ -72,11 +71,6 @@ Tree only(const Tree& tree, const std::vector<std::string>& names) {
 }
 
 }  // namespace
-
-bool is_long() {
-    const char* const form = std::getenv("TAPESTRY_HOSTILE");
-    return form != nullptr && std::string_view(form) == "long";
-}
 
 AttackPlace::AttackPlace(Kind kind) : kind_(kind) {
     spill(*this / "t.txt", simple_text());

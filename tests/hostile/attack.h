@@ -9,6 +9,7 @@
 #include <tapestry/tests/hostile/commands.h>
 #include <tapestry/tests/hostile/directories.h>
 #include <tapestry/tests/hostile/tree_hash.h>
+#include <tapestry/tests/skip.h>
 
 #include <filesystem>
 #include <functional>
@@ -57,7 +58,7 @@ private:
 };
 
 /// Tries each attack with a command that reads, and every third with one that writes, by turns;
-/// all of them with all commands, as root and as another user, where TAPESTRY_HOSTILE=long says so.
+/// all of them with all commands, as root and as another user, where TAPESTRY_TESTS=long says so.
 void try_attacks(Kind kind, const std::vector<Attack>& attacks);
 
 /// Tries it with these commands, and returns whether all that is outside is as it was. Commands
@@ -70,7 +71,5 @@ bool try_writers(const AttackPlace& place, const Attack& attack,
 /// Exit code 0, 1 or 2, in the last case with at most one line on stderr, and no control
 /// characters there.
 void check_ended(const Command& command, const Outcome& outcome);
-
-bool is_long();
 
 }  // namespace tapestry::test

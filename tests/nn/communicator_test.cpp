@@ -133,7 +133,7 @@ TEST_CASE("communicator: who does not answer is named, with what he was waited f
 
 TEST_CASE("communicator: who waits himself is not lost, however long it takes") {
     run_in_threads(3, [](Communicator& c) {
-        c.set_timeout(6);  // beside processes that share two cores a thread may stand for 2 s
+        c.set_timeout(6);  // on a busy machine a thread may not run for several seconds
         for (int i = 0; i < 35; ++i) {
             if (c.rank() == 2) sleep(200);
             hand(c, 2, 1, "a part");

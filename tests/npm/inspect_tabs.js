@@ -80,7 +80,7 @@ async function checkWalk(page, count) {
   assert.ok(last.every((state) => state === 'walked' || state === 'walking'));
 }
 
-// Modules open by keyboard, if `whole` until every entry is a node of its own; folding brings them back.
+// Modules open by keyboard, if `whole` until every entry is a separate node; folding brings them back.
 async function checkGraph(page, count, whole) {
   const nodes = () => page.locator('[data-node]').count();
   const folded = await nodes();

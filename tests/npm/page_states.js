@@ -1,10 +1,10 @@
 // Every state that a reader can bring the pages of tests/pages into, one after the other: in each the page is
-// no wider than its window, nothing is on the console, what is drawn stands out (contrast.js). What the states show
-// is checked by inspect_pages.js and report_pages.js.
+// no wider than its window, nothing is on the console, what is drawn stands out (contrast.js). inspect_pages.js and
+// report_pages.js check what the states show.
 //
 //     node page_states.js CHROMIUM PAGES PICTURES [all]
 //
-// Each page in one of both colours and widths, in turn; `all`: each in all four, axe-core finds nothing in any
+// Each page in one colour and width, which alternate; `all`: each in all four, axe-core finds nothing in any
 // state, and a picture of each is left in PICTURES, to be looked at (`.ci/long pages`).
 const assert = require('node:assert');
 const fs = require('node:fs');

@@ -42,7 +42,7 @@ std::set<std::string> taped(const OpCase& row) {
 
 }  // namespace
 
-// On one instruction set: the ops that they are made of have rows of their own, tried on all.
+// On one instruction set: the rows of the ops they consist of are tried on all.
 TEST_CASE("fusion: the plain forms pass what the table asks") {
     Effort effort = usual_effort();
     effort.isas = {effort.isas.back()};

@@ -1,6 +1,6 @@
 // A training that is killed, or whose machine loses its power, at any moment, goes on to the same
 // bits. The moments are those at which it does something to a file. Here a part of them, drawn by
-// seed; all of them, and thousands of kills at any time, where TAPESTRY_SURVIVAL=long says so
+// seed; all of them, and thousands of kills at any time, where TAPESTRY_TESTS=long says so
 // (.ci/long survival).
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
@@ -20,24 +20,19 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <string_view>
 #include <thread>
 
 using namespace tapestry;
 using test::Disk;
 using test::FileEvent;
+using test::is_long;
 using test::slurp;
 using test::spill;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_long() {
-    const char* const form = std::getenv("TAPESTRY_SURVIVAL");
-    return form != nullptr && std::string_view(form) == "long";
-}
 
 // By turns.
 constexpr std::array kThreads{1, 2, 3, 8};
