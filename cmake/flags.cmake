@@ -1,7 +1,7 @@
 # Flags of our own targets only; users of the library inherit none of them.
 add_library(tapestry_build_flags INTERFACE)
 target_compile_features(tapestry_build_flags INTERFACE cxx_std_20)
-target_include_directories(tapestry_build_flags INTERFACE ${PROJECT_BINARY_DIR}/include)
+target_include_directories(tapestry_build_flags INTERFACE ${tapestry_BINARY_DIR}/include)
 target_compile_options(tapestry_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
   # Outside the kernels a product is rounded before a sum: the same bits from every compiler.
@@ -61,7 +61,7 @@ endfunction()
 # see that every source includes what it uses.
 function(tapestry_precompile target)
   if(TAPESTRY_PRECOMPILE)
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard.h)
+    target_precompile_headers(${target} PRIVATE ${tapestry_SOURCE_DIR}/cmake/standard.h)
     if(TAPESTRY_PRECOMPILE_ALL)  # said on the command line, so that a change of it compiles anew
       target_compile_definitions(${target} PRIVATE TAPESTRY_PRECOMPILE_ALL)
     endif()

@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tapestry)
 
 # What is public: every header but the kernels, the catalogues, and those that say of themselves
 # "Internal to ROOM." (tests/frame/layers_test.cpp: no public header includes one that does.)
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
   core/*.h autograd/*.h ops/*.h nn/*.h tapestry.h)
 list(FILTER headers EXCLUDE REGEX "/(kernels|catalog)/")
 foreach(header IN LISTS headers)
@@ -37,16 +37,16 @@ if(TARGET tapestry_command)
 endif()
 
 configure_package_config_file(
-  cmake/tapestryConfig.cmake.in ${PROJECT_BINARY_DIR}/tapestryConfig.cmake
+  cmake/tapestryConfig.cmake.in ${tapestry_BINARY_DIR}/tapestryConfig.cmake
   INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a minor version may break its users (semver.org, 4).
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/tapestryConfigVersion.cmake
+write_basic_package_version_file(${tapestry_BINARY_DIR}/tapestryConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/tapestryConfig.cmake
-              ${PROJECT_BINARY_DIR}/tapestryConfigVersion.cmake
+install(FILES ${tapestry_BINARY_DIR}/tapestryConfig.cmake
+              ${tapestry_BINARY_DIR}/tapestryConfigVersion.cmake
         DESTINATION ${package_dir})
 
 # pkg-config's file stands in lib/pkgconfig: its prefix is two folders up, wherever that is.
-configure_file(cmake/tapestry.pc.in ${PROJECT_BINARY_DIR}/tapestry.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tapestry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/tapestry.pc.in ${tapestry_BINARY_DIR}/tapestry.pc @ONLY)
+install(FILES ${tapestry_BINARY_DIR}/tapestry.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,11 +1,11 @@
 # The library, compiled in parts and archived as one libtapestry.a. The sources of a part share all
 # flags, for g++ takes a precompiled header only where they are those it was made with; and ./demo
 # builds a command of its own from what a GPT's training needs, before anything else.
-file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
   core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*.cpp nn/*/*.cpp)
 # Other targets' sources (catalogue, MPI, C ABI), and those that depend on the instruction sets, which
 # belong to an archive.
-set(chosen_by_isa ${PROJECT_SOURCE_DIR}/core/cpu.cpp ${PROJECT_SOURCE_DIR}/ops/kernels/table.cpp)
+set(chosen_by_isa ${tapestry_SOURCE_DIR}/core/cpu.cpp ${tapestry_SOURCE_DIR}/ops/kernels/table.cpp)
 list(REMOVE_ITEM sources core/cpu.cpp)
 list(FILTER sources EXCLUDE REGEX "^nn/(catalog/|distributed/mpi.cpp)|^autograd/capi/")
 if(NOT TAPESTRY_NN)
@@ -41,7 +41,7 @@ set_source_files_properties(core/version.cpp PROPERTIES
 # What parts and archives of the library have in common.
 function(tapestry_library_target target)
   target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${tapestry_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${target} SYSTEM PRIVATE ${TAPESTRY_XXHASH_INCLUDE_DIR})
   target_compile_features(${target} PUBLIC cxx_std_20)
   tapestry_position_independent(${target})

@@ -38,14 +38,14 @@ if(NOT Python3_FOUND OR NOT TAPESTRY_PYBIND11_INCLUDE_DIR)
 endif()
 
 # In the build tree the module is in python/: the sources by a link, beside the object.
-set(module_dir ${PROJECT_BINARY_DIR}/python/tapestry)
+set(module_dir ${tapestry_BINARY_DIR}/python/tapestry)
 file(MAKE_DIRECTORY ${module_dir})
-file(GLOB module_sources CONFIGURE_DEPENDS python/tapestry/*.py)
+file(GLOB module_sources CONFIGURE_DEPENDS ${tapestry_SOURCE_DIR}/python/tapestry/*.py)
 foreach(source IN LISTS module_sources)
   cmake_path(GET source FILENAME name)
   file(CREATE_LINK ${source} ${module_dir}/${name} SYMBOLIC)
 endforeach()
-Python3_add_library(tapestry_python MODULE WITH_SOABI python/gradcheck_module.cpp)
+Python3_add_library(tapestry_python MODULE WITH_SOABI ${tapestry_SOURCE_DIR}/python/gradcheck_module.cpp)
 target_include_directories(tapestry_python SYSTEM PRIVATE ${TAPESTRY_PYBIND11_INCLUDE_DIR})
 target_link_libraries(tapestry_python
   PRIVATE tapestry::tapestry tapestry_build_flags tapestry_quick_build)
@@ -57,7 +57,7 @@ if(TAPESTRY_INSTALL)
   install(CODE "set(interpreter \"${Python3_EXECUTABLE}\")
 set(module_object \"$<TARGET_FILE:tapestry_python>\")
 set(module_sources \"${module_sources}\")
-set(modules_dir_of \"${PROJECT_SOURCE_DIR}/cmake/python_modules_dir.py\")" COMPONENT python)
+set(modules_dir_of \"${tapestry_SOURCE_DIR}/cmake/python_modules_dir.py\")" COMPONENT python)
   install(CODE [[
 execute_process(COMMAND ${interpreter} ${modules_dir_of} ${CMAKE_INSTALL_PREFIX}
   OUTPUT_VARIABLE modules_dir OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)

@@ -28,7 +28,7 @@ function(tapestry_rooms target variable)
       continue()
     endif()
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${tapestry_SOURCE_DIR} OUTPUT_VARIABLE path)
     cmake_path(GET path PARENT_PATH folder)
     string(REPLACE "/" "_" folder ${folder})
     list(APPEND folders ${folder})
@@ -45,12 +45,12 @@ function(tapestry_rooms target variable)
       list(SUBLIST together_${folder} ${begin} ${length} sources)
       math(EXPR begin "${begin} + ${length}")
       set(file ${CMAKE_CURRENT_BINARY_DIR}/rooms/${target}/${folder}_${unit}.cpp)
-      list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+      list(TRANSFORM sources PREPEND ${tapestry_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
       add_custom_command(OUTPUT ${file}
         COMMAND ${CMAKE_COMMAND} "-DUNIT=${file}" "-DSOURCES=${sources}" "-DNAMESPACES=${ARGN}"
-                -P ${PROJECT_SOURCE_DIR}/cmake/room_unit.cmake
-        DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/room_unit.cmake
-        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+                -P ${tapestry_SOURCE_DIR}/cmake/room_unit.cmake
+        DEPENDS ${paths} ${tapestry_SOURCE_DIR}/cmake/room_unit.cmake
+        WORKING_DIRECTORY ${tapestry_SOURCE_DIR}
         VERBATIM)
       list(APPEND result ${file})
     endforeach()

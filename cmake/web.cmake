@@ -9,12 +9,12 @@ cmake_minimum_required(VERSION 3.25)
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(TAPESTRY_WASM "" CACHE FILEPATH
       "playground.wasm of the preset wasm: pages of `tapestry inspect` then take other prompts")
-  set(TAPESTRY_WEB_DIR ${PROJECT_BINARY_DIR}/web)
-  file(GLOB web_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/nn/pages/web/*.js
-       ${PROJECT_SOURCE_DIR}/nn/pages/web/*.css ${PROJECT_SOURCE_DIR}/nn/pages/web/libraries/*)
+  set(TAPESTRY_WEB_DIR ${tapestry_BINARY_DIR}/web)
+  file(GLOB web_sources CONFIGURE_DEPENDS ${tapestry_SOURCE_DIR}/nn/pages/web/*.js
+       ${tapestry_SOURCE_DIR}/nn/pages/web/*.css ${tapestry_SOURCE_DIR}/nn/pages/web/libraries/*)
   add_custom_command(
     OUTPUT ${TAPESTRY_WEB_DIR}/page_assets.cpp
-    COMMAND ${CMAKE_COMMAND} -DWEB=${PROJECT_SOURCE_DIR}/nn/pages/web -DOUT=${TAPESTRY_WEB_DIR}
+    COMMAND ${CMAKE_COMMAND} -DWEB=${tapestry_SOURCE_DIR}/nn/pages/web -DOUT=${TAPESTRY_WEB_DIR}
             -DWASM=${TAPESTRY_WASM} -P ${CMAKE_CURRENT_LIST_FILE}
     DEPENDS ${web_sources} ${TAPESTRY_WASM} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "The pages' script" VERBATIM)

@@ -13,7 +13,9 @@ void add_commands(Options& app) {
     add_gradcheck(app);
     add_bench(app);
     add_profile(app);
+#ifdef TAPESTRY_WITH_EXPERIMENTS  // not without the wing school
     add_experiment(app);
+#endif
     add_inspect(app);
     add_rewind(app);
     add_bisect(app);

@@ -8,7 +8,7 @@
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/norm.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 using namespace tapestry;
 using test::check_passes;

@@ -23,8 +23,7 @@ TEST_CASE("cli: --help of every subcommand and --version go to stdout") {
                                           {"bench", "data"},
                                           {"tokenize"},
                                           {"bench"},
-                                          {"profile"},
-                                          {"experiment"}};
+                                          {"profile"}};
     for (const Arguments& command : commands) {
         const Outcome outcome = place.run(command + Arguments{"--help"});
         check_done(outcome);

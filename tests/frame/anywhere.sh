@@ -22,7 +22,7 @@ trap 'rm -rf "$place"' EXIT
 failures=0
 
 # These compute for minutes and see nothing of the machine but its processor: a single way runs them.
-computing='^(ops|ops_odd_rows|torch|autograd|autograd_causes|experiments|mutations|mutations_templates|emulate|bits|planned_bits)$'
+computing='^(ops|ops_odd_rows|torch|autograd|judge|judge_causes|experiments|mutations|mutations_templates|emulate|bits|planned_bits)$'
 
 is_wanted() { [[ $wanted == "  " || $wanted == *" $1 "* ]]; }
 

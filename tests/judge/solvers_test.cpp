@@ -1,6 +1,6 @@
 // Gradients of what a function stands for, beside the function itself: never FAIL where they are as
 // near as a solver's undeclared error, PASS where the error is declared; and wrong ones, FAIL.
-#include <tapestry/tests/autograd/solver_cases.h>
+#include <tapestry/tests/judge/solver_cases.h>
 
 using namespace tapestry;
 using namespace tapestry::test;

@@ -4,7 +4,7 @@
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 using namespace tapestry;
 using test::random;

@@ -1,7 +1,7 @@
 // Functions that are not defined everywhere: bounds, and what a function throws.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/random.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // Functions and gradients over plain arrays.
 #include <tapestry/autograd/check/plain.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 

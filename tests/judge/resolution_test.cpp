@@ -1,7 +1,7 @@
 // What a PASS is worth: r, the part of an entry's own size by which it may still be off. Functions
 // that are only good to so many digits pass with an r that says so, and nothing passes that is off
 // by more than it.
-#include <tapestry/tests/autograd/plain_cases.h>
+#include <tapestry/tests/judge/plain_cases.h>
 
 #include <algorithm>
 #include <cstring>

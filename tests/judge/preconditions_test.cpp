@@ -2,7 +2,7 @@
 // function that does the same whenever and however it runs.
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/settings.h>
 
 using namespace tapestry;

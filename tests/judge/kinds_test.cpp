@@ -3,7 +3,7 @@
 #include <tapestry/autograd/check/complex_inputs.h>
 #include <tapestry/autograd/check/hessian.h>
 #include <tapestry/autograd/check/jacobian.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 #include <numeric>

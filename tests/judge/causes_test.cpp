@@ -3,7 +3,7 @@
 // cause must be right mostly, and misleading hardly ever.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/random.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <algorithm>
 #include <cmath>

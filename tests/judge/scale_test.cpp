@@ -1,6 +1,6 @@
 // Functions of numbers next to the ends of f64's scale: their right gradients never fail.
 #include <tapestry/autograd/check/plain.h>
-#include <tapestry/tests/autograd/solver_cases.h>
+#include <tapestry/tests/judge/solver_cases.h>
 
 #include <cmath>
 

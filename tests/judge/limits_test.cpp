@@ -1,6 +1,6 @@
 // A check that may not go on for ever: so many evaluations, so many seconds.
 #include <tapestry/autograd/check/plain.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <chrono>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/random.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 #include <cstdio>

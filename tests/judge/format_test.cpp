@@ -3,7 +3,7 @@
 //
 // TAPESTRY_FORMATS=10000 tries so many rules in each format (.ci/long formats).
 #include <tapestry/core/create.h>
-#include <tapestry/tests/autograd/plain_cases.h>
+#include <tapestry/tests/judge/plain_cases.h>
 
 #include <algorithm>
 

@@ -18,6 +18,13 @@ bool has(const std::string& text, const std::string& what) {
 
 }  // namespace
 
+TEST_CASE("cli experiment: --help goes to stdout") {
+    const Place place;
+    const Outcome outcome = place.run({"experiment", "--help"});
+    check_done(outcome);
+    CHECK(has(outcome.out, "Usage: tapestry experiment"));
+}
+
 TEST_CASE("cli experiment: without a name they are listed") {
     const Place place;
     const Outcome outcome = place.run({"experiment"});

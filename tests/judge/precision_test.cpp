@@ -3,7 +3,7 @@
 #include <tapestry/autograd/check/precision.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/ops/matmul.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <nlohmann/json.hpp>
 

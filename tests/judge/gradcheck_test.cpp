@@ -7,7 +7,7 @@
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Other oracles than differences: the same function in dual numbers, and the rules against their
 // own transpose. Who stands alone is told.
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // What was done to the gradient? Every mistake by itself, made by hand from a known Jacobian: its
 // name, and the words of the evidence.
 #include <tapestry/autograd/check/mistakes.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // Where is a large gradient wrong? One entry, several, an entry of an op on a tape, and the op that
 // changes a gradient which others were handed, too.
 #include <tapestry/autograd/check/plain.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 

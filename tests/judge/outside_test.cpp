@@ -1,7 +1,7 @@
 // Cases that others brought: functions that round inside, iterate, throw or live on extreme scales,
 // whose gradients are right, and wrong ones that hide behind a larger output or a larger entry.
 // Each class is drawn by seed, over sizes and scales.
-#include <tapestry/tests/autograd/plain_cases.h>
+#include <tapestry/tests/judge/plain_cases.h>
 
 #include <algorithm>
 #include <numeric>

@@ -3,7 +3,7 @@
 // stand for, and right.
 #pragma once
 
-#include <tapestry/tests/autograd/plain_cases.h>
+#include <tapestry/tests/judge/plain_cases.h>
 
 #include <functional>
 

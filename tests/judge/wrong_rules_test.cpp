@@ -1,7 +1,7 @@
 // Rules with one mistake each, in a function around them: gradcheck names the op and the mistake.
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <algorithm>
 #include <cmath>

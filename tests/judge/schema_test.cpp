@@ -2,7 +2,7 @@
 // uses.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/core/file.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <nlohmann/json.hpp>

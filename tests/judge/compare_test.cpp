@@ -3,7 +3,7 @@
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // What is printed: one report made by hand, line by line; one of a real check, but for its numbers;
 // and the same as JSON.
 #include <tapestry/autograd/module_path.h>
-#include <tapestry/tests/autograd/check_support.h>
+#include <tapestry/tests/judge/support.h>
 
 #include <cctype>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,64 @@
+# Test programs, for tests/ and for the wings: one per folder of tests/.
+set(tapestry_test_libraries doctest::doctest tapestry_build_flags tapestry_test_build
+    OpenMP::OpenMP_CXX  # for threads that a test starts itself
+    nlohmann_json::nlohmann_json)
+if(EMSCRIPTEN)
+  include(${tapestry_SOURCE_DIR}/tests/wasm/programs.cmake)
+endif()
+
+# tapestry_add_test(NAME PROGRAM [ARGUMENT...] [EXCLUDE PATTERN...]): without the test cases that match
+# a PATTERN, and in WebAssembly without those of tests/wasm/left_out.
+function(tapestry_add_test name program)
+  cmake_parse_arguments(PARSE_ARGV 2 test "" "" EXCLUDE)
+  list(APPEND test_EXCLUDE ${wasm_left_out})
+  list(JOIN test_EXCLUDE "," excluded)
+  if(excluded)
+    list(APPEND test_UNPARSED_ARGUMENTS "--test-case-exclude=${excluded}")
+  endif()
+  add_test(NAME ${name} COMMAND ${program} ${test_UNPARSED_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
+
+# tapestry_add_tests(NAME [LIBRARY...]): the program test_NAME of tests/NAME, and the test NAME that runs
+# it. The caller may set library_NAME (instead of the whole library) and excluded_NAME (patterns).
+function(tapestry_add_tests name)
+  set(tests ${tapestry_SOURCE_DIR}/tests)
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tests} ${tests}/${name}/*_test.cpp)
+  list(REMOVE_ITEM sources "" ${wasm_left_out})
+  if(NOT sources)
+    return()
+  endif()
+  list(TRANSFORM sources PREPEND ${tests}/)
+  tapestry_rooms(test_${name} sources NAMESPACES)
+  add_executable(test_${name} ${sources} $<TARGET_OBJECTS:tapestry_test_main>)
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${tapestry_BINARY_DIR}/tests)
+  set(library tapestry::tapestry)
+  if(library_${name})
+    set(library ${library_${name}})
+  endif()
+  target_link_libraries(test_${name} PRIVATE ${library} ${tapestry_test_libraries} ${ARGN})
+  target_precompile_headers(test_${name} REUSE_FROM tapestry_test_main)
+  if(EMSCRIPTEN)
+    tapestry_for_node(test_${name})
+  endif()
+  tapestry_add_test(${name} test_${name} EXCLUDE ${excluded_${name}})
+endfunction()
+
+# tapestry_runs_command(SOURCE): a test's source that starts the command.
+function(tapestry_runs_command source)
+  set_source_files_properties(${source} PROPERTIES
+    COMPILE_DEFINITIONS TAPESTRY_COMMAND="$<TARGET_FILE:tapestry_command>")
+endfunction()
+
+# ctest starts with the longest tests, or the last one would leave a core idle. To be called at the end
+# of a folder: CMake 3.25 knows only the tests of the folder that it is in.
+function(tapestry_order_tests)
+  set(cost 100)
+  foreach(name inspect_pages nn ops documents cli experiments ops_odd_rows examples hostile install bits
+          judge failing_calls survival judge_causes mpirun python mutations mpirun_killed planned_bits)
+    if(TEST ${name})
+      set_tests_properties(${name} PROPERTIES COST ${cost})
+    endif()
+    math(EXPR cost "${cost} - 1")
+  endforeach()
+endfunction()
