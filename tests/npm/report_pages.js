@@ -262,7 +262,8 @@ async function checkTabs(browser, file, width, scheme) {
     await check(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${name}: the page is ${wide} pixels wide, the window ${width}`);
-    await checkAccessible(page, `${path.basename(file)}, ${name}`, all);
+    await checkAccessible(page, `${path.basename(file)}, ${name}`,
+      { whole: Boolean(all), contrast: Boolean(all) });
     if (screenshots) {
       const shot = `${path.basename(file, '.html')}_${name}_${width}_${scheme}.png`;
       await page.screenshot({ path: path.join(screenshots, shot), fullPage: true });
