@@ -15,5 +15,5 @@ if(tapestry_IS_TOP_LEVEL AND NOT TAPESTRY_SANITIZE AND NOT EMSCRIPTEN)
   target_link_libraries(tapestry_gradcheck PRIVATE tapestry::tapestry)
   target_link_options(tapestry_gradcheck PRIVATE LINKER:--version-script=${exported})
   set_target_properties(tapestry_gradcheck PROPERTIES
-    LINK_DEPENDS ${exported} VERSION ${tapestry_VERSION} SOVERSION ${tapestry_VERSION_MAJOR})
+    LIBRARY_OUTPUT_DIRECTORY ${tapestry_BINARY_DIR} LINK_DEPENDS ${exported} VERSION ${tapestry_VERSION} SOVERSION ${tapestry_VERSION_MAJOR})
 endif()
