@@ -16,6 +16,8 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 
+install(DIRECTORY ${TAPESTRY_MOVED_DIR}/tapestry DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
 install(TARGETS tapestry EXPORT tapestryTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET tapestry_gradcheck)
   install(TARGETS tapestry_gradcheck LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)

@@ -2,7 +2,7 @@
 # flags, for g++ takes a precompiled header only where they are those it was made with; and ./demo
 # builds a command of its own from what a GPT's training needs, before anything else.
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${tapestry_SOURCE_DIR}
-  core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*.cpp nn/*/*.cpp)
+  core/*.cpp core/*/*.cpp autograd/*.cpp autograd/*/*.cpp ops/*.cpp nn/*/*.cpp)
 # Other targets' sources (catalogue, MPI, C ABI), and those that depend on the instruction sets, which
 # belong to an archive.
 set(chosen_by_isa ${tapestry_SOURCE_DIR}/core/cpu.cpp ${tapestry_SOURCE_DIR}/ops/kernels/table.cpp)
@@ -18,8 +18,8 @@ endif()
 set(TAPESTRY_PARTS core numbers frame later)
 set(core_folders core core/text)
 set(later_folders autograd/check nn/bench)
-set(frame_folders nn nn/attention nn/distributed nn/inspect nn/io nn/models nn/pages nn/recurrent nn/terminal
-    nn/train nn/transformer)
+set(frame_folders nn/attention nn/data_parallel nn/distributed nn/inspect nn/io nn/layers nn/models nn/module
+    nn/pages nn/recurrent nn/terminal nn/train nn/transformer)
 foreach(source IN LISTS sources)
   cmake_path(GET source PARENT_PATH folder)
   set(part numbers)

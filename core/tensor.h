@@ -194,7 +194,7 @@ struct Leaf {
     bool requires_grad = true;  ///< false: frozen
 
     // Who has it, for errors about parameters that nobody trains; plain data here.
-    std::shared_ptr<const ParameterPlace> place;  ///< in a module (nn/module.h)
+    std::shared_ptr<const ParameterPlace> place;  ///< in a module (nn/module/module.h)
     int optimizers = 0;                           ///< that hold it now
     /// One that a module has and no optimiser, and that got a gradient in the same walk.
     std::weak_ptr<const Leaf> untrained;

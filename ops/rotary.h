@@ -1,6 +1,6 @@
 // Rotary positions: vectors turned by angles that grow with their place, so that the product of two
 // of them depends on how far apart they stand.
-// Read next: nn/rotary.h, which makes the table and keeps it.
+// Read next: nn/layers/rotary.h, which makes the table and keeps it.
 #pragma once
 
 #include <tapestry/core/tensor.h>

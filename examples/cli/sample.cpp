@@ -7,7 +7,7 @@
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/kept_weights.h>
+#include <tapestry/nn/layers/kept_weights.h>
 
 #include <cstdio>
 #include <memory>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
-#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/layers/embedding.h>
 
 #include <functional>
 

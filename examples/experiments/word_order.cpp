@@ -1,8 +1,8 @@
 // "dog bites man" or "man bites dog"? Attention sees a set; only positions make a sequence of it.
 #include <tapestry/examples/experiments/experiment.h>
 #include <tapestry/examples/experiments/plot.h>
-#include <tapestry/nn/embedding.h>
-#include <tapestry/nn/positions.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/positions.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/tapestry.h>
 

@@ -1,9 +1,9 @@
 // Options for the fields of a configuration: their names, meanings and bounds are written in its
-// list (nn/config_fields.h) and nowhere else.
+// list (nn/module/config_fields.h) and nowhere else.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
-#include <tapestry/nn/config_fields.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <algorithm>
 #include <initializer_list>

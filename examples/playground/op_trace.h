@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/observer.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <cstdint>
 #include <map>

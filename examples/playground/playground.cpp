@@ -10,8 +10,8 @@
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/module/state_dict.h>
 #include <tapestry/nn/pages/page.h>
-#include <tapestry/nn/state_dict.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/step_on_text.h>
 

@@ -7,7 +7,7 @@
 //     }});
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/ops/attention.h>
 
 #include <functional>

@@ -1,7 +1,7 @@
 #include <tapestry/nn/attention/head_norm.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/beside.h>
+#include <tapestry/nn/layers/beside.h>
 #include <tapestry/ops/norm.h>
 
 namespace tapestry {

@@ -2,8 +2,8 @@
 // softmax however large the projections become.
 #pragma once
 
-#include <tapestry/nn/config_fields.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/module/module.h>
 
 namespace tapestry {
 

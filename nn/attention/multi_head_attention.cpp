@@ -2,7 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/beside.h>
+#include <tapestry/nn/layers/beside.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>

@@ -5,10 +5,10 @@
 #include <tapestry/nn/attention/form.h>
 #include <tapestry/nn/attention/head_norm.h>
 #include <tapestry/nn/attention/position_bias.h>
-#include <tapestry/nn/dropout.h>
-#include <tapestry/nn/linear.h>
-#include <tapestry/nn/positions.h>
-#include <tapestry/nn/rotary.h>
+#include <tapestry/nn/layers/dropout.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/rotary.h>
 
 #include <optional>
 

@@ -6,8 +6,8 @@
 // - T.
 #pragma once
 
-#include <tapestry/nn/grown_table.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/layers/grown_table.h>
+#include <tapestry/nn/module/module.h>
 
 #include <vector>
 

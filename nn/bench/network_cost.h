@@ -10,7 +10,7 @@
 //     the end       messages and a latency: all have them
 //
 // `tapestry profile` under mpirun has it from the step that it measures; docs/distributed.md holds
-// it against measurements. Read next: nn/train/gradients_underway.h, whose times these are.
+// it against measurements. Read next: nn/data_parallel/gradients_underway.h, whose times these are.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/counted.h>
 #include <tapestry/nn/bench/profile_totals.h>
 #include <tapestry/nn/bench/report.h>
-#include <tapestry/nn/counted.h>
 
 #include <fmt/format.h>
 

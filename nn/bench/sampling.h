@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tapestry/nn/bench/measurement.h>
-#include <tapestry/nn/kept_weights.h>
+#include <tapestry/nn/layers/kept_weights.h>
 #include <tapestry/nn/models/gpt.h>
 
 namespace tapestry::bench {

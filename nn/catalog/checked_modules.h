@@ -2,7 +2,7 @@
 // from where they start (biases of 0 and norms of 1 hide mistakes), and a function of them.
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 #include <tapestry/nn/data/mask_tokens.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/check_ids.h>
+#include <tapestry/nn/module/check_ids.h>
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <tapestry/core/file.h>
-#include <tapestry/nn/config_fields.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 // whether they have arrived. exchange() is that and waiting; broadcasts and gathers are made of it.
 // So whoever implements it (mpi.cpp for real processes, thread_group.cpp for tests) has one
 // function to write, and nobody waits in a circle. No sum is ever left to the engine: what is
-// added, and in which order, is the caller's. Read next: nn/train/data_parallel.h, what is
+// added, and in which order, is the caller's. Read next: nn/data_parallel/data_parallel.h, what is
 // exchanged in a training step.
 #pragma once
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include <tapestry/nn/inspect/statistics.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 namespace tapestry {
 

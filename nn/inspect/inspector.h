@@ -23,7 +23,7 @@
 #include <tapestry/nn/inspect/prediction_trace.h>
 #include <tapestry/nn/inspect/statistics.h>
 #include <tapestry/nn/inspect/token_path.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <chrono>
 #include <optional>

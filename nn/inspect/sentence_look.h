@@ -5,7 +5,7 @@
 
 #include <tapestry/nn/inspect/attention_trace.h>
 #include <tapestry/nn/inspect/prediction_trace.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <functional>
 

@@ -6,9 +6,9 @@
 #include <tapestry/core/text/shown.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
-#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/module/freeze.h>
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include <tapestry/core/random.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/nn/optim/optimizer.h>
 
 #include <filesystem>

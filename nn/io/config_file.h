@@ -1,11 +1,11 @@
 // config.json, one setting at a time or all fields of a configuration at once, each with the type
 // it must have. Internal to nn: the JSON library stays out of the headers. Read next:
-// nn/config_fields.h, what a field is; nn/io/model_directory.h.
+// nn/module/config_fields.h, what a field is; nn/io/model_directory.h.
 #pragma once
 
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/config_fields.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
 #include <filesystem>

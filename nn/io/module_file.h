@@ -8,7 +8,7 @@
 // training that is to go on; model_directory.h, for models with a configuration and a tokenizer.
 #pragma once
 
-#include <tapestry/nn/state_dict.h>
+#include <tapestry/nn/module/state_dict.h>
 
 #include <filesystem>
 

@@ -4,7 +4,7 @@
 
 #include <tapestry/nn/attention/head_norm.h>
 #include <tapestry/nn/attention/position_bias.h>
-#include <tapestry/nn/positions.h>
+#include <tapestry/nn/layers/positions.h>
 
 namespace tapestry {
 

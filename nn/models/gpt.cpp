@@ -1,7 +1,7 @@
 #include <tapestry/nn/models/gpt.h>
 
 #include <tapestry/core/storage.h>
-#include <tapestry/nn/check_ids.h>
+#include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/elementwise.h>

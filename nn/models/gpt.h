@@ -1,10 +1,10 @@
 // GPT: a decoder-only Transformer that predicts the next token.
 #pragma once
 
-#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/token_history.h>
 #include <tapestry/nn/models/gpt_config.h>
-#include <tapestry/nn/positions.h>
-#include <tapestry/nn/token_history.h>
 #include <tapestry/nn/transformer/stack.h>
 
 namespace tapestry {

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <tapestry/nn/attention/head_norm.h>
-#include <tapestry/nn/beside.h>
-#include <tapestry/nn/config_fields.h>
-#include <tapestry/nn/feed_forward.h>
-#include <tapestry/nn/positions.h>
-#include <tapestry/nn/rotary.h>
+#include <tapestry/nn/layers/beside.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/rotary.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct GPTConfig {
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;
     Positions positions = Positions::learned;
-    double rotary_base = 10000;  ///< of rotary positions (nn/rotary.h), as are the next two
+    double rotary_base = 10000;  ///< of rotary positions (nn/layers/rotary.h), as are the next two
     double rotary_share = 1;
     RotaryPairs rotary_pairs = RotaryPairs::interleaved;
     QKNorm qk_norm = QKNorm::none;
@@ -36,7 +36,7 @@ struct GPTConfig {
     /// Matrices that write to the residual stream begin as zeros: every block as if it were not
     /// there.
     bool zero_outputs = false;
-    std::int64_t earlier = 0;  ///< of nn/token_history.h, as is the next
+    std::int64_t earlier = 0;  ///< of nn/layers/token_history.h, as is the next
     std::int64_t pairs = 0;
     double softcap = 0;      ///< logits x become softcap tanh(x / softcap); 0: they stay
     bool recompute = false;  ///< blocks again on the way back (autograd/recompute.h)

@@ -2,7 +2,7 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/check_ids.h>
+#include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>

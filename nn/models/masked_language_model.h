@@ -2,8 +2,8 @@
 // hidden from it: BERT's shape. nn/data/mask_tokens.h hides them.
 #pragma once
 
-#include <tapestry/nn/embedding.h>
-#include <tapestry/nn/positions.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/positions.h>
 #include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {

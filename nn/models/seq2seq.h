@@ -3,7 +3,7 @@
 // or, with attention, also a look at every position of the source.
 #pragma once
 
-#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/recurrent/additive_attention.h>
 #include <tapestry/nn/recurrent/dot_attention.h>
 #include <tapestry/nn/recurrent/recurrent.h>

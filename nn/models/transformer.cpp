@@ -1,7 +1,7 @@
 #include <tapestry/nn/models/transformer.h>
 
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/check_ids.h>
+#include <tapestry/nn/module/check_ids.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/loss.h>
 

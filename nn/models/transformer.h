@@ -2,9 +2,9 @@
 // another, attending to what was read.
 #pragma once
 
-#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/positions.h>
 #include <tapestry/nn/models/transformer_config.h>
-#include <tapestry/nn/positions.h>
 #include <tapestry/nn/transformer/decoder.h>
 #include <tapestry/nn/transformer/encoder.h>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tapestry/nn/attention/head_norm.h>
-#include <tapestry/nn/config_fields.h>
-#include <tapestry/nn/feed_forward.h>
-#include <tapestry/nn/positions.h>
-#include <tapestry/nn/rotary.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/rotary.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <cstdint>
 
@@ -25,7 +25,7 @@ struct TransformerConfig {
     bool bias = true;
     Positions positions = Positions::sinusoidal;
     std::int64_t max_length = 0;  ///< rows of the table of learned positions
-    double rotary_base = 10000;   ///< of rotary positions (nn/rotary.h), as are the next two
+    double rotary_base = 10000;   ///< of rotary positions (nn/layers/rotary.h), as are the next two
     double rotary_share = 1;
     RotaryPairs rotary_pairs = RotaryPairs::interleaved;
     QKNorm qk_norm = QKNorm::none;

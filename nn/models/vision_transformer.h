@@ -1,7 +1,7 @@
 // A Transformer that looks at images: cut into patches, they are a sequence like any other.
 #pragma once
 
-#include <tapestry/nn/positions.h>
+#include <tapestry/nn/layers/positions.h>
 #include <tapestry/nn/transformer/encoder.h>
 
 namespace tapestry {

@@ -7,7 +7,7 @@
 // Under the names an optimiser gives its state out and takes it back (nn/optim/optimizer.h).
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // The first attention: a small network says how well each key fits the query.
 #pragma once
 
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 
 namespace tapestry {
 

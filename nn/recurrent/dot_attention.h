@@ -1,7 +1,7 @@
 // Luong's attention in its simplest form: a key fits the query as well as their product says.
 #pragma once
 
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 namespace tapestry {
 

@@ -6,7 +6,7 @@
 // for each layer, with "_reverse" for the direction that reads backwards.
 #pragma once
 
-#include <tapestry/nn/dropout.h>
+#include <tapestry/nn/layers/dropout.h>
 
 #include <memory>
 

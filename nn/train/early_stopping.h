@@ -8,7 +8,7 @@
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <limits>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tapestry/nn/data/text.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/models/gpt.h>
-#include <tapestry/nn/train/gradient_sum.h>
 
 #include <span>
 #include <vector>

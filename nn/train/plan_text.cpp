@@ -1,6 +1,6 @@
 #include <tapestry/nn/train/plan_text.h>
 
-#include <tapestry/nn/counted.h>
+#include <tapestry/core/text/counted.h>
 
 #include <fmt/core.h>
 

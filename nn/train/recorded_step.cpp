@@ -5,7 +5,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
-#include <tapestry/nn/train/gradient_sum.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/fusion.h>
 

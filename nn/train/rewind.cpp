@@ -1,9 +1,9 @@
 #include <tapestry/nn/train/rewind.h>
 
 #include <tapestry/core/text/shown.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/train/gradient_sum.h>
 
 #include <bit>
 #include <utility>

@@ -1,9 +1,9 @@
 #include <tapestry/nn/train/run_text.h>
 
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/text/counted.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/counted.h>
-#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/terminal/progress.h>
 
 #include <fmt/core.h>

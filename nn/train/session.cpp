@@ -1,14 +1,14 @@
 #include <tapestry/nn/train/session.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/models/check_memory.h>
+#include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/make_optimizer.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/ops/view.h>

@@ -1,8 +1,8 @@
 #include <tapestry/nn/train/shared_run.h>
 
 #include <tapestry/core/cpu.h>
+#include <tapestry/core/text/counted.h>
 #include <tapestry/core/version.h>
-#include <tapestry/nn/counted.h>
 
 #include <algorithm>
 #include <exception>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/nn/pages/page.h>
 
 #include <functional>

@@ -1,9 +1,9 @@
 #include <tapestry/nn/train/train_step.h>
 
 #include <tapestry/autograd/tape.h>
+#include <tapestry/nn/data_parallel/data_parallel.h>
+#include <tapestry/nn/data_parallel/fold_statistics.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/nn/train/data_parallel.h>
-#include <tapestry/nn/train/fold_statistics.h>
 #include <tapestry/ops/arithmetic.h>
 
 #include <cmath>

@@ -13,10 +13,10 @@
 #pragma once
 
 #include <tapestry/core/planned_memory.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/data_parallel/step_traffic.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
-#include <tapestry/nn/train/gradient_sum.h>
-#include <tapestry/nn/train/step_traffic.h>
 
 #include <functional>
 #include <memory>

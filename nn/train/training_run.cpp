@@ -3,10 +3,10 @@
 #include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/shown.h>
-#include <tapestry/nn/freeze.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
+#include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
-#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/plan_text.h>

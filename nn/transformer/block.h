@@ -4,9 +4,9 @@
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
-#include <tapestry/nn/dropout.h>
-#include <tapestry/nn/feed_forward.h>
-#include <tapestry/nn/norm.h>
+#include <tapestry/nn/layers/dropout.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/norm.h>
 
 #include <optional>
 

@@ -33,10 +33,12 @@ const std::vector<Room>& rooms() {
     static const Names core{"core/clock.h", "core/error.h", "core/text", "core"};
     static const Names autograd = core + Names{"autograd", "autograd/profile", "autograd/check"};
     static const Names ops = autograd + Names{"ops"};
-    static const Names layers = ops + Names{"nn", "nn/attention", "nn/recurrent", "nn/transformer"};
+    static const Names modules = ops + Names{"nn/module", "nn/layers"};
+    static const Names layers = modules + Names{"nn/attention", "nn/recurrent", "nn/transformer"};
     static const Names nn =
-        layers + Names{"nn/models",  "nn/optim", "nn/data",     "nn/io",          "nn/generate",
-                       "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed", "nn/train"};
+        layers + Names{"nn/models",      "nn/optim",         "nn/data",  "nn/io",
+                       "nn/generate",    "nn/inspect",       "nn/pages", "nn/terminal",
+                       "nn/distributed", "nn/data_parallel", "nn/train"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
         {"core/clock.h", {}},
@@ -51,21 +53,24 @@ const std::vector<Room>& rooms() {
         {"ops", autograd + Names{"ops/kernels"}},
         {"ops/catalog/reference", core + Names{"autograd/check"}},
         {"ops/catalog", ops + Names{"ops/catalog/reference"}},
-        {"nn", ops},
-        {"nn/attention", ops + Names{"nn"}},
-        {"nn/recurrent", ops + Names{"nn", "nn/attention"}},
-        {"nn/transformer", ops + Names{"nn", "nn/attention"}},
+        {"nn/module", ops},
+        {"nn/layers", ops + Names{"nn/module"}},
+        {"nn/attention", modules},
+        {"nn/recurrent", modules + Names{"nn/attention"}},
+        {"nn/transformer", modules + Names{"nn/attention"}},
         {"nn/models", layers},
-        {"nn/optim", ops + Names{"nn"}},
-        {"nn/data", ops + Names{"nn"}},
+        {"nn/optim", ops + Names{"nn/module"}},
+        {"nn/data", ops + Names{"nn/module"}},
         {"nn/io", layers + Names{"nn/models", "nn/optim", "nn/data"}},
         {"nn/generate", layers + Names{"nn/models", "nn/data"}},
-        {"nn/inspect", ops + Names{"nn", "nn/attention"}},
-        {"nn/pages", ops + Names{"nn", "nn/inspect"}},
-        {"nn/terminal", ops + Names{"nn", "nn/inspect", "nn/pages"}},
+        {"nn/inspect", modules + Names{"nn/attention"}},
+        {"nn/pages", modules + Names{"nn/inspect"}},
+        {"nn/terminal", modules + Names{"nn/inspect", "nn/pages"}},
         {"nn/distributed", {"core/clock.h", "core/error.h"}},
-        {"nn/train", layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate",
-                                    "nn/inspect", "nn/pages", "nn/terminal", "nn/distributed"}},
+        {"nn/data_parallel", modules + Names{"nn/optim", "nn/io", "nn/distributed"}},
+        {"nn/train",
+         layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate", "nn/inspect",
+                        "nn/pages", "nn/terminal", "nn/distributed", "nn/data_parallel"}},
         {"nn/bench", nn},
         {"nn/catalog", layers + Names{"nn/models", "nn/data", "nn/io", "ops/catalog"}},
         {"tapestry.h", nn + Names{"nn/bench"}},
@@ -258,12 +263,12 @@ TEST_CASE("an include against the layers is found") {
         {"autograd/check/plain.cpp", "<tapestry/autograd/capi/tapestry_gradcheck.h>"},
         {"python/gradcheck_module.cpp", "<tapestry/autograd/check/gradcheck.h>"},
         {"autograd/capi/tapestry_gradcheck.cpp", "<pybind11/pybind11.h>"},
-        {"autograd/tape.cpp", "<tapestry/nn/module.h>"},
-        {"ops/norm.cpp", "<tapestry/nn/module.h>"},
+        {"autograd/tape.cpp", "<tapestry/nn/module/module.h>"},
+        {"ops/norm.cpp", "<tapestry/nn/module/module.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/ops/norm.h>"},
         {"ops/kernels/norm.cpp", "<tapestry/autograd/tape.h>"},
-        {"nn/linear.cpp", "<tapestry/ops/kernels/table.h>"},
-        {"nn/linear.cpp", "<tapestry/nn/attention/masks.h>"},
+        {"nn/layers/linear.cpp", "<tapestry/ops/kernels/table.h>"},
+        {"nn/layers/linear.cpp", "<tapestry/nn/attention/masks.h>"},
         {"nn/attention/masks.cpp", "<tapestry/nn/transformer/encoder.h>"},
         {"nn/transformer/encoder.cpp", "<tapestry/nn/models/gpt.h>"},
         {"nn/models/gpt.cpp", "<tapestry/nn/io/model_directory.h>"},
@@ -274,7 +279,7 @@ TEST_CASE("an include against the layers is found") {
         {"nn/pages/report.cpp", "<tapestry/nn/train/loop.h>"},
         {"nn/io/safetensors.cpp", "<tapestry/examples/stories/stories.h>"},
         {"ops/softmax.cpp", "<tapestry/ops/catalog/op_case.h>"},
-        {"nn/linear.cpp", "<tapestry/nn/catalog/checked_modules.h>"},
+        {"nn/layers/linear.cpp", "<tapestry/nn/catalog/checked_modules.h>"},
         {"examples/programs/xor.cpp", "<tapestry/ops/kernels/table.h>"},
         {"examples/programs/xor.cpp", "<tapestry/ops/catalog/op_case.h>"},
         {"core/tensor.cpp", "<tapestry/tapestry.h>"},
@@ -313,7 +318,7 @@ TEST_CASE("an include along the layers is not") {
         {"core/parallel.cpp", "<omp.h>"},
         {"examples/cli/gradcheck.cpp", "<tapestry/ops/catalog/op_case.h>"},
         {"examples/programs/train_gpt.cpp", "<tapestry/tapestry.h>"},
-        {"tests/core/tensor_test.cpp", "<tapestry/nn/module.h>"},
+        {"tests/core/tensor_test.cpp", "<tapestry/nn/module/module.h>"},
         {"core/tensor.h", "<vector>"},
     };
     for (const auto& plant : planted) {  // clang 14 captures no structured bindings

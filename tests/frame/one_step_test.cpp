@@ -55,6 +55,6 @@ TEST_CASE("one step: there is one") {
     }
     // A process's slice of the parameters is updated in the step's name (data_parallel.h).
     std::sort(found.begin(), found.end());
-    CHECK(found ==
-          std::vector<std::string>{"nn/train/optimizer_slice.cpp", "nn/train/train_step.cpp"});
+    CHECK(found == std::vector<std::string>{"nn/data_parallel/optimizer_slice.cpp",
+                                            "nn/train/train_step.cpp"});
 }

@@ -58,12 +58,18 @@ begins_a_source() {  # HEADER, as ROOM/FILE.h
     first=$(grep -m 1 '^#include' "$source/${1%.h}.cpp" 2>/dev/null) &&
         [[ $first == "#include <tapestry/$1>" ]]
 }
+moved=$source/cmake/moved_headers.txt
 while read -r header; do
-    begins_a_source "$header" || echo "$header"
+    begins_a_source "$header" || grep -q "^$header " "$moved" || echo "$header"
 done < <(cd "$headers" && find . -name '*.h' -printf '%P\n' | sort) >"$temporary/alone"
 xargs -P "$(nproc)" -I '{}' "$cxx" -std=c++20 -fsyntax-only -Wall -Wextra -Werror \
     -I "$prefix/include" -include "$headers/{}" -x c++ /dev/null <"$temporary/alone"
 echo "$(wc -l <"$temporary/alone") headers"
+while read -r old new; do
+    [[ -e $headers/$old && -e $headers/$new ]] || { echo "moved_headers.txt: $old or $new is not installed" >&2; exit 1; }
+done < <(grep '^[^#]' "$moved")
+said=$("$cxx" -std=c++20 -fsyntax-only -I "$prefix/include" "$temporary/consumer/old_paths.cpp" 2>&1)
+[[ $said == *'<tapestry/nn/module.h> is <tapestry/nn/module/module.h> now'* ]]
 
 echo "---- pkg-config"
 if command -v pkg-config >/dev/null; then

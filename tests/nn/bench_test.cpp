@@ -2,7 +2,7 @@
 // is no GPT. That the command prints it is tested in tests/cli.
 #include <tapestry/nn/bench/report.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/core/scratch.h>

@@ -3,7 +3,7 @@
 #include <tapestry/nn/catalog/check_gradients.h>
 #include <tapestry/nn/catalog/check_model.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>

@@ -2,11 +2,11 @@
 // are refused.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/version.h>
-#include <tapestry/nn/freeze.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/tests/core/child.h>

@@ -6,7 +6,7 @@
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/kept_weights.h>
+#include <tapestry/nn/layers/kept_weights.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/nn/train/rewind.h>
 #include <tapestry/nn/train/shared_run.h>

@@ -1,7 +1,7 @@
 // Data-parallel steps: any number of processes has the bits of one. Here they are threads; those of
 // mpirun are in tests/distributed.
 #include <tapestry/nn/distributed/thread_group.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/muon.h>
 #include <tapestry/nn/optim/sgd.h>

@@ -1,6 +1,6 @@
 // Dead units: a model made by hand, whose dead ones are known.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/page.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/elementwise.h>

@@ -1,12 +1,12 @@
 // Freezing: what it costs, which names it goes by, and what optimisers, conversions and ties make
 // of it.
-#include <tapestry/nn/activation.h>
-#include <tapestry/nn/freeze.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/activation.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/models/gpt.h>
+#include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/nn/sequential.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>

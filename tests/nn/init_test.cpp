@@ -1,7 +1,7 @@
 // Initialisers: their bounds, deviations and gains against PyTorch's formulas, where they write,
 // and what they refuse.
-#include <tapestry/nn/init.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/module/init.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/nn/support.h>

@@ -1,6 +1,6 @@
 // The Inspector: what it writes down of small tapes is what can be worked out by hand.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/pages/encoding.h>

@@ -1,5 +1,5 @@
 // Each layer: its values against plain loops, its gradients against differences, what it refuses.
-#include <tapestry/nn/embedding.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/transformer/encoder.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>

@@ -1,5 +1,5 @@
 // The report of a training that runs: when its page is written, and what it may cost.
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>

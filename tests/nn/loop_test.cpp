@@ -1,5 +1,5 @@
 // The training loop, on a model small enough to follow by hand: y = x w.
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/early_stopping.h>

@@ -2,8 +2,8 @@
 // number decides.
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/nn/train/gradient_sum.h>
 #include <tapestry/nn/train/recorded_step.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/nn/train/trap.h>

@@ -3,8 +3,8 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/linear.h>
-#include <tapestry/nn/sequential.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/sequential.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 

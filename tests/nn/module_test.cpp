@@ -1,8 +1,8 @@
 // Names, ties, modes and conversions of what modules are made of; their state as a value; hooks.
 #include <tapestry/nn/catalog/checked_modules.h>
-#include <tapestry/nn/dropout.h>
-#include <tapestry/nn/linear.h>
-#include <tapestry/nn/sequential.h>
+#include <tapestry/nn/layers/dropout.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/sequential.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>

@@ -1,5 +1,5 @@
 // Optimisers against plain loops over twenty steps, and what surrounds them.
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/nn/optim/lion.h>

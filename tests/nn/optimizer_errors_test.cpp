@@ -1,5 +1,5 @@
 // Trainings that would go wrong in silence are errors of their first step; right ones stay quiet.
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/arithmetic.h>

@@ -1,7 +1,7 @@
 // The state of an optimiser: given out under the parameters' names, taken back, and what is
 // refused.
-#include <tapestry/nn/feed_forward.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/lion.h>
 #include <tapestry/nn/optim/rmsprop.h>

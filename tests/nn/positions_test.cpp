@@ -1,8 +1,8 @@
 // Positions: the formulas, and what makes them useful.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/positions.h>
-#include <tapestry/nn/rotary.h>
+#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/rotary.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/module_gradients.h>

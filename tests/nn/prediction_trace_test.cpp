@@ -2,7 +2,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/inspect/inspector.h>
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>

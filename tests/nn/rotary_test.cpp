@@ -1,7 +1,7 @@
 // RotaryPositions: shares, both kinds of pairs, and a table that grows.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/rotary.h>
+#include <tapestry/nn/layers/rotary.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/tests/nn/support.h>
 

@@ -1,9 +1,9 @@
 // Sequential and ModuleList, and the activation functions that stand in them.
-#include <tapestry/nn/activation.h>
-#include <tapestry/nn/dropout.h>
-#include <tapestry/nn/linear.h>
-#include <tapestry/nn/module_list.h>
-#include <tapestry/nn/sequential.h>
+#include <tapestry/nn/layers/activation.h>
+#include <tapestry/nn/layers/dropout.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/sequential.h>
+#include <tapestry/nn/module/module_list.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/tests/nn/support.h>
 

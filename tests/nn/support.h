@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/nn/plain.h>
 

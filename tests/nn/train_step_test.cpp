@@ -1,5 +1,5 @@
 // The phases of a step: in their order, together and one at a time.
-#include <tapestry/nn/linear.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/arithmetic.h>

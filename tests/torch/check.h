@@ -8,7 +8,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/tests/torch/names.h>
 
 #include <functional>

@@ -1,8 +1,8 @@
 // Single layers against PyTorch's.
-#include <tapestry/nn/embedding.h>
-#include <tapestry/nn/feed_forward.h>
-#include <tapestry/nn/linear.h>
-#include <tapestry/nn/norm.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/norm.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/tests/torch/check.h>
 

@@ -2,7 +2,7 @@
 //
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/module.h>
+#include <tapestry/nn/module/module.h>
 
 #include <deque>
 #include <optional>

@@ -1,0 +1,236 @@
+#include <tapestry/nn/data_parallel/gradients_underway.h>
+
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/clock.h>
+#include <tapestry/core/views.h>
+#include <tapestry/nn/data_parallel/leaf_tree.h>
+#include <tapestry/ops/cast.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapestry {
+namespace {
+
+class Watch final : public TapeObserver {
+public:
+    Watch(GradientsUnderway& gradients, GradientSum& sum, const Tensors& parameters)
+        : gradients_(gradients), sum_(sum) {
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            numbers_.emplace(parameters[i].leaf().get(), i);
+        }
+    }
+
+    void walked(Op&, const Tensors&, Tensors&) override { gradients_.advance(); }
+    void completed(Leaf& leaf) override {
+        const auto found = numbers_.find(&leaf);
+        if (found == numbers_.end()) return;
+        sum_.take(found->second);
+        gradients_.complete(found->second);
+    }
+
+private:
+    GradientsUnderway& gradients_;
+    GradientSum& sum_;
+    std::unordered_map<const Leaf*, std::size_t> numbers_;
+};
+
+// Some messages of which one has arrived, or more.
+class AnyOf final : public Underway {
+public:
+    explicit AnyOf(std::vector<Underway*> all) : all_(std::move(all)) {}
+
+    bool advance() override {
+        bool any = false;
+        for (Underway* one : all_) any = one->advance() || any;
+        return any;
+    }
+    std::vector<int> awaited() const override {
+        std::vector<int> peers;
+        for (const Underway* one : all_) {
+            const std::vector<int> of_one = one->awaited();
+            peers.insert(peers.end(), of_one.begin(), of_one.end());
+        }
+        return peers;
+    }
+
+private:
+    std::vector<Underway*> all_;
+};
+
+}  // namespace
+
+GradientsUnderway::GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
+                                     const Tensors& parameters, std::int64_t leaves,
+                                     GradientSum& sum)
+    : flat_(flat),
+      communicator_(communicator),
+      parameters_(parameters),
+      leaves_(leaves),
+      sum_(sum),
+      buckets_(flat.buckets()),
+      buckets_of_(parameters.size()),
+      complete_(parameters.size()),
+      slice_(flat.buckets()) {
+    for (std::size_t k = 0; k < buckets_.size(); ++k) {
+        for (const FlatParameters::Part& part : flat.parts(flat.bucket(k))) {
+            buckets_of_[part.parameter].push_back(k);
+            ++buckets_[k].missing;
+        }
+    }
+}
+
+std::unique_ptr<TapeObserver> GradientsUnderway::watch() {
+    return std::make_unique<Watch>(*this, sum_, parameters_);
+}
+
+void GradientsUnderway::complete(std::size_t parameter) {
+    if (complete_[parameter]) return;
+    complete_[parameter] = true;
+    const std::vector<Leaves> own =
+        subtrees_in(share_of(leaves_, communicator_.rank(), communicator_.size()));
+    const std::vector<Tensors*> whole = sum_.whole();
+    for (std::size_t s = 0; s < whole.size(); ++s) {
+        require((*whole[s])[parameter].defined(),
+                "data parallel: parameter {} {} got no gradient in micro-batch {}; freeze it, or "
+                "let the loss depend on it always",
+                parameter, parameters_[parameter].shape(), own[s].first);
+    }
+    for (const std::size_t bucket : buckets_of_[parameter]) {
+        if (--buckets_[bucket].missing > 0) continue;
+        whole_.push_back(Clock::now());
+        ready_.push_back(bucket);
+    }
+    send_ready();
+}
+
+// A few at a time: of each this process has the slices of all others' subtrees besides its own.
+std::size_t GradientsUnderway::most_in_flight() const {
+    return std::max<std::size_t>(4, buckets_.size() / 4);
+}
+
+// All but one of them: see finish().
+void GradientsUnderway::send_ready() {
+    while (!ready_.empty() && in_flight_.size() + 1 < most_in_flight()) send(ready_.front());
+}
+
+// All subtrees that this process has, to each its slice; and the same from each, which knows when
+// to send it as this one does. A gradient that is packed altogether is let go.
+void GradientsUnderway::send(std::size_t bucket) {
+    std::erase(ready_, bucket);
+    Bucket& b = buckets_[bucket];
+    const std::vector<Tensors*> whole = sum_.whole();
+    const auto subtrees = [&](int p) {
+        return subtrees_in(share_of(leaves_, p, communicator_.size()));
+    };
+    const auto dtype = [&](const Leaves& subtree) {
+        return sum_dtype(flat_.dtype(), subtree.count);
+    };
+    const std::vector<Leaves> own_subtrees = subtrees(communicator_.rank());
+    const auto pack = [&](std::size_t s, Range slice) {
+        return flat_.pack(*whole[s], slice, dtype(own_subtrees[s]));
+    };
+    const auto channel = static_cast<int>(bucket % Communicator::kChannels);
+    const Range own = flat_.share(bucket, communicator_.rank());
+    std::vector<Sent> sent;
+    std::vector<Received> received;
+    for (int p = 0; p < communicator_.size(); ++p) {
+        const Range slice = flat_.share(bucket, p);
+        if (p == communicator_.rank()) {
+            for (std::size_t s = 0; s < whole.size(); ++s) b.incoming.push_back(pack(s, slice));
+            continue;
+        }
+        for (std::size_t s = 0; s < whole.size() && slice.size() > 0; ++s) {
+            b.outgoing.push_back(pack(s, slice));
+            sent.push_back({p, bytes_of(b.outgoing.back()), channel});
+        }
+        for (const Leaves& subtree : subtrees(p)) {
+            b.incoming.emplace_back(Shape{own.size()}, dtype(subtree));
+            if (own.size() == 0) continue;
+            received.push_back({p, mutable_bytes_of(b.incoming.back()), channel});
+        }
+    }
+    for (const FlatParameters::Part& part : flat_.parts(flat_.bucket(bucket))) {
+        std::erase(buckets_of_[part.parameter], bucket);
+        if (!buckets_of_[part.parameter].empty()) continue;
+        for (Tensors* of : whole) (*of)[part.parameter] = Tensor();
+    }
+    if (in_flight_.empty()) since_ = Clock::now();
+    in_flight_.push_back(bucket);
+    b.messages = communicator_.begin(sent, received);
+}
+
+void GradientsUnderway::advance() {
+    const std::vector<std::size_t> looked_at = in_flight_;
+    for (const std::size_t bucket : looked_at) {
+        if (buckets_[bucket].messages->advance()) arrived(bucket);
+    }
+    send_ready();
+}
+
+void GradientsUnderway::wait() {
+    std::vector<Underway*> messages;
+    for (const std::size_t bucket : in_flight_) {
+        messages.push_back(buckets_[bucket].messages.get());
+    }
+    AnyOf any(std::move(messages));
+    const Clock::time_point start = Clock::now();
+    communicator_.wait(any, "gradients");
+    waited_ += seconds_since(start);
+    advance();
+}
+
+void GradientsUnderway::arrived(std::size_t bucket) {
+    std::erase(in_flight_, bucket);
+    if (in_flight_.empty()) seconds_ += seconds_since(since_);
+    Bucket& b = buckets_[bucket];
+    slice_[bucket] = add_up(std::exchange(b.incoming, {}));
+    b.outgoing.clear();
+    b.messages.reset();
+}
+
+// Of all processes' subtrees, from left to right.
+Tensor GradientsUnderway::add_up(Tensors subtrees) const {
+    KnownSums<Tensor> known;
+    std::size_t next = 0;
+    for (int p = 0; p < communicator_.size(); ++p) {
+        for (const Leaves& leaves : subtrees_in(share_of(leaves_, p, communicator_.size()))) {
+            known[leaves.first] = {leaves.count, std::move(subtrees[next++])};
+        }
+    }
+    subtrees.clear();
+    const Tensor sum = tree_sum(known, 0, leaves_, add_gradient);
+    return to(sum, flat_.dtype());
+}
+
+std::vector<double> GradientsUnderway::to_go() const {
+    std::vector<double> all;
+    for (const Clock::time_point at : whole_) {
+        all.push_back(std::max(0.0, std::chrono::duration<double>(finished_ - at).count()));
+    }
+    return all;
+}
+
+// Processes may have completed buckets in different orders, and each could then wait for what
+// another does not send before its turn. So there is always room for one that sets out in an order
+// that all have: of the buckets that anybody waits for, the first of that order is under way
+// everywhere.
+Tensor GradientsUnderway::finish() {
+    finished_ = Clock::now();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) complete(i);
+    for (std::size_t k = buckets_.size(); k-- > 0;) {
+        if (std::find(ready_.begin(), ready_.end(), k) != ready_.end()) send(k);
+        while (in_flight_.size() >= most_in_flight()) wait();
+    }
+    while (!in_flight_.empty()) wait();
+    Tensor all({flat_.owned(communicator_.rank())}, flat_.dtype());
+    std::int64_t at = 0;
+    for (Tensor& part : slice_) {
+        if (part.numel() > 0) views::slice(all, 0, at, at + part.numel()).copy_(part);
+        at += part.numel();
+        part = Tensor();
+    }
+    return all;
+}
+
+}  // namespace tapestry

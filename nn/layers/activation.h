@@ -1,0 +1,70 @@
+// Activation functions as modules, for Sequential; elsewhere call the functions themselves
+// (ops/activation.h, ops/elementwise.h).
+#pragma once
+
+#include <tapestry/nn/module/module.h>
+#include <tapestry/ops/activation.h>
+
+namespace tapestry {
+
+/// max(x, 0)
+class ReLU : public Module {
+public:
+    ReLU() : Module("ReLU") {}
+    Tensor operator()(const Tensor& x) const;
+};
+
+/// x where x > 0, else slope x
+class LeakyReLU : public Module {
+public:
+    explicit LeakyReLU(double slope = 0.01) : Module("LeakyReLU"), slope_(slope) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    double slope_;
+};
+
+/// x where x > 0, else alpha (e^x - 1)
+class ELU : public Module {
+public:
+    explicit ELU(double alpha = 1) : Module("ELU"), alpha_(alpha) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    double alpha_;
+};
+
+/// x times the normal distribution's share below x; by default exact (Gelu::erf), as PyTorch's.
+class GELU : public Module {
+public:
+    explicit GELU(Gelu form = Gelu::erf) : Module("GELU"), form_(form) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    Gelu form_;
+};
+
+/// x sigmoid(x)
+class SiLU : public Module {
+public:
+    SiLU() : Module("SiLU") {}
+    Tensor operator()(const Tensor& x) const;
+};
+
+class Tanh : public Module {
+public:
+    Tanh() : Module("Tanh") {}
+    Tensor operator()(const Tensor& x) const;
+};
+
+/// 1 / (1 + e^-x)
+class Sigmoid : public Module {
+public:
+    Sigmoid() : Module("Sigmoid") {}
+    Tensor operator()(const Tensor& x) const;
+};
+
+}  // namespace tapestry

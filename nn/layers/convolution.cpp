@@ -1,0 +1,98 @@
+#include <tapestry/nn/layers/convolution.h>
+
+#include <cmath>
+
+namespace tapestry {
+namespace {
+
+void check_sizes(const char* module, std::int64_t in, std::int64_t out, std::int64_t groups,
+                 const Size2d& kernel) {
+    require(in > 0 && out > 0 && kernel.rows > 0 && kernel.columns > 0,
+            "{}: sizes {} -> {}, kernel {} are not positive", module, in, out, kernel);
+    require(groups > 0 && in % groups == 0 && out % groups == 0,
+            "{}: {} groups do not divide {} -> {} channels", module, groups, in, out);
+}
+
+void check_steps(const char* module, const Size2d& stride, const Size2d& padding,
+                 const Size2d& dilation) {
+    require(stride.rows > 0 && stride.columns > 0, "{}: stride {} is not positive", module, stride);
+    require(padding.rows >= 0 && padding.columns >= 0, "{}: padding {} is negative", module,
+            padding);
+    require(dilation.rows > 0 && dilation.columns > 0, "{}: dilation {} is not positive", module,
+            dilation);
+}
+
+// Uniform in +-1 / sqrt(numbers that an output is the sum of).
+Tensor drawn(const Shape& shape, const Shape& weight, Generator& generator) {
+    const double inputs = static_cast<double>(numel(weight.sub(1, weight.rank())));
+    const double bound = 1 / std::sqrt(inputs);
+    return uniform(shape, -bound, bound, generator);
+}
+
+// ", stride 2, groups 4": what is not as usual.
+std::string unusual(const Size2d& stride, const Size2d& padding, const Size2d& dilation,
+                    std::int64_t groups, bool with_bias) {
+    std::string text;
+    const auto add = [&text](const char* what, const Size2d& value, std::int64_t usual) {
+        if (value.rows != usual || value.columns != usual) {
+            text += fmt::format(", {} {}", what, value);
+        }
+    };
+    add("stride", stride, 1);
+    add("padding", padding, 0);
+    add("dilation", dilation, 1);
+    add("groups", groups, 1);
+    return with_bias ? text : text + ", no bias";
+}
+
+}  // namespace
+
+Conv2d::Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel,
+               const Conv2dOptions& options, bool with_bias, Generator& generator)
+    : Module("Conv2d"), options_(options) {
+    check_sizes("Conv2d", in, out, options.groups, kernel);
+    check_steps("Conv2d", options.stride, options.padding, options.dilation);
+    const Shape shape{out, in / options.groups, kernel.rows, kernel.columns};
+    weight = drawn(shape, shape, generator);
+    if (with_bias) bias = drawn({out}, shape, generator);
+    register_parameter("weight", weight);
+    register_parameter("bias", bias);
+}
+
+Tensor Conv2d::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    return hooked(conv2d(x, weight, bias, options_), x);
+}
+
+std::string Conv2d::settings() const {
+    return fmt::format("{} -> {}, {} x {}{}", weight.size(1) * options_.groups, weight.size(0),
+                       weight.size(2), weight.size(3),
+                       unusual(options_.stride, options_.padding, options_.dilation,
+                               options_.groups, bias.defined()));
+}
+
+Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Conv1dOptions& options,
+               bool with_bias, Generator& generator)
+    : Module("Conv1d"), options_(options) {
+    check_sizes("Conv1d", in, out, options.groups, kernel);
+    check_steps("Conv1d", options.stride, options.padding, options.dilation);
+    const Shape shape{out, in / options.groups, kernel};
+    weight = drawn(shape, shape, generator);
+    if (with_bias) bias = drawn({out}, shape, generator);
+    register_parameter("weight", weight);
+    register_parameter("bias", bias);
+}
+
+Tensor Conv1d::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    return hooked(conv1d(x, weight, bias, options_), x);
+}
+
+std::string Conv1d::settings() const {
+    return fmt::format("{} -> {}, {}{}", weight.size(1) * options_.groups, weight.size(0),
+                       weight.size(2),
+                       unusual(options_.stride, options_.padding, options_.dilation,
+                               options_.groups, bias.defined()));
+}
+
+}  // namespace tapestry

@@ -1,0 +1,65 @@
+// Convolutions as modules. Read next: ops/convolution.h, the functions; pooling.h and
+// channel_norm.h, what stands around them.
+//
+//     Sequential network;                                       // images [N, 1, 8, 8]
+//     network.add<Conv2d>(1, 16, 3, Conv2dOptions{.padding = 1});
+//     network.add<BatchNorm2d>(16);
+//     network.add<ReLU>();
+//     network.add<MaxPool2d>(2);                                // [N, 16, 4, 4]
+//     network.add<Flatten>();                                   // [N, 256]
+//     network.add<Linear>(256, 10);
+#pragma once
+
+#include <tapestry/core/random.h>
+#include <tapestry/nn/module/module.h>
+#include <tapestry/ops/convolution.h>
+
+namespace tapestry {
+
+/// x [N, in, H, W] -> [N, out, P, Q] by a kernel of `kernel` pixels; conv2d() says how many P and Q
+/// are. Weight [out, in / groups, rows, columns] and bias [out] begin uniform in +-1 / sqrt(in /
+/// groups rows columns), as PyTorch's.
+class Conv2d : public Module {
+public:
+    Tensor weight;
+    Tensor bias;  // undefined if there is none
+
+    /// Throws ValueError for sizes, a stride or a dilation that are not positive, a negative
+    /// padding, and groups that do not divide both numbers of channels.
+    Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel,
+           const Conv2dOptions& options = {}, bool with_bias = true,
+           Generator& generator = default_generator());
+
+    Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel, const Conv2dOptions& options,
+           Generator& generator)
+        : Conv2d(in, out, kernel, options, true, generator) {}
+
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    Conv2dOptions options_;
+};
+
+/// The same along one axis: x [N, in, L] -> [N, out, P]; weight [out, in / groups, kernel].
+class Conv1d : public Module {
+public:
+    Tensor weight;
+    Tensor bias;
+
+    Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
+           const Conv1dOptions& options = {}, bool with_bias = true,
+           Generator& generator = default_generator());
+
+    Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Conv1dOptions& options,
+           Generator& generator)
+        : Conv1d(in, out, kernel, options, true, generator) {}
+
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    Conv1dOptions options_;
+};
+
+}  // namespace tapestry

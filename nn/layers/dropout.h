@@ -1,0 +1,24 @@
+// In training, each number is zeroed with probability p and the others grow by 1 / (1 - p), so that
+// the expectation is kept; in evaluation nothing happens.
+// Source: Srivastava et al. 2014, "Dropout".
+#pragma once
+
+#include <tapestry/core/random.h>
+#include <tapestry/nn/module/module.h>
+
+namespace tapestry {
+
+class Dropout : public Module {
+public:
+    /// Throws ValueError unless 0 <= p <= 1. The generator must outlive the module.
+    explicit Dropout(double p, Generator& generator = default_generator());
+
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    double p_;
+    Generator& generator_;
+};
+
+}  // namespace tapestry

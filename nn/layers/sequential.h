@@ -1,0 +1,54 @@
+// One module after the other:
+//
+//     Sequential network;
+//     network.add<Linear>(1, 32);
+//     network.add<SiLU>();
+//     network.add<Linear>(32, 1);
+//     const Tensor y = network(x);        // [N, 1] -> [N, 1]
+//
+// They are called "0", "1", "2", as PyTorch's. Each is made in its place, for a module is neither
+// copied nor moved, and in the order of the lines, in which they draw from their generator.
+#pragma once
+
+#include <tapestry/nn/module/module.h>
+
+#include <type_traits>
+
+namespace tapestry {
+
+/// f_n(... f_1(f_0(x))); with no modules, x.
+class Sequential : public Module {
+public:
+    Sequential() : Module("Sequential") {}
+
+    /// Makes an M at the end, a module that takes a tensor and returns one. It lives as long as
+    /// this one.
+    template <class M, class... Arguments>
+    M& add(Arguments&&... arguments) {
+        static_assert(std::is_base_of_v<Module, M>, "Sequential::add: it must be a Module");
+        static_assert(std::is_invocable_r_v<Tensor, const M&, const Tensor&>,
+                      "Sequential::add: the module must take a Tensor and return one");
+        auto module = std::make_unique<M>(std::forward<Arguments>(arguments)...);
+        M& added = *module;
+        append(std::move(module), [&added](const Tensor& x) -> Tensor { return added(x); });
+        return added;
+    }
+
+    Tensor operator()(const Tensor& x) const;
+
+    std::size_t size() const { return steps_.size(); }
+    /// Throws IndexError.
+    Module& operator[](std::size_t i) const;
+
+private:
+    using Call = std::function<Tensor(const Tensor&)>;
+    struct Step {
+        std::unique_ptr<Module> module;
+        Call call;
+    };
+    void append(std::unique_ptr<Module> module, Call call);
+
+    std::vector<Step> steps_;
+};
+
+}  // namespace tapestry
