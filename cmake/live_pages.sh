@@ -11,5 +11,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cmake/wasm/install.sh "$@"
 build_preset wasm playground
-build_preset release tapestry_command "-DTAPESTRY_WASM=$PWD/build/wasm/examples/playground/playground.wasm"
+build_preset release tapestry_command "-DTAPESTRY_WASM=$PWD/build/wasm/examples/school/playground/playground.wasm"
 echo "build/release/examples/cli/tapestry inspect --model DIR --prompt TEXT"

@@ -2,8 +2,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
-#include <tapestry/examples/experiments/run.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/examples/school/experiments/run.h>
 
 #include <optional>
 

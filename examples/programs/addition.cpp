@@ -1,6 +1,6 @@
 // addition: a GPT learns to add numbers of three digits. Read addition.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/addition.h>
+#include <tapestry/examples/school/tasks/addition.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,6 +1,6 @@
 // answers: where in a text is the answer to a question? Read answers.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/answers.h>
+#include <tapestry/examples/school/tasks/answers.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,6 +1,6 @@
 // bank: are the vectors of "bank" by a river and of "bank" with money apart? Read bank.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/bank.h>
+#include <tapestry/examples/school/tasks/bank.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,7 +1,7 @@
 // bottleneck: an LSTM encoder-decoder writes letters backwards, without attention and with
 // Bahdanau's. Prints how often a whole row is right, by length. Read bottleneck.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/bottleneck.h>
+#include <tapestry/examples/school/tasks/bottleneck.h>
 
 namespace {
 

@@ -1,7 +1,7 @@
 // chinese: from English into Chinese, with beam search and the map of what was looked at. Read
 // chinese.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/chinese.h>
+#include <tapestry/examples/school/tasks/chinese.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,8 +1,8 @@
 // Draws the pictures of docs/course into a directory: `course_pictures docs/course/pictures`, after
-// a change of examples/pictures. The test `course_pictures` compares what is there with what it
+// a change of examples/school/pictures. The test `course_pictures` compares what is there with what it
 // draws.
 #include <tapestry/core/file.h>
-#include <tapestry/examples/pictures/course.h>
+#include <tapestry/examples/school/pictures/course.h>
 
 #include <cstdio>
 #include <exception>

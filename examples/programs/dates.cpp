@@ -1,7 +1,7 @@
 // dates: from "friday 20 november 2026" to "2026-11-20", with the encoder-decoder Transformer, or
 // with the recurrent networks before it. Read dates.h for the dates, translate.h for the learning.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/dates.h>
+#include <tapestry/examples/school/tasks/dates.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,7 +1,7 @@
 // long_copy: copying over 512 positions with five forms of attention, and what each costs at which
 // length. Read long_copy.h.
 #include <tapestry/examples/options/options.h>
-#include <tapestry/examples/tasks/long_copy.h>
+#include <tapestry/examples/school/tasks/long_copy.h>
 
 using namespace tapestry;
 using namespace tapestry::examples;

@@ -1,6 +1,6 @@
 // masked_words: a model of BERT's shape learns to guess hidden words. Read masked_words.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/masked_words.h>
+#include <tapestry/examples/school/tasks/masked_words.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,7 +1,7 @@
 // pronouns: which noun "it" means, and 它, in sentences about nouns that never met before. Read
 // pronouns.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/pronouns.h>
+#include <tapestry/examples/school/tasks/pronouns.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -1,6 +1,6 @@
 // sentiment: is a review for or against it? [CLS] says it. Read sentiment.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/sentiment.h>
+#include <tapestry/examples/school/tasks/sentiment.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

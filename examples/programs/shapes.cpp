@@ -1,7 +1,7 @@
 // shapes: a Vision Transformer, or a convolutional network, learns to tell drawn shapes apart, or
 // the digits of a file. Read shapes.h, convolutional.h and shapes_csv.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/shapes_csv.h>
+#include <tapestry/examples/school/tasks/shapes_csv.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

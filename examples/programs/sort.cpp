@@ -1,6 +1,6 @@
 // sort: a GPT learns to sort six digits. Read sort.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/sort.h>
+#include <tapestry/examples/school/tasks/sort.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <tapestry/examples/options/options.h>
-#include <tapestry/examples/tasks/task.h>
+#include <tapestry/examples/school/tasks/task.h>
 
 namespace tapestry::examples {
 

@@ -1,6 +1,6 @@
 // who_bit_whom: 狗咬人 and 人咬狗, with positions and without. Read who_bit_whom.h.
 #include <tapestry/examples/programs/task_command.h>
-#include <tapestry/examples/tasks/who_bit_whom.h>
+#include <tapestry/examples/school/tasks/who_bit_whom.h>
 
 int main(int argc, char** argv) {
     using namespace tapestry::examples;

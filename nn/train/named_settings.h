@@ -4,7 +4,8 @@
 //     config.text = "input.txt";
 //     Session session(config);
 //
-// Read next: training_config.h; examples/experiments/speedrun.cpp, what each of them is worth.
+// Read next: training_config.h; examples/school/experiments/speedrun.cpp, what each of them is
+// worth.
 #pragma once
 
 #include <tapestry/nn/train/training_config.h>

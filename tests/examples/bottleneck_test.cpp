@@ -1,6 +1,6 @@
 // The example in small: with attention, long rows are written backwards; without, only short ones.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/bottleneck.h>
+#include <tapestry/examples/school/tasks/bottleneck.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 

@@ -1,6 +1,6 @@
 // Dates: the pairs, their packing, and that the models begin to learn them.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/dates.h>
+#include <tapestry/examples/school/tasks/dates.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/skip.h>
 

@@ -1,7 +1,7 @@
 // Sorting and addition: the questions, what is held out, and that a GPT begins to learn them.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/addition.h>
-#include <tapestry/examples/tasks/sort.h>
+#include <tapestry/examples/school/tasks/addition.h>
+#include <tapestry/examples/school/tasks/sort.h>
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // Diagrams: what is refused because nobody would look, and what becomes of words.
 #include <tapestry/core/error.h>
-#include <tapestry/examples/pictures/course.h>
+#include <tapestry/examples/school/pictures/course.h>
 
 #include <doctest/doctest.h>
 

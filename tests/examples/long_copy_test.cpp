@@ -2,7 +2,7 @@
 // are copied by every form but the sliding window that does not reach so far. (Over 512 positions
 // only softmax has it easy.)
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/long_copy.h>
+#include <tapestry/examples/school/tasks/long_copy.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 

@@ -1,6 +1,6 @@
 // Masked words: from stories to windows of ids, and that the model begins to guess.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/masked_words.h>
+#include <tapestry/examples/school/tasks/masked_words.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/skip.h>
 

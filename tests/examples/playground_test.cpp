@@ -4,9 +4,9 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
-#include <tapestry/examples/playground/op_trace.h>
-#include <tapestry/examples/playground/playground.h>
-#include <tapestry/examples/playground/sha256.h>
+#include <tapestry/examples/school/playground/op_trace.h>
+#include <tapestry/examples/school/playground/playground.h>
+#include <tapestry/examples/school/playground/sha256.h>
 #include <tapestry/examples/stories/stories.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/ops/arithmetic.h>

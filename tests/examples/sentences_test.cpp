@@ -1,12 +1,12 @@
 // Sentences: how they are made and packed; and the tasks that read them, each in a short form, with
 // what a model without the thing in question cannot do.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/answers.h>
-#include <tapestry/examples/tasks/bank.h>
-#include <tapestry/examples/tasks/chinese.h>
-#include <tapestry/examples/tasks/pronouns.h>
-#include <tapestry/examples/tasks/sentiment.h>
-#include <tapestry/examples/tasks/who_bit_whom.h>
+#include <tapestry/examples/school/tasks/answers.h>
+#include <tapestry/examples/school/tasks/bank.h>
+#include <tapestry/examples/school/tasks/chinese.h>
+#include <tapestry/examples/school/tasks/pronouns.h>
+#include <tapestry/examples/school/tasks/sentiment.h>
+#include <tapestry/examples/school/tasks/who_bit_whom.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
 

@@ -1,7 +1,7 @@
 // Shapes and digits from files: the pictures, bad files, and that a Vision Transformer and a
 // convolutional network begin to tell them apart.
 #include <doctest/doctest.h>
-#include <tapestry/examples/tasks/shapes_csv.h>
+#include <tapestry/examples/school/tasks/shapes_csv.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;

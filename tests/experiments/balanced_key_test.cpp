@@ -1,4 +1,4 @@
-// Read examples/experiments/balanced_key.cpp first.
+// Read examples/school/experiments/balanced_key.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,5 @@
-// Read examples/experiments/by_hand.cpp first. The numbers here were found with a calculator.
+// Read examples/school/experiments/by_hand.cpp first. The numbers here were found with a
+// calculator.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/checkpointing.cpp first. Times are not asserted.
+// Read examples/school/experiments/checkpointing.cpp first. Times are not asserted.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -2,8 +2,8 @@
 // TAPESTRY_UPDATE=1 writes the verdicts of docs/experiments.json into it.
 #include <doctest/doctest.h>
 #include <tapestry/core/file.h>
-#include <tapestry/examples/experiments/registry.h>
-#include <tapestry/examples/experiments/results.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/results.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <fmt/ranges.h>

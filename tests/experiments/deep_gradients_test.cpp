@@ -1,4 +1,4 @@
-// Read examples/experiments/deep_gradients.cpp first.
+// Read examples/school/experiments/deep_gradients.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/dynamic_weights.cpp first.
+// Read examples/school/experiments/dynamic_weights.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/head_dropout.cpp first.
+// Read examples/school/experiments/head_dropout.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/heads_cost.cpp first. Times are not asserted.
+// Read examples/school/experiments/heads_cost.cpp first. Times are not asserted.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/how_far.cpp first.
+// Read examples/school/experiments/how_far.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/kernel_regression.cpp first.
+// Read examples/school/experiments/kernel_regression.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/layers_roles.cpp first.
+// Read examples/school/experiments/layers_roles.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 #include <cmath>

@@ -3,8 +3,8 @@
 // drawn row comes out again bit for bit.
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/file.h>
-#include <tapestry/examples/experiments/registry.h>
-#include <tapestry/examples/experiments/render.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
 #include <tapestry/tests/experiments/quoted.h>
 #include <tapestry/tests/skip.h>
 #include <tapestry/tests/source_dir.h>

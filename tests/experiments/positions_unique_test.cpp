@@ -1,4 +1,4 @@
-// Read examples/experiments/positions_unique.cpp first.
+// Read examples/school/experiments/positions_unique.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // chapters, and which cell it comes from.
 #pragma once
 
-#include <tapestry/examples/experiments/results.h>
+#include <tapestry/examples/school/experiments/results.h>
 
 #include <string>
 #include <vector>

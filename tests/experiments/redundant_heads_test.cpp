@@ -1,4 +1,4 @@
-// Read examples/experiments/redundant_heads.cpp first.
+// Read examples/school/experiments/redundant_heads.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,9 +1,9 @@
 // Results as JSON and back: nothing is lost on the way, and the page is the same.
 #include <tapestry/core/error.h>
 #include <tapestry/core/file.h>
-#include <tapestry/examples/experiments/registry.h>
-#include <tapestry/examples/experiments/render.h>
-#include <tapestry/examples/experiments/run.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
+#include <tapestry/examples/school/experiments/run.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Read examples/experiments/rotary_filters.cpp first.
+// Read examples/school/experiments/rotary_filters.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

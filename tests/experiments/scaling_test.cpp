@@ -1,4 +1,4 @@
-// Read examples/experiments/scaling.cpp first.
+// Read examples/school/experiments/scaling.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

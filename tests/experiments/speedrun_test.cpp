@@ -1,5 +1,5 @@
-// Read examples/experiments/speedrun.cpp first. Thirty steps of a small model decide no ingredient;
-// what they show is that each is there.
+// Read examples/school/experiments/speedrun.cpp first. Thirty steps of a small model decide no
+// ingredient; what they show is that each is there.
 #include <tapestry/tests/experiments/support.h>
 
 #include <tapestry/core/error.h>

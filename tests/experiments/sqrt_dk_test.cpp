@@ -1,4 +1,4 @@
-// Read examples/experiments/sqrt_dk.cpp first.
+// Read examples/school/experiments/sqrt_dk.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

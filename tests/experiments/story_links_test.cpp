@@ -1,6 +1,6 @@
 // Which tokens of a story belong together, and what heads give to them.
-#include <tapestry/examples/experiments/head_figures.h>
-#include <tapestry/examples/tasks/masked_words.h>
+#include <tapestry/examples/school/experiments/head_figures.h>
+#include <tapestry/examples/school/tasks/masked_words.h>
 #include <tapestry/tapestry.h>
 
 #include <doctest/doctest.h>

@@ -3,8 +3,8 @@
 // examples).
 #pragma once
 
-#include <tapestry/examples/experiments/registry.h>
-#include <tapestry/examples/experiments/render.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
 
 #include <doctest/doctest.h>
 #include <tapestry/core/error.h>

@@ -1,4 +1,4 @@
-// Read examples/experiments/three_copies.cpp first.
+// Read examples/school/experiments/three_copies.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

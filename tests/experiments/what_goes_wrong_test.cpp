@@ -1,4 +1,4 @@
-// Read examples/experiments/what_goes_wrong.cpp first.
+// Read examples/school/experiments/what_goes_wrong.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -1,4 +1,4 @@
-// Read examples/experiments/who_is_it.cpp first.
+// Read examples/school/experiments/who_is_it.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

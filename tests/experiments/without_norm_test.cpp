@@ -1,4 +1,4 @@
-// Read examples/experiments/without_norm.cpp first.
+// Read examples/school/experiments/without_norm.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

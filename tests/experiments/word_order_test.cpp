@@ -1,4 +1,4 @@
-// Read examples/experiments/word_order.cpp first.
+// Read examples/school/experiments/word_order.cpp first.
 #include <tapestry/tests/experiments/support.h>
 
 using namespace tapestry::experiments;

@@ -49,7 +49,8 @@ TEST_CASE("one step: the search finds what it looks for") {
 TEST_CASE("one step: there is one") {
     std::vector<std::string> found;
     const fs::path root = tapestry::test::source_dir();
-    for (const char* room : {"nn", "examples/cli", "examples/tasks", "examples/experiments"}) {
+    for (const char* room :
+         {"nn", "examples/cli", "examples/school/tasks", "examples/school/experiments"}) {
         const auto more = files_that_update(root, room);
         found.insert(found.end(), more.begin(), more.end());
     }

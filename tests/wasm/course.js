@@ -3,7 +3,7 @@
 //
 //     node course.js DIRECTORY
 //
-// DIRECTORY holds course_programs.js, course_programs.wasm and programs.json (examples/site).
+// DIRECTORY holds course_programs.js, course_programs.wasm and programs.json (examples/school/site).
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');

@@ -9,7 +9,7 @@ directory=$build/npm_pages
 # shellcheck source=tests/npm/install.sh
 . "$source/tests/npm/install.sh"
 
-page=$build/examples/playground/playground.html
+page=$build/examples/school/playground/playground.html
 bytes=$(wc -c <"$page")
 echo "$page: $bytes bytes"
 ((bytes <= 3000000)) || { echo "that is more than 3 MB" >&2; exit 1; }
@@ -17,7 +17,7 @@ chromium=$(command -v chromium) || skip "chromium is not installed (apt-get inst
 install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2
 page() {
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/playground_$1.js" "$chromium" \
-        "$build/examples/playground" "${@:2}"
+        "$build/examples/school/playground" "${@:2}"
 }
 for part in page answers keys; do page "$part" "${TAPESTRY_SCREENSHOTS:-}"; done
 

@@ -43,7 +43,7 @@ fi
 compare() {
     local name steps digest seconds
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/same_bits.js" \
-        "$build/examples/playground" "$2" "${trainings[@]}" >"$temporary/digests"
+        "$build/examples/school/playground" "$2" "${trainings[@]}" >"$temporary/digests"
     while read -r name steps digest seconds; do
         if ! grep -qF "\"baseline $name $steps\": \"$digest\"" "$expected"; then
             echo "$1: after $steps steps of $name other bits than the baseline's: $digest" >&2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The site that examples/site/build wrote, in Debian's chromium (.ci/long site). Skipped, with a message,
+# The site that examples/school/site/build wrote, in Debian's chromium (.ci/long site). Skipped, with a message,
 # where there is no chromium, no npm or nothing to install.
 #
 #     site.sh SOURCE_DIR SITE
@@ -14,10 +14,10 @@ planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
 echo '<h1 id="a">A</h1><a href="#a">a</a> <a href="b.html#b">b</a> <a href="c.html">c</a>' >"$planted/a.html"
 echo '<a href="a.html#a">a</a>' >"$planted/b.html"
-said=$(node "$source/examples/site/check_links.js" "$planted" 2>&1) && { echo "FAILED: nothing was found"; exit 1; }
+said=$(node "$source/examples/school/site/check_links.js" "$planted" 2>&1) && { echo "FAILED: nothing was found"; exit 1; }
 [[ $said == $'a.html: b.html#b\na.html: c.html\n2 pages, 4 links, 2 of them lead nowhere' ]] ||
     { echo "FAILED: found:" "$said"; exit 1; }
-node "$source/examples/site/check_links.js" "$site"
+node "$source/examples/school/site/check_links.js" "$site"
 
 chromium=$(command -v chromium) || skip "chromium is not installed (apt-get install chromium)"
 install_package "$directory" playwright-core 1.49.1 axe-core 4.10.2

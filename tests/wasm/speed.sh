@@ -21,7 +21,7 @@ trap 'rm -rf "$temporary"' EXIT
 # in_chromium NAME|page STEPS [GOAL]
 in_chromium() {
     NODE_PATH=$directory/node_modules node "$source/tests/wasm/speed.js" "$chromium" \
-        "$build/examples/playground" "$text" "$@"
+        "$build/examples/school/playground" "$text" "$@"
 }
 
 # native STEPS: the recipe's seconds, without those of reading the text and of starting.

@@ -1,0 +1,139 @@
+// Does dropping whole heads make a model generalise? A language model with little to read is
+// trained with head dropout and without: the loss on what it has read and has not, and how much
+// depends on the head that matters most.
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/story_reader.h>
+#include <tapestry/examples/school/experiments/without_head.h>
+
+namespace tapestry::experiments::head_dropout_generalises {
+namespace {
+
+constexpr std::int64_t kLayers = 2, kHeads = 4;
+
+struct Way {
+    const char* name;
+    double heads;    // probability of a head's dropout
+    double numbers;  // of ordinary dropout
+};
+constexpr Way kWays[] = {{"nothing dropped", 0, 0},
+                         {"heads, 0.1", 0.1, 0},
+                         {"heads, 0.3", 0.3, 0},
+                         {"numbers, 0.1", 0, 0.1}};
+
+Tensor loss_of(const StoryReader& model, const Batch& batch) {
+    return cross_entropy(model(batch.inputs), batch.targets);
+}
+
+double loss_on(const StoryReader& model, const StoryText& text, Split split) {
+    const NoGradGuard no_grad;
+    Generator generator(1);
+    return loss_of(model, text.data.random_batch(split, 64, StoryReader::kContext, generator))
+        .item();
+}
+
+// What the loss rises by without the head that is missed most.
+double dearest_head(const StoryReader& model, const StoryText& text, double whole) {
+    double dearest = 0;
+    for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+        for (std::int64_t head = 0; head < kHeads; ++head) {
+            const WithoutHead away(model.encoder.layers[static_cast<std::size_t>(layer)]->attention,
+                                   head);
+            dearest = std::max(dearest, loss_on(model, text, Split::validation) - whole);
+        }
+    }
+    return dearest;
+}
+
+Measured learn(const StoryText& text, const Way& way, std::int64_t steps, std::uint64_t seed) {
+    Generator generator(seed);
+    StoryReader model(text,
+                      {.dim = 64,
+                       .heads = kHeads,
+                       .dropout = way.numbers,
+                       .head_dropout = way.heads,
+                       .norm_first = true,
+                       .causal = true},
+                      kLayers, generator);
+    Generator data(seed + 1);
+    examples::fit(
+        model, {.steps = steps, .batch = 8, .rate = 5e-3, .print = false},
+        [&] {
+            return loss_of(model,
+                           text.data.random_batch(Split::train, 8, StoryReader::kContext, data));
+        },
+        [] { return examples::Score{}; });
+    model.eval();
+    const double whole = loss_on(model, text, Split::validation);
+    return {{{"read", loss_on(model, text, Split::train)},
+             {"held out", whole},
+             {"dearest head", dearest_head(model, text, whole)}}};
+}
+
+std::vector<Trial> trials(const Setting& s) {
+    const auto text = std::make_shared<const StoryText>(story_text(15'000));
+    std::vector<Trial> all;
+    for (const Way& way : kWays) {
+        all.push_back({way.name, [=, steps = s.pick(500, 100)](std::uint64_t seed) {
+                           return learn(*text, way, steps, seed);
+                       }});
+    }
+    return all;
+}
+
+Report report(const Setting& s, const Outcomes& o) {
+    Table table{fmt::format("Loss in nats per word, {} steps on 2,700 words", s.pick(500, 100)),
+                {"dropped", "on what was read", "held out", "more without the dearest head"},
+                {}};
+    Plot plot{.title = "Held-out loss", .x = {.label = ""}, .y = {.label = "nats per word"}};
+    plot.series.push_back({.name = "held out", .mark = Mark::bars});
+    plot.series.push_back({.name = "on what was read", .mark = Mark::bars});
+    for (const auto& entry : o.entries()) {
+        table.rows.push_back({entry.name, fixed(o.of(entry.name, "read"), 3),
+                              fixed(o.of(entry.name, "held out"), 3),
+                              fixed(o.of(entry.name, "dearest head"), 3)});
+        for (std::size_t i = 0; i < 2; ++i) {
+            plot.series[i].x.push_back(static_cast<double>(plot.x.names.size()));
+            plot.series[i].y.push_back(o.of(entry.name, i == 0 ? "held out" : "read").mean);
+        }
+        plot.x.names.push_back(entry.name);
+    }
+    const auto gained = [&](const char* way, const char* number) {
+        return student(differences(o.values("nothing dropped", number), o.values(way, number)));
+    };
+    return {.tables = {table},
+            .figures = {{"losses", "with whole heads dropped, and with numbers", svg(plot)}},
+            .decided = {
+                {"generalises", gained("heads, 0.3", "held out")},
+                {"mildly_generalises", gained("heads, 0.1", "held out")},
+                {"numbers_do_as_well", student(differences(o.values("heads, 0.3", "held out"),
+                                                           o.values("numbers, 0.1", "held out")))},
+                {"no_head_rules", student(ratios(o.values("heads, 0.3", "dearest head"),
+                                                 o.values("nothing dropped", "dearest head")))}}};
+}
+
+}  // namespace
+
+Experiment experiment() {
+    return {
+        "head_dropout_generalises",
+        "Does dropping whole heads make a model generalise?",
+        "If any head may be missing, none can be relied on alone: the work is spread, no "
+        "head rules, and a model that cannot learn by heart which head says what should do better "
+        "on text "
+        "it has not read. It is the same argument as for ordinary dropout, which is the "
+        "other thing to compare with.\n\n"
+        "Sources: Zhou et al. 2020, \"Scheduled DropHead\"; Srivastava et al. 2014, \"Dropout\".",
+        {{"generalises", "With heads dropped at 0.3 the held-out loss is lower.",
+          "held-out loss, nothing dropped less heads dropped", above(0.01)},
+         {"mildly_generalises", "With heads dropped at 0.1 the held-out loss is lower.",
+          "held-out loss, nothing dropped less heads dropped", above(0.01)},
+         {"numbers_do_as_well", "Ordinary dropout at 0.1 lowers it at least as much.",
+          "held-out loss, heads dropped less numbers dropped", above(0)},
+         {"no_head_rules", "With heads dropped the dearest head is less missed.",
+          "what its removal costs, over that where nothing was dropped", below(0.8)}},
+        trials,
+        report};
+}
+
+}  // namespace tapestry::experiments::head_dropout_generalises

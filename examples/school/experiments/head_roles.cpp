@@ -1,0 +1,228 @@
+// Do heads take roles? First by construction, with subspaces that have nothing in common; then as
+// training makes them, when two relations are to be served at once.
+#include <tapestry/core/views.h>
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/recall.h>
+#include <tapestry/examples/school/experiments/without_head.h>
+#include <tapestry/tapestry.h>
+
+#include <cmath>
+
+namespace tapestry::experiments::head_roles {
+namespace {
+
+constexpr std::int64_t kDim = 8, kHalf = 4, kTokens = 16;
+
+// I - 2 v v^T / v^T v for a random v: orthogonal, and no axis stays what it was.
+Tensor reflection(Generator& generator) {
+    const Tensor v = randn({kDim, 1}, generator, DType::f64);
+    return eye(kDim, DType::f64) - matmul(v, transpose(v, 0, 1)) * (2 / sum(v * v).item());
+}
+
+// Two heads whose queries and keys are x W: head 0 has the first half of the columns.
+Tensor weights_of(const Tensor& w, const Tensor& x) {
+    MultiHeadAttention attention({.dim = kDim, .heads = 2, .bias = false});
+    attention.to(DType::f64);
+    const Tensor rows = transpose(w, 0, 1);  // Linear has x W^T
+    attention.qkv->weight.copy_(concat({rows, rows, eye(kDim, DType::f64)}));
+    AttentionRecord record;
+    attention(x, {.record = &record});
+    return record.weights;  // [1, 2, T, T]
+}
+
+// The largest change of any weight of head 0 when only the second half of what tokens are changes,
+// and of head 1 when only the first does. Tokens are [a b] U^T, [a b] of mean 0 and variance 1.
+double leakage(const Tensor& u, const Tensor& w, Generator& generator) {
+    const auto draw = [&] { return randn({1, kTokens, kHalf}, generator, DType::f64); };
+    const Tensor a = draw(), b = draw(), other_a = draw(), other_b = draw();
+    const auto weights = [&](const Tensor& first, const Tensor& second) {
+        return weights_of(w, matmul(concat({first, second}, -1), transpose(u, 0, 1)));
+    };
+    const Tensor here = weights(a, b);
+    const Tensor of_first = views::slice(here - weights(a, other_b), 1, 0, 1);
+    const Tensor of_second = views::slice(here - weights(other_a, b), 1, 1, 2);
+    return std::max(max(abs(of_first)).item(), max(abs(of_second)).item());
+}
+
+Table leakage_table(std::uint64_t seed) {
+    Generator generator(seed);
+    const Tensor axes = eye(kDim, DType::f64);
+    const Tensor turned = reflection(generator);
+    const Tensor random = randn({kDim, kDim}, generator, DType::f64);
+    return {"Made by hand: largest change of a head's weights when what it is not for changes",
+            {"subspaces of the two heads", "measured", "theory"},
+            {{"orthogonal, along axes", {leakage(axes, axes, generator), 2}, "0"},
+             {"orthogonal, in any direction", {leakage(turned, turned, generator), 2}, "0"},
+             {"random", {leakage(axes, random, generator), 2}, "> 0"}}};
+}
+
+// What one head of a trained model does.
+struct Head {
+    double weight[2];   // mean weight on the record that each relation asks for
+    double without[2];  // right answers for each relation when the head is removed
+    // Serves a relation when most of its weight goes there and little to where the other points.
+    int role() const {
+        constexpr double kMuch = 0.5, kLittle = 0.25;
+        if (weight[0] > kMuch && weight[1] < kLittle) return 0;
+        if (weight[1] > kMuch && weight[0] < kLittle) return 1;
+        return -1;
+    }
+    bool is_needed() const { return std::min(without[0], without[1]) < 0.95; }
+};
+
+// One head for each relation, without which that relation alone is lost.
+bool is_divided(const std::vector<Head>& heads) {
+    if (heads.size() != 2 || heads[0].role() < 0 || heads[1].role() < 0) return false;
+    if (heads[0].role() == heads[1].role()) return false;
+    return std::all_of(heads.begin(), heads.end(), [](const Head& h) {
+        const int own = h.role();
+        return h.without[own] < 0.5 && h.without[1 - own] > 0.95;
+    });
+}
+
+std::vector<Head> look(const RecallModel& model, const RecallBatch& test) {
+    AttentionRecord record;
+    model(test, &record);  // weights [B, H, 1, S]
+    std::vector<Head> all;
+    for (std::int64_t h = 0; h < model.config().heads; ++h) {
+        const Tensor w = views::slice(record.weights, 1, h, h + 1);
+        const auto on = mean(gather(reshape(w, {-1, model.config().records}), 1, test.where), {0})
+                            .to_vector<double>();
+        const WithoutHead removed(model.attention, h);
+        const std::vector<double> without = model.accuracy(test);
+        all.push_back({{on[0], on[1]}, {without[0], without[1]}});
+    }
+    return all;
+}
+
+Measured trained_on_both(std::int64_t heads, std::uint64_t seed, std::int64_t steps) {
+    Generator generator(seed);
+    RecallModel model({.relations = 2, .heads = heads}, generator);
+    train_recall(model, steps, 3e-3, generator);
+    const RecallBatch test = recall_batch(model.config(), 1000, generator);
+    const std::vector<double> accuracy = model.accuracy(test);
+    const std::vector<Head> all = look(model, test);
+    Measured m{{{"right", std::min(accuracy[0], accuracy[1])},
+                {"divided", is_divided(all) ? 1 : 0},
+                {"with a role", 0},
+                {"needed", 0},
+                {"own", 0}}};
+    for (const Head& h : all) {
+        m.numbers["with a role"] += h.role() >= 0 ? 1 : 0;
+        m.numbers["needed"] += h.is_needed() ? 1 : 0;
+        m.numbers["own"] += std::max(h.weight[0], h.weight[1]) / static_cast<double>(all.size());
+        m.curves["colour"].push_back(h.weight[0]);
+        m.curves["shape"].push_back(h.weight[1]);
+    }
+    return m;
+}
+
+std::string name_of(std::int64_t heads) {
+    return fmt::format("{} head{}", heads, heads == 1 ? "" : "s");
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const std::int64_t heads : {1, 2, 4}) {
+        all.push_back({name_of(heads), [=, steps = setting.pick(400, 250)](std::uint64_t seed) {
+                           return trained_on_both(heads, seed, steps);
+                       }});
+    }
+    return all;
+}
+
+Table roles_table(const Outcomes& o) {
+    Table table{
+        "Trained on two relations at once; chance is 1/8 = 0.125 of the weight, 1/16 right",
+        {"model", "right, the worse relation", "weight on the relation a head looks at more",
+         "heads that serve one relation alone", "heads that are needed"},
+        {}};
+    for (const std::int64_t heads : {1, 2, 4}) {
+        const auto of = [&](const char* what) { return o.of(name_of(heads), what); };
+        table.rows.push_back({name_of(heads), percent(of("right")), fixed(of("own"), 3),
+                              fixed(of("with a role"), 1), fixed(of("needed"), 1)});
+    }
+    return table;
+}
+
+// A point for each head of each model.
+Plot roles_plot(const Outcomes& o) {
+    Plot plot{.title = "Where the heads of trained models look",
+              .x = {.label = "weight on the record of the query's colour", .low = 0, .high = 1.05},
+              .y = {.label = "on the record of its shape", .low = 0, .high = 1.05}};
+    for (const std::int64_t heads : {4, 2}) {  // fewer heads are drawn on top
+        Series s{.name = name_of(heads), .mark = Mark::points};
+        for (const Measured& seed : o.seeds(name_of(heads))) {
+            const auto &x = seed.curves.at("colour"), &y = seed.curves.at("shape");
+            s.x.insert(s.x.end(), x.begin(), x.end());
+            s.y.insert(s.y.end(), y.begin(), y.end());
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const auto total = [&](std::int64_t heads, const char* what) {
+        double sum = 0;
+        for (const double value : o.values(name_of(heads), what)) sum += value;
+        return static_cast<std::int64_t>(sum);
+    };
+    Report report{
+        .tables = {leakage_table(setting.seed), roles_table(o)},
+        .figures = {{"roles", "where the heads of trained models look", svg(roles_plot(o))}}};
+    const double leak = report.tables[0].number("orthogonal, in any direction", "measured");
+    report.decided = {{"orthogonal_heads_leak_nothing", exactly(leak)},
+                      {"one_head_is_not_enough", o.of(name_of(1), "right")},
+                      {"two_heads_are_enough", o.of(name_of(2), "right")},
+                      {"two_heads_divide_the_work", share(total(2, "divided"), setting.seeds)},
+                      {"four_heads_have_roles", share(total(4, "with a role"), 4 * setting.seeds)},
+                      {"four_heads_are_needed", share(total(4, "needed"), 4 * setting.seeds)}};
+    report.remark = fmt::format(
+        "In {} of {} models with two heads each relation has a head of its own: without it that "
+        "relation is lost and the other stays as it was; nobody told them. Of {} heads in models "
+        "of four, {} serve one relation alone, and {} cannot be removed without losing answers.",
+        total(2, "divided"), setting.seeds, 4 * setting.seeds, total(4, "with a role"),
+        total(4, "needed"));
+    return report;
+}
+
+std::vector<Claim> claims() {
+    return {{"orthogonal_heads_leak_nothing", "Heads of orthogonal subspaces leak nothing.",
+             "largest change of a weight when what it is not for changes", below(1e-12)},
+            {"one_head_is_not_enough", "One head cannot serve two relations.",
+             "right, the worse relation", below(0.9)},
+            {"two_heads_are_enough", "Two heads serve two relations.", "right, the worse relation",
+             above(0.95)},
+            {"two_heads_divide_the_work", "Two trained heads share out two relations.",
+             "share of the models (Wilson's interval)", above(0.5)},
+            {"four_heads_have_roles", "Of four trained heads most serve one relation alone.",
+             "share of the heads (Wilson's interval)", above(0.5)},
+            {"four_heads_are_needed", "Of four trained heads most are needed.",
+             "share of the heads (Wilson's interval)", above(0.5)}};
+}
+
+}  // namespace
+
+Experiment experiment() {
+    return {
+        "head_roles",
+        "Do heads take roles?",
+        "A head compares tokens in the subspace that its W_Q and W_K span. If a token is the sum "
+        "of parts in orthogonal subspaces and a head's matrices read one of them, its weights do "
+        "not depend on the others: leakage 0. That training finds such a division is an "
+        "observation, not a theorem. The task here: records have a colour, a shape and a "
+        "content; a query with a colour and a shape asks for the contents of two records. One "
+        "softmax can point at one record, so that two heads should share out the relations (with "
+        "a feed-forward network behind it one head could tell two records apart by how much of "
+        "its weight each gets).\n\n"
+        "Sources: Vaswani et al. 2017, section 3.2.2; roles of trained heads: Clark et al. 2019, "
+        "\"What Does BERT Look At?\"; Voita et al. 2019, \"Analyzing Multi-Head "
+        "Self-Attention\".",
+        claims(),
+        trials,
+        report};
+}
+
+}  // namespace tapestry::experiments::head_roles

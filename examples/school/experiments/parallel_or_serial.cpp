@@ -1,0 +1,296 @@
+// One step after the other, or all at once? An RNN, an LSTM and a Transformer with as many
+// parameters read the same characters: how long the chain of operations is that must wait for one
+// another, what a token costs by length and by threads, and what each has learnt after the same
+// time.
+#include <tapestry/core/clock.h>
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/least_squares.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/story_model.h>
+
+#include <algorithm>
+
+namespace tapestry::experiments::parallel_or_serial {
+namespace {
+
+constexpr std::int64_t kLongest = 512, kDim = 64;
+constexpr double kRate = 1e-2;  // for all three the best of 1e-3, 3e-3 and 1e-2, with seed 100
+const std::vector<std::string> kNetworks{"RNN", "LSTM", "Transformer"};
+
+/// Characters in, logits of the next out: a recurrent network between an embedding and a head.
+class RecurrentReader : public Module {
+public:
+    Embedding characters;
+    std::unique_ptr<Recurrent> network;
+    Linear head;
+
+    RecurrentReader(RecurrentCell cell, std::int64_t vocab, std::int64_t hidden, Generator& g)
+        : Module("RecurrentReader"),
+          characters(vocab, kDim, g),
+          network(make_recurrent(cell, {.input = kDim, .hidden = hidden}, g)),
+          head(hidden, vocab, true, g) {
+        register_module("characters", characters);
+        register_module("network", *network);
+        register_module("head", head);
+    }
+    Tensor operator()(const Tensor& ids) const { return head((*network)(characters(ids)).output); }
+};
+
+struct Network {
+    std::shared_ptr<Module> module;
+    std::function<Tensor(const Tensor& ids)> logits;
+};
+
+Network transformer(std::int64_t vocab, Generator& g) {
+    const auto model = std::make_shared<GPT>(GPTConfig{.vocab = vocab,
+                                                       .context = kLongest,
+                                                       .layers = 2,
+                                                       .heads = 4,
+                                                       .dim = kDim,
+                                                       .positions = Positions::rotary,
+                                                       .deviation = 0.08},
+                                             g);
+    return {model, [model](const Tensor& ids) { return (*model)(ids); }};
+}
+
+// A recurrent network is as wide as the Transformer's number of parameters allows.
+Network make_network(const std::string& name, std::int64_t vocab, std::uint64_t seed) {
+    Generator generator(seed);
+    Network reference = transformer(vocab, generator);
+    if (name == "Transformer") return reference;
+    const RecurrentCell cell = name == "RNN" ? RecurrentCell::rnn : RecurrentCell::lstm;
+    std::int64_t width = 64;
+    for (std::int64_t wider = width;; wider += 4) {
+        if (RecurrentReader(cell, vocab, wider, generator).parameter_count() >
+            reference.module->parameter_count()) {
+            break;
+        }
+        width = wider;
+    }
+    const auto model = std::make_shared<RecurrentReader>(cell, vocab, width, generator);
+    return {model, [model](const Tensor& ids) { return (*model)(ids); }};
+}
+
+struct Characters {
+    std::int64_t vocab = 0;
+    std::shared_ptr<const TextData> data;
+};
+
+Characters characters() {
+    const std::string text = examples::write_stories(1, 400'000).text;
+    const CharTokenizer tokenizer = CharTokenizer::from_text(text);
+    return {tokenizer.vocab_size(), std::make_shared<const TextData>(tokenizer.encode(text))};
+}
+
+// The longest chain of recorded operations each of which needs the one before it, from characters
+// to logits: what no number of processors shortens.
+std::int64_t longest_chain(const Network& network, std::int64_t length) {
+    Tape tape;
+    network.logits(zeros({1, length}, DType::i64));
+    std::map<int, std::int64_t> depth;  // by slot
+    std::int64_t longest = 0;
+    for (const auto& entry : tape.entries()) {
+        std::int64_t before = 0;
+        for (const auto& input : entry->inputs()) {
+            if (input.slot >= 0) before = std::max(before, depth[input.slot]);
+        }
+        for (const auto& output : entry->outputs()) depth[output.slot] = before + 1;
+        longest = std::max(longest, before + 1);
+    }
+    return longest;
+}
+
+std::vector<std::int64_t> lengths(const Setting& s) {
+    return s.quick ? std::vector<std::int64_t>{32, 128}
+                   : std::vector<std::int64_t>{32, 64, 128, 256, 512};
+}
+
+Tensor loss_of(const Network& network, const Characters& text, std::int64_t length,
+               Generator& generator) {
+    const Batch batch = text.data->random_batch(Split::train, 16, length, generator);
+    return cross_entropy(network.logits(batch.inputs), batch.targets);
+}
+
+// Microseconds per character of forward and backward, the best of several.
+double cost(const Network& network, const Characters& text, std::int64_t length, int repetitions) {
+    Generator generator(1);
+    double best = 1e9;
+    for (int i = 0; i < repetitions; ++i) {
+        network.module->zero_grad();
+        const auto start = Clock::now();
+        Tape tape;
+        tape.backward(loss_of(network, text, length, generator));
+        best = std::min(best, seconds_since(start));
+    }
+    return 1e6 * best / static_cast<double>(16 * length);
+}
+
+Measured costs(const std::string& name, const Characters& text, const Setting& s,
+               std::uint64_t seed) {
+    const Network network = make_network(name, text.vocab, seed);
+    Measured m;
+    for (const std::int64_t length : lengths(s)) {
+        m.numbers[fmt::format("us, {}", length)] = cost(network, text, length, s.pick(4, 2));
+    }
+    const std::int64_t longest = lengths(s).back();
+    const ThreadsGuard one(1);
+    m.numbers["us, one thread"] = cost(network, text, longest, s.pick(4, 2));
+    return m;
+}
+
+// What is learnt in so many seconds; the rate falls as the time runs out.
+Measured learn(const std::string& name, const Characters& text, double seconds,
+               std::uint64_t seed) {
+    const Network network = make_network(name, text.vocab, seed);
+    Generator data(seed + 1), held_out(1);
+    AdamW optimizer(decay_groups(*network.module, 0.01), {.lr = kRate, .beta2 = 0.99});
+    TrainStep step(optimizer, {.clip = 1});
+    const auto start = Clock::now();
+    std::int64_t steps = 0;
+    for (double now = 0; now < seconds; now = seconds_since(start), ++steps) {
+        step.zero_grad();
+        step.gradients([&] { return loss_of(network, text, 128, data); });
+        const double warm = std::min(1.0, static_cast<double>(steps + 1) / 20);
+        step.update(kRate * warm * (1 - 0.95 * now / seconds), step.norm());
+    }
+    const NoGradGuard no_grad;
+    const Batch batch = text.data->random_batch(Split::validation, 64, 128, held_out);
+    return {{{"loss", cross_entropy(network.logits(batch.inputs), batch.targets).item()},
+             {"steps", static_cast<double>(steps)},
+             {"parameters", static_cast<double>(network.module->parameter_count())}}};
+}
+
+std::vector<Trial> trials(const Setting& s) {
+    const Characters text = characters();
+    std::vector<Trial> all;
+    for (const std::string& name : kNetworks) {
+        all.push_back({name + ", cost",
+                       [=](std::uint64_t seed) { return costs(name, text, s, seed); }, true});
+        all.push_back(
+            {name + ", learning",
+             [=](std::uint64_t seed) { return learn(name, text, s.pick(4.0, 0.2), seed); }, true});
+    }
+    return all;
+}
+
+// Of the chain over the length of the text.
+double chain_exponent(const std::string& name) {
+    const Network network = make_network(name, 64, 1);
+    std::vector<double> chains;
+    for (const std::int64_t length : {64, 128, 256}) {
+        chains.push_back(static_cast<double>(longest_chain(network, length)));
+    }
+    return exponent({64, 128, 256}, chains);
+}
+
+Plot cost_plot(const Setting& s, const Outcomes& o) {
+    Plot plot{.title = "Forward and backward, all threads",
+              .x = {.label = "characters in a row", .log = true},
+              .y = {.label = "microseconds per character", .log = true}};
+    for (const std::string& name : kNetworks) {
+        Series series{.name = name, .mark = Mark::line_and_points};
+        for (const std::int64_t length : lengths(s)) {
+            series.x.push_back(static_cast<double>(length));
+            series.y.push_back(o.of(name + ", cost", fmt::format("us, {}", length)).mean);
+        }
+        plot.series.push_back(series);
+    }
+    return plot;
+}
+
+std::vector<Table> tables_of(const Setting& s, const Outcomes& o) {
+    Table chain{"Operations that wait for one another, characters to logits",
+                {"network", "64", "128", "256", "exponent"},
+                {}};
+    Table time{"Microseconds per character, forward and backward, 16 rows", {"network"}, {}};
+    for (const std::int64_t length : lengths(s)) time.columns.push_back(std::to_string(length));
+    time.columns.push_back("last, one thread");
+    Table learnt{fmt::format("After {} seconds on all threads", s.pick(4.0, 0.2)),
+                 {"network", "parameters", "steps", "held-out loss"},
+                 {}};
+    for (const std::string& name : kNetworks) {
+        const Network network = make_network(name, 64, 1);
+        chain.rows.push_back({name, longest_chain(network, 64), longest_chain(network, 128),
+                              longest_chain(network, 256), fixed(chain_exponent(name), 2)});
+        const std::string cost = name + ", cost", learning = name + ", learning";
+        time.rows.push_back({name});
+        for (const std::int64_t length : lengths(s)) {
+            time.rows.back().push_back(
+                timed(significant(o.of(cost, fmt::format("us, {}", length)))));
+        }
+        time.rows.back().push_back(timed(significant(o.of(cost, "us, one thread"))));
+        learnt.rows.push_back({name, static_cast<std::int64_t>(o.of(learning, "parameters").mean),
+                               timed(significant(o.of(learning, "steps"))),
+                               timed(fixed(o.of(learning, "loss"), 3))});
+    }
+    return {chain, time, learnt};
+}
+
+Report report(const Setting& s, const Outcomes& o) {
+    const std::string longest = fmt::format("us, {}", lengths(s).back());
+    const auto gain = [&](const std::string& name) {  // by all threads, over one
+        return student(ratios(o.values(name + ", cost", "us, one thread"),
+                              o.values(name + ", cost", longest)));
+    };
+    const auto times_slower = [&](const char* name) {
+        return student(ratios(o.values(fmt::format("{}, cost", name), longest),
+                              o.values("Transformer, cost", longest)));
+    };
+    return {.tables = tables_of(s, o),
+            .figures = {{"cost", "what a character costs, by the length of the row",
+                         svg(cost_plot(s, o))}},
+            .decided = {{"rnn_is_serial", exactly(chain_exponent("RNN"))},
+                        {"lstm_is_serial", exactly(chain_exponent("LSTM"))},
+                        {"transformer_is_parallel", exactly(chain_exponent("Transformer"))},
+                        {"faster_per_token", times_slower("LSTM")},
+                        {"by_orders_of_magnitude", times_slower("LSTM")},
+                        {"transformer_uses_threads", gain("Transformer")},
+                        {"lstm_uses_threads", gain("LSTM")},
+                        {"learns_more_than_an_rnn",
+                         student(differences(o.values("RNN, learning", "loss"),
+                                             o.values("Transformer, learning", "loss")))},
+                        {"learns_more_in_time",
+                         student(differences(o.values("LSTM, learning", "loss"),
+                                             o.values("Transformer, learning", "loss")))}}};
+}
+
+}  // namespace
+
+Experiment experiment() {
+    return {
+        "parallel_or_serial",
+        "One step after the other, or all at once?",
+        "A recurrent network's state at t needs that at t - 1: T steps must wait for one another, "
+        "however many processors there are. A Transformer's layer works on all positions at once, "
+        "in a number of steps that does not grow with T; its work does, by T^2. How much faster "
+        "that "
+        "makes the training depends on how many processors there are to fill: on thousands it is "
+        "said to be orders of magnitude, on the two cores of this page it cannot be, unless small "
+        "products leave even those idle.\n\n"
+        "Source: Vaswani et al. 2017, section 4 and table 1.",
+        {{"rnn_is_serial", "An RNN's chain of operations grows with the length.",
+          "exponent of the longest chain", between(0.9, 1.1)},
+         {"lstm_is_serial", "An LSTM's does.", "exponent of the longest chain", between(0.9, 1.1)},
+         {"transformer_is_parallel", "A Transformer's does not.", "exponent of the longest chain",
+          below(0.05)},
+         {"faster_per_token",
+          "A token of a long row costs less than an LSTM's, at equal parameters.",
+          "time, LSTM's over the Transformer's", above(1)},
+         {"by_orders_of_magnitude", "It is cheaper by an order of magnitude, on this machine.",
+          "time, LSTM's over the Transformer's", above(10)},
+         {"transformer_uses_threads",
+          "All threads together are faster than one, for the Transformer.",
+          "time with one thread over that with all", above(1.3)},
+         {"lstm_uses_threads", "They are for the LSTM.", "time with one thread over that with all",
+          above(1.3)},
+         {"learns_more_than_an_rnn",
+          "After the same time the Transformer has learnt more than the RNN.",
+          "held-out loss, RNN's less the Transformer's", above(0)},
+         {"learns_more_in_time",
+          "After the same time the Transformer has learnt more than the LSTM.",
+          "held-out loss, LSTM's less the Transformer's", above(0)}},
+        trials,
+        report};
+}
+
+}  // namespace tapestry::experiments::parallel_or_serial

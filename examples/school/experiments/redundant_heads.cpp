@@ -1,0 +1,264 @@
+// Are heads redundant? How many dimensions the outputs of all heads together use, for heads that
+// differ, heads that are copies or nearly so, and the heads of trained models; and what a removed
+// head costs, zeros in its place or its mean.
+#include <tapestry/core/views.h>
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/head_worth.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/stories/stories.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/tapestry.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tapestry::experiments::redundant_heads {
+namespace {
+
+constexpr std::int64_t kDim = 64, kHeads = 8, kWidth = kDim / kHeads, kLayers = 2, kContext = 64;
+constexpr const char* kTrained = "trained";
+
+// What new heads find in 128 random vectors. With copies every second head has the weights of the
+// one before, give or take `noise` of their size.
+Measured untrained(bool copies, double noise, std::uint64_t seed) {
+    Generator generator(seed);
+    MultiHeadAttention attention({.dim = kDim, .heads = kHeads, .bias = false}, generator);
+    const Tensor weight = attention.qkv->weight.detach();  // [3 C, C]
+    for (std::int64_t row = 0; copies && row < 3 * kDim; row += 2 * kWidth) {
+        const Tensor original = views::slice(weight, 0, row, row + kWidth);
+        const Tensor off = randn(original.shape(), generator) * sqrt(mean(square(original)));
+        Tensor copy = views::slice(weight, 0, row + kWidth, row + 2 * kWidth);
+        copy.copy_(original + off * noise);
+    }
+    AttentionRecord record;
+    attention(randn({1, 128, kDim}, generator), {.record = &record});
+    const Rank rank = rank_of(record.heads);
+    return {{{"numerical", rank.numerical},
+             {"effective", rank.effective},
+             {"similarity", rank.similarity}},
+            {{"spectrum", rank.spectrum}}};
+}
+
+void add_removals(const std::string& when, const Removals& r, Measured& m) {
+    m.numbers[when + "loss"] = r.loss;
+    m.numbers[when + "to spare, zeroed"] = share_to_spare(r.zeroed);
+    m.numbers[when + "to spare, averaged"] = share_to_spare(r.averaged);
+    m.numbers[when + "dearest, zeroed"] = *std::max_element(r.zeroed.begin(), r.zeroed.end());
+    m.numbers[when + "dearest, averaged"] = *std::max_element(r.averaged.begin(), r.averaged.end());
+    double overstated = 0;
+    for (std::size_t i = 0; i < r.zeroed.size(); ++i) {
+        overstated += (r.zeroed[i] - r.averaged[i]) / static_cast<double>(r.zeroed.size());
+    }
+    m.numbers[when + "overstated"] = overstated;
+}
+
+void add_ranks(const std::vector<Rank>& ranks, Measured& m) {
+    for (const char* what : {"numerical", "effective"}) m.numbers[what] = 1e30;
+    for (const Rank& rank : ranks) {  // the layer with the least
+        m.numbers["numerical"] = std::min(m.numbers["numerical"], rank.numerical);
+        m.numbers["effective"] = std::min(m.numbers["effective"], rank.effective);
+        m.numbers["similarity"] = std::max(m.numbers["similarity"], rank.similarity);
+    }
+    m.curves["spectrum"] = ranks.front().spectrum;
+}
+
+std::string moment(int quarters) { return fmt::format("{}/4 of the steps: ", quarters); }
+
+// A GPT that learns stories letter by letter, asked after a quarter, a half and all of its steps.
+Measured trained(const TextData& data, std::int64_t vocab, const Setting& setting,
+                 std::uint64_t seed) {
+    Generator generator(seed);
+    const auto steps = setting.pick<std::int64_t>(600, 120);
+    GPT model({.vocab = vocab,
+               .context = kContext,
+               .layers = kLayers,
+               .heads = kHeads,
+               .dim = kDim,
+               .deviation = 0.05},
+              generator);
+    const AskedModel asked = asked_gpt(model, data, kContext, setting.pick<std::int64_t>(6, 1));
+    Measured m;
+    AdamW optimizer(decay_groups(model, 0.1), {.lr = 3e-3, .beta2 = 0.99});
+    const auto loss = [&] {
+        const Batch batch = data.random_batch(Split::train, 16, kContext, generator);
+        return model.loss(batch.inputs, batch.targets);
+    };
+    const auto report = [&](const StepMetrics& step) {
+        for (const int quarters : {1, 2, 4}) {
+            if (step.step != steps * quarters / 4) continue;
+            add_removals(moment(quarters), remove_each(asked), m);
+        }
+        return true;
+    };
+    train(optimizer,
+          {.steps = steps,
+           .schedule = warmup_cosine_schedule(
+               {.rate = 3e-3, .min_rate = 3e-4, .warmup = steps / 10, .steps = steps})},
+          {.loss = loss, .evaluate = {}, .report = report});
+    add_ranks(asked.ranks(), m);
+    return m;
+}
+
+// A model that learned elsewhere; what differs between seeds are the stories it is asked about.
+Measured asked_elsewhere(const LoadedModel& loaded, const Tokenizer& tokenizer,
+                         std::uint64_t seed) {
+    const TextData data(tokenizer.encode(examples::write_stories(1000 + seed, 100'000).text));
+    const std::int64_t context = std::min<std::int64_t>(loaded.model->config().context, kContext);
+    const AskedModel asked = asked_gpt(*loaded.model, data, context, 1);
+    Measured m;
+    const Removals removals = remove_each(asked);
+    for (const int quarters : {1, 2, 4}) add_removals(moment(quarters), removals, m);
+    add_ranks(asked.ranks(), m);
+    return m;
+}
+
+Trial trained_trial(const Setting& setting) {
+    if (!setting.model.empty()) {
+        const auto loaded = std::make_shared<const LoadedModel>(load_model(setting.model));
+        const Tokenizer& tokenizer = require_tokenizer(*loaded, setting.model);
+        // Heads are taken away in the one model there is: no two seeds at a time.
+        return {kTrained,
+                [loaded, &tokenizer](std::uint64_t seed) {
+                    return asked_elsewhere(*loaded, tokenizer, seed);
+                },
+                true};
+    }
+    const std::string text =
+        examples::write_stories(1, setting.pick<std::size_t>(400000, 60000)).text;
+    const CharTokenizer tokenizer = CharTokenizer::from_text(text);
+    const auto data = std::make_shared<const TextData>(tokenizer.encode(text));
+    return {kTrained, [=, vocab = tokenizer.vocab_size()](std::uint64_t seed) {
+                return trained(*data, vocab, setting, seed);
+            }};
+}
+
+std::vector<Trial> trials(const Setting& setting) {
+    return {trained_trial(setting),
+            {"distinct", [](std::uint64_t seed) { return untrained(false, 0, seed); }},
+            {"every second a copy", [](std::uint64_t seed) { return untrained(true, 0, seed); }},
+            {"copies, 0.1 % off", [](std::uint64_t seed) { return untrained(true, 1e-3, seed); }},
+            {"copies, 10 % off", [](std::uint64_t seed) { return untrained(true, 0.1, seed); }}};
+}
+
+Table rank_table(const Outcomes& o) {
+    Table table{
+        "Rank of the outputs of 8 heads of width 8, side by side; trained: of the layer with "
+        "the least",
+        {"heads", "numerical rank", "effective rank", "mean |cos| of two heads"},
+        {}};
+    for (const Outcomes::Entry& trial : o.entries()) {
+        table.rows.push_back({trial.name, fixed(o.of(trial.name, "numerical"), 1),
+                              fixed(o.of(trial.name, "effective"), 1),
+                              fixed(o.of(trial.name, "similarity"), 3)});
+    }
+    return table;
+}
+
+Table removal_table(const Outcomes& o) {
+    Table table{"Heads that can be removed, one at a time, for less than 1 % more loss",
+                {"after", "loss", "to spare, zeroed", "to spare, averaged", "the dearest, zeroed",
+                 "the dearest, averaged"},
+                {}};
+    for (const auto& [quarters, name] :
+         {std::pair{1, "a quarter of the steps"}, {2, "half of them"}, {4, "all"}}) {
+        const auto of = [&, when = moment(quarters)](const char* what) {
+            return o.of(kTrained, when + what);
+        };
+        table.rows.push_back({name, fixed(of("loss"), 3), percent(of("to spare, zeroed"), 0),
+                              percent(of("to spare, averaged"), 0), percent(of("dearest, zeroed")),
+                              percent(of("dearest, averaged"))});
+    }
+    return table;
+}
+
+Plot spectrum_plot(const Outcomes& o) {
+    Plot plot{.title = "Singular values of the heads' outputs",
+              .x = {.label = "number of the singular value"},
+              .y = {.label = "share of the largest", .log = true, .low = 1e-5}};
+    for (const Outcomes::Entry& trial : o.entries()) {
+        Series s{.name = trial.name, .dashed = trial.name != kTrained};
+        for (const double value : o.curve(trial.name, "spectrum")) {
+            s.y.push_back(std::max(value, 1e-12));
+            s.x.push_back(static_cast<double>(s.y.size()));
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Plot removal_plot(const Outcomes& o) {
+    Plot plot{.title = "Heads to spare while a model learns",
+              .x = {.label = "share of the training"},
+              .y = {.label = "share of heads that cost less than 1 %", .low = 0, .high = 1}};
+    for (const char* way : {"zeroed", "averaged"}) {
+        Series s{.name = way, .mark = Mark::line_and_points};
+        for (const int quarters : {1, 2, 4}) {
+            s.x.push_back(0.25 * quarters);
+            s.y.push_back(o.of(kTrained, moment(quarters) + "to spare, " + way).mean);
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Report report(const Setting&, const Outcomes& o) {
+    const auto over_distinct = [&](const char* trial) {
+        return student(ratios(o.values(trial, "effective"), o.values("distinct", "effective")));
+    };
+    return {
+        .tables = {rank_table(o), removal_table(o)},
+        .figures = {{"spectrum", "singular values of the heads' outputs", svg(spectrum_plot(o))},
+                    {"removed", "heads to spare while a model learns", svg(removal_plot(o))}},
+        .decided = {{"copies_lower_the_rank", o.of("every second a copy", "numerical")},
+                    {"rank_sees_near_copies", o.of("copies, 10 % off", "numerical")},
+                    {"effective_rank_sees_them", over_distinct("copies, 10 % off")},
+                    {"trained_fill_less", over_distinct(kTrained)},
+                    {"most_to_spare_zeroed", o.of(kTrained, moment(4) + "to spare, zeroed")},
+                    {"most_to_spare_averaged", o.of(kTrained, moment(4) + "to spare, averaged")},
+                    {"zeroing_overstates", o.of(kTrained, moment(4) + "overstated")}}};
+}
+
+std::vector<Claim> claims() {
+    return {
+        {"copies_lower_the_rank", "Copies of heads lower the numerical rank of all outputs.",
+         "numerical rank, every second of 8 heads a copy", between(31.5, 32.5)},
+        {"rank_sees_near_copies", "The numerical rank sees copies whose weights are 10 % off.",
+         "numerical rank, of 64", below(48)},
+        {"effective_rank_sees_them", "The effective rank sees copies whose weights are 10 % off.",
+         "effective rank over that of distinct heads", below(0.9)},
+        {"trained_fill_less", "Trained heads fill fewer dimensions than new ones.",
+         "effective rank over that of new, distinct heads", below(1)},
+        {"most_to_spare_zeroed",
+         "Most trained heads can be zeroed, one at a time, for less than 1 % more loss.",
+         "share of heads", above(0.5)},
+        {"most_to_spare_averaged",
+         "Most trained heads can be replaced by their mean, one at a time, for less than 1 %.",
+         "share of heads", above(0.5)},
+        {"zeroing_overstates", "Zeroing a head overstates what it is worth.",
+         "growth of the loss, zeroed less averaged, mean over heads", above(0)}};
+}
+
+}  // namespace
+
+Experiment experiment() {
+    return {
+        "redundant_heads",
+        "Are heads redundant?",
+        "H heads of width D that find different things fill H D dimensions; copies add none, so "
+        "that the numerical rank of all outputs side by side (singular values above 1e-4 of the "
+        "largest) counts what is not copied. It counts near copies as well, however near: the "
+        "effective rank, e^entropy of the singular values' shares, does not. Trained heads are "
+        "said to be redundant in another sense: most of them can be removed, one at a time, at "
+        "little cost. Zeros in the place of a head also take away what it finds on average, which "
+        "a "
+        "bias could give; its mean in its place takes only what it makes of each input. With "
+        "--model DIR a GPT in that directory is asked instead.\n\n"
+        "Sources: Michel, Levy and Neubig 2019, \"Are Sixteen Heads Really Better than One?\"; "
+        "effective rank: Roy and Vetterli 2007.",
+        claims(),
+        trials,
+        report,
+        true};
+}
+
+}  // namespace tapestry::experiments::redundant_heads

@@ -1,0 +1,213 @@
+// Results to JSON and back. Read results.h first.
+#include <tapestry/examples/school/experiments/results.h>
+
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
+#include <tapestry/examples/school/experiments/registry.h>
+#include <tapestry/examples/school/experiments/render.h>
+
+#include <cmath>
+
+namespace tapestry::experiments {
+namespace {
+
+// JSON has no NaN and no infinity: null is the one, the words are the other.
+void write_number(JsonWriter& json, std::string_view name, double value) {
+    if (std::isinf(value)) {
+        json.member(name, value > 0 ? "inf" : "-inf");
+    } else {
+        json.member(name, value);
+    }
+}
+
+double number_of(const JsonNode& node) {
+    if (node.is(JsonKind::null)) return std::nan("");
+    if (node.is(JsonKind::string)) return node.get<std::string>() == "inf" ? HUGE_VAL : -HUGE_VAL;
+    return node.get<double>();
+}
+
+void write(JsonWriter& json, std::string_view name, const Interval& i) {
+    json.member(name, [&] {
+        json.object([&] {
+            write_number(json, "mean", i.mean);
+            write_number(json, "low", i.low);
+            write_number(json, "high", i.high);
+            json.member("count", i.count);
+        });
+    });
+}
+
+Interval interval_of(const JsonNode& node) {
+    return {number_of(node.at("mean")), number_of(node.at("low")), number_of(node.at("high")),
+            node.get<std::int64_t>("count")};
+}
+
+void write(JsonWriter& json, const Cell& cell) {
+    json.object([&] {
+        json.member("text", cell.text);
+        if (!std::isnan(cell.value)) write_number(json, "value", cell.value);
+        if (cell.interval) write(json, "interval", *cell.interval);
+        if (cell.timed) json.member("timed", true);
+    });
+}
+
+Cell cell_of(const JsonNode& node) {
+    Cell cell(node.get<std::string>("text"));
+    if (const auto value = node.find("value")) cell.value = number_of(*value);
+    if (const auto interval = node.find("interval")) cell.interval = interval_of(*interval);
+    if (const auto timed = node.find("timed")) cell.timed = timed->get<bool>();
+    return cell;
+}
+
+void write(JsonWriter& json, const Table& table) {
+    json.object([&] {
+        json.member("title", table.title);
+        json.member("columns", table.columns);
+        json.list("rows", table.rows, [&](const std::vector<Cell>& row) {
+            json.array([&] {
+                for (const Cell& cell : row) write(json, cell);
+            });
+        });
+    });
+}
+
+Table table_of(const JsonNode& node) {
+    Table table{node.get<std::string>("title"), node.get<std::vector<std::string>>("columns"), {}};
+    for (const JsonNode& row : node.at("rows").elements()) {
+        table.rows.emplace_back();
+        for (const JsonNode& cell : row.elements()) table.rows.back().push_back(cell_of(cell));
+    }
+    return table;
+}
+
+void write_claims(JsonWriter& json, const Found& found) {
+    json.list("claims", find_experiment(found.name).claims, [&](const Claim& claim) {
+        const Interval& decided = found.report.decided.at(claim.name);
+        json.object([&] {
+            json.member("name", claim.name);
+            json.member("sentence", claim.sentence);
+            json.member("number", claim.number);
+            json.member("rule", text_of(claim.rule));
+            write(json, "measured", decided);
+            json.member("verdict", text_of(judge(claim.rule, decided)));
+        });
+    });
+}
+
+void write(JsonWriter& json, const Outcomes::Entry& trial) {
+    json.object([&] {
+        json.member("name", trial.name);
+        json.member("timed", trial.timed);
+        json.member("seconds", trial.seconds);
+        json.list("seeds", trial.seeds, [&](const Measured& seed) {
+            json.object([&] {
+                for (const auto& [name, value] : seed.numbers) write_number(json, name, value);
+            });
+        });
+    });
+}
+
+Outcomes outcomes_of(const JsonNode& node) {
+    std::vector<Outcomes::Entry> entries;
+    for (const JsonNode& trial : node.elements()) {
+        Outcomes::Entry entry{trial.get<std::string>("name"), trial.get<bool>("timed"),
+                              trial.get<double>("seconds")};
+        for (const JsonNode& seed : trial.at("seeds").elements()) {
+            Measured& measured = entry.seeds.emplace_back();
+            for (const auto& [name, value] : seed.members()) {
+                measured.numbers[name] = number_of(value);
+            }
+        }
+        entries.push_back(entry);
+    }
+    return Outcomes(std::move(entries));
+}
+
+void write(JsonWriter& json, const Found& found) {
+    json.object([&] {
+        json.member("name", found.name);
+        json.member("seconds", found.seconds);
+        write_claims(json, found);
+        json.member("remark", found.report.remark);
+        json.list("tables", found.report.tables, [&](const Table& table) { write(json, table); });
+        json.list("figures", found.report.figures, [&](const Figure& figure) {
+            json.object([&] {
+                json.member("name", figure.name);
+                json.member("caption", figure.caption);
+            });
+        });
+        json.list("trials", found.outcomes.entries(),
+                  [&](const Outcomes::Entry& trial) { write(json, trial); });
+    });
+}
+
+Found found_of(const JsonNode& node) {
+    Found found{.name = node.get<std::string>("name"),
+                .report = {},
+                .outcomes = outcomes_of(node.at("trials")),
+                .seconds = node.get<double>("seconds")};
+    for (const JsonNode& table : node.at("tables").elements()) {
+        found.report.tables.push_back(table_of(table));
+    }
+    for (const JsonNode& figure : node.at("figures").elements()) {
+        found.report.figures.push_back(
+            {figure.get<std::string>("name"), figure.get<std::string>("caption"), ""});
+    }
+    for (const JsonNode& claim : node.at("claims").elements()) {
+        found.report.decided[claim.get<std::string>("name")] = interval_of(claim.at("measured"));
+    }
+    found.report.remark = node.get<std::string>("remark");
+    return found;
+}
+
+}  // namespace
+
+std::string to_json(const Results& results) {
+    JsonWriter json(1);
+    json.object([&] {
+        json.member("command", results.command);
+        json.member("version", results.version);
+        json.member("isa", results.isa);
+        json.member("seed", results.seed);
+        json.member("seeds", results.seeds);
+        json.member("quick", results.quick);
+        json.list("experiments", results.found, [&](const Found& found) { write(json, found); });
+    });
+    return json.text() + "\n";
+}
+
+Results results_from_json(std::string_view text) {
+    try {
+        const JsonTree tree(text);
+        const JsonNode root = tree.root();
+        Results results{.command = root.get<std::string>("command"),
+                        .version = root.get<std::string>("version"),
+                        .isa = root.get<std::string>("isa"),
+                        .seed = root.get<std::uint64_t>("seed"),
+                        .seeds = root.get<std::int64_t>("seeds"),
+                        .quick = root.get<bool>("quick"),
+                        .found = {}};
+        for (const JsonNode& found : root.at("experiments").elements()) {
+            results.found.push_back(found_of(found));
+        }
+        return results;
+    } catch (const JsonError& error) {
+        fail<ValueError>("not the results of experiments: {}", error.what());
+    }
+}
+
+Table table_of_claims(const std::vector<Found>& found) {
+    Table table{"", {"experiment", "claim", "verdict", "rule", "measured", "95 %", "values"}, {}};
+    for (const Found& f : found) {
+        for (const Claim& claim : find_experiment(f.name).claims) {
+            const Interval& decided = f.report.decided.at(claim.name);
+            table.rows.push_back({f.name, claim.sentence, text_of(judge(claim.rule, decided)),
+                                  text_of(claim.rule), mean_of(decided), width_of(decided),
+                                  decided.count == 0 ? Cell("-") : Cell(decided.count)});
+        }
+    }
+    return table;
+}
+
+}  // namespace tapestry::experiments

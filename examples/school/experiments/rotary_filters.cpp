@@ -1,0 +1,256 @@
+// Are rotary heads frequency filters? A head whose queries and keys live in one pair of numbers
+// attends by the cosine of the distance: near it, and again one wavelength away. And which
+// frequencies do heads use that were trained to look near, or wide?
+#include <tapestry/core/views.h>
+#include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/plot.h>
+#include <tapestry/examples/school/experiments/rotary_training.h>
+#include <tapestry/tapestry.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tapestry::experiments::rotary_filters {
+namespace {
+
+constexpr std::int64_t kWidth = 32;  // of a head: 16 pairs
+constexpr double kPeak = 4;          // score at distance 0, whichever pairs are used
+
+double frequency(std::int64_t pair) {
+    return std::pow(10000.0, -2.0 * static_cast<double>(pair) / static_cast<double>(kWidth));
+}
+
+// The weights [S] that a query in the middle of S positions gives to all of them, when all queries
+// and keys are the same vector, which lives in pairs first .. last - 1. Through the library's
+// rotary() and attention.
+std::vector<double> weights_by_position(std::int64_t first, std::int64_t last,
+                                        std::int64_t positions) {
+    Tensor x = zeros({positions, kWidth}, DType::f64);
+    // Each pair adds |x_pair|^2 / sqrt(D) to the score at distance 0; together that is kPeak.
+    const double size = std::sqrt(kPeak * std::sqrt(static_cast<double>(kWidth)) /
+                                  static_cast<double>(last - first));
+    views::slice(views::slice(x, 1, 2 * first, 2 * last), 1, 0, 2 * (last - first), 2).fill_(size);
+    const Tensor turned = rotary(x);
+    const std::int64_t middle = positions / 2;
+    return attention_weights(views::slice(turned, 0, middle, middle + 1), turned)
+        .to_vector<double>();
+}
+
+// The distance at which the weight is half of what it is at distance 0, between positions by
+// straight lines; infinite if it is so nowhere.
+double half_width(const std::vector<double>& weights) {
+    const std::size_t middle = weights.size() / 2;
+    const double half = weights[middle] / 2;
+    for (std::size_t d = 1; middle + d < weights.size(); ++d) {
+        const double here = weights[middle + d], before = weights[middle + d - 1];
+        if (here <= half) return static_cast<double>(d) - (half - here) / (before - here);
+    }
+    return INFINITY;
+}
+
+// e^(kPeak (cos(theta d) - 1)) = 1/2
+double half_width_theory(std::int64_t pair) {
+    return std::acos(1 - std::numbers::ln2 / kPeak) / frequency(pair);
+}
+
+// What is left of the amplitude of cos(omega j) at distance j = 0, when the head averages it.
+double gain(const std::vector<double>& weights, double omega) {
+    const auto middle = static_cast<double>(weights.size() / 2);
+    double result = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+        result += weights[j] * std::cos(omega * (static_cast<double>(j) - middle));
+    }
+    return result;
+}
+
+// e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): what a wave of n theta keeps.
+double gain_theory(int n) {
+    return std::cyl_bessel_i(static_cast<double>(n), kPeak) / std::cyl_bessel_i(0.0, kPeak);
+}
+
+struct Worst {
+    double width = 0, gain = 0;
+};
+
+Table width_table(std::int64_t positions, Worst& worst) {
+    Table table{"Half-width of a head that uses one pair, in positions",
+                {"pair", "theta", "wavelength", "measured", "theory", "relative error"},
+                {}};
+    for (std::int64_t pair = 3; pair < 13; pair += 1) {
+        const double theory = half_width_theory(pair);
+        const double measured = half_width(weights_by_position(pair, pair + 1, positions));
+        const double error = std::abs(measured - theory) / theory;
+        table.rows.push_back({pair,
+                              frequency(pair),
+                              {2 * std::numbers::pi / frequency(pair)},
+                              measured,
+                              theory,
+                              percent(error, 2)});
+        worst.width = std::max(worst.width, error);
+    }
+    return table;
+}
+
+Table gain_table(std::int64_t positions, Worst& worst) {
+    Table table{"What the head of pair 4 keeps of a wave of n times its frequency",
+                {"n", "measured", "theory I_n(s) / I_0(s)"},
+                {}};
+    const std::vector<double> weights = weights_by_position(4, 5, positions);
+    for (const double n : {0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0}) {
+        const bool whole = n == std::floor(n);
+        const double theory = whole ? gain_theory(static_cast<int>(n)) : 0;
+        const double measured = gain(weights, n * frequency(4));
+        table.rows.push_back({fixed(n, 1), fixed(measured, 4), fixed(theory, 4)});
+        worst.gain = std::max(worst.gain, std::abs(measured - theory));
+    }
+    return table;
+}
+
+struct Band {
+    const char* name;
+    std::int64_t first, last;
+};
+constexpr Band kBands[] = {
+    {"high: pairs 0-3", 0, 4}, {"low: pairs 8-11", 8, 12}, {"all pairs", 0, 16}};
+
+Series band_series(const Band& band, std::int64_t positions) {
+    const std::vector<double> weights = weights_by_position(band.first, band.last, positions);
+    const std::size_t middle = weights.size() / 2;
+    Series s{.name = band.name};
+    for (std::size_t d = 0; d <= 256 && middle + d < weights.size(); ++d) {
+        s.x.push_back(static_cast<double>(d));
+        s.y.push_back(weights[middle + d] / weights[middle]);
+    }
+    return s;
+}
+
+/// What a head is trained to look at.
+struct Task {
+    const char* name;
+    std::int64_t first, last;
+};
+constexpr Task kTasks[] = {{"the token before", 1, 1}, {"the last 32 tokens", 0, 31}};
+
+std::vector<Trial> trials(const Setting& setting) {
+    std::vector<Trial> all;
+    for (const Task& task : kTasks) {
+        all.push_back({task.name, [=, steps = setting.pick(1000, 200)](std::uint64_t seed) {
+                           return train_rotary_head(task.first, task.last, steps, seed);
+                       }});
+    }
+    return all;
+}
+
+Table trained_table(const Outcomes& o) {
+    Table table{
+        "One rotary head of width 32 (pairs 0 to 15, high frequencies first), trained to "
+        "look at",
+        {"", "weight there", "error, over that of knowing nothing", "mean pair it uses"},
+        {}};
+    for (const Task& task : kTasks) {
+        table.rows.push_back({task.name, percent(o.of(task.name, "weight")),
+                              fixed(o.of(task.name, "error"), 3),
+                              fixed(o.of(task.name, "pair"), 2)});
+    }
+    return table;
+}
+
+Plot trained_plot(const Outcomes& o) {
+    Plot plot{.title = "What each pair adds to a trained head's scores",
+              .x = {.label = "pair, high frequencies first"},
+              .y = {.label = "|mean q| |mean k|", .low = 0}};
+    for (const Task& task : kTasks) {
+        Series s{.name = task.name, .mark = Mark::line_and_points};
+        s.y = o.curve(task.name, "pairs");
+        for (std::size_t pair = 0; pair < s.y.size(); ++pair) {
+            s.x.push_back(static_cast<double>(pair));
+        }
+        plot.series.push_back(s);
+    }
+    return plot;
+}
+
+Plot band_plot(std::int64_t positions) {
+    Plot bands{.title = "Attention against distance",
+               .x = {.label = "distance"},
+               .y = {.label = "weight, relative to distance 0", .low = 0}};
+    for (const Band& band : kBands) bands.series.push_back(band_series(band, positions));
+    return bands;
+}
+
+Plot gain_plot(std::int64_t positions) {
+    const std::vector<double> weights = weights_by_position(4, 5, positions);
+    Plot gains{.title = "One pair as a filter",
+               .x = {.label = "frequency of the wave / frequency of the pair"},
+               .y = {.label = "share of the amplitude kept"}};
+    Series measured{.name = "measured"}, theory{.name = "I_n(s) / I_0(s)", .mark = Mark::points};
+    for (int i = 0; i <= 350; ++i) {
+        measured.x.push_back(0.01 * i);
+        measured.y.push_back(gain(weights, 0.01 * i * frequency(4)));
+    }
+    for (int n = 0; n <= 3; ++n) {
+        theory.x.push_back(n);
+        theory.y.push_back(gain_theory(n));
+    }
+    gains.series = {measured, theory};
+    return gains;
+}
+
+Report report(const Setting& setting, const Outcomes& o) {
+    const std::int64_t positions = setting.pick<std::int64_t>(65536, 16384);
+    Worst worst;
+    Report report{
+        .tables = {width_table(positions, worst), gain_table(positions, worst), trained_table(o)},
+        .figures = {{"distance", "attention against distance", svg(band_plot(positions))},
+                    {"gain", "what one pair keeps of waves", svg(gain_plot(positions))},
+                    {"trained", "the pairs that trained heads use", svg(trained_plot(o))}}};
+    report.decided = {
+        {"half_width", exactly(worst.width)},
+        {"comb", exactly(worst.gain)},
+        {"near_is_learned", o.of(kTasks[0].name, "weight")},
+        {"wide_is_learned", o.of(kTasks[1].name, "weight")},
+        {"near_uses_higher_frequencies",
+         student(differences(o.values(kTasks[1].name, "pair"), o.values(kTasks[0].name, "pair")))}};
+    return report;
+}
+
+std::vector<Claim> claims() {
+    return {{"half_width", "A head of one pair is as wide as its frequency says.",
+             "largest relative error of the half-width", below(0.05)},
+            {"comb",
+             "A head of one pair keeps I_n(s) / I_0(s) of a wave of n times its frequency, and of "
+             "no other wave.",
+             "largest error of the share kept", below(0.02)},
+            {"near_is_learned", "A rotary head learns to look at the token before.", "weight on it",
+             above(0.8)},
+            {"wide_is_learned", "A rotary head learns to look at the last 32 tokens of 64.",
+             "weight on them", above(0.8)},
+            {"near_uses_higher_frequencies",
+             "A head trained to look near uses higher frequencies than one trained to look wide.",
+             "mean pair used, the wide one's less the near one's", above(0.5)}};
+}
+
+}  // namespace
+
+Experiment experiment() {
+    return {
+        "rotary_filters",
+        "Are rotary heads frequency filters?",
+        "If all queries and keys are the same vector, the rotary score of two positions depends "
+        "on their distance d alone: each pair i of numbers adds a cosine of its own frequency, "
+        "theta_i = 10000^(-2 i / D). A head that uses one pair has the weights\n\n"
+        "    w(d) ~ e^(s cos(theta d)), half of the largest at d = arccos(1 - ln 2 / s) / theta\n\n"
+        "and what it does to a wave cos(omega j) of values follows from the Fourier series of "
+        "w, e^(s cos t) = I_0(s) + 2 sum_n I_n(s) cos(n t): of omega = n theta a share of I_n(s) "
+        "/ I_0(s) gets through, of all other waves nothing. Low frequencies make wide windows, "
+        "high ones narrow windows that come again with every wavelength. Here s = 4 and D = 32. "
+        "So a head that is trained to look at the token before should come to use high "
+        "frequencies, and one that is trained to look at many tokens low ones.\n\n"
+        "Sources: Su et al. 2021, \"RoFormer\", section 3.4; the series: Jacobi and Anger, "
+        "Abramowitz and Stegun 9.6.34.",
+        claims(),
+        trials,
+        report};
+}
+
+}  // namespace tapestry::experiments::rotary_filters

@@ -1,0 +1,63 @@
+// Small language models that learn children's stories word by word: what several experiments train.
+// The stories are those of stories.h, the words those of masked_words.h.
+#pragma once
+
+#include <tapestry/examples/school/tasks/masked_words.h>
+
+namespace tapestry::experiments {
+
+struct StoryText {
+    examples::WordTable table;
+    TextData data;  ///< a mark, the words of a story, a mark, ...; the last tenth is held out
+};
+
+inline StoryText story_text(std::size_t bytes) {
+    const std::vector<std::string> stories =
+        examples::stories_of(examples::write_stories(1, bytes).text);
+    examples::WordTable table(stories);
+    std::vector<std::int64_t> ids;
+    for (const std::string& story : stories) {
+        ids.push_back(examples::kStart);
+        for (const std::string& word : examples::words_of(story)) ids.push_back(table.id(word));
+    }
+    return {table, TextData(std::move(ids))};
+}
+
+/// What the experiments have in common; they change what they are about.
+inline GPTConfig story_config(const StoryText& text) {
+    return {.vocab = text.table.size(),
+            .context = 32,
+            .layers = 2,
+            .heads = 4,
+            .dim = 64,
+            .deviation = 0.08};
+}
+
+struct StoryTraining {
+    std::int64_t steps = 300;
+    std::int64_t batch = 16;
+    double rate = 5e-3;
+    std::uint64_t seed = 1;
+};
+
+/// Trains on random pieces, as long as the model's context; nothing is printed.
+inline void learn_stories(GPT& model, const StoryText& text, const StoryTraining& training) {
+    Generator generator(training.seed);
+    examples::fit(
+        model,
+        {.steps = training.steps, .batch = training.batch, .rate = training.rate, .print = false},
+        [&] {
+            const Batch batch = text.data.random_batch(Split::train, training.batch,
+                                                       model.config().context, generator);
+            return model.loss(batch.inputs, batch.targets);
+        },
+        [] { return examples::Score{}; });
+}
+
+/// Nats per word on what was held out; the same pieces every time.
+inline double held_out_loss(GPT& model, const StoryText& text) {
+    Generator generator(1);
+    return evaluate(model, text.data, Split::validation, {.batches = 10, .batch = 32}, generator);
+}
+
+}  // namespace tapestry::experiments

@@ -1,0 +1,63 @@
+// Masked words: a model of BERT's shape reads children's stories of which some words are hidden,
+// and learns to guess them: "tom had a [MASK] ball", from what stands on both sides. The stories
+// are those of stories.h, word by word in small letters; whole stories are held out.
+#pragma once
+
+#include <tapestry/examples/school/tasks/task_page.h>
+#include <tapestry/examples/stories/stories.h>
+
+#include <map>
+
+namespace tapestry::examples {
+
+using Words = std::vector<std::string>;
+
+/// Words in small letters; every other character but white space, an ideograph among them, is a
+/// word of its own. "Don't" is don ' t.
+Words words_of(std::string_view text);
+
+/// The stories of a text, which have blank lines between them.
+std::vector<std::string> stories_of(std::string_view text);
+
+constexpr std::int64_t kPadding = 0, kStart = 1, kMask = 2, kUnknown = 3;  // then the words
+
+class WordTable {
+public:
+    /// Every word of these stories, in the order of the alphabet.
+    explicit WordTable(const std::vector<std::string>& stories);
+    /// The same of sentences that are words already.
+    static WordTable of(const std::vector<Words>& sentences);
+    std::int64_t size() const { return static_cast<std::int64_t>(words_.size()); }
+    std::int64_t id(const std::string& word) const;
+    const std::string& word(std::int64_t id) const { return words_[static_cast<std::size_t>(id)]; }
+
+private:
+    void add(const Words& words);
+    void number();
+
+    Words words_{"[PAD]", "[CLS]", "[MASK]", "[UNK]"};
+    std::map<std::string, std::int64_t> ids_;
+};
+
+constexpr std::int64_t kWindow = 32;  ///< tokens the model sees at once
+
+/// Rows of [CLS] and up to 31 words, [N, 32], the last of each story filled up with padding.
+Tensor windows(const std::vector<std::string>& stories, const WordTable& table);
+
+struct StoryWords {
+    WordTable table;
+    Tensor train, test;      ///< i64 [N, 32]
+    std::int64_t commonest;  ///< the word that occurs most often in `train`
+};
+
+StoryWords story_words(std::size_t bytes);
+
+struct Guesses {
+    Score model, commonest;
+};
+
+inline const TaskOptions kMaskedWordsOptions{.steps = 1500, .batch = 64, .rate = 5e-3};
+
+Guesses learn_masked_words(const TaskOptions& options, std::size_t bytes, std::int64_t layers = 2);
+
+}  // namespace tapestry::examples
