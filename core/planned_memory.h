@@ -63,6 +63,10 @@ private:
     std::unique_ptr<detail::TurnMemory> memory_;
 };
 
+/// "plan: the 110 blocks of a step in 2.52 MB, 2.52 MB being needed at once; 996 steps followed
+/// it\n", and why the first that did not did not; or why there is none.
+std::string plan_text(const PlannedMemory::Report& report);
+
 /// TAPESTRY_PLAN=1, or set_planning(true): a TrainStep plans its memory. Throws ValueError for a
 /// TAPESTRY_PLAN that is neither 0 nor 1.
 bool planning_enabled();

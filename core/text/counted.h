@@ -1,4 +1,4 @@
-// How many of something, in words: "1 thread", "2 threads". Internal to nn.
+// How many of something, in words: "1 thread", "2 threads". Internal to Tapestry.
 #pragma once
 
 #include <fmt/core.h>

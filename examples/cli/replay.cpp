@@ -4,7 +4,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/train/rewind_text.h>
+#include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/ops/machine_peak.h>
 
 namespace tapestry::cli {

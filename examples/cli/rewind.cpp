@@ -3,8 +3,8 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/run_options.h>
 #include <tapestry/examples/cli/terminal.h>
+#include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/nn/terminal/text_step.h>
-#include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/ops/machine_peak.h>
 
 namespace tapestry::cli {

@@ -2,7 +2,7 @@
 
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
-#include <tapestry/nn/train/rewind_text.h>
+#include <tapestry/nn/train/rewind.h>
 
 namespace tapestry::cli {
 

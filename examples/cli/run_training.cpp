@@ -6,8 +6,8 @@
 #include <tapestry/examples/cli/run_together.h>
 #include <tapestry/examples/cli/terminal.h>
 #include <tapestry/nn/distributed/mpi.h>
+#include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/run_text.h>
 
 #include <fmt/core.h>
 

@@ -3,7 +3,6 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/train/fork.h>
-#include <tapestry/nn/train/rewind_text.h>
 
 #include <fmt/core.h>
 

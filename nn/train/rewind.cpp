@@ -5,6 +5,8 @@
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 
+#include <fmt/core.h>
+
 #include <bit>
 #include <utility>
 
@@ -43,6 +45,13 @@ bool same_bits(double a, double b) {
 }
 
 }  // namespace
+
+std::string wait_text(const RewindStart& start) {
+    constexpr double kAWhile = 3;
+    if (start.seconds < kAWhile) return "";
+    return fmt::format("taking {} steps from step {} on; in the run they took {:.0f} s\n",
+                       start.steps, start.state, start.seconds);
+}
 
 // Evaluations draw from a stream of their own; without them come the same steps.
 TrainingConfig Rewinder::config_of(std::size_t segment) const {

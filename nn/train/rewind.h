@@ -28,6 +28,10 @@ struct RewindStart {
     double seconds = 0;      ///< that they took in the run, its evaluations included
 };
 
+/// "taking 250 steps from step 1000 on; in the run they took 31 s"; empty for what takes no longer
+/// than three seconds.
+std::string wait_text(const RewindStart& start);
+
 struct RewindOptions {
     std::string text = {}, data = {};  ///< where the data lies now; both empty: where it lay
     const TextCache* cache = nullptr;

@@ -9,7 +9,6 @@
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/loss_watch.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/plan_text.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/retention.h>

@@ -36,9 +36,9 @@ const std::vector<Room>& rooms() {
     static const Names modules = ops + Names{"nn/module", "nn/layers"};
     static const Names layers = modules + Names{"nn/attention", "nn/recurrent", "nn/transformer"};
     static const Names nn =
-        layers + Names{"nn/models",      "nn/optim",         "nn/data",  "nn/io",
-                       "nn/generate",    "nn/inspect",       "nn/pages", "nn/terminal",
-                       "nn/distributed", "nn/data_parallel", "nn/train"};
+        layers + Names{"nn/models",        "nn/optim",   "nn/data",    "nn/io",
+                       "nn/generate",      "nn/inspect", "nn/pages",   "nn/distributed",
+                       "nn/data_parallel", "nn/train",   "nn/terminal"};
     static const Names catalogs{"ops/catalog", "nn/catalog"};
     static const std::vector<Room> all{
         {"core/clock.h", {}},
@@ -65,12 +65,13 @@ const std::vector<Room>& rooms() {
         {"nn/generate", layers + Names{"nn/models", "nn/data"}},
         {"nn/inspect", modules + Names{"nn/attention"}},
         {"nn/pages", modules + Names{"nn/inspect"}},
-        {"nn/terminal", modules + Names{"nn/inspect", "nn/pages"}},
         {"nn/distributed", {"core/clock.h", "core/error.h"}},
         {"nn/data_parallel", modules + Names{"nn/optim", "nn/io", "nn/distributed"}},
         {"nn/train",
          layers + Names{"nn/models", "nn/optim", "nn/data", "nn/io", "nn/generate", "nn/inspect",
-                        "nn/pages", "nn/terminal", "nn/distributed", "nn/data_parallel"}},
+                        "nn/pages", "nn/distributed", "nn/data_parallel"}},
+        {"nn/terminal",
+         layers + Names{"nn/models", "nn/data", "nn/io", "nn/inspect", "nn/pages", "nn/train"}},
         {"nn/bench", nn},
         {"nn/catalog", layers + Names{"nn/models", "nn/data", "nn/io", "ops/catalog"}},
         {"tapestry.h", nn + Names{"nn/bench"}},

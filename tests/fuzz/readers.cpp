@@ -8,16 +8,16 @@
 #include <tapestry/nn/io/model_with_text.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
+#include <tapestry/nn/terminal/loss_curves.h>
+#include <tapestry/nn/terminal/rewind_text.h>
+#include <tapestry/nn/terminal/sweep_text.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/evaluation.h>
 #include <tapestry/nn/train/fork.h>
-#include <tapestry/nn/train/loss_curves.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/read_metrics.h>
-#include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/nn/train/step_on_text.h>
-#include <tapestry/nn/train/sweep_text.h>
 #include <tapestry/tests/fuzz/calls.h>
 
 #include <algorithm>

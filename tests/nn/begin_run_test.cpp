@@ -1,9 +1,9 @@
 // Where a run begins that is asked for: anew, where it was left, at a step of another; and what is
 // said before and after it.
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/run_text.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <fmt/core.h>

@@ -2,12 +2,12 @@
 // in between, in the memory that is needed at once, and nothing is asked of the system.
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
+#include <tapestry/core/planned_memory.h>
 #include <tapestry/core/storage.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/catalog/checked_modules.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/train/plan_text.h>
 #include <tapestry/nn/train/session.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>

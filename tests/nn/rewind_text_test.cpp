@@ -1,8 +1,8 @@
 // What is said of steps that were taken again: word for word where it is not the training's
 // numbers.
 #include <tapestry/core/create.h>
+#include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/nn/train/bisect.h>
-#include <tapestry/nn/train/rewind_text.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/run_place.h>
 

@@ -1,4 +1,4 @@
-#include <tapestry/nn/train/run_text.h>
+#include <tapestry/nn/terminal/run_text.h>
 
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/text/counted.h>

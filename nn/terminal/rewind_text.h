@@ -12,10 +12,6 @@
 
 namespace tapestry {
 
-/// "taking 250 steps from step 1000 on; in the run they took 31 s"; empty for what takes no longer
-/// than three seconds.
-std::string wait_text(const RewindStart& start);
-
 /// Some lines: the step's numbers and whether they are the run's, or, of the step at which the run
 /// diverged, where NaN or infinity first appeared; which parameter changed by the
 /// largest part of its size; from where it was taken again; and the text of every sequence that it

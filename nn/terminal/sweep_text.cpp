@@ -1,10 +1,10 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/text/utf8.h>
+#include <tapestry/nn/terminal/sweep_text.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/run_history.h>
-#include <tapestry/nn/train/sweep_text.h>
 
 #include <fmt/core.h>
 

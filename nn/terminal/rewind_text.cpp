@@ -1,4 +1,4 @@
-#include <tapestry/nn/train/rewind_text.h>
+#include <tapestry/nn/terminal/rewind_text.h>
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/text/utf8.h>
@@ -96,13 +96,6 @@ std::string comparison(const RecordedOutcome& then, const RecordedOutcome& now) 
 }
 
 }  // namespace
-
-std::string wait_text(const RewindStart& start) {
-    constexpr double kAWhile = 3;
-    if (start.seconds < kAWhile) return "";
-    return fmt::format("taking {} steps from step {} on; in the run they took {:.0f} s\n",
-                       start.steps, start.state, start.seconds);
-}
 
 std::string to_text(const RewoundStep& step, const RunHistory& history, const RewindStart& start,
                     const Tokenizer& tokenizer, int width) {

@@ -1,4 +1,4 @@
-#include <tapestry/nn/train/loss_curves.h>
+#include <tapestry/nn/terminal/loss_curves.h>
 
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/train/read_metrics.h>
