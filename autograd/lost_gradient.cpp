@@ -1,5 +1,9 @@
-#include <tapestry/autograd/lost_gradient.h>
-
+// Gradients that get lost without an operation going wrong. Part of Tape; it stands here because
+// one can understand the tape without it.
+//
+// A constant that depends on a leaf after all keeps a word of how it lost the tape, for the error
+// of whoever asks for a gradient there; and a parameter that got a gradient, but that no optimiser
+// holds, is told to those beside it that one does hold, for the next step to ask.
 #include <tapestry/autograd/tape.h>
 
 #include <limits>
@@ -14,7 +18,7 @@ constexpr std::uint64_t kFromConstant = kUnrecorded - 1;  // on a tape, from one
 
 }  // namespace
 
-std::string why_constant(const Tensor& x) {
+std::string Tape::why_constant(const Tensor& x) {
     const std::uint64_t tape = x.tape_ref().tape;
     if (tape == 0) {
         return "depends on nothing that requires a gradient; ask for one with set_requires_grad() "

@@ -3,12 +3,14 @@
 // An op's rule is the chain rule for that op alone: given the gradient of some loss with respect to
 // its outputs, return the gradient with respect to its inputs (a vector-Jacobian product). Rules
 // are written in ops that a tape can record again, which is what makes gradients of gradients
-// another walk over the same tape.
+// another walk over the same tape. Each recorded op takes along where in the model it ran
+// (ModuleScope, at the end).
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,5 +104,35 @@ private:
     int number_ = -1;
     bool released_ = false;
 };
+
+// ---- where in a model we are: "blocks.3.attention.query"
+// -----------------------------------------
+
+/// Appends `name` to this thread's path until it leaves scope. Free when no tape records.
+class ModuleScope {
+public:
+    explicit ModuleScope(std::string_view name);
+    ~ModuleScope();
+    ModuleScope(const ModuleScope&) = delete;
+    ModuleScope& operator=(const ModuleScope&) = delete;
+
+private:
+    std::size_t outer_length_;
+};
+
+/// Replaces this thread's path until it leaves scope: what backward records stands under the path
+/// of the op that it walks through, wherever backward was called.
+class ModulePathGuard {
+public:
+    explicit ModulePathGuard(std::string_view path);
+    ~ModulePathGuard();
+    ModulePathGuard(const ModulePathGuard&) = delete;
+    ModulePathGuard& operator=(const ModulePathGuard&) = delete;
+
+private:
+    std::optional<std::string> outer_;
+};
+
+const std::string& module_path();
 
 }  // namespace tapestry

@@ -1,10 +1,10 @@
 // The two halves of recomputing: collapse() replaces what f recorded by one entry, expand() puts it
 // back for the moment in which the walk passes. Both are part of Tape; they stand here because one
-// can understand the tape without them.
+// can understand the tape without them. At the end: large outputs of single ops, computed again.
 #include <tapestry/autograd/recompute.h>
 
-#include <tapestry/autograd/module_path.h>
-#include <tapestry/autograd/repeated_run.h>
+#include <tapestry/autograd/op.h>
+#include <tapestry/autograd/recomputed_output.h>
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>
@@ -12,6 +12,19 @@
 #include <utility>
 
 namespace tapestry {
+namespace {
+
+thread_local int runs = 0;
+
+}  // namespace
+
+RepeatedRun::RepeatedRun() { ++runs; }
+RepeatedRun::~RepeatedRun() { --runs; }
+
+bool is_repeated_run() { return runs > 0; }
+
+// ---- a part of the model ------------------------------------------------------------------------
+
 namespace {
 
 using RecomputedFunction = std::function<Tensors(const Tensors&)>;
@@ -208,6 +221,53 @@ Tensors recompute(const RecomputedFunction& f, const Tensors& inputs) {
 Tensor recompute(const std::function<Tensor(const Tensor&)>& f, const Tensor& input) {
     const RecomputedFunction one = [f](const Tensors& x) { return Tensors{f(x[0])}; };
     return recompute(one, {input})[0];
+}
+
+// ---- outputs that are computed again ------------------------------------------------------------
+
+namespace {
+
+std::uint64_t version_of(const Tensor& x) { return x.defined() ? x.storage()->version() : 0; }
+
+}  // namespace
+
+RecomputedOutput::RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs,
+                                   const TapeRef& place)
+    : op_(std::move(op)), inputs_(std::move(inputs)), place_(place) {
+    for (const Tensor& x : inputs_) versions_.push_back(version_of(x));
+}
+
+Tensor RecomputedOutput::compute() const {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        require<AutogradError>(version_of(inputs_[i]) == versions_[i],
+                               "{}: its input {}, a tensor {}, has been changed in place since "
+                               "(version {}, now {}), so its output cannot be computed again",
+                               op_->described(), i, inputs_[i].shape(), versions_[i],
+                               version_of(inputs_[i]));
+    }
+    const NoGradGuard no_grad;
+    Tensor y = op_->forward(inputs_)[0];
+    y.set_tape_ref(place_);
+    return y;
+}
+
+// What `op` saved of cheap ops' outputs is not kept but computed again, and so will be its own
+// output if it is cheap.
+void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inputs,
+                           const TensorRefs& outputs) {
+    for (Op::Saved& saved : op->saved_) {
+        const TapeRef& place = saved.tensor.tape_ref();
+        if (!saved.tensor.defined() || place.tape != number_) continue;
+        saved.recomputed = slots_[static_cast<std::size_t>(place.slot)].recomputed;
+        if (saved.recomputed != nullptr) saved.tensor = Tensor();
+    }
+    const auto is_large = [](const Tensor& y) {  // of 16 bits, where an f32 would be
+        return y.bytes() * (is_half(y.dtype()) ? 2 : 1) >= RecomputedOutput::kLarge;
+    };
+    if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;
+    const TapeRef& place = outputs[0].tape_ref();
+    slots_[static_cast<std::size_t>(place.slot)].recomputed =
+        std::make_shared<RecomputedOutput>(op, inputs.copied(), place);
 }
 
 }  // namespace tapestry

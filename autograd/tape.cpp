@@ -1,8 +1,7 @@
 #include <tapestry/autograd/tape.h>
 
-#include <tapestry/autograd/lost_gradient.h>
-#include <tapestry/autograd/module_path.h>
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/thread_exit.h>

@@ -105,6 +105,9 @@ private:
     void deliver(int slot, Walk& walk);
     Tensor hooked(int slot, Tensor grad) const;
     void tell_trained(const std::shared_ptr<const Leaf>& untrained);
+    /// Why no gradient flows through x on a tape that has no slot for it, to follow "the tensor [2]
+    /// ".
+    static std::string why_constant(const Tensor& x);
 
     // For recompute(), and defined beside it: entries replaced by one, and that one by them again.
     void collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Tensors& inputs,

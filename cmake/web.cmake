@@ -128,7 +128,7 @@ if(WASM)
   live_assets_of(${WASM} live)
 endif()
 file(WRITE ${OUT}/page_assets.cpp "// Made by cmake/web.cmake from nn/pages/web.
-#include <tapestry/nn/pages/page_assets.h>
+#include <tapestry/nn/pages/html.h>
 
 namespace tapestry::page_assets {
 

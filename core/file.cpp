@@ -4,7 +4,7 @@
 
 #include <tapestry/core/directory.h>
 #include <tapestry/core/system_call.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 
 #include <fcntl.h>
 #include <signal.h>

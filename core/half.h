@@ -8,7 +8,8 @@
 //
 // To nearest, ties to even; beyond the largest, infinity; below the smallest normal number,
 // gradually to 0. A NaN stays one, with its sign and the top of its payload, and is quiet. From f64
-// in one step: by way of f32 a number next to a tie would be rounded twice.
+// in one step: by way of f32 a number next to a tie would be rounded twice. At the end: rounding to
+// bf16 by chance. Read next: ops/optimizer_step.cpp, which needs that.
 //
 // Source: IEEE 754-2019, 3.4 and 4.3.1; Intel 2018, "BFLOAT16 - Hardware Numerics Definition"
 // (which flushes subnormals; these do not).
@@ -154,5 +155,18 @@ struct F16 {
 
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
+
+// ---- by chance ----------------------------------------------------------------------------------
+// For numbers that are changed by less than lies between two of bf16's own: to nearest, such a
+// change would be lost again and again.
+
+/// One of the two numbers of bf16 that x lies between, by chance: `chance` of 0 .. 65535 is drawn,
+/// and away from 0 goes that share of all draws which x has covered of the way, so that the mean is
+/// x. A number of bf16 stays itself, whatever is drawn; a NaN becomes quiet.
+constexpr std::uint16_t bf16_bits_by_chance(float x, std::uint16_t chance) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;
+    return static_cast<std::uint16_t>((nan ? bits | 0x400000U : bits + chance) >> 16U);
+}
 
 }  // namespace tapestry

@@ -1,7 +1,8 @@
 // Printing in three steps: pick the elements that will be seen, turn them into words of one width
 // (Column, per element type), and lay the words out between brackets (Layout). The rules are those
-// of NumPy 1.24's array2string, found by comparing with it; the code is ours.
-#include <tapestry/core/print.h>
+// of NumPy 1.24's array2string, found by comparing with it; the code is ours. At the end: how fmt
+// prints tensors and element types.
+#include <tapestry/core/tensor.h>
 
 #include <algorithm>
 #include <charconv>
@@ -332,4 +333,9 @@ std::string to_string(const Tensor& x) {
 fmt::appender fmt::formatter<tapestry::Tensor>::format(const tapestry::Tensor& x,
                                                        fmt::format_context& context) const {
     return fmt::format_to(context.out(), "{}", tapestry::to_string(x));
+}
+
+fmt::appender fmt::formatter<tapestry::DType>::format(tapestry::DType dtype,
+                                                      fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}", tapestry::name_of(dtype));
 }

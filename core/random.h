@@ -6,12 +6,14 @@
 // the same bits. What a generator must remember is just (seed, offset).
 //
 // Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Read next: nn/train/training_config.h, the streams of a training.
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace tapestry {
 
@@ -88,5 +90,12 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape,
 
 /// i64 [n]: the numbers 0 .. n - 1, every order equally likely. Throws ValueError if n < 0.
 Tensor randperm(std::int64_t n, Generator& generator = default_generator());
+
+/// A stream with a name, at its beginning: one for each name, step and index (of a process, or a
+/// batch). What is drawn from one does not depend on what is drawn from another, nor on who draws
+/// first. Its key is a hash of the four: Philox under the seed scrambles the name, and under the
+/// result step and index.
+Generator stream(std::uint64_t seed, std::string_view name, std::uint64_t step = 0,
+                 std::uint64_t index = 0);
 
 }  // namespace tapestry

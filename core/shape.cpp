@@ -1,5 +1,7 @@
 #include <tapestry/core/shape.h>
 
+#include <tapestry/core/size_2d.h>
+
 #include <algorithm>
 
 namespace tapestry {
@@ -92,4 +94,11 @@ fmt::appender fmt::formatter<tapestry::Shape>::format(const tapestry::Shape& sha
         out = fmt::format_to(out, "{}{}", i == 0 ? "" : ", ", shape[i]);
     }
     return fmt::format_to(out, "]");
+}
+
+fmt::appender fmt::formatter<tapestry::Size2d>::format(const tapestry::Size2d& size,
+                                                       fmt::format_context& context) const {
+    return size.rows == size.columns
+               ? fmt::format_to(context.out(), "{}", size.rows)
+               : fmt::format_to(context.out(), "{} x {}", size.rows, size.columns);
 }

@@ -15,7 +15,7 @@ class Storage {
 public:
     /// `bytes` of uninitialised memory. Throws MemoryError when the system has no more.
     explicit Storage(std::uint64_t bytes);
-    /// Memory that stays somebody else's (from_blob.h).
+    /// Memory that stays somebody else's (from_blob in create.h).
     Storage(std::byte* borrowed, std::size_t bytes);
     ~Storage();
     Storage(const Storage&) = delete;

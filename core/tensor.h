@@ -213,4 +213,21 @@ std::vector<T> Tensor::to_vector() const {
     return values;
 }
 
+/// `x` exactly as NumPy 1.24 prints it, str(array) with its default options: what people know from
+/// there, and diffs against it, hold here too.
+///
+///     [[1.   0.25]
+///      [2.   3.  ]]
+///
+/// 8 digits, lines of 75 columns, the first and last 3 of an axis when there are more than 1000
+/// elements. A tensor of rank 0 is a bare number with all its digits. An undefined tensor is
+/// "undefined".
+std::string to_string(const Tensor& x);
+
 }  // namespace tapestry
+
+/// "{}": see to_string.
+template <>
+struct fmt::formatter<tapestry::Tensor> : tapestry::PlainFormatter {
+    fmt::appender format(const tapestry::Tensor& x, fmt::format_context& context) const;
+};

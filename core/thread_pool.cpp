@@ -8,10 +8,44 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
-namespace tapestry::detail {
+namespace tapestry {
+
+// ---- when threads are short ---------------------------------------------------------------------
+
+namespace {
+
+using Told = std::function<void(const ThreadShortage&)>;
+
+std::mutex told_mutex;
+
+Told& current_told() {
+    static Told told;
+    return told;
+}
+
+}  // namespace
+
+void on_thread_shortage(Told told) {
+    const std::lock_guard lock(told_mutex);
+    std::swap(current_told(), told);
+}
+
+void detail::tell_thread_shortage(const ThreadShortage& shortage) {
+    Told told;
+    {
+        const std::lock_guard lock(told_mutex);
+        told = current_told();
+    }
+    if (told) told(shortage);
+}
+
+// ---- the pool -----------------------------------------------------------------------------------
+
+namespace detail {
 namespace {
 
 thread_local ThreadPool* ours = nullptr;  // this thread's
@@ -169,4 +203,6 @@ void ThreadPool::wake(Worker& worker) {
     worker.bell.notify_one();
 }
 
-}  // namespace tapestry::detail
+}  // namespace detail
+
+}  // namespace tapestry

@@ -14,13 +14,151 @@
 // Each thread that runs loops has a pool of its own, which ends with it.
 #pragma once
 
-#include <tapestry/core/shared_loop.h>
+#include <tapestry/core/clock.h>
+#include <tapestry/core/parallel.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 namespace tapestry::detail {
+
+/// Waiting in three tempers: by looking again, for what lasts microseconds; by letting others run
+/// in between, for on a busy machine the thread waited for may need this very core; then no more.
+class Patience {
+public:
+    /// False when waiting has gone on for longer than it is worth.
+    bool wait() {
+        if (++turns_ < kSpins) {
+            pause();
+            return true;
+        }
+        if (turns_ == kSpins) since_ = Clock::now();
+        std::this_thread::yield();
+        return Clock::now() - since_ < kYielding;
+    }
+
+private:
+    static constexpr int kSpins = 2000;                              // some 20 to 80 microseconds
+    static constexpr auto kYielding = std::chrono::milliseconds(2);  // longer than any serial part
+
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+    }
+
+    int turns_ = 0;
+    Clock::time_point since_;
+};
+
+/// A loop, and who does what of it.
+///
+/// `open_` tells which chunks nobody has taken yet, and which threads may take some. One word, so
+/// that a thread that read it before the last loop ended can still only take a chunk that exists:
+/// the exchange fails, or it is of the loop that now runs.
+///
+/// Chunks are taken from both ends, by members of even numbers from the first on and by the others
+/// from the last on. So in loop after loop over the same rows a core has the ones that it wrote
+/// itself, which are in its own cache.
+class SharedLoop {
+public:
+    static constexpr int kChunkBits = 26;  // of either end; what is left of a word is the threads'
+    static constexpr std::int64_t kMostChunks = (std::int64_t{1} << kChunkBits) - 1;
+    static constexpr int kMostThreads = (1 << (64 - 2 * kChunkBits)) - 1;
+
+    /// On the leader: publishes the loop, for members 0 .. threads - 1. The one before is over.
+    void publish(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
+        f_ = f;
+        context_ = context;
+        chunks_ = chunks;
+        error_ = nullptr;
+        finished_.store(0, std::memory_order_relaxed);
+        open_.store(pack({.threads = threads, .first = 0, .end = chunks}),
+                    std::memory_order_seq_cst);
+    }
+
+    /// Does chunks until there are none left. `member` is 0 for the leader.
+    void work(int member) noexcept {
+        std::int64_t done = 0;
+        for (std::int64_t chunk; (chunk = take(member)) >= 0; ++done) {
+            try {
+                f_(context_, chunk);
+            } catch (...) {
+                remember(chunk);
+            }
+        }
+        if (done > 0) finished_.fetch_add(done, std::memory_order_acq_rel);
+    }
+
+    bool has_work(int member) const {
+        const Open open = unpack(open_.load(std::memory_order_seq_cst));
+        return open.first < open.end && member < open.threads;
+    }
+
+    /// On the leader: waits for the chunks that others took; throws what one of them threw.
+    void finish() {
+        Patience patience;
+        while (finished_.load(std::memory_order_acquire) < chunks_) patience.wait();
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    struct Open {
+        int threads;
+        std::int64_t first, end;  // chunks nobody has taken
+    };
+
+    static std::uint64_t pack(Open open) {
+        return static_cast<std::uint64_t>(open.threads) << 2 * kChunkBits |
+               static_cast<std::uint64_t>(open.first) << kChunkBits |
+               static_cast<std::uint64_t>(open.end);
+    }
+    static Open unpack(std::uint64_t word) {
+        constexpr auto kMost = static_cast<std::uint64_t>(kMostChunks);
+        return {.threads = static_cast<int>(word >> 2 * kChunkBits),
+                .first = static_cast<std::int64_t>(word >> kChunkBits & kMost),
+                .end = static_cast<std::int64_t>(word & kMost)};
+    }
+
+    /// A chunk that is now this thread's, or -1. Until it is finished the loop is not over, so what
+    /// publish() wrote stands still.
+    std::int64_t take(int member) {
+        std::uint64_t word = open_.load(std::memory_order_acquire);
+        for (;;) {
+            Open open = unpack(word);
+            if (open.first >= open.end || member >= open.threads) return -1;
+            const std::int64_t chunk = member % 2 == 0 ? open.first++ : --open.end;
+            if (open_.compare_exchange_weak(word, pack(open), std::memory_order_acq_rel,
+                                            std::memory_order_acquire)) {
+                return chunk;
+            }
+        }
+    }
+
+    void remember(std::int64_t chunk) {
+        const std::lock_guard lock(error_mutex_);
+        if (error_ && error_chunk_ < chunk) return;
+        error_ = std::current_exception();
+        error_chunk_ = chunk;
+    }
+
+    alignas(64) std::atomic<std::uint64_t> open_{0};
+    alignas(64) std::atomic<std::int64_t> finished_{0};
+    alignas(64) ChunkFunction f_ = nullptr;
+    void* context_ = nullptr;
+    std::int64_t chunks_ = 0;
+    std::exception_ptr error_;
+    std::int64_t error_chunk_ = 0;
+    std::mutex error_mutex_;
+};
 
 class ThreadPool {
 public:

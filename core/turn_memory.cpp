@@ -3,10 +3,115 @@
 #include <tapestry/core/error.h>
 #include <tapestry/core/storage.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
 namespace tapestry::detail {
+namespace {
+
+constexpr std::align_val_t kArenaAlignment{64};
+
+MemoryPlan plan_of(const TurnBlocks& blocks) {
+    TurnBlocks lives;
+    for (const BlockLife& block : blocks) {
+        if (block.length > 0) lives.push_back(block);
+    }
+    MemoryPlan plan = plan_memory(lives, blocks.size());
+    std::vector<std::size_t> offsets(blocks.size(), 0);  // by number
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        if (blocks[i].length > 0) offsets[i] = plan.offsets[next++];
+    }
+    plan.offsets = std::move(offsets);
+    return plan;
+}
+
+}  // namespace
+
+Arena::Arena(const TurnBlocks& blocks)
+    : blocks_(blocks), plan_(plan_of(blocks)), is_taken_(blocks.size(), false) {
+    find_starts();
+    find_neighbours();
+    memory_ = static_cast<std::byte*>(::operator new(plan_.bytes, kArenaAlignment));
+}
+
+Arena::~Arena() { ::operator delete(memory_, kArenaAlignment); }
+
+void Arena::find_starts() {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        if (blocks_[i].length == 0) continue;
+        ++places_;
+        starts_.push_back(plan_.offsets[i]);
+    }
+    std::sort(starts_.begin(), starts_.end());
+    starts_.erase(std::unique(starts_.begin(), starts_.end()), starts_.end());
+    who_.resize(starts_.size(), 0);
+}
+
+void Arena::find_neighbours() {
+    overlaps_.resize(blocks_.size());
+    const auto end = [this](std::size_t i) {
+        return plan_.offsets[i] + planned_bytes(blocks_[i].bytes);
+    };
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+        for (std::size_t j = 0; j < blocks_.size(); ++j) {
+            if (blocks_[i].length == 0 || blocks_[j].length == 0) continue;
+            if (plan_.offsets[i] < end(j) && plan_.offsets[j] < end(i)) {
+                overlaps_[i].push_back(static_cast<std::uint32_t>(j));  // also i itself
+            }
+        }
+    }
+}
+
+std::byte* Arena::take(std::size_t number) {
+    if (blocks_[number].length == 0) return nullptr;
+    const auto& others = overlaps_[number];
+    if (std::any_of(others.begin(), others.end(), [this](auto i) { return is_taken_[i]; })) {
+        return nullptr;
+    }
+    const std::size_t offset = plan_.offsets[number];
+    const auto start = std::lower_bound(starts_.begin(), starts_.end(), offset);
+    who_[static_cast<std::size_t>(start - starts_.begin())] = number;
+    is_taken_[number] = true;
+    ++taken_;
+    return memory_ + offset;
+}
+
+void Arena::give_back(const std::byte* block) {
+    const auto offset = static_cast<std::size_t>(block - memory_);
+    const auto start = std::lower_bound(starts_.begin(), starts_.end(), offset);
+    is_taken_[who_[static_cast<std::size_t>(start - starts_.begin())]] = false;
+    --taken_;
+}
+
+void TurnRecord::asked(std::size_t bytes, const std::byte* block) {
+    alive_[block] = {turn_, now_.size()};
+    now_.push_back({.bytes = bytes, .from = now_.size(), .length = 0});
+}
+
+void TurnRecord::let_go(const std::byte* block) {
+    const auto found = alive_.find(block);
+    if (found == alive_.end()) return;
+    const auto [turn, number] = found->second;
+    alive_.erase(found);
+    if (turn == turn_) {
+        now_[number].length = now_.size() - number;
+    } else if (turn + 1 == turn_ && now_.size() <= number) {
+        before_[number].length = before_.size() - number + now_.size();
+    }
+}
+
+std::optional<TurnBlocks> TurnRecord::end_turn() {
+    const bool same = !now_.empty() &&
+                      std::equal(now_.begin(), now_.end(), before_.begin(), before_.end(),
+                                 [](const auto& a, const auto& b) { return a.bytes == b.bytes; });
+    TurnBlocks lives = std::exchange(before_, std::exchange(now_, {}));
+    ++turn_;
+    if (!same) return std::nullopt;
+    return lives;
+}
+
 namespace {
 
 constexpr int kPatience = 3;  // turns in a row that leave a plan, before there is to be another

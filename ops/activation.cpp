@@ -6,7 +6,6 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
-#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/map.h>

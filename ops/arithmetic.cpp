@@ -1,8 +1,8 @@
 #include <tapestry/ops/arithmetic.h>
 
 #include <tapestry/core/create.h>
+#include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
-#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>

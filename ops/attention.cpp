@@ -14,7 +14,7 @@
 #include <tapestry/ops/keep.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
-#include <tapestry/ops/recorded_attention.h>
+#include <tapestry/ops/recorded.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/view.h>

@@ -1,6 +1,6 @@
 // Both norms see x as [N, G, S, P]: G parts of S channels with P pixels each. Batch norm has parts
 // of one channel and takes means over N and P, group norm over S and P; nothing else differs.
-#include <tapestry/ops/channel_norm.h>
+#include <tapestry/ops/norm.h>
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
@@ -11,10 +11,10 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Form {
     std::vector<int> axes() const { return batch ? std::vector{0, 3} : std::vector{2, 3}; }
     std::int64_t rows() const { return batch ? view[1] : view[0] * view[1]; }
     bool together() const { return batch && view[3] < kShortSegment; }
-    // A row's numbers; see kernels/channel_norm.h.
+    // A row's numbers; see kernels/norm.h.
     kernels::Segments segments() const {
         if (together()) return {1, 0, row_stride(), 0};
         if (batch) return {view[0], view[1] * view[3], view[3], 0};

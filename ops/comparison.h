@@ -1,8 +1,11 @@
-// Comparisons and logic, element by element, broadcast as NumPy does. Results are bool tensors:
-// constants, through which no gradient flows.
+// Comparisons and logic, element by element, broadcast as NumPy does; and which elements are NaN or
+// infinite. Results are bool tensors: constants, through which no gradient flows (but
+// nan_to_num's).
 #pragma once
 
 #include <tapestry/core/tensor.h>
+
+#include <optional>
 
 namespace tapestry {
 
@@ -30,5 +33,20 @@ Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 /// Is one of them true, and not both?
 Tensor logical_xor(const Tensor& a, const Tensor& b);
+
+// ---- NaN and infinities: found, and replaced ----------------------------------------------------
+
+/// Is it NaN? Bool, a constant; any dtype (never for i64 and bool).
+Tensor isnan(const Tensor& x);
+/// Is it infinite, of either sign?
+Tensor isinf(const Tensor& x);
+/// Is it neither NaN nor infinite?
+Tensor isfinite(const Tensor& x);
+
+/// x with numbers for NaN, inf and -inf: those given; if none are, 0 and the largest and the
+/// smallest number of the type. floating numbers (DTypeError). Gradient: g where x is finite, else
+/// 0.
+Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<double> positive_infinity = {},
+                  std::optional<double> negative_infinity = {});
 
 }  // namespace tapestry

@@ -1,9 +1,8 @@
 // The name is given to another tensor, or the numbers are changed: which of the two, and what is
 // refused because neither would be what was meant.
-#include <tapestry/ops/compound_assignment.h>
+#include <tapestry/ops/arithmetic.h>
 
 #include <tapestry/autograd/tape.h>
-#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 
 namespace tapestry {
@@ -41,7 +40,7 @@ void check_may_stand_for_result(const char* sign, const Tensor& a) {
         sign, a.shape());
 }
 
-// What copy_ forgets is whether the numbers depend on a leaf: y knows (lost_gradient.h).
+// What copy_ forgets is whether the numbers depend on a leaf: y knows (Tape::note_loss).
 void put(Tensor& a, const Tensor& y) {
     a.copy_(y);
     if (a.leaf() == nullptr) a.set_tape_ref(y.tape_ref());

@@ -5,8 +5,8 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/convolution_loops.h>
-#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
 namespace tapestry {

@@ -5,7 +5,7 @@
 //     einsum("bqhd,bkhd->bhqk", {query, key});    // the scores of attention
 //     einsum("...ii->...", {x});                  // traces
 //
-// Read next: einsum.cpp, contraction.h (two tensors become one), contraction_order.h (which two).
+// Read next: einsum.cpp, contraction.h (two tensors become one, and which two).
 #pragma once
 
 #include <tapestry/core/tensor.h>

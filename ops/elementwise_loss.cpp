@@ -7,7 +7,6 @@
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
 #include <tapestry/ops/reduction.h>

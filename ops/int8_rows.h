@@ -1,7 +1,7 @@
 // Matrices of whole numbers of eight bits, with a scale for each row: a quarter of f32's memory,
 // for models that are done learning. What they cost in precision is half a scale at most, in every
 // weight; of weights that are normal with deviation s and a row's largest near 3 s, an eightieth of
-// s. Read next: nn/layers/kept_weights.h, which puts them into a model.
+// s. Read next: nn/layers/linear.h, which puts them into a model.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,5 +1,5 @@
 // The arithmetic of dropout, shared by dropout and attention: some numbers are kept and scaled, the
-// others become zero. Internal to ops.
+// others become zero. Internal to ops. Read next: dropout.cpp.
 #pragma once
 
 #include <tapestry/core/random.h>

@@ -2,7 +2,8 @@
 //
 // All take floating numbers (DTypeError), square matrices [..., N, N] in batches of any shape
 // (ShapeError). A matrix without a pivot is singular; one that merely comes close to it gives large
-// numbers, as in LAPACK. Read next: lu.h, the factors all of these are made of.
+// numbers, as in LAPACK. Read next: linalg.cpp, whose LU factors all of
+// these are made of.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -11,7 +11,7 @@
 #include <tapestry/ops/fusion.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/recorded_loss.h>
+#include <tapestry/ops/recorded.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
 #include <tapestry/ops/staging.h>

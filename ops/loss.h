@@ -1,6 +1,6 @@
 // Losses: what a training step makes small.
 //
-// Read next: loss.cpp, elementwise_loss.cpp; kernels/cross_entropy.h writes the formula out for one
+// Read next: loss.cpp, elementwise_loss.cpp; kernels/softmax.h writes the formula out for one
 // row.
 #pragma once
 

@@ -1,10 +1,13 @@
-// Matrix products. Operands are read with the strides they have: a transposed view costs nothing.
+// Matrix products, and products under the names people know. Operands are read with the strides
+// they have: a transposed view costs nothing.
 //
-// Both take floating numbers, all operands of one type (DTypeError).
-// Read next: ops/kernels/gemm.h, where the time is spent.
+// All take floating numbers, all operands of one type (DTypeError).
+// Read next: ops/kernels/gemm.h, where the time is spent; einsum.h.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
+
+#include <vector>
 
 namespace tapestry {
 
@@ -18,5 +21,41 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// y = x W^T + b for x [..., I], weight W [O, I], bias b [O] or undefined: [..., O]. The weight's
 /// layout is PyTorch's. Gradient: g W to x, g^T x to the weight, g summed over rows to the bias.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+// ---- by name ------------------------------------------------------------------------------------
+// matmul() does all that mm, mv, bmm and dot do, and more; these say, and check, which of it is
+// meant.
+
+/// Two matrices: [M, K] x [K, N] -> [M, N]. Gradient: g b^T, a^T g. Throws ShapeError unless both
+/// have two axes and the inner sizes agree.
+Tensor mm(const Tensor& a, const Tensor& b);
+
+/// A matrix and a vector: [M, K] x [K] -> [M]. Otherwise as mm.
+Tensor mv(const Tensor& a, const Tensor& x);
+
+/// A batch of pairs of matrices: [B, M, K] x [B, K, N] -> [B, M, N]; the batch does not broadcast.
+/// Otherwise as mm.
+Tensor bmm(const Tensor& a, const Tensor& b);
+
+/// sum_i x_i y_i of two vectors of one size (ShapeError): a scalar. Gradient: g y, g x.
+Tensor dot(const Tensor& x, const Tensor& y);
+
+/// y[i, j] = a[i] b[j] of two vectors (ShapeError otherwise). Gradient: g b, g^T a.
+Tensor outer(const Tensor& a, const Tensor& b);
+
+/// The sum of the diagonal of each matrix: [..., N, N] -> [...]. Gradient: g on the diagonal.
+/// Throws ShapeError unless the matrices are square.
+Tensor trace(const Tensor& x);
+
+/// The last `axes` axes of a against the first of b, multiplied and summed: [I..., K...] x
+/// [K..., J...] -> [I..., J...]. 1 is the product of matrices, 0 the outer product. Gradient,
+/// types: as einsum. Throws ShapeError for sizes that differ, ValueError unless 0 <= axes <= both
+/// ranks.
+Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
+
+/// The same over axis a_axes[i] of a with b_axes[i] of b, for every i; they may count from the end.
+/// Throws ShapeError for an axis named twice or outside the rank too.
+Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axes,
+                 const std::vector<int>& b_axes);
 
 }  // namespace tapestry

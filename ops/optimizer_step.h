@@ -34,7 +34,7 @@ struct AdamUpdate {
 ///     p <- p (1 - lr weight_decay) - lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps)
 /// m and v start as zeros. Not decoupled: g + weight_decay p takes the place of g, and p is not
 /// shrunk. Of bf16 it is computed in f32, and p, m and v are rounded up or down by chance, so that
-/// the mean of what is rounded is right (core/chance.h); f16 has no numbers for g^2 (DTypeError).
+/// the mean of what is rounded is right (core/half.h); f16 has no numbers for g^2 (DTypeError).
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update);
 
 /// What one step changes, and by what.

@@ -1,10 +1,11 @@
-// Orders are found without the tape and applied by gather(), which records.
+// What is chosen, and every order, is found without the tape; values are taken by gather(), which
+// records.
 #include <tapestry/ops/order.h>
 
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
-#include <tapestry/ops/finite.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/order_rows.h>
@@ -14,6 +15,90 @@
 #include <cmath>
 
 namespace tapestry {
+
+// ---- a few of each line -------------------------------------------------------------------------
+
+namespace {
+
+Selection taken(const Tensor& x, int axis, const Tensor& indices) {
+    return {gather(x, axis, indices), indices};
+}
+
+// One of each line; indices have the axis with size 1.
+Selection taken_one(const Tensor& x, int axis, const Tensor& indices, bool keepdim) {
+    Selection one = taken(x, axis, indices);
+    return keepdim ? one : Selection{squeeze(one.values, axis), squeeze(one.indices, axis)};
+}
+
+// The k-th smallest of a row, k counted from 1.
+template <class T>
+std::int64_t place_of_kth(std::vector<Ranked<T>>& ranked, const T* x, std::int64_t n,
+                          std::int64_t k) {
+    order_row(ranked, x, n, false);  // by counting: quicker than std::nth_element
+    return ranked[static_cast<std::size_t>(k - 1)].index;
+}
+
+}  // namespace
+
+Selection topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
+    check_defined("topk", x);
+    const AxisLines lines = axis_lines("topk", x, axis);
+    require(k >= 0, "topk: k = {} is negative", k);
+    require<ShapeError>(k <= lines.count, "topk: k = {} is more than axis {} of {} holds", k, axis,
+                        x.shape());
+    return taken(x, lines.axis,
+                 indices_of_lines(lines, k, [=](auto* row, auto n, auto* top, auto& best) {
+                     first_of_row(best, row, n, k, largest);
+                     for (const auto& element : best) *top++ = element.index;
+                 }));
+}
+
+Selection kthvalue(const Tensor& x, std::int64_t k, int axis, bool keepdim) {
+    check_defined("kthvalue", x);
+    const AxisLines lines = axis_lines("kthvalue", x, axis);
+    require<ShapeError>(k >= 1 && k <= lines.count,
+                        "kthvalue: k = {} is not a place from 1 to {} along axis {} of {}", k,
+                        lines.count, axis, x.shape());
+    const Tensor chosen =
+        indices_of_lines(lines, 1, [=](auto* row, auto n, auto* place, auto& ranked) {
+            *place = place_of_kth(ranked, row, n, k);
+        });
+    return taken_one(x, lines.axis, chosen, keepdim);
+}
+
+Selection median(const Tensor& x, int axis, bool keepdim) {
+    check_defined("median", x);
+    const AxisLines lines = axis_lines("median", x, axis);
+    require<ShapeError>(lines.count > 0, "median: axis {} of {} is empty", axis, x.shape());
+    const Tensor chosen =
+        indices_of_lines(lines, 1, [](auto* row, auto n, auto* place, auto& ranked) {
+            const std::int64_t nan = first_nan(row, n);
+            *place = nan < n ? nan : place_of_kth(ranked, row, n, (n + 1) / 2);
+        });
+    return taken_one(x, lines.axis, chosen, keepdim);
+}
+
+Tensor median(const Tensor& x) {
+    check_defined("median", x);
+    return median(reshape(x, {x.numel()}), 0).values;
+}
+
+Selection max_with_indices(const Tensor& x, int axis, bool keepdim) {
+    check_defined("max_with_indices", x);
+    const int a = normalize_axis("max_with_indices", axis, x.rank());
+    require<ShapeError>(x.size(a) > 0, "max_with_indices: axis {} of {} is empty", axis, x.shape());
+    return taken_one(x, a, argmax(x, a, true), keepdim);
+}
+
+Selection min_with_indices(const Tensor& x, int axis, bool keepdim) {
+    check_defined("min_with_indices", x);
+    const int a = normalize_axis("min_with_indices", axis, x.rank());
+    require<ShapeError>(x.size(a) > 0, "min_with_indices: axis {} of {} is empty", axis, x.shape());
+    return taken_one(x, a, argmin(x, a, true), keepdim);
+}
+
+// ---- sort ---------------------------------------------------------------------------------------
+
 namespace {
 
 Tensor order_along(std::string_view op, const Tensor& x, int axis, bool descending) {
@@ -104,6 +189,56 @@ Tensor quantile(const Tensor& x, double q, int axis, bool keepdim) {
 Tensor quantile(const Tensor& x, double q) {
     check_floating("quantile", x);
     return quantile(reshape(x, {x.numel()}), q, 0);
+}
+
+// ---- unique, bincount ---------------------------------------------------------------------------
+// Both count on one thread: what is counted comes in the order of the values, or is added in place.
+
+Unique unique(const Tensor& x) {
+    check_defined("unique", x);
+    require<ShapeError>(x.numel() < std::int64_t{1} << 32, "unique: {} has too many elements",
+                        x.shape());
+    const Tensor from = dense(x);
+    Tensor inverse(x.shape(), DType::i64);
+    std::int64_t* place = inverse.mutable_data<std::int64_t>();
+    std::vector<std::int64_t> counts;
+    const Tensor values = visit_dtype(x.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* element = from.data<T>();
+        std::vector<Ranked<T>> ranked;
+        order_row(ranked, element, x.numel(), false);
+        Tensor found({x.numel()}, x.dtype());
+        T* to = found.mutable_data<T>();
+        for (std::size_t i = 0; i < ranked.size(); ++i) {
+            if (i == 0 || ranked[i].key != ranked[i - 1].key) {
+                *to++ = element[ranked[i].index];
+                counts.push_back(0);
+            }
+            ++counts.back();
+            place[ranked[i].index] = static_cast<std::int64_t>(counts.size()) - 1;
+        }
+        return views::slice(found, 0, 0, static_cast<std::int64_t>(counts.size())).clone();
+    });
+    return {values, inverse, tensor(counts, {static_cast<std::int64_t>(counts.size())})};
+}
+
+Tensor bincount(const Tensor& x, std::int64_t minlength) {
+    check_dtype("bincount", x, DType::i64);
+    require(minlength >= 0, "bincount: minlength {} is negative", minlength);
+    const Tensor from = dense(x);
+    const std::int64_t* element = from.data<std::int64_t>();
+    constexpr std::int64_t kTooLarge = std::int64_t{1} << 48;  // for any memory, and for a shape
+    std::int64_t n = minlength;
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+        require(element[i] >= 0 && element[i] < kTooLarge,
+                "bincount: element {} of {} is {}, not a number from 0 to 2^48 - 1", i, x.shape(),
+                element[i]);
+        n = std::max(n, element[i] + 1);
+    }
+    Tensor counts = zeros({n}, DType::i64);
+    std::int64_t* count = counts.mutable_data<std::int64_t>();
+    for (std::int64_t i = 0; i < x.numel(); ++i) ++count[element[i]];
+    return counts;
 }
 
 }  // namespace tapestry

@@ -4,7 +4,7 @@
 // f64, i64 and bool, and a radix sort, which compares nothing at all. NaN lies above every number,
 // and -0 is 0. Of equal elements the one with the lower index is first, in either direction: the
 // order is total, and every algorithm here finds the same one.
-// Read next: order.cpp and selection.cpp, which go along an axis with these.
+// Read next: order.cpp, which goes along an axis with these.
 #pragma once
 
 #include <tapestry/core/copy.h>

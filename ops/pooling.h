@@ -1,5 +1,6 @@
-// Pooling: each window of an image becomes one number. Over all pixels it is a reduction: global
-// average pooling is mean(x, {2, 3}), global max pooling max(x, {2, 3}).
+// Images made smaller or larger. Pooling: each window of an image becomes one number. Over all
+// pixels it is a reduction: global average pooling is mean(x, {2, 3}), global max pooling
+// max(x, {2, 3}). Interpolation: an image of any size from the pixels around each place.
 //
 // floating numbers (DTypeError); images [N, C, H, W], rows [N, C, L]. Throws ShapeError for another
 // rank and where an image has room for no window; ValueError for a kernel or stride that is not
@@ -40,5 +41,19 @@ Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& op
 /// The same along one axis.
 Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options = {},
                   bool count_padding = true);
+
+// ---- images of another size ---------------------------------------------------------------------
+
+enum class Interpolation { nearest, bilinear };
+
+/// x [N, C, H, W] as images [N, C, P, Q] of `size` P x Q. Pixel p of the result stands at s =
+/// (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear the two rows
+/// around s in proportion to how near they are, at the edge the outermost alone; likewise columns.
+/// (PyTorch's interpolate with align_corners false; like its, bilinear takes no mean where the
+/// result is smaller.) floating numbers (DTypeError). Gradient: g to the pixels that were read, in
+/// the same proportions. Throws ShapeError for another rank, an image without pixels, and a size
+/// that is not positive.
+Tensor interpolate(const Tensor& x, const Size2d& size,
+                   Interpolation method = Interpolation::nearest);
 
 }  // namespace tapestry

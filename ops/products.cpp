@@ -1,10 +1,10 @@
-#include <tapestry/ops/products.h>
+// Products by name: what each asks of its shapes, and which matmul() or contraction it is.
+#include <tapestry/ops/matmul.h>
 
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/contraction.h>
 #include <tapestry/ops/einsum.h>
-#include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>

@@ -1,11 +1,14 @@
-// Reductions of whole tensors, forward only: for op authors. Internal to ops.
+// Reductions of whole tensors, forward only, and the tape entry that they share: for op authors.
+// Internal to ops.
 //
 // Axes that lie side by side are one axis to a reduction, so every case becomes a few steps from
 // [outer, reduced, inner] to [outer, inner]: rows when inner is 1, columns otherwise; nothing is
 // copied unless x has gaps. Read next: kernels/reduce.h (the pieces), reduction.cpp (the ops).
 #pragma once
 
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/loop.h>
+#include <tapestry/ops/view.h>
 
 #include <array>
 #include <string_view>
@@ -64,5 +67,32 @@ auto reduce_rows(const T* x, std::int64_t rows, std::int64_t n, Piece piece, Joi
     parts.resize(static_cast<std::size_t>(rows));
     return parts;
 }
+
+/// The tape entry that all reductions share: which axes were reduced, and how a result is put back
+/// beside its input.
+struct ReductionOp : Op {
+    ReductionOp(std::string name, const AxisMask& axes, const TensorRefs& saved = {})
+        : Op(std::move(name), saved), mask(axes) {}
+
+    /// A tensor of the output's shape as [.., 1, ..], so that it broadcasts against the input.
+    Tensor kept(const Tensor& t) const {
+        return reshape(t, reduced_shape(inputs()[0].shape, mask, true));
+    }
+
+    Tensor repeated(const Tensor& t) const { return expand(kept(t), inputs()[0].shape); }
+
+    std::string attributes() const override {
+        std::string text = "axes=[";
+        for (int axis = 0; axis < inputs()[0].shape.rank(); ++axis) {
+            if (!mask[static_cast<std::size_t>(axis)]) continue;
+            text += fmt::format("{}{}", text.back() == '[' ? "" : ", ", axis);
+        }
+        return text + "]";
+    }
+
+    double flops() const override { return static_cast<double>(numel(inputs()[0].shape)); }
+
+    AxisMask mask;
+};
 
 }  // namespace tapestry

@@ -12,12 +12,9 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
-#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
 #include <tapestry/ops/reduce_axes.h>
-#include <tapestry/ops/reduction_op.h>
 #include <tapestry/ops/staging.h>
-#include <tapestry/ops/vector_norm.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>

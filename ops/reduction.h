@@ -4,7 +4,7 @@
 // vanish from the result, or stay with size 1 under `keepdim`. Names and meaning follow PyTorch.
 // Throws ShapeError for an axis outside the rank or named twice, DTypeError for an element type
 // that is not listed. Sums have a fixed order: the same bits for any number of threads.
-// Read next: reduce_axes.h (how the work is cut), reduction.cpp (the rules).
+// Read next: reduce_axes.h (how the work is cut), reduction.cpp and vector_norm.cpp (the rules).
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -21,7 +21,7 @@ Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = fa
 Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
 /// y = max_i x_i; NaN if any x_i is. Any dtype. The gradient is shared equally among all x_i that
-/// equal the maximum (PyTorch's amax; one element gets all of max_with_indices(), selection.h).
+/// equal the maximum (PyTorch's amax; one element gets all of max_with_indices(), order.h).
 /// Throws ShapeError when there is nothing to choose from.
 Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keepdim = false);
 
@@ -62,5 +62,17 @@ Tensor argmin(const Tensor& x, int axis = -1, bool keepdim = false);
 /// Undoes broadcasting: x summed over the axes along which `shape` was repeated to x's shape.
 /// Throws ShapeError when `shape` does not broadcast to it. f32, f64. Gradient: g, repeated.
 Tensor sum_to(const Tensor& x, const Shape& shape);
+
+// ---- how large a vector is ----------------------------------------------------------------------
+// layer_norm and rms_norm are in ops/norm.h, prod in ops/scan.h.
+
+/// y = (sum_i |x_i|^p)^(1/p) over `axes`, {} being all of them: of all elements as one vector, of
+/// rows, or, over two axes with p = 2, of matrices (Frobenius). f32, f64; added up in double.
+/// p = inf is the largest |x_i|, -inf the smallest, 0 how many x_i are not 0. Over nothing: 0, and
+/// inf for p < 0. Gradient: g x_i |x_i|^(p-2) y^(1-p), taken as 0 where x_i or y is 0; for p = inf
+/// and -inf shared among equals; none for p = 0. As PyTorch has all this (linalg.vector_norm).
+/// Throws ValueError when p is NaN, ShapeError for an axis outside the rank or named twice, or over
+/// nothing with p = inf or -inf.
+Tensor norm(const Tensor& x, double p = 2, const std::vector<int>& axes = {}, bool keepdim = false);
 
 }  // namespace tapestry

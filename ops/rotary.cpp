@@ -10,9 +10,9 @@
 #include <tapestry/ops/batch.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/fusion.h>
-#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/kernels/table.h>
+#include <tapestry/ops/staging.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>

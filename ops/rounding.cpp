@@ -1,10 +1,21 @@
+// Steps and saws: an op's decisions say on which piece an element lies; within a piece the gradient
+// is plain.
 #include <tapestry/ops/rounding.h>
 
+#include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
+#include <tapestry/ops/arithmetic.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/map.h>
+#include <tapestry/ops/reduction.h>
 #include <tapestry/ops/whole.h>
 
+#include <cmath>
+
 namespace tapestry {
+
+// ---- sign, floor, ceil, round, trunc ------------------------------------------------------------
+
 namespace {
 
 using Function = Tensor (*)(const Tensor&);
@@ -37,5 +48,140 @@ Tensor floor(const Tensor& x) { return step<kernels::Floor>("floor", x, floor); 
 Tensor ceil(const Tensor& x) { return step<kernels::Ceil>("ceil", x, ceil); }
 Tensor round(const Tensor& x) { return step<kernels::Round>("round", x, round); }
 Tensor trunc(const Tensor& x) { return step<kernels::Trunc>("trunc", x, trunc); }
+
+// ---- whole quotients: of two numbers ------------------------------------------------------------
+
+namespace {
+
+// Each of these is a functor with a form for fractions and one for whole numbers. Of these -1 is
+// apart as a divisor: the least number by -1 does not fit 64 bits, and the processor traps.
+template <class T>
+bool opposite(T rest, T divisor) {
+    return rest != 0 && (rest < 0) != (divisor < 0);
+}
+
+struct Truncated {
+    template <class T>
+    T operator()(T a, T b) const {
+        return std::fmod(a, b);
+    }
+    std::int64_t operator()(std::int64_t a, std::int64_t b) const { return b == -1 ? 0 : a % b; }
+};
+
+struct Remainder {
+    template <class T>
+    T operator()(T a, T b) const {
+        const T rest = Truncated()(a, b);
+        return opposite(rest, b) ? rest + b : rest;
+    }
+};
+
+struct FloorQuotient {
+    // From the exact remainder, as Python has it: a / b may round to a whole number that is too
+    // large.
+    template <class T>
+    T operator()(T a, T b) const {
+        if (b == 0) return a / b;
+        const T rest = std::fmod(a, b);
+        const T quotient = std::round((a - rest) / b) - (opposite(rest, b) ? 1 : 0);
+        return quotient == 0 ? std::copysign(T(0), a / b) : quotient;
+    }
+    std::int64_t operator()(std::int64_t a, std::int64_t b) const {
+        if (b == -1) return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a));
+        return a / b - (opposite(a % b, b) ? 1 : 0);
+    }
+};
+
+template <class F>
+Tensor divided(std::string_view op, const Tensor& a, const Tensor& b, F f) {
+    check_same_dtype(op, a, b);
+    require<DTypeError>(a.dtype() != DType::boolean, "{}: needs floating numbers or i64, got bool",
+                        op);
+    if (a.dtype() == DType::i64) {
+        const auto place = whole::first_place(b, [](std::int64_t divisor) { return divisor == 0; });
+        require(!place || b.rank() > 0, "{}: division by zero", op);
+        require(!place, "{}: division by zero, at {} of the divisor {}", op,
+                place.value_or(Shape()), b.shape());
+    }
+    Tensor y(broadcast_shapes(op, a.shape(), b.shape()), a.dtype());
+    visit_dtype(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (!std::is_same_v<T, bool>) map_plain_into<T>(y, a, b, f);
+    });
+    return y;
+}
+
+// Which whole quotient an element has decides on which piece of a saw it lies.
+Tensor as_decision(const Tensor& quotient) { return cast(quotient, DType::i64); }
+
+}  // namespace
+
+// ---- floor_divide -------------------------------------------------------------------------------
+
+namespace {
+struct FloorDivideOp final : Op {
+    FloorDivideOp() : Op("floor_divide") {}
+    Tensors forward(const Tensors& x) const override { return {floor_divide(x[0], x[1])}; }
+    Tensor decisions(const Tensors& x) const override {
+        return as_decision(divided("floor_divide", x[0], x[1], FloorQuotient()));
+    }
+    Tensors backward(const Tensors&) override {
+        return {zeros(inputs()[0].shape, inputs()[0].dtype),
+                zeros(inputs()[1].shape, inputs()[1].dtype)};
+    }
+};
+}  // namespace
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+    Tensor y = divided("floor_divide", a, b, FloorQuotient());
+    return record<FloorDivideOp>({a, b}, y);
+}
+
+Tensor floor_divide(const Tensor& a, double b) {
+    return floor_divide(a, number_like("floor_divide", a, b));
+}
+
+// ---- remainder, fmod ----------------------------------------------------------------------------
+
+namespace {
+// a - b q, where q, the whole quotient, is flat between its jumps.
+struct RemainderOp final : Op {
+    using Quotient = Tensor (*)(const Tensor& a, const Tensor& b);
+    RemainderOp(const char* name, Quotient quotient, const Tensor& a, const Tensor& b)
+        : Op(name, {a, b}), quotient_(quotient) {}
+
+    Tensors forward(const Tensors& x) const override {
+        return {name() == "fmod" ? fmod(x[0], x[1]) : remainder(x[0], x[1])};
+    }
+    Tensor decisions(const Tensors& x) const override {
+        return as_decision(quotient_(x[0].detach(), x[1].detach()));
+    }
+    Tensors backward(const Tensors& grads) override {
+        const Tensor& g = grads[0];
+        return {
+            needs(0) ? sum_to(g, inputs()[0].shape) : Tensor(),
+            needs(1) ? sum_to(-(g * quotient_(saved(0), saved(1))), inputs()[1].shape) : Tensor()};
+    }
+
+private:
+    Quotient quotient_;
+};
+}  // namespace
+
+Tensor remainder(const Tensor& a, const Tensor& b) {
+    Tensor y = divided("remainder", a, b, Remainder());
+    const RemainderOp::Quotient quotient = floor_divide;
+    return record<RemainderOp>({a, b}, y, "remainder", quotient, a, b);
+}
+
+Tensor remainder(const Tensor& a, double b) { return remainder(a, number_like("remainder", a, b)); }
+
+Tensor fmod(const Tensor& a, const Tensor& b) {
+    Tensor y = divided("fmod", a, b, Truncated());
+    const auto quotient = [](const Tensor& x, const Tensor& by) { return trunc(x / by); };
+    return record<RemainderOp>({a, b}, y, "fmod", quotient, a, b);
+}
+
+Tensor fmod(const Tensor& a, double b) { return fmod(a, number_like("fmod", a, b)); }
 
 }  // namespace tapestry

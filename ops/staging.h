@@ -1,4 +1,5 @@
-// Numbers of 16 bits between memory and kernels. Internal to ops.
+// Numbers of 16 bits between memory and kernels, and ops that compute with them in f32.
+// Internal to ops.
 //
 // Kernels know f32 and f64 alone. What a chunk reads of bf16 or f16 is widened into memory of its
 // own, computed with there by the same kernels as f32, and rounded once on its way back: from
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <tapestry/core/dtype.h>
+#include <tapestry/ops/cast.h>
 
 #include <cstdint>
 
@@ -108,5 +110,15 @@ private:
     T* to_;
     std::int64_t n_;
 };
+
+/// For ops that have no way of their own for numbers of 16 bits: these are widened, the op is what
+/// it is for f32, and its result is rounded, once. The tape holds three entries for it, and what
+/// the op saves it saves as f32. For what no step of a training waits for.
+/// f(x...) computed in f32, of the type of the first x. An undefined x stays so.
+template <class F, class... X>
+Tensor in_f32(const F& f, const Tensor& first, const X&... rest) {
+    const auto wide = [](const Tensor& x) { return x.defined() ? to(x, DType::f32) : x; };
+    return to(f(wide(first), wide(rest)...), first.dtype());
+}
 
 }  // namespace tapestry

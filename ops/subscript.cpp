@@ -7,7 +7,7 @@
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/indexing.h>
-#include <tapestry/ops/masked_select.h>
+#include <tapestry/ops/masking.h>
 #include <tapestry/ops/part.h>
 #include <tapestry/ops/view.h>
 

@@ -12,7 +12,7 @@
 // copy; its gradient adds.
 //
 // x[i] = y does not compile: it would change a temporary. x[i].copy_(y) and x[i] += y
-// (compound_assignment.h) change the numbers of a constant in place; index_put (scatter.h) and
+// (arithmetic.h) change the numbers of a constant in place; index_put (indexing.h) and
 // where make another tensor, through which gradients flow.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Some p are other ops: of absolute values the sum, the largest, the smallest. For all others the
 // rule keeps away from 0, where |x|^p has a kink or worse, by putting 1 in its place.
-#include <tapestry/ops/vector_norm.h>
+#include <tapestry/ops/reduction.h>
 
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
@@ -8,10 +8,9 @@
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
-#include <tapestry/ops/in_f32.h>
 #include <tapestry/ops/kernels/table.h>
-#include <tapestry/ops/reduction.h>
-#include <tapestry/ops/reduction_op.h>
+#include <tapestry/ops/reduce_axes.h>
+#include <tapestry/ops/staging.h>
 
 #include <cmath>
 

@@ -1,7 +1,10 @@
 // Backward through a view is the opposite view of the gradient, as sum_to is that of expand; of a
-// slice see part.h.
+// slice or a diagonal, which are parts, see part.h.
 #include <tapestry/ops/view.h>
 
+#include <tapestry/core/copy.h>
+#include <tapestry/core/create.h>
+#include <tapestry/core/loop.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/part.h>
@@ -168,6 +171,120 @@ Tensor expand(const Tensor& x, const Shape& shape) {
     check_defined("expand", x);
     Tensor y = views::expand(x, shape);
     return record<ExpandOp>({x}, y);
+}
+
+// ---- diagonal, diag -----------------------------------------------------------------------------
+// A diagonal is a part of its matrix, seen with the strides of both axes added.
+
+namespace {
+
+struct DiagonalView {
+    static constexpr const char* kName = "diagonal";
+    std::int64_t offset;
+    int axis0, axis1;
+
+    std::string attributes() const {
+        return fmt::format("offset={}, axes={},{}", offset, axis0, axis1);
+    }
+    Tensor operator()(const Tensor& x) const { return views::diagonal(x, offset, axis0, axis1); }
+};
+
+}  // namespace
+
+Tensor diagonal(const Tensor& x, std::int64_t offset, int axis0, int axis1) {
+    check_defined("diagonal", x);
+    return take_part(x, DiagonalView{offset, axis0, axis1});
+}
+
+Tensor diag(const Tensor& x, std::int64_t offset) {
+    check_defined("diag", x);
+    require<ShapeError>(x.rank() == 1 || x.rank() == 2,
+                        "diag: needs a vector or a matrix, got {}; see diagonal", x.shape());
+    if (x.rank() == 2) return diagonal(x, offset);
+    constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // no memory holds its square
+    require(offset > -kLimit && offset < kLimit, "diag: offset {} makes too large a matrix",
+            offset);
+    const std::int64_t side = x.numel() + (offset < 0 ? -offset : offset);
+    return place_part(x, {side, side}, DiagonalView{offset, 0, 1});
+}
+
+// ---- unfold -------------------------------------------------------------------------------------
+// Windows overlap, so their opposite adds (fold), and the two are each other's gradient. It adds
+// the first elements of all windows, then the second ones and so on: within each of these rounds no
+// two windows meet, and the order of additions does not depend on threads.
+
+namespace {
+
+struct Slide {
+    int axis;
+    std::int64_t size, step;
+};
+
+Tensor fold(const Tensor& x, const Shape& shape, const Slide& w);
+
+struct SlideOp : Op {
+    SlideOp(const char* name, const Slide& w) : Op(name), windows(w) {}
+    std::string attributes() const override {
+        return fmt::format("axis={}, size={}, step={}", windows.axis, windows.size, windows.step);
+    }
+    const Slide windows;
+};
+
+struct UnfoldOp final : SlideOp {
+    explicit UnfoldOp(const Slide& w) : SlideOp("unfold", w) {}
+    double flops() const override { return 0; }
+    Tensors forward(const Tensors& x) const override {
+        return {unfold(x[0], windows.axis, windows.size, windows.step)};
+    }
+    Tensors backward(const Tensors& grads) override {
+        return {fold(grads[0], inputs()[0].shape, windows)};
+    }
+};
+
+struct FoldOp final : SlideOp {
+    explicit FoldOp(const Slide& w) : SlideOp("fold", w) {}
+    double flops() const override { return static_cast<double>(numel(inputs()[0].shape)); }
+    Tensors forward(const Tensors& x) const override {
+        return {fold(x[0], outputs()[0].shape, windows)};
+    }
+    Tensors backward(const Tensors& grads) override {
+        return {unfold(grads[0], windows.axis, windows.size, windows.step)};
+    }
+};
+
+template <class T>
+void add_into(Tensor& y, const Tensor& x) {
+    const Loop<2> loop(y.shape(), {y.strides(), x.strides()});
+    const T* from = x.data<T>();
+    Compute<T>* to = y.mutable_data<Compute<T>>();
+    loop.for_each_row([&](const auto& offsets, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            to[offsets[0] + i * loop.inner_stride(0)] +=
+                from[offsets[1] + i * loop.inner_stride(1)];
+        }
+    });
+}
+
+// Not public. x [..., windows, ..., size] added up in zeros of `shape`; the axis counts from 0.
+Tensor fold(const Tensor& x, const Shape& shape, const Slide& w) {
+    Tensor sums = zeros(shape, compute_dtype(x.dtype()));
+    const std::int64_t reach = (x.size(w.axis) - 1) * w.step + 1;
+    for (std::int64_t k = 0; k < w.size; ++k) {
+        Tensor places = views::slice(sums, w.axis, k, k + reach, w.step);
+        const Tensor added = views::select("fold", x, -1, k);
+        visit_stored("fold", x.dtype(),
+                     [&](auto zero) { add_into<decltype(zero)>(places, added); });
+    }
+    Tensor y = cast(sums, x.dtype());
+    return record<FoldOp>({x}, y, w);
+}
+
+}  // namespace
+
+Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step) {
+    check_defined("unfold", x);
+    Tensor y = views::unfold(x, axis, size, step);
+    return record<UnfoldOp>({x}, y, Slide{normalize_axis("unfold", axis, x.rank()), size, step});
 }
 
 }  // namespace tapestry

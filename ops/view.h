@@ -1,9 +1,10 @@
-// The same numbers under another shape. These share memory with their input wherever strides can
-// tell the new order (core/views.h does that part); here the tape learns of it.
+// The same numbers under another shape, their diagonals and sliding windows. These share memory
+// with their input wherever strides can tell the new order (core/views.h does that part); here the
+// tape learns of it.
 //
 // All take any dtype. A view and what it views are one memory: a change in place of one shows in
-// the other. Gradients are views of the incoming gradient as well, but for slice and expand. Read
-// next: view.cpp, the shortest backward rules there are.
+// the other. Gradients are views of the incoming gradient as well, but for slice, expand,
+// diagonal and unfold. Read next: view.cpp, the shortest backward rules there are.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -47,5 +48,25 @@ Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
 /// x if it lies in memory in row-major order without gaps, else a copy that does. Gradient: g.
 Tensor contiguous(const Tensor& x);
+
+// ---- diagonals and windows ----------------------------------------------------------------------
+// trace, the sum of a diagonal, is among the products (matmul.h). Of windows a convolution, a
+// moving average or n-grams are made.
+
+/// x[..., i, ..., i + offset, ...] for every such i, `axis0` and `axis1` being the rows and
+/// columns; both vanish, the last axis of the result counts i. A view. Any dtype. Gradient: g
+/// there, zeros elsewhere. Throws ShapeError where the axes are one.
+Tensor diagonal(const Tensor& x, std::int64_t offset = 0, int axis0 = 0, int axis1 = 1);
+
+/// Of a matrix its diagonal, as `diagonal`; of a vector [n] the square matrix of side n + |offset|
+/// that has it as this diagonal, and zeros elsewhere. Gradient: each is the other's. Throws
+/// ShapeError for another rank.
+Tensor diag(const Tensor& x, std::int64_t offset = 0);
+
+/// Windows of `size` elements along `axis`, each `step` after the one before (PyTorch's
+/// Tensor.unfold): [..., n, ...] -> [..., (n - size) / step + 1, ..., size]. A view of x, whatever
+/// windows share. Any dtype. Gradient: g added up over the windows that an element is in. Throws
+/// ShapeError unless 1 <= size <= n, ValueError unless step >= 1.
+Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step = 1);
 
 }  // namespace tapestry

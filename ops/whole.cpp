@@ -2,7 +2,7 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/ops/arithmetic.h>
-#include <tapestry/ops/map_plain.h>
+#include <tapestry/ops/map.h>
 
 #include <algorithm>
 #include <cmath>

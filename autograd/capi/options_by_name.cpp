@@ -1,6 +1,6 @@
 #include <tapestry/autograd/capi/options_by_name.h>
 
-#include <tapestry/core/text/json_handler.h>
+#include <tapestry/core/text/json_tree.h>
 
 #include <fmt/ranges.h>
 

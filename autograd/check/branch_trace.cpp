@@ -1,4 +1,5 @@
-#include <tapestry/autograd/check/branch_trace.h>
+// Which branches a run took, as a hash of all that its ops decided.
+#include <tapestry/autograd/check/subject.h>
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>

@@ -1,6 +1,5 @@
 #include <tapestry/autograd/check/compare.h>
 
-#include <tapestry/autograd/check/extrapolate.h>
 #include <tapestry/autograd/check/near_miss.h>
 #include <tapestry/autograd/check/noise.h>
 #include <tapestry/autograd/check/quotients.h>

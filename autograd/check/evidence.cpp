@@ -1,4 +1,4 @@
-#include <tapestry/autograd/check/evidence.h>
+#include <tapestry/autograd/check/slope.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,5 @@
 #include <tapestry/autograd/check/gradcheck.h>
 
-#include <tapestry/autograd/check/locate.h>
-#include <tapestry/autograd/check/options_text.h>
-#include <tapestry/autograd/check/oracles.h>
-#include <tapestry/autograd/check/points.h>
-#include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/core/parallel.h>
 

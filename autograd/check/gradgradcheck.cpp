@@ -1,6 +1,5 @@
 #include <tapestry/autograd/check/whole_check.h>
 
-#include <tapestry/autograd/check/options_text.h>
 #include <tapestry/core/create.h>
 
 namespace tapestry {

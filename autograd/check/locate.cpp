@@ -1,6 +1,7 @@
-#include <tapestry/autograd/check/locate.h>
+// Which entry of the tape is to blame, and what its gradient looks like.
+#include <tapestry/autograd/check/whole_check.h>
 
-#include <tapestry/autograd/check/measure_slopes.h>
+#include <tapestry/autograd/check/mistakes.h>
 #include <tapestry/autograd/check/plain_op.h>
 #include <tapestry/autograd/observer.h>
 #include <tapestry/core/create.h>

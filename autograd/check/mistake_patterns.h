@@ -59,7 +59,7 @@ Match looks_like_some_samples(const Wrong& w);  ///< the last or first sample al
 Match looks_conjugate(const Wrong& w);          ///< the second number of every pair negated
 Match looks_off_in_rows(const Wrong& w);        ///< rows times factors
 
-// Order (mistakes_in_order.cpp).
+// Order (mistakes_in_places.cpp).
 Match looks_permuted(const Wrong& w);  ///< axes exchanged, or column by column
 Match looks_shifted(const Wrong& w);   ///< moved along an axis
 Match looks_flipped(const Wrong& w);   ///< reversed along an axis
@@ -69,7 +69,7 @@ Match looks_unsummed(const Wrong& w);  ///< of a broadcast operand: from one pla
 Match looks_like_another_operand(const Wrong& w);  ///< another operand's
 Match looks_stale(const Wrong& w);                 ///< an earlier call's
 
-// Terms (mistakes_in_terms.cpp).
+// Terms (mistakes_in_values.cpp).
 Match lacks_the_direct_way(const Wrong& w);   ///< a residual connection is not added
 Match lacks_a_constant_term(const Wrong& w);  ///< a sum or mean along an axis is not subtracted
 Match lacks_an_output_term(const Wrong& w);   ///< the same, times the output

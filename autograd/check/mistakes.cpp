@@ -1,10 +1,14 @@
 #include <tapestry/autograd/check/mistakes.h>
 
+#include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 namespace tapestry::checker {
 
@@ -41,6 +45,103 @@ Cause find_cause(const Symptoms& symptoms) {
                     "{:.4g}",
                     size > 0 ? dot(w.claimed, w.right) / size : 0, norm(w.claimed), norm(w.right)),
         "no common mistake looks like this; derive the rule again for one element"};
+}
+
+// ---- the truth ----------------------------------------------------------------------------------
+
+namespace {
+
+// The slopes of all outputs along a line, good to what telling mistakes apart needs.
+Values slopes_along(Line& line, std::uint64_t branch) {
+    // By how much a difference changes when its step is halved, as a part of itself, or may have
+    // been moved by the rounding of a sum.
+    const auto change = [&](double h) {
+        if (line.at(h).branch != branch || line.at(-h).branch != branch) return HUGE_VAL;
+        const Values &a = line.at(h).values, &b = line.at(-h).values;
+        const Values &c = line.at(h / 2).values, &d = line.at(-h / 2).values;
+        double apart = 0, size = 0, worth = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const double coarse = a[i] - b[i], fine = 2 * (c[i] - d[i]);
+            apart += (coarse - fine) * (coarse - fine);
+            size += fine * fine;
+            worth += a[i] * a[i];
+        }
+        constexpr double kWorthRounding = 32 * std::numeric_limits<double>::epsilon();
+        return apart > 0 || size > 0
+                   ? std::sqrt(std::max(apart, kWorthRounding * kWorthRounding * worth) / size)
+                   : 0;
+    };
+    constexpr double kSettled = 1e-3, kGood = 3e-8, kSeen = 0.5;
+    double h = std::ldexp(line.scale(), -13), changed = change(h);
+    // What changes is rounding mostly, of which a larger step sees less; and what does not change
+    // at all may have been lost in it.
+    if (const double larger = std::ldexp(line.scale(), -7); changed > kGood || changed == 0) {
+        const double there = change(larger);
+        if (there * there < changed || (changed == 0 && there < kSeen)) {
+            h = larger;
+            changed = there;
+        }
+    }
+    for (int i = 1; i <= 4 && !(changed <= kSettled); ++i) {
+        const double smaller = std::ldexp(line.scale(), -13 - 5 * i), there = change(smaller);
+        if (there < changed && (there > 0 || changed == HUGE_VAL)) {
+            h = smaller;
+            changed = there;
+        }
+    }
+    Values slopes;
+    for (std::size_t i = 0; i < line.at(h).values.size(); ++i) {
+        const auto slope = [&](double t) {
+            return (line.at(t).values[i] - line.at(-t).values[i]) / (2 * t);
+        };
+        slopes.push_back((4 * slope(h / 2) - slope(h)) / 3);
+    }
+    return slopes;
+}
+
+}  // namespace
+
+std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs,
+                                       std::size_t of_interest) {
+    constexpr std::size_t kAll = 256, kLarge = 4096, kNumbers = 20'000'000;
+    constexpr std::size_t kMany = 384, kFew = 16, kFewest = 8;
+    std::vector<std::size_t> places;
+    const std::size_t held = kNumbers / std::max<std::size_t>(outputs, 1);
+    const std::size_t most = std::clamp(held, kFewest, n <= kLarge ? kMany : kFew);
+    if (n <= std::min(kAll, most)) {
+        for (std::size_t i = 0; i < n; ++i) places.push_back(i);
+        return places;
+    }
+    // Both ends, for what goes wrong at borders; the rest at odd distances, for what goes wrong in
+    // every row.
+    const std::size_t ends = most / 6, between = most - 2 * ends - 3;
+    for (std::size_t i = 0; i < ends; ++i) {
+        places.push_back(i);
+        places.push_back(n - 1 - i);
+    }
+    for (std::size_t i = 0; i < between; ++i) {
+        const auto golden = std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
+        places.push_back(static_cast<std::size_t>(golden * static_cast<double>(n)));
+    }
+    for (const std::size_t i : {of_interest - 1, of_interest, of_interest + 1}) {
+        if (i < n) places.push_back(i);
+    }
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    return places;
+}
+
+void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms) {
+    const Values x = subject.leaves()[which].second.to_vector<double>();
+    const double typical = typical_size(x);
+    const Sample base = subject.run();
+    symptoms.value = base.values;
+    for (const std::size_t place : symptoms.places) {
+        Values u(x.size(), 0.0);
+        u[place] = 1;
+        Line line = subject.along(which, std::move(u), std::max(std::abs(x[place]), typical));
+        symptoms.slopes.push_back(slopes_along(line, base.branch));
+    }
 }
 
 }  // namespace tapestry::checker

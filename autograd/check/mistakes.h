@@ -5,7 +5,8 @@
 // next: mistake_patterns.h, what commonly goes wrong.
 #pragma once
 
-#include <tapestry/autograd/check/cause.h>
+#include <tapestry/autograd/check/subject.h>
+#include <tapestry/autograd/check/verdict.h>
 #include <tapestry/core/shape.h>
 
 #include <cstddef>
@@ -37,6 +38,18 @@ struct Symptoms {
 /// The right gradient at `places`.
 std::vector<double> numeric_gradient(const Symptoms& symptoms);
 
+/// What was done to the right gradient, if what was claimed looks like it.
 Cause find_cause(const Symptoms& symptoms);
+
+// ---- the truth ----------------------------------------------------------------------------------
+// What the function does when elements of one input move, each by itself: a wrong gradient is
+// compared with that, to say what was done to it.
+
+/// Elements of an input of n at which slopes are measured: all of up to 256; else both ends, some
+/// in between, and `of_interest` with its neighbours. Fewer where each takes long or fills memory.
+std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs, std::size_t of_interest);
+
+/// Fills in symptoms.slopes at symptoms.places, for leaf `which`, and symptoms.value.
+void measure_slopes(Subject& subject, std::size_t which, Symptoms& symptoms);
 
 }  // namespace tapestry::checker

@@ -1,6 +1,7 @@
 #include <tapestry/autograd/check/noise.h>
 
-#include <tapestry/autograd/check/extrapolate.h>
+#include <tapestry/autograd/check/quotients.h>
+#include <tapestry/autograd/check/values.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +9,6 @@
 
 namespace tapestry::checker {
 namespace {
-
-using Values = std::vector<double>;
 
 constexpr int kPoints = 9;
 constexpr int kOrders = 6;                                   // of differences that are looked at
@@ -137,6 +136,163 @@ double noise_along(Line& line, const std::vector<double>& weights) {
         if (noise == 0) noise = jumps.least / 2;  // larger ones further out are a slope
     }
     return noise;
+}
+
+// ---- the slope by least squares -----------------------------------------------------------------
+
+namespace {
+
+constexpr int kPairs = 64;
+constexpr int kTerms = 10;                 // 1, t, t^2, ...
+constexpr std::size_t kFewestPlaces = 16;  // places that say anything of noise
+
+// Values of <w, f> - <w, f(x)> next to x: where, as parts of h, in order, and what; and what the
+// rounding of a format makes of all outputs, and of those that it leaves hardly any choice.
+struct Sampled {
+    Values at, values;
+    double rounding = 0, coarse = 0;
+};
+
+void note_rounding(const std::vector<const Sample*>& samples, const Values& w, double epsilon,
+                   Sampled& found) {
+    if (epsilon == 0) return;
+    constexpr std::size_t kFewValues = 8;
+    Values all(w.size(), 0.0), few(w.size(), 0.0);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+        Values seen;
+        for (const Sample* sample : samples) {
+            const double y = sample->values[i];
+            all[i] = std::max(all[i], epsilon * std::abs(y));
+            const bool is_new = std::find(seen.begin(), seen.end(), y) == seen.end();
+            if (is_new && seen.size() < kFewValues) seen.push_back(y);
+        }
+        if (seen.size() < kFewValues) few[i] = all[i];
+    }
+    found.rounding = size_of(w, all);
+    found.coarse = size_of(w, few);
+}
+
+// Outputs that take but a few values over all steps hide their slope, or show their rounding as
+// one; and so do all where much less is left over than rounding leaves: x and f then go from number
+// to number in step.
+double hidden_by_rounding(const Sampled& sampled, double noise) {
+    constexpr double kUsual = 0.29, kMuchLess = 0.25;  // sqrt(1 / 12)
+    const bool in_step = noise < kMuchLess * kUsual * sampled.rounding;
+    return in_step ? sampled.rounding : sampled.coarse;
+}
+
+// At no regular distances: a function that moves in jumps of its own would meet regular ones always
+// at the same point of a jump. Where x is a number of a narrow format, the steps lead to others.
+std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon) {
+    constexpr double kGolden = 0.6180339887498949;
+    Values at;
+    for (int j = 0; j < kPairs; ++j) {
+        const double place = (j + std::fmod(kGolden * j, 1)) / kPairs;
+        for (const double t : {h * place, -h * place}) at.push_back(line.nearest(t));
+    }
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    if (at.size() < kFewestPlaces) return {};
+    Sampled found;
+    std::vector<const Sample*> samples;
+    const Sample& base = line.at(0);
+    for (const double t : at) {
+        const Sample& there = line.at(t);
+        if (there.branch != base.branch || !finite(w, there)) return {};
+        samples.push_back(&there);
+        found.at.push_back(t / h);
+        found.values.push_back(weighted_difference(w, there.values, base.values));
+    }
+    note_rounding(samples, w, epsilon, found);
+    return found;
+}
+
+// A power of t, made orthogonal to those below it, and its slope at 0.
+struct Term {
+    Values values;
+    double slope = 0;
+};
+
+std::vector<Term> terms_at(const Values& at) {
+    std::vector<Term> terms;
+    for (int k = 0; k < kTerms; ++k) {
+        Term term{{}, k == 1 ? 1.0 : 0.0};
+        for (const double s : at) term.values.push_back(std::pow(s, k));
+        for (int again = 0; again < 2; ++again) {
+            for (const Term& lower : terms) {
+                const double share = dot(term.values, lower.values);
+                for (std::size_t j = 0; j < at.size(); ++j) {
+                    term.values[j] -= share * lower.values[j];
+                }
+                term.slope -= share * lower.slope;
+            }
+        }
+        const double size = norm(term.values);
+        for (double& value : term.values) value /= size;
+        term.slope /= size;
+        terms.push_back(std::move(term));
+    }
+    return terms;
+}
+
+// Values that are off in the same way as their neighbours count as one: how many are there?
+double independent(const Values& rest) {
+    std::size_t changes = 1;
+    for (std::size_t j = 0; j + 1 < rest.size(); ++j) changes += rest[j] * rest[j + 1] < 0 ? 1 : 0;
+    return static_cast<double>(std::min(rest.size(), 2 * changes));
+}
+
+// The number of terms that leaves the smallest error: of noise, which grows with them, and of the
+// terms left out, of which the next two, an even and an odd one, stand for all.
+Attempt fitted(const Sampled& sampled, double h) {
+    constexpr double kLeast = 0.25;  // of the noise: no averaging takes away more
+    Attempt best;
+    best.step = h;
+    best.settled = best.moved = true;
+    Values rest = sampled.values;
+    const auto count = static_cast<double>(rest.size());
+    const std::vector<Term> terms = terms_at(sampled.at);
+    double slope = 0, squares = 0;
+    for (std::size_t k = 0; k + 2 < kTerms; ++k) {
+        const Term& term = terms[k];
+        const double share = dot(rest, term.values);
+        for (std::size_t j = 0; j < rest.size(); ++j) rest[j] -= share * term.values[j];
+        slope += share * term.slope;
+        squares += term.slope * term.slope;
+        if (k == 0) continue;
+        const double noise = norm(rest) / std::sqrt(count - static_cast<double>(k) - 1);
+        double left_out = 0;
+        for (const std::size_t next : {k + 1, k + 2}) {
+            left_out += std::abs(dot(rest, terms[next].values) * terms[next].slope);
+        }
+        const double averaged = std::sqrt(squares * count / independent(rest));
+        const double by_noise = noise * std::max(kLeast, averaged);
+        const double error = (by_noise + left_out) / h;
+        if (!(error < best.error)) continue;
+        best.value = slope / h;
+        best.noise = by_noise / h;
+        best.error = error;
+        best.rounding = noise;
+        best.hidden = hidden_by_rounding(sampled, noise) / h;
+    }
+    best.slopes = {best.value, best.value, best.value};
+    return best;
+}
+
+}  // namespace
+
+std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
+                                    double epsilon) {
+    std::optional<Attempt> best;
+    for (const int power : {-1, -3, -5, -8}) {
+        const double h = std::ldexp(line.scale(), power);
+        if (h > line.reach()) continue;
+        const auto found = sampled(line, weights, h, epsilon);
+        if (!found) continue;
+        const Attempt attempt = fitted(*found, h);
+        if (!best || attempt.error < best->error) best = attempt;
+    }
+    return best;
 }
 
 }  // namespace tapestry::checker

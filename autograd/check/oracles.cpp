@@ -1,4 +1,5 @@
-#include <tapestry/autograd/check/oracles.h>
+// What others than the differences say of a gradient: dual numbers and the transpose identity.
+#include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/quotients.h>
 

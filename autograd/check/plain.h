@@ -7,10 +7,12 @@
 //     };
 //     const GradcheckReport report = check_gradient(f, grad, {1, 2});  // FAIL, at [1]
 //
-// Read next: jacobian.h, hessian.h and complex_inputs.h, for other forms of derivatives.
+// Below: other forms of derivatives, Jacobians, Hessians and functions of complex numbers.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
+
+#include <complex>
 
 namespace tapestry {
 
@@ -50,5 +52,81 @@ GradcheckReport check_pullback(const PlainFunctionOfInputs& f,
                                const PlainPullbackOfInputs& pullback, const PlainInputs& inputs,
                                const GradcheckOptions& options = {},
                                const std::vector<Shape>& shapes = {}, const Shape& output = {});
+
+// ---- Jacobians ----------------------------------------------------------------------------------
+// A Jacobian that somebody wrote down, dense or by its nonzero entries, as least squares (Ceres,
+// SciPy's least_squares) and solvers of equations ask for.
+//
+//     check_jacobian(f, [](const auto& x) { return std::vector{2 * x[0], 0.0, x[1], x[0]}; }, {3,
+//     2});
+
+/// x -> df/dx [outputs, inputs], row-major: the slopes of output 0 come first.
+using PlainJacobian = std::function<std::vector<double>(const std::vector<double>& x)>;
+
+/// One number of a sparse Jacobian: d f[row] / d x[column].
+struct JacobianEntry {
+    std::size_t row = 0, column = 0;
+    double value = 0;
+};
+/// x -> the entries, in any order. Those of one place are added up, as in SciPy's coo_matrix; where
+/// there is none the slope is claimed to be 0.
+using SparseJacobian = std::function<std::vector<JacobianEntry>(const std::vector<double>& x)>;
+
+/// Every slope of every output where there are few, all outputs weighted at random and added up
+/// where there are many; the rest is as with check_pullback(). Throws ShapeError where the Jacobian
+/// has another size than [outputs, inputs].
+GradcheckReport check_jacobian(const PlainVectorFunction& f, const PlainJacobian& jacobian,
+                               const std::vector<double>& x, const GradcheckOptions& options = {});
+
+/// The same. Throws IndexError for an entry outside of [outputs, inputs].
+GradcheckReport check_jacobian(const PlainVectorFunction& f, const SparseJacobian& jacobian,
+                               const std::vector<double>& x, const GradcheckOptions& options = {});
+
+// ---- Hessians -----------------------------------------------------------------------------------
+// Second derivatives: a Hessian, or its product with a vector, against differences of a gradient.
+// The gradient is taken at its word: ask check_gradient() about it first.
+
+/// x -> d^2 f / dx^2 [inputs, inputs], all of it, also what symmetry would tell.
+using PlainHessian = std::function<std::vector<double>(const std::vector<double>& x)>;
+/// (x, v) -> (d^2 f / dx^2) v, of the size of x.
+using PlainHvp =
+    std::function<std::vector<double>(const std::vector<double>& x, const std::vector<double>& v)>;
+
+/// d grad / dx against hessian(x), as check_jacobian() would. Throws ShapeError where grad or
+/// hessian has another size than x, or its square.
+GradcheckReport check_hessian(const PlainGradient& grad, const PlainHessian& hessian,
+                              const std::vector<double>& x, const GradcheckOptions& options = {});
+
+/// <v, d grad / dx> against hvp(x, v), for many v: a Hessian is symmetric, and so its product with
+/// v is the backward of the gradient. Throws ShapeError where grad or hvp has another size than x.
+GradcheckReport check_hvp(const PlainGradient& grad, const PlainHvp& hvp,
+                          const std::vector<double>& x, const GradcheckOptions& options = {});
+
+// ---- complex numbers ----------------------------------------------------------------------------
+// Gradients of functions of complex numbers, which are checked as pairs of real ones.
+//
+// The convention is PyTorch's: the gradient of a real loss L by z = a + i b is
+//
+//     grad = dL/da + i dL/db          (2 dL/dz*, the direction in which L grows fastest)
+//
+// and so is what a pullback is handed and gives back. JAX's is the conjugate of it. For an analytic
+// f the pullback is g -> conj(f'(z)) g.
+
+using ComplexValues = std::vector<std::complex<double>>;
+using ComplexFunction = std::function<double(const ComplexValues&)>;
+using ComplexGradient = std::function<ComplexValues(const ComplexValues&)>;
+using ComplexVectorFunction = std::function<ComplexValues(const ComplexValues&)>;
+/// (z, g) -> what arrives at z, of its size.
+using ComplexPullback =
+    std::function<ComplexValues(const ComplexValues& z, const ComplexValues& g)>;
+
+/// A real f of complex numbers against grad(z), as check_gradient() of plain arrays. The report has
+/// z as pairs [n, 2]: "at [3, 1]" is the imaginary part of z[3]; bounds are those of the parts.
+GradcheckReport check_gradient(const ComplexFunction& f, const ComplexGradient& grad,
+                               const ComplexValues& z, const GradcheckOptions& options = {});
+
+/// A complex f with many outputs [m, 2] against pullback(z, g), as check_pullback().
+GradcheckReport check_pullback(const ComplexVectorFunction& f, const ComplexPullback& pullback,
+                               const ComplexValues& z, const GradcheckOptions& options = {});
 
 }  // namespace tapestry

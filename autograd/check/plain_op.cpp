@@ -1,6 +1,6 @@
 #include <tapestry/autograd/check/plain_op.h>
 
-#include <tapestry/autograd/check/options_text.h>
+#include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>

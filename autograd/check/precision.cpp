@@ -2,10 +2,10 @@
 
 #include <tapestry/autograd/check/compare.h>
 #include <tapestry/autograd/check/plain_op.h>
-#include <tapestry/autograd/check/preconditions.h>
 #include <tapestry/autograd/check/values.h>
+#include <tapestry/autograd/check/whole_check.h>
 #include <tapestry/autograd/observer.h>
-#include <tapestry/autograd/repeated_run.h>
+#include <tapestry/autograd/recompute.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 

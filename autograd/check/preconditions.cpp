@@ -1,4 +1,5 @@
-#include <tapestry/autograd/check/preconditions.h>
+// What must hold before a gradient can be checked at all.
+#include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/observer.h>

@@ -1,15 +1,118 @@
 // Difference quotients of <weights, f> along a line: from both sides, from one, and how much
-// rounding may have moved them. Internal to autograd/check. Read next: extrapolate.h, which makes
-// one slope of three quotients.
+// rounding may have moved them; and three of them into one slope with an error.
+// Internal to autograd/check. Read next: evidence.cpp, which decides what to make of it.
 #pragma once
 
 #include <tapestry/autograd/check/curve.h>
-#include <tapestry/autograd/check/extrapolate.h>
+#include <tapestry/autograd/check/verdict.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace tapestry::checker {
+
+// ---- a function of one number -------------------------------------------------------------------
+// As the checker looks at it: the outputs of f along a line x + t u, and what is known of f around
+// x before any step is taken.
+
+/// The outputs of a function at one point, and which branches it took there.
+struct Sample {
+    std::vector<double> values = {};
+    std::uint64_t branch = 0;
+};
+
+/// How far t may go to both sides, as distances.
+struct Reach {
+    double below = std::numeric_limits<double>::infinity();
+    double above = std::numeric_limits<double>::infinity();
+};
+
+/// A function along a line x + t u. Every t is computed once.
+class Line {
+public:
+    using Function = std::function<Sample(double t)>;
+
+    /// At t = `scale`, x has changed by about its own size. Steps beyond `reach` are not taken.
+    Line(Function f, double scale, Reach reach = {})
+        : f_(std::move(f)), scale_(scale), reach_(reach) {}
+
+    const Sample& at(double t);
+    double scale() const { return scale_; }
+    /// That of central steps, and that to one side (+1 or -1).
+    double reach() const { return std::min(reach_.below, reach_.above); }
+    double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
+    /// t, or next to it the step that leads to a number of the format that x lives in.
+    double nearest(double t) const { return nearest_ ? nearest_(t) : t; }
+    void set_nearest(std::function<double(double)> nearest) { nearest_ = std::move(nearest); }
+
+    /// The side that steps must be taken to where x is on a bound, or next to one; else 0.
+    double only_side() const;
+
+private:
+    Function f_;
+    double scale_;
+    Reach reach_;
+    std::function<double(double)> nearest_ = {};
+    std::map<double, Sample> known_;
+};
+
+struct Neighbourhood {
+    Sample base = {};
+    /// The outputs where every input is changed in its last bits, at random.
+    std::vector<std::vector<double>> shaken = {};
+    /// The outputs where all inputs are other numbers of the same sizes: what the function is worth
+    /// elsewhere. Where it has died away (e^-x far out), it is small here, but rounds as it does
+    /// there.
+    std::vector<std::vector<double>> elsewhere = {};
+};
+
+// ---- extrapolation ------------------------------------------------------------------------------
+// Three difference quotients into one slope with an error: Richardson's extrapolation, the noise
+// carried along.
+
+inline constexpr int kLevels = 3;  // steps h, h/2, h/4
+using Slopes = std::array<double, kLevels>;
+
+/// An estimate from steps no larger than `step`.
+struct Attempt {
+    double step = 0;
+    Reason obstacle = Reason::none;
+    bool settled = false;  ///< the differences shrink as those of a smooth function, or are noise
+    bool moved = false;    ///< does any output change?
+    double rounding = 0;   ///< how uncertain one evaluation is
+    Slopes slopes{};       ///< D(step), D(step / 2), D(step / 4)
+    double value = 0;
+    double noise = 0;  ///< part of the error
+    double error = std::numeric_limits<double>::infinity();
+    double hidden = 0;  ///< slopes that outputs of a narrow format may have without showing them
+};
+
+/// Value, noise, error and whether it settled, from attempt.slopes and the noise of each. `order`:
+/// by which factor the first term of the error shrinks when h is halved: 4 for central differences,
+/// 2 for one-sided ones. (The second shrinks by 16, and by 4.)
+void extrapolate(const Slopes& noise, double order, Attempt& attempt);
+
+/// <w, a - b>, over the outputs that `counts` names (all if it is empty).
+double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
+                           const std::vector<double>& b, const std::vector<bool>& counts = {});
+double weighted(const std::vector<double>& w, const std::vector<double>& a);
+
+/// sqrt(sum of (w y)^2): the size of <w, y> had its terms random signs, as rounding errors have.
+double size_of(const std::vector<double>& w, const std::vector<double>& y);
+/// The same had every output the size that outputs have on average.
+double usual_size(const std::vector<double>& w, const std::vector<double>& y);
+
+/// Are the outputs with a weight numbers?
+bool finite(const std::vector<double>& w, const Sample& sample);
+
+// ---- quotients ----------------------------------------------------------------------------------
 
 /// Up to so many times its uncertainty a number is nothing but rounding.
 inline constexpr double kRounding = 32;

@@ -1,7 +1,6 @@
 // What a check found: for programs as a struct, for people on one screen, for others as JSON.
 #pragma once
 
-#include <tapestry/autograd/check/cause.h>
 #include <tapestry/autograd/check/verdict.h>
 #include <tapestry/core/shape.h>
 

@@ -1,7 +1,6 @@
 #include <tapestry/autograd/check/slope.h>
 
-#include <tapestry/autograd/check/evidence.h>
-#include <tapestry/autograd/check/fit.h>
+#include <tapestry/autograd/check/noise.h>
 
 #include <algorithm>
 #include <array>

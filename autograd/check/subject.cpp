@@ -4,7 +4,6 @@
 #include <tapestry/autograd/check/values.h>
 #include <tapestry/autograd/jvp.h>
 #include <tapestry/autograd/recompute.h>
-#include <tapestry/autograd/repeated_run.h>
 #include <tapestry/core/create.h>
 
 #include <cmath>

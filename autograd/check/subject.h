@@ -2,16 +2,17 @@
 // Internal to autograd/check.
 #pragma once
 
-#include <tapestry/autograd/check/box.h>
-#include <tapestry/autograd/check/branch_trace.h>
-#include <tapestry/autograd/check/budget.h>
+#include <tapestry/autograd/check/limits.h>
 #include <tapestry/autograd/check/slope.h>
+#include <tapestry/autograd/observer.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/generator_log.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tapestry::checker {
 
@@ -24,6 +25,35 @@ std::vector<double> random_weights(std::size_t n, std::uint64_t seed);
 /// x, every number moved by 2^-51 of itself, up or down at random: what rounding may have done to
 /// it before it came here.
 std::vector<double> with_shaken_bits(std::vector<double> x, std::uint64_t seed);
+
+// ---- branches (branch_trace.cpp) ----------------------------------------------------------------
+
+/// Which branches a run took, op by op, seen from outside.
+struct Branches {
+    struct Step {
+        std::string op;  ///< "relu (#3, ffn)"; empty unless names were asked for
+        std::uint64_t taken;
+    };
+    std::vector<Step> steps;
+    std::uint64_t all = 0;      ///< one number for the whole run: which ops, and what they decided
+    std::uint64_t decided = 0;  ///< the same of what they decided alone
+};
+
+/// Watches a run. Everything an op decides is an integer or a truth value: its own decisions
+/// (Op::decisions), and operands that others decided, an argmax or a comparison.
+class BranchTrace final : public TapeObserver {
+public:
+    explicit BranchTrace(bool named) : named_(named) {}
+    void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override;
+
+    Branches branches;
+
+private:
+    bool named_;
+    bool busy_ = false;
+};
+
+// ---- the function -------------------------------------------------------------------------------
 
 class Subject {
 public:

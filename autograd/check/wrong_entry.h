@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
-#include <tapestry/autograd/check/extrapolate.h>
+#include <tapestry/autograd/check/quotients.h>
 
 #include <optional>
 

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <tapestry/autograd/observer.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/autograd/profile/roofline.h>
 #include <tapestry/core/clock.h>
 
@@ -28,6 +29,26 @@
 #include <vector>
 
 namespace tapestry {
+
+/// How much an entry of a tape computes and moves, whoever counts it: the profiler, which adds up,
+/// and nn/inspect, which shows every entry by itself. FLOPs, and bytes that had to be read or
+/// written, each once.
+struct OpWork {
+    double flops = 0;
+    double bytes = 0;
+};
+
+/// Of an entry that was recorded with these tensors: Op::flops(), and the bytes of inputs and
+/// outputs. A view moves nothing, and what computes nothing (a row looked up, a piece joined) reads
+/// no more than it writes.
+OpWork forward_work(const Op& op, const Tensors& inputs, const Tensors& outputs);
+
+/// Of its rule, which made `outgoing` of `incoming`. FLOPs once more for every input of rank 2 or
+/// above that needs its gradient, two at the most: exact for products, which need one product per
+/// operand (and twice the two products of attention); what a rule computes again to save memory is
+/// not counted. Bytes are those of the outputs' gradients, of what the rule reads again (what was
+/// saved, as far as it is not more than inputs and outputs), and of the new gradients.
+OpWork backward_work(const Op& op, const Tensors& incoming, const Tensors& outgoing);
 
 /// Some work and the time it took.
 struct ProfiledWork {
@@ -59,8 +80,8 @@ struct ProfileRow {
 /// a rule its gradients are added to others and what it saved is let go: this is the row
 /// "accumulate" of the operation's module. The profiler's own time counts nowhere.
 ///
-/// FLOPs and bytes are counted as autograd/profile/work.h says; what a rule computes again to save
-/// memory shows as time and not as work.
+/// FLOPs and bytes are counted as autograd/profile/profiler.h says; what a rule computes again to
+/// save memory shows as time and not as work.
 class Profiler final : public TapeObserver {
 public:
     explicit Profiler(MachinePeak peak);

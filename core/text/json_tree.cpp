@@ -1,6 +1,5 @@
 #include <tapestry/core/text/json_tree.h>
 
-#include <tapestry/core/text/json_handler.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <nlohmann/json.hpp>

@@ -1,16 +1,17 @@
-// A JSON text as a tree, each value asked for with the type it must have. Internal to Tapestry.
+// A JSON text read: as a tree, each value asked for with the type it must have, or value by value,
+// for texts whose tree nobody needs (JsonHandler, at the end). Internal to Tapestry.
 // json_tree.cpp is the only object of the library that compiles nlohmann-json, which takes seconds.
 //
 //     const JsonTree tree(text);
 //     const auto step = tree.root().get<std::int64_t>("step");
 //     for (const JsonNode& group : tree.root().at("groups").elements()) ...
 //
-// Read next: json_handler.h, for texts whose tree nobody needs; nn/io/config_file.h, for the
-// settings of a file; json_writer.h, the other way round.
+// Read next: nn/io/config_file.h, for the settings of a file; json_writer.h, the other way round.
 #pragma once
 
 #include <tapestry/core/error.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -98,5 +99,39 @@ void check_names_once(std::string_view text);
 
 /// `text` as JSON writes it, between quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
+
+// ---- value by value -----------------------------------------------------------------------------
+
+/// A text that is not JSON, or that holds a number too large for a double.
+class JsonSyntaxError : public JsonError {
+public:
+    JsonSyntaxError(const std::string& message, std::size_t place, std::string broken);
+
+    std::size_t byte;  ///< counted from 1
+    std::string rule;  ///< the parser's words: what it expected and what it found
+};
+
+/// Receives a JSON text value by value, in the order of the text, without a tree in memory: members
+/// in their order, and names that come twice. handle_json calls it; an exception ends the reading
+/// and reaches the caller of handle_json.
+class JsonHandler {
+public:
+    virtual ~JsonHandler() = default;
+
+    virtual void null() = 0;
+    virtual void boolean(bool value) = 0;
+    virtual void number(std::uint64_t value) = 0;           ///< without a sign
+    virtual void negative_number(std::int64_t value) = 0;   ///< with a minus sign; also -0
+    virtual void real_number(const std::string& text) = 0;  ///< all others, as written
+    virtual void string(const std::string& value) = 0;
+    virtual void begin_array() = 0;
+    virtual void end_array() = 0;
+    virtual void begin_object() = 0;
+    virtual void name(const std::string& name) = 0;  ///< of the member whose value comes next
+    virtual void end_object() = 0;
+};
+
+/// Reads `text` to its end. Nesting has no limit here: the handler sets it. Throws JsonSyntaxError.
+void handle_json(std::string_view text, JsonHandler& handler);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// The subcommands of `tapestry`, one file each. Each declares its options and what to run.
+// The subcommands of `tapestry`, mostly one file each. Each declares its options and what to run.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
@@ -16,8 +16,6 @@ void add_eval(Options& app);
 void add_export(Options& app);
 void add_gradcheck(Options& app);
 void add_bench(Options& app);
-void add_bench_tables(Options& bench);  ///< subcommands of bench
-void add_bench_busy(Options& bench);
 void add_profile(Options& app);
 void add_experiment(Options& app);
 void add_inspect(Options& app);

@@ -2,8 +2,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
-#include <tapestry/nn/terminal/loss_curves.h>
-#include <tapestry/nn/terminal/sweep_text.h>
+#include <tapestry/nn/terminal/run_text.h>
 
 namespace tapestry::cli {
 namespace {

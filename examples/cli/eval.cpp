@@ -4,7 +4,7 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
-#include <tapestry/nn/train/evaluation.h>
+#include <tapestry/nn/train/evaluate.h>
 
 namespace tapestry::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
-#include <tapestry/examples/school/experiments/run.h>
+#include <tapestry/examples/school/experiments/registry.h>
 
 #include <optional>
 

@@ -5,7 +5,6 @@
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
 #include <tapestry/nn/catalog/check_gradients.h>
-#include <tapestry/nn/catalog/check_model.h>
 
 namespace tapestry::cli {
 namespace {

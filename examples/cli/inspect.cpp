@@ -3,7 +3,7 @@
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
-#include <tapestry/nn/inspect/watched_step.h>
+#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/terminal/text_step.h>
 #include <tapestry/nn/train/step_on_text.h>
 

@@ -1,5 +1,10 @@
 #include <tapestry/examples/cli/options.h>
+
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
+
+#include <algorithm>
+#include <string_view>
 
 namespace tapestry::cli {
 
@@ -18,6 +23,47 @@ void add_model_options(Options& options, GPTConfig& config, std::int64_t& batch)
 
 void add_json(Options& options, bool& json) {
     options.flag("--json", json, "Print one JSON object");
+}
+
+void add_no_cache(Options& options, bool& no_cache) {
+    options.flag("--no-cache", no_cache,
+                 "Do not keep the text's tokens in ${XDG_CACHE_HOME:-~/.cache}/tapestry");
+}
+
+std::unique_ptr<TextCache> text_cache(bool no_cache) {
+    const auto directory = user_cache_directory();
+    if (no_cache || !directory) return nullptr;
+    auto cache = std::make_unique<TextCache>();
+    cache->directory = *directory;
+    cache->warn = [](const std::string& reason) {
+        warn("the text's tokens are not kept: " + reason);
+    };
+    return cache;
+}
+
+std::string quoted_for_shell(const std::string& text) {
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("_./=:,+-").find(c) != std::string_view::npos;
+    };
+    if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    return quoted + "'";
+}
+
+TrainingRecipe recipe_of(const Options& options) {
+    TrainingRecipe recipe{.command = "tapestry " + options.name()};
+    for (const OptionValue& option : options.values()) {
+        if (option.given) recipe.command += " " + option.name;
+        for (const std::string& value : option.values) {
+            if (!option.is_flag) recipe.command += " " + quoted_for_shell(value);
+        }
+        if (!option.value.empty()) {
+            recipe.options.push_back({option.name, option.value, option.description});
+        }
+    }
+    return recipe;
 }
 
 }  // namespace tapestry::cli

@@ -1,14 +1,70 @@
-// tapestry rewind: any step of a training, taken again to the same bits, and what it did.
+// Steps of a training that are taken again to the same bits. tapestry rewind takes any step and
+// says what it did; tapestry bisect finds the first one for which something holds; tapestry replay
+// takes one that `tapestry train --trap-nan` has saved. The work is nn/train/rewind.h's and
+// bisect.h's.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/run_options.h>
+#include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
+#include <tapestry/examples/options/config_options.h>
+#include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/nn/terminal/text_step.h>
+#include <tapestry/nn/train/bisect.h>
+#include <tapestry/nn/train/rewind.h>
 #include <tapestry/ops/machine_peak.h>
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace tapestry::cli {
 namespace {
+
+// A training's directory, as `rewind` and `bisect` read it.
+struct RunOptions {
+    std::string directory;
+    TrainingConfig place;  ///< of the data, if it was moved
+    int threads = num_threads();
+    bool no_cache = false;
+};
+
+void add_run_options(Options& o, RunOptions& run) {
+    o.text("directory", run.directory, "What `tapestry train` was given as --out").required();
+    add_fields(o, run.place, {"text", "data"});
+    o.option("--text").excludes(o.option("--data"));
+    o.threads(run.threads);
+    add_no_cache(o, run.no_cache);
+}
+
+// The run there, and how its steps are taken again. It says when that is going to take a while.
+class RunReader {
+public:
+    explicit RunReader(const RunOptions& run);
+
+    const RunHistory& history() const { return history_; }
+    const Rewinder& rewinder() const { return rewinder_; }
+
+private:
+    std::unique_ptr<TextCache> cache_;
+    RunHistory history_;
+    Rewinder rewinder_;
+};
+
+RunReader::RunReader(const RunOptions& run)
+    : cache_(text_cache(run.no_cache)),
+      history_(run.directory),
+      rewinder_(history_, {.text = run.place.text,
+                           .data = run.place.data,
+                           .cache = cache_.get(),
+                           .told = [](const RewindStart& start) { say(wait_text(start)); }}) {
+    set_num_threads(run.threads);
+}
+
+// ---- rewind
 
 struct RewindSettings {
     RunOptions run;
@@ -68,6 +124,84 @@ void add_rewind(Options& app) {
     add_width(o, s->text.width);
     all.excludes(step).excludes(page).excludes(print);
     o.run([s] { return s->all ? run_all(*s) : run_rewind(*s); });
+}
+
+// ---- bisect
+
+namespace {
+
+struct BisectSettings {
+    RunOptions run;
+    std::string first;
+    std::int64_t after = 0;
+};
+
+int run_bisect(const BisectSettings& s) {
+    const StepCondition condition = parse_condition(s.first);
+    const RunReader run(s.run);
+    const FoundStep found = find_first(run.history(), run.rewinder(), condition, s.after);
+    if (found.step) {
+        print("step {}: {}\n", *found.step, found.what);
+    } else {
+        print("no step{} has {}\n", s.after > 0 ? fmt::format(" after {}", s.after) : "", s.first);
+    }
+    print("{}\n", looked_at(found, run.history()));
+    if (found.step) {
+        print("tapestry rewind {} --step {} --inspect page.html\n",
+              quoted_for_shell(s.run.directory), *found.step);
+    }
+    return found.step ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+void add_bisect(Options& app) {
+    auto s = std::make_shared<BisectSettings>();
+    Options& o =
+        app.subcommand("bisect", "Find the first step of a training for which something holds");
+    add_run_options(o, s->run);
+    o.text("--first", s->first,
+           "'grad_norm > 2', with >, >=, < or <=, of loss, val_loss, grad_norm, update_ratio (the "
+           "largest of update over weights) or update_ratio(PARAMETER); or non_finite, of weights")
+        .required();
+    o.count("--after", s->after, "Only steps after this one", {0});
+    o.run([s] { return run_bisect(*s); });
+}
+
+// ---- replay
+
+namespace {
+
+struct ReplaySettings {
+    std::string directory, out = "page.html";
+    int threads = num_threads();
+};
+
+int run_replay(const ReplaySettings& s) {
+    set_num_threads(s.threads);
+    const LoadedModel loaded = load_model(s.directory);
+    RecordedOutcome then;
+    const RecordedStep step = read_step(s.directory, loaded.model->config(), then);
+    loaded.model->train();
+    // A loaded model's dropout draws from the default generator.
+    const RetakenStep retaken = retake(*loaded.model, step, default_generator(), measure_peak());
+    print_text(to_text(step, retaken, then));
+    write_page(
+        s.out, *retaken.inspector,
+        page_of(step, retaken, *loaded.model, require_tokenizer(loaded, s.directory), s.directory));
+    return kSuccess;
+}
+
+}  // namespace
+
+void add_replay(Options& app) {
+    auto s = std::make_shared<ReplaySettings>();
+    Options& o = app.subcommand(
+        "replay", "Take a step again that `train --trap-nan` has saved, and write its page");
+    o.text("directory", s->directory, "OUT/trap of a training").required();
+    o.text("--out", s->out, "The page, one HTML file");
+    o.threads(s->threads);
+    o.run([s] { return run_replay(*s); });
 }
 
 }  // namespace tapestry::cli

@@ -1,13 +1,13 @@
 // tapestry sample: what a trained model writes.
 #include <tapestry/core/parallel.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
 #include <tapestry/examples/options/output.h>
-#include <tapestry/nn/generate/drawn_text.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/layers/kept_weights.h>
+#include <tapestry/nn/layers/linear.h>
 
 #include <cstdio>
 #include <memory>

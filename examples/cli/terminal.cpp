@@ -2,10 +2,13 @@
 
 #include <tapestry/autograd/print.h>
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <initializer_list>
 
 namespace tapestry::cli {
 
@@ -33,5 +36,29 @@ void write_page(const std::string& out, const Inspector& inspector, const PageOp
     print("{}: {} entries, {}{}\n", shown(out), inspector.entries().size(), heads,
           bytes_text(html.size()));
 }
+
+namespace {
+
+volatile std::sig_atomic_t flag = 0;
+
+void on_signal(int signal) {
+    flag = 1;
+    // What is said while saving has no reader either, and must not end that.
+    std::signal(signal, signal == SIGPIPE ? SIG_IGN : SIG_DFL);
+}
+
+void watch(int signal) {
+    if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) watch(signal);
+}
+
+void catch_lost_reader() { watch(SIGPIPE); }
+
+bool interrupted() { return flag != 0; }
 
 }  // namespace tapestry::cli

@@ -1,4 +1,6 @@
-// What the commands say, and where: standard output may be a terminal, a file, or closed.
+// The terminal a command runs in: standard output, which may be a terminal, a file, or closed, and
+// Ctrl-C. Ctrl-C, or a terminal that closes, asks a run to end after its step and to save; a second
+// time ends it at once.
 #pragma once
 
 #include <tapestry/examples/options/options.h>
@@ -26,5 +28,12 @@ void add_width(Options& options, int& width);
 /// Writes the page and says so; `heads` is said of it as well.
 void write_page(const std::string& out, const Inspector& inspector, const PageOptions& page,
                 const std::string& heads = "");
+
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT only set a flag, the first time. What is ignored
+/// already (SIGHUP under nohup) stays so.
+void catch_interrupts();
+/// SIGPIPE sets the flag, too: for those who have something to save when nobody reads on.
+void catch_lost_reader();
+bool interrupted();
 
 }  // namespace tapestry::cli

@@ -1,11 +1,10 @@
 // tapestry tokenize: texts of any size as a directory of token ids, for `train --data`. What it
-// does is in nn/io/tokenize_files.cpp.
+// does is in nn/io/tokenize.cpp.
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/interrupt.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/cli/terminal.h>
-#include <tapestry/nn/io/tokenize_files.h>
+#include <tapestry/nn/io/tokenize.h>
 
 namespace tapestry::cli {
 namespace {

@@ -1,20 +1,168 @@
-// tapestry train: a GPT on a text, from the beginning or from a model's weights (run_training.cpp).
+// tapestry train: a GPT on a text, from the beginning or from a model's weights; under mpirun
+// several processes train it together. Here are the options and what is said of the run; the work
+// is nn/train/begin_run.h's and training_run.h's.
 #include <tapestry/core/parallel.h>
-#include <tapestry/examples/cli/command_line.h>
 #include <tapestry/examples/cli/commands.h>
-#include <tapestry/examples/cli/run_options.h>
-#include <tapestry/examples/cli/run_training.h>
+#include <tapestry/examples/cli/options.h>
+#include <tapestry/examples/cli/terminal.h>
 #include <tapestry/examples/options/config_options.h>
-#include <tapestry/nn/train/named_settings.h>
+#include <tapestry/nn/distributed/communicator.h>
+#include <tapestry/nn/distributed/mpi.h>
+#include <tapestry/nn/terminal/run_text.h>
+#include <tapestry/nn/train/begin_run.h>
+#include <tapestry/nn/train/metrics_file.h>
+#include <tapestry/nn/train/training_config.h>
 
 #include <fmt/core.h>
 
 #include <charconv>
+#include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace tapestry::cli {
 namespace {
+
+struct TrainSettings {
+    RunRequest run;
+    TrainingRunOptions options;
+    std::string weights = "f32";
+    std::string interval;  ///< --checkpoint-every, as written
+    double rewind_megabytes = 400;
+    int threads = 1;
+    double timeout = 0;  ///< seconds for a process that does not answer
+    bool plan = false;
+    bool show_samples = false;
+    bool no_report = false;
+    bool no_cache = false;
+};
+
+// ---- one process
+
+// Waits for room on the disk; false once the user has had enough.
+bool wait_to_retry(const SaveProblem& problem) {
+    if (!problem.disk_is_full || interrupted()) return false;
+    warn(problem.message + "; trying again in 5 s (Ctrl-C gives up, the last checkpoint stays)");
+    for (int i = 0; i < 50 && !interrupted(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return !interrupted();
+}
+
+void call_back(TrainingRunOptions& options, TrainingProgress& progress) {
+    options.stepped = [&progress](const StepMetrics& metrics, const Speed& speed) {
+        progress.show(metrics, speed);
+        return !interrupted();
+    };
+    options.warn = [&progress](const std::string& message) {
+        progress.finish();
+        warn(message);
+    };
+    options.retry = [&progress](const SaveProblem& problem) {
+        progress.finish();
+        return wait_to_retry(problem);
+    };
+}
+
+void announce(Session& session, bool show_samples) {
+    say(description_of(session));
+    if (!show_samples) return;
+    say(fmt::format("\nbefore training: validation loss {:.4f}; it writes\n", session.evaluate()));
+    say_sample(session.sample(300) + "\n\n");
+}
+
+int run_begun(TrainSettings& s, BegunRun& begun) {
+    Session& session = *begun.session;
+    if (!begun.directory->is_locked()) {
+        warn(s.run.out + ": the file system knows no locks; nothing keeps a second training out");
+    }
+    if (session.is_finished()) {
+        begun.directory->put_in_order();
+        say(fmt::format("nothing to do: all {} steps were taken\n", session.steps()));
+        return kSuccess;
+    }
+    TrainingProgress progress(session.config().steps, progress_output());
+    call_back(s.options, progress);
+    s.options.earlier = std::move(begun.earlier);
+    TrainingRun run(session, *begun.directory, std::move(s.options));
+    announce(session, s.show_samples);
+    catch_interrupts();
+    catch_lost_reader();
+    const TrainingResult result = run.to_the_end();
+    progress.finish();
+    if (s.show_samples && !result.interrupted) {
+        say("\nafter training: it writes\n");
+        say_sample(session.sample(300) + "\n\n");
+    }
+    say(to_text(result, s.run.out));
+    return result.interrupted ? kInterrupted : kSuccess;
+}
+
+// ---- several processes: process 0 trains as one process does, and the others follow it
+
+// The others wait for process 0 between its steps, which is where these errors find it.
+int lead_others(TrainSettings& s, BegunRun& begun) {
+    try {
+        const int code = run_begun(s, begun);
+        say(processes_text(begun.session->accounts()));
+        begun.session->dismiss();
+        return code;
+    } catch (const DivergedError&) {
+        begun.session->dismiss();
+        throw;
+    } catch (const IoError& error) {
+        begun.session->dismiss();
+        throw AgreedError(error.what());
+    }
+}
+
+int run_process(TrainSettings& s, Communicator& processes, const TextCache* cache) {
+    require<AgreedError>(!s.options.trap_nan,
+                         "--trap-nan records the steps of one process; train without mpirun");
+    BegunRun begun =
+        begin_shared_run(processes, s.run, cache, [](const std::string& text) { say(text); });
+    if (processes.rank() == 0) return lead_others(s, begun);
+    catch_interrupts();  // they are process 0's to obey
+    begun.session->follow();
+    return kSuccess;
+}
+
+// An error that all have is process 0's to tell, with its exit code: if another ended with one,
+// mpirun would end process 0 before it has spoken. An error that a process has alone ends the
+// others, who would wait for it.
+int run_together(TrainSettings& s, Communicator& processes, const TextCache* cache) {
+    const bool leads = processes.rank() == 0;
+    try {
+        return run_process(s, processes, cache);
+    } catch (const AgreedError&) {
+        if (leads) throw;
+        return kSuccess;
+    } catch (const DivergedError&) {
+        if (leads) throw;
+        return kSuccess;
+    } catch (const std::exception& error) {
+        warn(fmt::format("process {} on {}: {}", processes.rank(), processes.host(), error.what()));
+        abort_processes(kFailure);
+        return kFailure;
+    }
+}
+
+int run_training(TrainSettings s) {
+    if (!has_mpi() && launched_rank() > 0) return kSuccess;  // process 0 says why not
+    const std::unique_ptr<Communicator> processes = join_processes();
+    processes->set_timeout(s.timeout);
+    set_num_threads(s.threads);
+    set_planning(s.plan || planning_enabled());
+    const auto cache = text_cache(s.no_cache);
+    if (processes->size() > 1) return run_together(s, *processes, cache.get());
+    BegunRun begun = begin_run(s.run, cache.get(), [](const std::string& text) { say(text); });
+    return run_begun(s, begun);
+}
+
+// ---- options
 
 // "500" steps or "30s"; "0" is never. Returns what is wrong with it, or nothing.
 std::string read_interval(const std::string& text, CheckpointOptions& to) {

@@ -14,7 +14,7 @@ public:
     TaskCommand(const std::string& name, const std::string& description,
                 const TaskOptions& defaults, double goal);
 
-    /// For tasks that call write_page (task_page.h). Its folder is looked for before any training.
+    /// For tasks that call write_page (task.h). Its folder is looked for before any training.
     void add_page();
 
     /// For tasks that save their model. What it is saved as is said in `description`.

@@ -2,14 +2,37 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/layers/beside.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/cast.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/matmul.h>
+#include <tapestry/ops/norm.h>
 #include <tapestry/ops/view.h>
 
 namespace tapestry {
+
+HeadNorm::HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias)
+    : Module("HeadNorm"), kind_(kind), eps_(eps) {
+    require(kind != QKNorm::none, "HeadNorm: none is no norm");
+    require(width > 0, "HeadNorm: size {} is not positive", width);
+    weight = ones({width});
+    register_parameter("weight", weight);
+    if (kind == QKNorm::rms || !with_bias) return;
+    bias = zeros({width});
+    register_parameter("bias", bias);
+}
+
+Tensor HeadNorm::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    const bool rms = kind_ == QKNorm::rms;
+    const Tensor w = beside(x, weight);
+    return hooked(rms ? rms_norm(x, w, eps_) : layer_norm(x, w, beside(x, bias), eps_), x);
+}
+
+std::string HeadNorm::settings() const {
+    return fmt::format("{}, {}", name_of_value(kind_), weight.size(0));
+}
+
 namespace {
 
 void check_probability(const char* what, double p) {

@@ -1,18 +1,47 @@
-// Several attentions side by side, each in its own subspace.
+// Several attentions side by side, each in its own subspace; and QK-norm, which normalises queries
+// and keys head by head before they meet, so that no score outgrows the softmax however large the
+// projections become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
 #pragma once
 
 #include <tapestry/nn/attention/cache.h>
 #include <tapestry/nn/attention/form.h>
-#include <tapestry/nn/attention/head_norm.h>
 #include <tapestry/nn/attention/position_bias.h>
 #include <tapestry/nn/layers/dropout.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/layers/positions.h>
 #include <tapestry/nn/layers/rotary.h>
+#include <tapestry/nn/module/config_fields.h>
 
 #include <optional>
 
 namespace tapestry {
+
+/// How queries and keys are normalised.
+enum class QKNorm { none, rms, layer };
+
+template <>
+struct NamesOf<QKNorm> {
+    static constexpr EnumNames<QKNorm, 3> list{
+        {{QKNorm::none, "none"}, {QKNorm::rms, "rms"}, {QKNorm::layer, "layer"}}};
+};
+
+/// x [..., D], each vector by itself, with one weight (and bias) for all heads.
+/// Sources: Henry et al. 2020, "Query-Key Normalization for Transformers"; layer norm: Dehghani et
+/// al. 2023, "Scaling Vision Transformers to 22 Billion Parameters"; RMS norm: Qwen 3, Gemma 3.
+class HeadNorm : public Module {
+public:
+    Tensor weight;  // [D], ones
+    Tensor bias;    // [D], zeros; undefined for RMS norm, or without
+
+    /// `kind` rms or layer (ops/norm.h).
+    HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias);
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    QKNorm kind_;
+    double eps_;
+};
 
 struct MultiHeadAttentionConfig {
     std::int64_t dim = 0;

@@ -6,7 +6,7 @@
 // - T.
 #pragma once
 
-#include <tapestry/nn/layers/grown_table.h>
+#include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/module/module.h>
 
 #include <vector>

@@ -1,7 +1,7 @@
 #include <tapestry/nn/bench/checkpoint.h>
 
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/io/snapshot.h>
+#include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/training_run.h>
 

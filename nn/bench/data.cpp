@@ -1,8 +1,8 @@
 #include <tapestry/nn/bench/data.h>
 
-#include <tapestry/nn/data/encode_documents.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/text.h>
-#include <tapestry/nn/io/tokenize_text.h>
+#include <tapestry/nn/io/tokenize.h>
 
 #include <memory>
 

@@ -1,14 +1,74 @@
-// What a training step of a GPT consists of besides its products. These wait for memory, so bytes
-// are what counts: each number that must be read or written, once.
+// Benchmarks of single operations: matrix products, attention, and what a training step of a GPT
+// consists of besides these.
 #pragma once
 
 #include <tapestry/core/dtype.h>
 #include <tapestry/nn/bench/measurement.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tapestry::bench {
+
+// ---- matrix products ----------------------------------------------------------------------------
+
+// Square ones, or those that the layers of a GPT ask for.
+
+/// C [m, n] = op(A) [m, k] op(B) [k, n].
+struct Product {
+    std::int64_t m, n, k;
+    std::string form;       ///< "NT": op(B) is a transpose, whose columns lie together in memory
+    std::string name = {};  ///< "up dx", of a layer's
+};
+
+/// n x n for each of these, in all four forms.
+std::vector<Product> square_products(const std::vector<std::int64_t>& sizes);
+
+/// Those of the linear layers of a GPT, forward and backward: dim 128 and 384, 768 and 4096 rows.
+std::vector<Product> gpt_products();
+
+struct GemmOptions {
+    DType dtype = DType::f32;
+    double seconds = 0.2;                                            ///< for each product
+    std::vector<std::int64_t> sizes{64, 128, 256, 512, 1024, 2048};  ///< of the square ones
+    bool of_layers = false;  ///< a GPT's instead of square ones
+};
+
+struct GemmRow {
+    Product product;
+    Measurement measurement;
+};
+
+/// What the options ask for.
+std::vector<GemmRow> measure_gemm(const GemmOptions& options, const Told& told = {});
+std::vector<GemmRow> measure_gemm(const std::vector<Product>& products, const GemmOptions& options,
+                                  const Told& told = {});
+
+// ---- attention ----------------------------------------------------------------------------------
+
+// scaled_dot_product_attention alone: forward as in inference, forward and backward as in training.
+
+struct AttentionOptions {
+    std::int64_t batch = 4;
+    std::int64_t heads = 6;
+    std::int64_t kv_heads = 0;  ///< of keys and values, which heads share; heads if 0
+    std::int64_t context = 1024;
+    std::int64_t head_dim = 64;
+    bool causal = true;
+    DType dtype = DType::f32;
+    double seconds = 0.2;  ///< for each row
+};
+
+/// "causal attention, batch 4, 6 heads (over 2 of keys and values), context 1024, 64 per head, f32"
+std::string title_of(const AttentionOptions& options);
+
+/// Two rows: "forward", "forward and backward".
+std::vector<Measurement> measure_attention(const AttentionOptions& options, const Told& told = {});
+
+// ---- the other operations of a step -------------------------------------------------------------
+
+// They wait for memory, so bytes are what counts: each number that must be read or written, once.
 
 struct OpsOptions {
     std::int64_t rows = 4096;  ///< batch times context

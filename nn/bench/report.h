@@ -5,16 +5,12 @@
 #pragma once
 
 #include <tapestry/core/dtype.h>
-#include <tapestry/nn/bench/attention.h>
-#include <tapestry/nn/bench/busy.h>
 #include <tapestry/nn/bench/checkpoint.h>
 #include <tapestry/nn/bench/data.h>
-#include <tapestry/nn/bench/gemm.h>
+#include <tapestry/nn/bench/measurement.h>
+#include <tapestry/nn/bench/model.h>
 #include <tapestry/nn/bench/ops.h>
-#include <tapestry/nn/bench/peak_check.h>
 #include <tapestry/nn/bench/profile.h>
-#include <tapestry/nn/bench/sampling.h>
-#include <tapestry/nn/bench/step.h>
 
 #include <string>
 #include <vector>

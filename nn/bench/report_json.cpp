@@ -1,7 +1,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/text/json_writer.h>
-#include <tapestry/nn/bench/profile_totals.h>
+#include <tapestry/nn/bench/profile.h>
 #include <tapestry/nn/bench/report.h>
 
 #include <algorithm>

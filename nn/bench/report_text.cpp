@@ -1,7 +1,7 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/text/counted.h>
-#include <tapestry/nn/bench/profile_totals.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/nn/bench/profile.h>
 #include <tapestry/nn/bench/report.h>
 
 #include <fmt/format.h>

@@ -3,12 +3,14 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/nn/catalog/checked_modules.h>
+#include <tapestry/nn/io/model_directory.h>
 #include <tapestry/ops/catalog/bound_case.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace tapestry::catalog {
 namespace {
@@ -221,6 +223,26 @@ std::string to_json(const CheckedGradients& checked) {
         });
     });
     return json.text();
+}
+
+TwoPrecisions loss_on(GPT& model, const Batch& batch) {
+    model.to(DType::f64);
+    return {.leaves =
+                [&model](DType dtype) {
+                    model.to(dtype);
+                    return model.named_parameters();
+                },
+            .value = [&model, batch] { return model.loss(batch.inputs, batch.targets); }};
+}
+
+ModelOnText model_on_text(const std::string& model, const std::string& text, std::int64_t batch,
+                          std::uint64_t seed) {
+    ModelWithText loaded = load_model_with_text(model, text);
+    Generator generator(seed);
+    const std::int64_t length = std::min<std::int64_t>(loaded.model->config().context, 16);
+    const Batch pieces = loaded.data.random_batch(Split::all, batch, length, generator);
+    TwoPrecisions loss = loss_on(*loaded.model, pieces);
+    return {std::move(loaded.model), std::move(loss)};
 }
 
 }  // namespace tapestry::catalog

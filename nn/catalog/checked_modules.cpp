@@ -3,22 +3,18 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/nn/layers/activation.h>
-#include <tapestry/nn/layers/channel_norm.h>
 #include <tapestry/nn/layers/convolution.h>
 #include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/norm.h>
-#include <tapestry/nn/layers/pooling.h>
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/seq2seq.h>
 #include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/models/vision_transformer.h>
-#include <tapestry/nn/recurrent/gru.h>
-#include <tapestry/nn/recurrent/lstm.h>
-#include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/ops/activation.h>
 
 #include <fmt/ranges.h>

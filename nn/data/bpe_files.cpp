@@ -2,7 +2,7 @@
 // written.
 #include <tapestry/nn/data/bpe.h>
 
-#include <tapestry/core/text/json_handler.h>
+#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <algorithm>

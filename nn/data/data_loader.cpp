@@ -2,8 +2,52 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/data/permutation.h>
+#include <tapestry/ops/indexing.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tapestry::detail {
+
+std::int64_t count_examples(std::span<const Tensor> tensors) {
+    for (const Tensor& tensor : tensors) {
+        require<ShapeError>(tensor.defined() && tensor.rank() >= 1,
+                            "TensorDataset: a tensor of rank 0 has no examples");
+        require<ShapeError>(tensor.size(0) == tensors.front().size(0),
+                            "TensorDataset: {} examples in {}, but {} in {}",
+                            tensors.front().size(0), tensors.front().shape(), tensor.size(0),
+                            tensor.shape());
+    }
+    return tensors.front().size(0);
+}
+
+void copy_rows(std::span<const Tensor> from, const Tensor& ids, std::span<Tensor> to) {
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = index_select(from[i], 0, ids);
+}
+
+Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& generator) {
+    const double whole = std::accumulate(fractions.begin(), fractions.end(), 0.0);
+    std::vector<std::int64_t> sizes;
+    for (const double fraction : fractions) {
+        require(fraction >= 0, "random_split: fraction {} is negative", fraction);
+        sizes.push_back(static_cast<std::int64_t>(static_cast<double>(n) * fraction));
+    }
+    require(std::abs(whole - 1) < 1e-6, "random_split: the fractions sum to {}, not to 1", whole);
+    std::int64_t left = n - std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    for (std::size_t i = 0; left > 0; i = (i + 1) % sizes.size(), --left) ++sizes[i];
+
+    const auto order = randperm(n, generator).to_vector<std::int64_t>();
+    Tensors parts;
+    auto at = order.begin();
+    for (const std::int64_t size : sizes) {
+        parts.push_back(tensor(std::vector<std::int64_t>(at, at + size), {size}));
+        at += size;
+    }
+    return parts;
+}
+
+}  // namespace tapestry::detail
 
 namespace tapestry {
 

@@ -2,7 +2,7 @@
 #include <tapestry/nn/data/text.h>
 
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/permutation.h>

@@ -20,11 +20,11 @@
 #pragma once
 
 #include <tapestry/nn/data_parallel/flat_parameters.h>
-#include <tapestry/nn/data_parallel/fold_statistics.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/data_parallel/gradients_underway.h>
 #include <tapestry/nn/data_parallel/optimizer_slice.h>
 #include <tapestry/nn/data_parallel/step_traffic.h>
+#include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/distributed/communicator.h>
 #include <tapestry/nn/optim/optimizer.h>
 

@@ -3,7 +3,6 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/clock.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/data_parallel/leaf_tree.h>
 #include <tapestry/ops/cast.h>
 
 #include <algorithm>

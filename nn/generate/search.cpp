@@ -3,7 +3,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/cast.h>
-#include <tapestry/ops/selection.h>
+#include <tapestry/ops/order.h>
 #include <tapestry/ops/softmax.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <tapestry/core/tensor.h>
-#include <tapestry/ops/recorded_attention.h>
+#include <tapestry/ops/recorded.h>
 
 #include <string>
 #include <vector>

@@ -11,13 +11,13 @@
 //     write_file_atomically("page.html", to_html(inspector, {.title = "my model"}));
 //
 // Read next: nn/pages/page.h, which makes the page; memory_trace.h, attention_trace.h,
-// prediction_trace.h, token_path.h, non_finite.h and dead_units.h, its parts.
+// prediction_trace.h, token_path.h, non_finite.h and gradient_flow.h, its parts.
 #pragma once
 
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/core/clock.h>
 #include <tapestry/nn/inspect/attention_trace.h>
-#include <tapestry/nn/inspect/dead_units.h>
+#include <tapestry/nn/inspect/gradient_flow.h>
 #include <tapestry/nn/inspect/memory_trace.h>
 #include <tapestry/nn/inspect/non_finite.h>
 #include <tapestry/nn/inspect/prediction_trace.h>
@@ -26,6 +26,7 @@
 #include <tapestry/nn/module/module.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -171,6 +172,28 @@ private:
     std::vector<InspectedParameter> parameters_;
     MemoryTrace memory_;
     NonFiniteFinder non_finite_;
+};
+
+// ---- one step of a trained model ----------------------------------------------------------------
+
+// What `tapestry inspect` and the tasks with --page show.
+
+class WatchedStep {
+public:
+    /// Takes the step on what `loss` computes, in evaluation mode, so that nothing is dropped; the
+    /// weights stay as they are. Another step before it goes unwatched: memory and caches are then
+    /// as in any later one.
+    /// `products` is what most of them are of: shares are told of its peak.
+    WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products = DType::f32);
+
+    const Inspector& inspector() const { return *inspector_; }
+    double loss() const { return loss_; }
+    /// Of all attentions together.
+    std::int64_t heads() const;
+
+private:
+    std::optional<Inspector> inspector_;
+    double loss_ = 0;
 };
 
 }  // namespace tapestry

@@ -1,13 +1,118 @@
 #include <tapestry/nn/inspect/prediction_trace.h>
 
+#include <tapestry/autograd/tape.h>
+#include <tapestry/core/create.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/views.h>
+#include <tapestry/ops/cast.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <span>
 
 namespace tapestry {
+namespace {
+
+bool is_number(std::string_view part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(),
+                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// "decoder.3.attention.qkv" -> "decoder.3"; empty for what is in no layer.
+std::string layer_of(const std::string& path) {
+    for (std::size_t at = 0; at < path.size();) {
+        const std::size_t end = std::min(path.find('.', at), path.size());
+        if (is_number(std::string_view(path).substr(at, end - at))) return path.substr(0, end);
+        at = end + 1;
+    }
+    return {};
+}
+
+std::string_view stack_of(std::string_view layer) { return layer.substr(0, layer.rfind('.') + 1); }
+
+}  // namespace
+
+void LogitLens::recorded(const Op& op, const Tensors& inputs) {
+    const std::string layer = layer_of(op.module_path());
+    if (layer.empty()) {
+        if (!layer_.empty()) follow(op, inputs);
+    } else {
+        if (layer != layer_) enter(layer);
+        if (!is_found_) find_stream(op, inputs);
+        if (!op.outputs().empty()) {
+            stream_ = op.outputs().front().slot;
+            given_ = op.outputs().front().shape;
+        }
+    }
+    for (const Op::Operand& y : op.outputs()) made_in_[y.slot] = entered_;
+}
+
+void LogitLens::enter(const std::string& layer) {
+    if (stack_of(layer) != stack_of(layer_)) streams_.clear();
+    layer_ = layer;
+    ++entered_;
+    is_found_ = false;
+    behind_.clear();
+    made_.clear();
+}
+
+// A layer reads the stream first, be it in a norm or in a projection; only parameters, of which it
+// may make narrower ones before, and what it made itself are no stream.
+void LogitLens::find_stream(const Op& op, const Tensors& inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const auto made = made_in_.find(op.inputs()[i].slot);
+        if (made == made_in_.end() || made->second == entered_) continue;
+        const Tensor& x = inputs[i];
+        streams_.push_back({layer_, x.detach().to_vector<float>(), x.shape(), x.dtype()});
+        is_found_ = true;
+        return;
+    }
+}
+
+void LogitLens::follow(const Op& op, const Tensors& inputs) {
+    Behind entry{&op, {}};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const int slot = op.inputs()[i].slot;
+        const bool comes_again = slot >= 0 && (slot == stream_ || made_.contains(slot));
+        entry.inputs.push_back(comes_again || !inputs[i].defined() ? Tensor() : inputs[i].detach());
+    }
+    for (const Op::Operand& y : op.outputs()) made_[y.slot] = true;
+    behind_.push_back(std::move(entry));
+}
+
+// What stands in `slot` when the layers give `stream`; undefined if that does not depend on them.
+Tensor LogitLens::again(int slot, const Tensor& stream) const {
+    std::unordered_map<int, Tensor> now{{stream_, stream}};
+    for (const Behind& entry : behind_) {
+        Tensors inputs = entry.inputs;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const auto found = now.find(entry.op->inputs()[i].slot);
+            if (!inputs[i].defined() && found != now.end()) inputs[i] = found->second;
+        }
+        const Tensors outputs = entry.op->forward(inputs);
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            now[entry.op->outputs()[i].slot] = outputs[i];
+        }
+        if (now.contains(slot)) break;
+    }
+    const auto found = now.find(slot);
+    return found == now.end() ? Tensor() : found->second;
+}
+
+void LogitLens::run(int slot,
+                    const std::function<void(const std::string&, const Tensor&)>& use) const {
+    if (!made_.contains(slot)) return;
+    const NoGradGuard no_grad;
+    for (const Stream& each : streams_) {
+        if (each.shape != given_) continue;  // layers that do not hand one stream on
+        const Tensor logits = again(slot, to(tensor(each.numbers, each.shape), each.dtype));
+        if (logits.defined()) use(each.layer, logits);
+    }
+}
+
+void LogitLens::clear() { *this = LogitLens(); }
+
 namespace {
 
 constexpr std::size_t kLikeliest = 5;

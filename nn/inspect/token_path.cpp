@@ -1,7 +1,7 @@
 #include <tapestry/nn/inspect/token_path.h>
 
 #include <tapestry/core/views.h>
-#include <tapestry/ops/recorded_attention.h>
+#include <tapestry/ops/recorded.h>
 
 #include <algorithm>
 #include <utility>

@@ -7,12 +7,13 @@
 //
 // The same binary on the same instruction set takes the same steps, to the last bit. The file is
 // safetensors: "model.NAME" the module's parameters and buffers, "optimizer.NAME" the optimiser's
-// tensors (nn/optim/state.h), and in the metadata under "checkpoint" a JSON object with all
-// numbers that are no tensors. Read next: module_file.h, for the weights alone; snapshot.h, for a
-// training that does not wait for the disk.
+// tensors (nn/optim/optimizer.h), and in the metadata under "checkpoint" a JSON object with all
+// numbers that are no tensors. A Snapshot is for a training that does not wait for the disk. Read
+// next: safetensors.h, for the weights alone.
 #pragma once
 
 #include <tapestry/core/random.h>
+#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/module/module.h>
 #include <tapestry/nn/optim/optimizer.h>
 
@@ -33,7 +34,7 @@ struct Checkpoint {
     std::int64_t step = 0;    ///< steps taken
     std::string config = {};  ///< whatever else is to be known again, a configuration as JSON, say
     std::string data = {};    ///< a checksum of what it learns from
-    std::string run = {};     ///< how the training went so far: nn/train/run_state.h
+    std::string run = {};     ///< how the training went so far: nn/train/run_directory.h
 };
 
 /// What can be said of a checkpoint without the objects that it is loaded into.
@@ -72,5 +73,31 @@ CheckpointInfo load_checkpoint(const std::filesystem::path& path, const Checkpoi
 
 /// Reads the little that says what it is of, and no tensor. Throws IoError as load_checkpoint does.
 CheckpointInfo checkpoint_info(const std::filesystem::path& path);
+
+// ---- a snapshot ---------------------------------------------------------------------------------
+
+// A checkpoint as it was at one moment, in memory of its own: it is written while the training that
+// it was taken of goes on. Taking it is a copy, by all threads; memory is asked for once. Read
+// next: nn/train/checkpoint_writer.h, which writes it.
+
+class Snapshot {
+public:
+    /// Copies everything. Throws MemoryError.
+    void take(const Checkpoint& checkpoint);
+    /// Copies nothing: the training has to wait until it is written.
+    void refer(const Checkpoint& checkpoint);
+
+    /// The module's tensors, under their own names.
+    NamedTensors weights() const;
+
+    /// As save_checkpoint does. Throws IoError.
+    FileDigest write(const std::filesystem::path& path, const WriteOptions& options = {}) const {
+        return write_safetensors(path, copy_.tensors, copy_.metadata, options);
+    }
+
+private:
+    CheckpointFile copy_;
+    bool is_copy_ = true;  // false: its tensors are the training's own
+};
 
 }  // namespace tapestry

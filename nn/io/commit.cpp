@@ -1,6 +1,6 @@
 #include <tapestry/nn/io/commit.h>
 
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <cstdint>

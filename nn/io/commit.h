@@ -6,7 +6,7 @@
 //     commit.finish();
 //
 // It writes below the directory and nowhere else: links in it are not followed, and names are those
-// of saved_names.h. It removes what Tapestry wrote there, known by name and checksum, and nothing
+// of manifest.h. It removes what Tapestry wrote there, known by name and checksum, and nothing
 // else.
 #pragma once
 
@@ -29,7 +29,7 @@ using FileWriter = std::function<FileDigest(const std::filesystem::path&, const 
 /// holds, their contents need no reading to be known. Reused from one commit to the next.
 using WrittenFiles = std::map<std::string, Folder::Identity>;
 
-/// One at a time: whoever makes one has the directory's lock (core/lock.h).
+/// One at a time: whoever makes one has the directory's lock (core/directory.h).
 class Commit {
 public:
     /// Finishes the commit that was interrupted in the directory, which is there, and removes what

@@ -3,12 +3,11 @@
 #include <tapestry/core/checksum.h>
 #include <tapestry/core/directory.h>
 #include <tapestry/core/text/json_writer.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
-#include <tapestry/nn/io/tokenizer_json.h>
 
 #include <fcntl.h>
 

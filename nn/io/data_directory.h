@@ -1,12 +1,11 @@
 // A text as a model reads it, kept on the disk: a directory with the ids, the tokenizer they come
 // from, and data.json, which says what they are. `tapestry tokenize` writes it, `tapestry train
-// --data` reads it. docs/data.md describes the files. Read next: text_cache.h, which keeps such
+// --data` reads it. docs/data.md describes the files. Read next: tokenize.h, which keeps such
 // directories by itself.
 #pragma once
 
 #include <tapestry/core/file.h>
 #include <tapestry/nn/data/documents.h>
-#include <tapestry/nn/data/encode_documents.h>
 #include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/data/tokenizer.h>
 

@@ -4,7 +4,10 @@
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_files.h>
-#include <tapestry/nn/io/module_file.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/io/tokenize.h>
+
+#include <utility>
 
 namespace tapestry {
 namespace {
@@ -113,6 +116,14 @@ LoadedModel load_model(const fs::path& directory) {
         check_model_files(files);
         return loaded;
     });
+}
+
+ModelWithText load_model_with_text(const std::string& model, const std::string& text) {
+    LoadedModel loaded = load_model(model);
+    require_tokenizer(loaded, model);
+    loaded.model->train();
+    return {std::move(loaded.model),
+            TextData(tokenize_text(text, std::move(loaded.tokenizer)).ids, {.name = text})};
 }
 
 }  // namespace tapestry

@@ -4,15 +4,40 @@
 // are byte pairs. Read next: transformer_directory.h, for encoder-decoders.
 #pragma once
 
+#include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/commit.h>
-#include <tapestry/nn/io/model_kind.h>
 #include <tapestry/nn/models/gpt.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 namespace tapestry {
+
+// ---- kinds of model -----------------------------------------------------------------------------
+
+// A new kind has its own files in nn/models, with the list of its configuration's fields, functions
+// that save and load it (transformer_directory.h shows what they are made of), and a row here.
+
+enum class ModelKind { gpt, transformer };
+
+struct ModelKindRow {
+    ModelKind kind;
+    const char* key;   ///< "model" in config.json
+    const char* name;  ///< what errors call it
+};
+
+inline constexpr std::array<ModelKindRow, 2> kModelKinds{
+    {{ModelKind::gpt, "gpt", "a GPT"},
+     {ModelKind::transformer, "transformer", "an encoder-decoder"}}};
+
+constexpr const ModelKindRow& row_of(ModelKind kind) {
+    return kModelKinds[static_cast<std::size_t>(kind)];
+}
+
+// ---- a GPT in a directory -----------------------------------------------------------------------
 
 /// Which kind of model a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads
 /// config.json alone. Throws IoError.
@@ -53,5 +78,17 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory
 /// what is wrong with it: of another kind of model, missing, damaged, tensors missing, unknown, or
 /// of another shape than the configuration says, other bytes than were saved.
 LoadedModel load_model(const std::filesystem::path& directory);
+
+// ---- a model and a text in its tokens -----------------------------------------------------------
+
+// What `tapestry profile --model` and `gradcheck --model` work on.
+
+struct ModelWithText {
+    std::unique_ptr<GPT> model;  ///< in training mode
+    TextData data;
+};
+
+/// Throws as load_model, require_tokenizer and tokenize_text do.
+ModelWithText load_model_with_text(const std::string& model, const std::string& text);
 
 }  // namespace tapestry

@@ -3,6 +3,7 @@
 // Internal to nn/io.
 #pragma once
 
+#include <tapestry/nn/data/bpe.h>
 #include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/config_file.h>
@@ -85,5 +86,11 @@ void fill_parameters(const std::string& file, std::map<std::string, Tensor>& sto
 
 /// Throws IoError naming the first of the tensors that nothing has asked for.
 void check_all_used(const std::string& file, const std::map<std::string, Tensor>& stored);
+
+// ---- byte pairs for Hugging Face's tokenizers ---------------------------------------------------
+
+/// The text of a tokenizer.json, which is written and never read. Its tokenizer gives every text
+/// the ids that ours gives, and <|endoftext|> is a special token in it.
+std::string tokenizer_json(const BytePairTokenizer& tokenizer);
 
 }  // namespace tapestry

@@ -3,7 +3,7 @@
 
 #include <tapestry/core/copy.h>
 #include <tapestry/core/file.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/safetensors_header.h>
 
@@ -144,6 +144,31 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
         for (const auto& [name, tensor] : tensors) write_tensor(file, tensor);
     };
     return write_file_atomically(path, write, options);
+}
+
+// ---- a module's weights -------------------------------------------------------------------------
+
+void save(const std::filesystem::path& path, const Module& module) {
+    write_safetensors(path, saved_tensors(module), {{"format", "tapestry-module"}});
+}
+
+std::vector<std::pair<Tensor, Tensor>> match_tensors(const std::string& file,
+                                                     const NamedTensors& stored,
+                                                     const Module& module,
+                                                     const LoadOptions& options,
+                                                     Unmatched& unmatched) {
+    Match match(stored, module, options.strict, "file");
+    require<IoError>(match.flaws.empty(), "{}: {}", file, match.flaws);
+    unmatched = std::move(match.unmatched);
+    return std::move(match.pairs);
+}
+
+Unmatched load(const std::filesystem::path& path, Module& module, const LoadOptions& options) {
+    Unmatched unmatched;
+    const SafetensorsFile file = read_safetensors(path);
+    const auto pairs = match_tensors(shown(path), file.tensors, module, options, unmatched);
+    for (const auto& [from, to] : pairs) Tensor(to).copy_(from);
+    return unmatched;
 }
 
 }  // namespace tapestry

@@ -3,7 +3,7 @@
 // sizes and offsets, with every product and sum of numbers from the file checked for overflow.
 #include <tapestry/nn/io/safetensors_header.h>
 
-#include <tapestry/core/text/json_handler.h>
+#include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/utf8.h>
 
 #include <fmt/format.h>

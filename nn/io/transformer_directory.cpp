@@ -3,7 +3,6 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/model_files.h>
-#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 
 #include <utility>

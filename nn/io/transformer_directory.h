@@ -3,7 +3,7 @@
 // with the characters. What the marks are stands in config.json.
 #pragma once
 
-#include <tapestry/nn/data/marked_characters.h>
+#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/models/transformer.h>
 
 #include <filesystem>

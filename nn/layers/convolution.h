@@ -1,5 +1,6 @@
-// Convolutions as modules. Read next: ops/convolution.h, the functions; pooling.h and
-// channel_norm.h, what stands around them.
+// Convolutions, and what stands around them: pooling and flattening, as modules. The functions are
+// in ops/convolution.h, ops/pooling.h and ops/view.h; global average pooling is mean(x, {2, 3}).
+// Read next: norm.h, batch norm.
 //
 //     Sequential network;                                       // images [N, 1, 8, 8]
 //     network.add<Conv2d>(1, 16, 3, Conv2dOptions{.padding = 1});
@@ -13,6 +14,7 @@
 #include <tapestry/core/random.h>
 #include <tapestry/nn/module/module.h>
 #include <tapestry/ops/convolution.h>
+#include <tapestry/ops/pooling.h>
 
 namespace tapestry {
 
@@ -60,6 +62,43 @@ public:
 
 private:
     Conv1dOptions options_;
+};
+
+// ---- pooling ------------------------------------------------------------------------------------
+
+/// x [N, C, H, W] -> [N, C, P, Q]: max_pool2d().
+class MaxPool2d : public Module {
+public:
+    explicit MaxPool2d(const Size2d& kernel, const Pool2dOptions& options = {})
+        : Module("MaxPool2d"), kernel_(kernel), options_(options) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    Size2d kernel_;
+    Pool2dOptions options_;
+};
+
+/// x [N, C, H, W] -> [N, C, P, Q]: avg_pool2d().
+class AvgPool2d : public Module {
+public:
+    explicit AvgPool2d(const Size2d& kernel, const Pool2dOptions& options = {},
+                       bool count_padding = true)
+        : Module("AvgPool2d"), kernel_(kernel), options_(options), count_padding_(count_padding) {}
+    Tensor operator()(const Tensor& x) const;
+    std::string settings() const override;
+
+private:
+    Size2d kernel_;
+    Pool2dOptions options_;
+    bool count_padding_;
+};
+
+/// x [N, ...] -> [N, the rest as one axis]
+class Flatten : public Module {
+public:
+    Flatten() : Module("Flatten") {}
+    Tensor operator()(const Tensor& x) const;
 };
 
 }  // namespace tapestry

@@ -1,6 +1,5 @@
 #include <tapestry/nn/layers/linear.h>
 
-#include <tapestry/nn/layers/beside.h>
 #include <tapestry/ops/matmul.h>
 
 #include <cmath>
@@ -34,6 +33,17 @@ void Linear::keep_int8() {
     if (int8_ != nullptr) return;
     int8_ = std::make_shared<const Int8Rows>(int8_rows(weight));
     weight = Tensor();
+}
+
+void keep_weights(Module& model, WeightType type) {
+    switch (type) {
+        case WeightType::f32: return;
+        case WeightType::bf16: return model.to(DType::bf16);
+        case WeightType::int8:
+            model.apply([](Module& module) {
+                if (auto* const layer = dynamic_cast<Linear*>(&module)) layer->keep_int8();
+            });
+    }
 }
 
 }  // namespace tapestry

@@ -1,7 +1,12 @@
 #include <tapestry/nn/layers/norm.h>
 
+#include <tapestry/autograd/op.h>
+#include <tapestry/autograd/recompute.h>
+#include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/nn/layers/beside.h>
+#include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/running_statistics.h>
+#include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/norm.h>
 
 namespace tapestry {
@@ -34,5 +39,76 @@ Tensor RMSNorm::operator()(const Tensor& x) const {
 }
 
 std::string RMSNorm::settings() const { return fmt::format("{}", weight.size(0)); }
+
+BatchNorm::BatchNorm(const char* kind, std::int64_t channels, const BatchNormOptions& options)
+    : Module(kind), options_(options) {
+    require(channels > 0, "{}: {} channels; the number must be positive", kind, channels);
+    require(options.eps >= 0, "{}: eps {} is negative", kind, options.eps);
+    require(options.momentum >= 0 && options.momentum <= 1, "{}: momentum {} is not in [0, 1]",
+            kind, options.momentum);
+    weight = ones({channels});
+    bias = zeros({channels});
+    running_mean = zeros({channels});
+    running_var = ones({channels});
+    num_batches_tracked = zeros({}, DType::i64);
+    register_parameter("weight", weight);
+    register_parameter("bias", bias);
+    register_buffer("running_mean", running_mean);
+    register_buffer("running_var", running_var);
+    register_buffer("num_batches_tracked", num_batches_tracked);
+}
+
+Tensor BatchNorm::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    check_rank(x);
+    if (!is_training()) {
+        return hooked(batch_norm(x, {running_mean, running_var}, weight, bias, options_.eps), x);
+    }
+    ChannelStatistics batch;
+    const Tensor y = hooked(batch_norm(x, weight, bias, options_.eps, &batch), x);
+    if (is_repeated_run()) return y;
+    const NoGradGuard constants;
+    const double n = static_cast<double>(x.numel() / x.size(1));
+    move_running_statistics({.module = module_path(),
+                             .running_mean = running_mean,
+                             .running_var = running_var,
+                             .count = num_batches_tracked,
+                             .mean = batch.mean,
+                             .var = mul(batch.var, n / (n - 1)),
+                             .momentum = options_.momentum});
+    return y;
+}
+
+std::string BatchNorm::settings() const { return fmt::format("{}", weight.size(0)); }
+
+void BatchNorm1d::check_rank(const Tensor& x) const {
+    require<ShapeError>(x.defined() && (x.rank() == 2 || x.rank() == 3),
+                        "BatchNorm1d: needs an input [N, C] or [N, C, L], got {}", x.shape());
+}
+
+void BatchNorm2d::check_rank(const Tensor& x) const {
+    require<ShapeError>(x.defined() && x.rank() == 4,
+                        "BatchNorm2d: needs an input [N, C, H, W], got {}", x.shape());
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, double eps)
+    : Module("GroupNorm"), groups_(groups), eps_(eps) {
+    require(groups > 0 && channels > 0 && channels % groups == 0,
+            "GroupNorm: {} groups do not divide {} channels", groups, channels);
+    require(eps >= 0, "GroupNorm: eps {} is negative", eps);
+    weight = ones({channels});
+    bias = zeros({channels});
+    register_parameter("weight", weight);
+    register_parameter("bias", bias);
+}
+
+Tensor GroupNorm::operator()(const Tensor& x) const {
+    const ModuleScope scope(name());
+    return hooked(group_norm(x, groups_, weight, bias, eps_), x);
+}
+
+std::string GroupNorm::settings() const {
+    return fmt::format("{} groups, {}", groups_, weight.size(0));
+}
 
 }  // namespace tapestry

@@ -4,10 +4,21 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 namespace tapestry {
+
+Tensors GrownTable::at_least(std::int64_t length, DType dtype) const {
+    const std::lock_guard lock(mutex_);
+    if (tables_.empty() || length_ < length || tables_.front().dtype() != dtype) {
+        length_ = std::max(length, tables_.empty() ? length : 2 * length_);
+        tables_ = make_(length_, dtype);
+    }
+    return tables_;
+}
+
 namespace {
 
 void check_base(double base) {

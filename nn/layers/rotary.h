@@ -1,13 +1,34 @@
 // Rotary positions for one attention: which numbers of a head turn, how fast, and the table of
-// their angles, which is made once. Read next: ops/rotary.h, the op;
+// their angles, which is made once (GrownTable). Read next: ops/rotary.h, the op;
 // nn/attention/multi_head_attention.h, who calls it.
 #pragma once
 
-#include <tapestry/nn/layers/grown_table.h>
+#include <tapestry/core/tensor.h>
 #include <tapestry/nn/module/config_fields.h>
 #include <tapestry/ops/rotary.h>
 
+#include <functional>
+#include <mutex>
+
 namespace tapestry {
+
+/// Constants of a module that grow with the sequence: made for the longest so far, and twice as
+/// long when a longer one comes. Any number of threads may ask for it at once.
+class GrownTable {
+public:
+    /// Tables for `length` positions.
+    using Make = std::function<Tensors(std::int64_t length, DType dtype)>;
+    explicit GrownTable(Make make) : make_(std::move(make)) {}
+
+    /// Those for `length` positions, or for more.
+    Tensors at_least(std::int64_t length, DType dtype) const;
+
+private:
+    Make make_;
+    mutable std::mutex mutex_;
+    mutable std::int64_t length_ = 0;
+    mutable Tensors tables_;
+};
 
 template <>
 struct NamesOf<RotaryPairs> {

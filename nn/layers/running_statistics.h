@@ -1,7 +1,7 @@
 // Running statistics that move: at once, or later and in another's order. Where the micro-batches
 // of a step are shared among processes, each has to see what all leaves would have moved, from left
 // to right: whoever takes such a step notes the moves of its leaves (NotedMoves), and makes them
-// once it has everybody's. Internal to nn. Read next: nn/data_parallel/fold_statistics.h, who does.
+// once it has everybody's. Internal to nn. Read next: nn/data_parallel/sync_state.h, who does.
 #pragma once
 
 #include <tapestry/core/tensor.h>

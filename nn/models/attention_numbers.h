@@ -2,9 +2,9 @@
 // Internal to nn/models.
 #pragma once
 
-#include <tapestry/nn/attention/head_norm.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/attention/position_bias.h>
-#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/embedding.h>
 
 namespace tapestry {
 

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/layers/positions.h>
-#include <tapestry/nn/layers/token_history.h>
 #include <tapestry/nn/models/gpt_config.h>
-#include <tapestry/nn/transformer/stack.h>
+#include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
 

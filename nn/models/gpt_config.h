@@ -1,12 +1,12 @@
-// What a GPT is made to, and what that costs. The list of fields below is all that config.json,
-// GPT-2's config.json, the command line, error messages and docs/modules.md know of it.
-// Read next: gpt.h, the model.
+// What a GPT is made to, and what that costs: parameters, memory, operations. The list of fields
+// below is all that config.json, GPT-2's config.json, the command line, error messages and
+// docs/modules.md know of it. Read next: gpt.h, the model.
 #pragma once
 
-#include <tapestry/nn/attention/head_norm.h>
-#include <tapestry/nn/layers/beside.h>
+#include <tapestry/nn/attention/multi_head_attention.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/feed_forward.h>
-#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/nn/module/config_fields.h>
 
@@ -36,7 +36,7 @@ struct GPTConfig {
     /// Matrices that write to the residual stream begin as zeros: every block as if it were not
     /// there.
     bool zero_outputs = false;
-    std::int64_t earlier = 0;  ///< of nn/layers/token_history.h, as is the next
+    std::int64_t earlier = 0;  ///< of nn/layers/embedding.h, as is the next
     std::int64_t pairs = 0;
     double softcap = 0;      ///< logits x become softcap tanh(x / softcap); 0: they stay
     bool recompute = false;  ///< blocks again on the way back (autograd/recompute.h)
@@ -126,5 +126,12 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
 /// Speeds counted this way can be compared between programs that take other ways to the same
 /// gradients.
 double step_flops(const GPTConfig& config, std::int64_t batch);
+
+/// Whether a training would fit into memory: asked before it begins, for what the system then does
+/// to a program that takes too much is to kill it.
+///
+/// Throws ValueError when training, by the estimate of training_bytes, would need more memory than
+/// the system or the container has to give, saying how much it would need.
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 }  // namespace tapestry

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/layers/positions.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
 

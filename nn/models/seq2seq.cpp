@@ -3,7 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/module/check_ids.h>
-#include <tapestry/nn/recurrent/lengths.h>
+#include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/elementwise.h>

@@ -4,8 +4,7 @@
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/recurrent/additive_attention.h>
-#include <tapestry/nn/recurrent/dot_attention.h>
+#include <tapestry/nn/recurrent/attention.h>
 #include <tapestry/nn/recurrent/recurrent.h>
 
 #include <optional>

@@ -1,14 +1,88 @@
 // The Transformer of "Attention Is All You Need": an encoder reads a sequence, a decoder writes
-// another, attending to what was read.
+// another, attending to what was read. Its configuration is a list of fields, as gpt_config.h is
+// for a GPT. Read next: nn/transformer/blocks.h, encoder and decoder.
 #pragma once
 
+#include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/layers/positions.h>
-#include <tapestry/nn/models/transformer_config.h>
-#include <tapestry/nn/transformer/decoder.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/layers/feed_forward.h>
+#include <tapestry/nn/layers/rotary.h>
+#include <tapestry/nn/module/config_fields.h>
+#include <tapestry/nn/transformer/blocks.h>
+
+#include <cstdint>
 
 namespace tapestry {
+
+struct TransformerConfig {
+    std::int64_t source_vocab = 0;
+    std::int64_t target_vocab = 0;
+    std::int64_t dim = 512;
+    std::int64_t heads = 8;
+    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
+    std::int64_t layers = 6;    ///< of the encoder, and of the decoder
+    std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
+    double dropout = 0.1;
+    Activation activation = Activation::relu;
+    bool norm_first = false;
+    bool bias = true;
+    Positions positions = Positions::sinusoidal;
+    std::int64_t max_length = 0;  ///< rows of the table of learned positions
+    double rotary_base = 10000;   ///< of rotary positions (nn/layers/rotary.h), as are the next two
+    double rotary_share = 1;
+    RotaryPairs rotary_pairs = RotaryPairs::interleaved;
+    QKNorm qk_norm = QKNorm::none;
+    bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
+    bool tied_head = true;          ///< the head's weight is the target embedding's
+    std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
+    double label_smoothing = 0.1;
+};
+
+template <>
+struct FieldsOf<TransformerConfig> {
+    using C = TransformerConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("source_vocab", &C::source_vocab, "Tokens it reads", {.low = 1, .required = true});
+        field("target_vocab", &C::target_vocab, "Tokens it writes", {.low = 1, .required = true});
+        field("dim", &C::dim, "Width of the model; a multiple of the heads",
+              {.low = 1, .required = true});
+        field("heads", &C::heads, "Attention heads per layer", {.low = 1, .required = true});
+        field("kv_heads", &C::kv_heads,
+              "Heads of keys and values, which heads share; 0: one for each", {.low = 0});
+        field("layers", &C::layers, "Layers of the encoder, and of the decoder",
+              {.low = 1, .required = true});
+        field("hidden", &C::hidden, "Width of the feed-forward networks; 0: 4 dim",
+              {.low = 0, .required = true});
+        field("dropout", &C::dropout, "Dropout probability",
+              {.low = 0, .high = 0.99, .required = true});
+        field("activation", &C::activation, "Between the matrices of the feed-forward networks");
+        field("norm_first", &C::norm_first, "Norms before attention and networks, not after them",
+              {.required = true});
+        field("bias", &C::bias, "Biases in linear layers and norms", {.required = true});
+        field("positions", &C::positions, "How a token's place is made known");
+        field("max_length", &C::max_length, "Rows of the table of learned positions",
+              {.low = 0, .required = true});
+        field("rotary_base", &C::rotary_base, "How slowly rotary positions turn", {.low = 1});
+        field("rotary_share", &C::rotary_share, "Share of a head's numbers that turn",
+              {.low = 0, .high = 1});
+        field("rotary_pairs", &C::rotary_pairs, "Which numbers turn together");
+        field("qk_norm", &C::qk_norm, "Norm of queries and keys, head by head");
+        field("share_embeddings", &C::share_embeddings, "One table for source and target",
+              {.required = true});
+        field("tied_head", &C::tied_head, "The head's weight is the target embedding's",
+              {.required = true});
+        field("padding_id", &C::padding_id, "The id that fills short sequences; -1: none",
+              {.low = -1, .required = true});
+        field("label_smoothing", &C::label_smoothing, "Probability spread over all tokens",
+              {.low = 0, .high = 1, .required = true});
+    }
+};
+
+/// Numbers in all parameters; a double, for a configuration from a file may be absurd.
+double parameter_count(const TransformerConfig& config);
+
+// ---- the model ----------------------------------------------------------------------------------
 
 /// What decoding may be given besides ids and memory; all optional.
 struct TransformerDecodeInputs {

@@ -1,8 +1,8 @@
 // A Transformer that looks at images: cut into patches, they are a sequence like any other.
 #pragma once
 
-#include <tapestry/nn/layers/positions.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/layers/embedding.h>
+#include <tapestry/nn/transformer/blocks.h>
 
 namespace tapestry {
 

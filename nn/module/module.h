@@ -17,18 +17,44 @@
 // path on every entry of the tape; hooked() lets forward hooks see, and change, what comes out. A
 // module stays where it was made (it is neither copied nor moved), so that members can be
 // registered by address and assigned to later, to tie two weights.
+// Read next: init.h, how parameters begin; freeze.h, training some of them.
 #pragma once
 
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/core/tensor.h>
-#include <tapestry/nn/module/not_copied.h>
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+namespace tapestry::detail {
+
+// NotCopied: a base for objects that stay where they were made, which compilers explain in a
+// sentence. With a deleted constructor they would say that it is deleted, and std::vector<Layer>
+// sixty lines.
+template <class M>
+constexpr auto refuse_copy() {
+    static_assert(!sizeof(M),
+                  "a module is neither copied nor moved, for its members are registered by "
+                  "address: pass a reference, keep it in a std::unique_ptr or a std::deque");
+    return 0;
+}
+
+/// The default argument and the deduced type are looked at where M is copied, so that the compiler
+/// names that line, and not before: std::optional<M> and std::deque<M> are as good as ever.
+template <class M>
+class NotCopied {
+protected:
+    NotCopied() = default;
+    NotCopied(const NotCopied&, int = refuse_copy<M>()) {}
+    auto operator=(const NotCopied&) { refuse_copy<M>(); }
+};
+
+}  // namespace tapestry::detail
 
 namespace tapestry {
 
@@ -108,7 +134,7 @@ public:
     NamedTensors state_dict() const;
     /// Writes them back where they stand: what holds the tensors, an optimiser or another module,
     /// sees the new numbers. Throws ValueError, and changes nothing, naming what is missing,
-    /// unknown (unless not strict) or of another shape or dtype. Read next: nn/io/module_file.h.
+    /// unknown (unless not strict) or of another shape or dtype. Read next: nn/io/safetensors.h.
     Unmatched load_state_dict(const NamedTensors& state, bool strict = true);
 
     /// From now on, and until the result is dropped, `hook` is called after each call of this
@@ -162,6 +188,86 @@ private:
     std::vector<Place> buffers_;
     std::vector<Module*> children_;
     std::vector<std::weak_ptr<const ForwardHook>> hooks_;  // whoever registered one owns it
+};
+
+// ---- what load_state_dict and files share -------------------------------------------------------
+
+/// What Module::state_dict() gives out, but without copies: these are handles.
+NamedTensors saved_tensors(const Module& module);
+
+/// Tensors by name that are to go into a module: which goes where, and what is wrong with them. The
+/// same for those in memory (Module::load_state_dict) and in a file (nn/io/safetensors.h).
+struct Match {
+    /// Nothing is changed. `what` has the tensors: "file".
+    Match(const NamedTensors& stored, const Module& module, bool strict, const char* what);
+
+    std::vector<std::pair<Tensor, Tensor>> pairs;  ///< from and to
+    Unmatched unmatched;
+    std::string flaws;  ///< why they do not fit, in words for an error; empty if they do
+};
+
+// ---- lists --------------------------------------------------------------------------------------
+
+/// Modules of one kind, as many as are wanted, which the module that has them calls as it likes:
+///
+///     ModuleList<Linear> layers;  // a member
+///     ...
+///     register_module("layers", layers);
+///     for (int i = 0; i < depth; ++i) layers.add(dim, dim, generator);
+///     ...
+///     for (const Linear& layer : layers) x = x + gelu(layer(x));
+///
+/// They are called "0", "1", "2": "layers.1.weight". Each is made in its place, for a module is
+/// neither copied nor moved. ModuleList<> has modules of any kind, which add<Linear>(...) makes and
+/// returns. Read next: nn/layers/sequential.h, which calls one after the other by itself.
+template <class M = Module>
+class ModuleList : public Module {
+    static_assert(std::is_base_of_v<Module, M>, "ModuleList: it must be of Modules");
+
+    template <class Reference>
+    struct Iterator {
+        const std::unique_ptr<M>* at;
+        Reference operator*() const { return **at; }
+        Iterator& operator++() {
+            ++at;
+            return *this;
+        }
+        bool operator!=(const Iterator& other) const { return at != other.at; }
+    };
+
+public:
+    ModuleList() : Module("ModuleList") {}
+
+    /// Makes one at the end, an M or what is derived from it. It lives as long as this list.
+    template <class Made = M, class... Arguments>
+    Made& add(Arguments&&... arguments) {
+        static_assert(std::is_base_of_v<M, Made>, "ModuleList::add: the list is of another kind");
+        auto module = std::make_unique<Made>(std::forward<Arguments>(arguments)...);
+        Made& added = *module;
+        register_module(std::to_string(modules_.size()), added);
+        modules_.push_back(std::move(module));
+        return added;
+    }
+
+    std::size_t size() const { return modules_.size(); }
+    bool empty() const { return modules_.empty(); }
+
+    /// Throws IndexError.
+    M& operator[](std::size_t i) { return *modules_[checked(i)]; }
+    const M& operator[](std::size_t i) const { return *modules_[checked(i)]; }
+
+    Iterator<M&> begin() { return {modules_.data()}; }
+    Iterator<M&> end() { return {modules_.data() + modules_.size()}; }
+    Iterator<const M&> begin() const { return {modules_.data()}; }
+    Iterator<const M&> end() const { return {modules_.data() + modules_.size()}; }
+
+private:
+    std::size_t checked(std::size_t i) const {
+        require<IndexError>(i < modules_.size(), "ModuleList: module {} of {}", i, modules_.size());
+        return i;
+    }
+
+    std::vector<std::unique_ptr<M>> modules_;
 };
 
 }  // namespace tapestry

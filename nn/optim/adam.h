@@ -1,4 +1,6 @@
-// Adam, and AdamW, which decays the weights apart from the gradient.
+// Adam, and AdamW, which decays the weights apart from the gradient; RMSprop, from which Adam
+// comes: each gradient divided by the root of what its squares have been of late; and Lion: every
+// parameter moves by the learning rate, in the direction of a mean of gradients.
 #pragma once
 
 #include <tapestry/nn/optim/optimizer.h>
@@ -49,6 +51,68 @@ class AdamW : public Adam {
 public:
     explicit AdamW(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, true) {}
+};
+
+// ---- RMSprop ------------------------------------------------------------------------------------
+
+struct RMSpropConfig {
+    double lr = 1e-2;
+    double alpha = 0.99;  ///< how slowly the running mean of the squares forgets
+    double eps = 1e-8;
+    double momentum = 0;
+    bool centered = false;    ///< divide by the deviation: the squares' mean less the mean's square
+    double weight_decay = 0;  ///< added to the gradient; of groups without one of their own
+};
+
+/// Formulas: rmsprop_update_ in ops/optimizer_step.h. Sources: Tieleman and Hinton 2012, "Lecture
+/// 6.5: rmsprop"; centred, Graves 2013, "Generating Sequences With Recurrent Neural Networks".
+class RMSprop : public Optimizer {
+public:
+    explicit RMSprop(ParameterGroups groups, const RMSpropConfig& config = {});
+
+    const char* kind() const override { return "RMSprop"; }
+
+protected:
+    void update(const std::vector<Slot*>& slots, double grad_scale) override;
+    Settings settings() const override;
+    void set_settings(const Settings& settings) override;
+    std::vector<std::string> moment_names(const Settings& settings) const override;
+
+private:
+    double alpha_ = 0;
+    double eps_ = 0;
+    double momentum_ = 0;
+    bool centered_ = false;
+};
+
+// ---- Lion ---------------------------------------------------------------------------------------
+
+struct LionConfig {
+    double lr = 1e-4;     ///< a third to a tenth of AdamW's
+    double beta1 = 0.9;   ///< of the mean whose sign is the step
+    double beta2 = 0.99;  ///< of the mean that is kept
+    /// Shrinks the parameter itself, as AdamW's; of groups without one of their own. For the same
+    /// strength as AdamW's it is as many times larger as the learning rate is smaller.
+    double weight_decay = 0;
+};
+
+/// Half of Adam's memory. Formulas: lion_update_ in ops/optimizer_step.h. Source: Chen et al. 2023,
+/// "Symbolic Discovery of Optimization Algorithms".
+class Lion : public Optimizer {
+public:
+    explicit Lion(ParameterGroups groups, const LionConfig& config = {});
+
+    const char* kind() const override { return "Lion"; }
+
+protected:
+    void update(const std::vector<Slot*>& slots, double grad_scale) override;
+    Settings settings() const override;
+    void set_settings(const Settings& settings) override;
+    std::vector<std::string> moment_names(const Settings& settings) const override;
+
+private:
+    double beta1_ = 0;
+    double beta2_ = 0;
 };
 
 }  // namespace tapestry

@@ -5,14 +5,84 @@
 //     optimizer.load_state(kept);                      // back to where it stood
 //
 // A training that would go wrong in silence is an error of its first step: see step(). Read next:
-// adam.cpp, a whole optimiser; state.h, what a state is; nn/io/checkpoint.h, one in a file.
+// adam.cpp, a whole optimiser; nn/io/checkpoint.h, a state in a file.
 #pragma once
 
-#include <tapestry/nn/optim/parameter_group.h>
-#include <tapestry/nn/optim/state.h>
+#include <tapestry/core/tensor.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/ops/optimizer_step.h>
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 namespace tapestry {
+
+// ---- what an optimiser is given -----------------------------------------------------------------
+
+// Parameters and their names, in groups that share their settings:
+//
+//     AdamW all(model, {.lr = 1e-3});                       // what is not frozen
+//     AdamW some(decay_groups(model, 0.1), {.lr = 1e-3});
+//     SGD plain({{.parameters = {w, b}, .lr_factor = 0.1}}, {.lr = 1e-2});
+//
+// Under the names an optimiser gives its state out and takes it back.
+
+/// Parameters by name. Those that come as plain tensors are called "0", "1", ... in the order in
+/// which the optimiser was given them.
+class ParameterList : public NamedTensors {
+public:
+    ParameterList() = default;
+    ParameterList(NamedTensors named) : NamedTensors(std::move(named)) {}
+    ParameterList(std::initializer_list<value_type> named) : NamedTensors(named) {}
+    ParameterList(const Tensors& tensors);
+    ParameterList(std::initializer_list<Tensor> tensors) : ParameterList(Tensors(tensors)) {}
+};
+
+/// Parameters that share their settings.
+struct ParameterGroup {
+    ParameterList parameters;
+    std::optional<double> weight_decay = {};  ///< the optimiser's own if not given
+    double lr_factor = 1;                     ///< times the optimiser's learning rate
+};
+
+/// One group or several; a module is one group with its parameters.
+class ParameterGroups : public std::vector<ParameterGroup> {
+public:
+    ParameterGroups() = default;
+    ParameterGroups(std::vector<ParameterGroup> groups) : vector(std::move(groups)) {}
+    ParameterGroups(std::initializer_list<ParameterGroup> groups) : vector(groups) {}
+    ParameterGroups(const Module& module) : ParameterGroups(module.named_parameters()) {}
+    ParameterGroups(const Tensors& parameters) : vector{{.parameters = parameters}} {}
+    ParameterGroups(const NamedTensors& parameters) : vector{{.parameters = parameters}} {}
+};
+
+/// Two groups: tensors of rank 2 and above decay, norms' weights and biases (rank 0 and 1) do not.
+std::vector<ParameterGroup> decay_groups(const Module& model, double weight_decay);
+
+/// The state of an optimiser as a value: what its next step depends on, beside parameters and
+/// gradients. Optimizer::state() gives it out, Optimizer::load_state() takes it back.
+struct OptimizerState {
+    using Settings = std::map<std::string, double>;
+    struct Group {
+        std::vector<std::string> parameters;  ///< their names
+        double weight_decay = 0;
+        double lr_factor = 1;
+    };
+
+    std::string kind;        ///< "AdamW"
+    std::int64_t steps = 0;  ///< taken so far
+    double lr = 0;
+    Settings settings = {};  ///< "beta1", "beta2", "eps"; "momentum", "nesterov"
+    std::vector<Group> groups = {};
+    /// Of parameter NAME "steps.NAME", i64 [], the steps in which it had a gradient; and unless
+    /// that is 0, its moments, of its shape and dtype: "m.NAME" and "v.NAME" of Adam and AdamW,
+    /// "momentum.NAME" of SGD with momentum, and of the matrices of Muon.
+    NamedTensors tensors = {};
+};
+
+// ---- the optimiser ------------------------------------------------------------------------------
 
 class Optimizer {
 public:

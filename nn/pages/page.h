@@ -59,7 +59,7 @@ std::vector<PageText> texts_of_both(const std::vector<std::string>& read,
 /// bits a number.
 std::string to_html(const Inspector& inspector, const PageOptions& options);
 
-/// The page's data alone: one JSON object. page_data.cpp says what is in it.
+/// The page's data alone: one JSON object. page.cpp says what is in it.
 std::string to_json(const Inspector& inspector, const PageOptions& options);
 
 }  // namespace tapestry

@@ -1,8 +1,12 @@
 #include <tapestry/nn/pages/report.h>
 
+#include <tapestry/core/text/json_writer.h>
+#include <tapestry/nn/pages/encoding.h>
 #include <tapestry/nn/pages/html.h>
-#include <tapestry/nn/pages/page_assets.h>
 
+#include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 namespace tapestry {
@@ -39,6 +43,227 @@ void TrainingReport::add(ReportedEvaluation evaluation) {
 std::string to_html(const TrainingReport& report, const ReportStatus& status) {
     // By these an open page may load itself, from a disk ("file:") or a server ('self').
     return html_page(page_assets::kReport, to_json(report, status), "frame-src 'self' file:");
+}
+
+// ---- the report's data --------------------------------------------------------------------------
+
+// As web/report.js reads it.
+
+namespace {
+
+const char* name_of(TrainingState state) {
+    constexpr const char* kNames[] = {"running", "finished", "interrupted", "diverged", "failed"};
+    return kNames[static_cast<std::size_t>(state)];
+}
+
+// Columns. As long as every point is one step, which it is and not how they spread says it all.
+void write(JsonWriter& json, const TrainingCurve& curve) {
+    const auto points = curve.points();
+    const bool single = std::all_of(points.begin(), points.end(),
+                                    [](const TrainingPoint& p) { return p.count == 1; });
+    json.object([&] {
+        json.list("last", points, [&](const TrainingPoint& p) { json.value(p.last); });
+        json.list("mean", points, [&](const TrainingPoint& p) { json.value(six_digits(p.mean)); });
+        if (single) return;
+        json.list("first", points, [&](const TrainingPoint& p) { json.value(p.first); });
+        json.list("low", points, [&](const TrainingPoint& p) { json.value(six_digits(p.low)); });
+        json.list("high", points, [&](const TrainingPoint& p) { json.value(six_digits(p.high)); });
+    });
+}
+
+// Names and shapes once, for they are the same at every evaluation.
+void write_parameters(JsonWriter& json, const TrainingReport& report) {
+    const auto& all = report.evaluations();
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [](const ReportedEvaluation& e) { return !e.flow.empty(); });
+    json.array([&] {
+        if (found == all.end()) return;
+        for (const ParameterFlow& p : found->flow) {
+            json.object([&] {
+                json.member("name", p.frozen ? p.name + " (frozen)" : p.name);
+                json.member("shape", p.shape);
+            });
+        }
+    });
+}
+
+void write(JsonWriter& json, const ParameterFlow& p) {
+    json.object([&] {
+        json.member("value", six_digits(p.value_rms));
+        json.member("gradient", six_digits(p.gradient_rms));
+        json.member("update", six_digits(p.update_rms));
+        json.member("ratio", six_digits(p.ratio()));
+        json.member("values", [&] { write(json, p.values); });
+        json.member("gradients", [&] { write(json, p.gradients); });
+        json.member("updates", [&] { write(json, p.updates); });
+    });
+}
+
+// Of weights 0 to 1 the nearest 255th, a byte each: a picture shows no more.
+std::string bytes_of(const std::vector<float>& weights) {
+    std::vector<std::byte> bytes;
+    for (const float p : weights) {
+        const double share = std::isfinite(p) ? std::clamp<double>(p, 0, 1) : 0;
+        bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
+    }
+    return base64(bytes);
+}
+
+void write(JsonWriter& json, const AttentionTrace& a) {
+    json.object([&] {
+        json.member("module", a.module);
+        json.member("causal", a.causal);
+        json.member("heads", a.heads);
+        json.member("queries", a.queries);
+        json.member("keys", a.keys);
+        json.list("entropy", a.entropy, [&](double x) { json.value(six_digits(x)); });
+        json.member("weights", bytes_of(a.weights));
+    });
+}
+
+// Rows: [loss, rank, id, probability], of the likeliest.
+void write(JsonWriter& json, const SentenceLook& look) {
+    json.object([&] {
+        json.list("attention", look.attention, [&](const AttentionTrace& a) { write(json, a); });
+        json.list("rows", look.rows, [&](const Prediction& row) {
+            json.value([&] {
+                json.array([&] {
+                    json.value(six_digits(row.loss));
+                    json.value(row.rank);
+                    json.value(row.likeliest.front().id);
+                    json.value(six_digits(row.likeliest.front().probability));
+                });
+            });
+        });
+    });
+}
+
+// The tokens, and the names of all classes that were thought likeliest at any time.
+void write_sentence(JsonWriter& json, const TrainingReport& report) {
+    const TrainingRecipe& recipe = report.recipe();
+    if (recipe.sentence.empty()) return json.value(nullptr);
+    std::set<std::int64_t> used;
+    for (const ReportedEvaluation& e : report.evaluations()) {
+        for (const Prediction& row : e.look.rows) used.insert(row.likeliest.front().id);
+    }
+    json.object([&] {
+        json.member("tokens", recipe.sentence);
+        json.member("names", [&] {
+            json.object([&] {
+                for (const std::int64_t id : used) {
+                    if (recipe.name_of) json.member(std::to_string(id), recipe.name_of(id));
+                }
+            });
+        });
+    });
+}
+
+void write(JsonWriter& json, const ReportedEvaluation& e) {
+    json.object([&] {
+        json.member("step", e.step);
+        json.member("val", e.val_loss ? six_digits(*e.val_loss) : NAN);
+        json.member("sample", e.sample);
+        json.list("flow", e.flow, [&](const ParameterFlow& p) { write(json, p); });
+        if (!e.look.empty()) json.member("look", [&] { write(json, e.look); });
+    });
+}
+
+void write(JsonWriter& json, const ProcessAccount& p) {
+    json.object([&] {
+        json.member("host", p.host);
+        json.member("threads", p.threads);
+        json.member("tokens", p.tokens);
+        json.member("speed", six_digits(p.tokens_per_second()));
+        json.member("flops", six_digits(p.flops));
+        json.member("waiting", six_digits(p.waiting_share()));
+        json.member("hidden", six_digits(p.hidden_share()));
+        json.member("sent", p.bytes_sent);
+        json.member("moments", p.moment_bytes);
+    });
+}
+
+void write(JsonWriter& json, const RecipeLine& line) {
+    json.object([&] {
+        json.member("name", line.name);
+        json.member("value", line.value);
+        json.member("meaning", line.meaning);
+    });
+}
+
+void write(JsonWriter& json, const ExpectedLoss& expected) {
+    json.object([&] {
+        json.member("name", expected.name);
+        json.member("loss", six_digits(expected.loss));
+        json.member("meaning", expected.meaning);
+    });
+}
+
+void write(JsonWriter& json, const TrainingRecipe& recipe) {
+    json.object([&] {
+        json.member("command", recipe.command);
+        json.list("options", recipe.options, [&](const RecipeLine& line) { write(json, line); });
+        json.list("expected", recipe.expected, [&](const ExpectedLoss& e) { write(json, e); });
+        json.member("steps", recipe.steps);
+        json.member("tokens", recipe.tokens_per_step);
+        json.member("least", six_digits(recipe.step_least));
+        json.member("clip", six_digits(recipe.clip));
+    });
+}
+
+void write(JsonWriter& json, const Spike& spike, const std::string& rewind) {
+    json.object([&] {
+        json.member("step", spike.step);
+        json.member("what", spike.what);
+        json.member("value", six_digits(spike.value));
+        json.member("mean", six_digits(spike.mean));
+        json.member("command", rewind.empty() ? ""
+                                              : fmt::format("{} --step {} --inspect page.html",
+                                                            rewind, spike.step));
+    });
+}
+
+void write(JsonWriter& json, const ReportStatus& status, const StepMetrics& latest) {
+    json.object([&] {
+        json.member("state", name_of(status.state));
+        json.member("message", status.message);
+        json.member("step", latest.step);
+        json.member("seconds", six_digits(latest.seconds));
+        json.member("cost", six_digits(status.cost_seconds));
+        json.member("started", status.started);
+        json.member("written", status.written);
+    });
+}
+
+void write_curves(JsonWriter& json, const TrainingReport& report) {
+    json.object([&] {
+        json.member("loss", [&] { write(json, report.loss()); });
+        json.member("val", [&] { write(json, report.val_loss()); });
+        json.member("lr", [&] { write(json, report.lr()); });
+        json.member("norm", [&] { write(json, report.grad_norm()); });
+        json.member("seconds", [&] { write(json, report.step_seconds()); });
+    });
+}
+
+}  // namespace
+
+std::string to_json(const TrainingReport& report, const ReportStatus& status) {
+    JsonWriter json;
+    json.object([&] {
+        json.member("title", report.recipe().title);
+        json.member("subtitle", report.recipe().subtitle);
+        json.member("status", [&] { write(json, status, report.latest()); });
+        json.member("recipe", [&] { write(json, report.recipe()); });
+        json.member("curves", [&] { write_curves(json, report); });
+        json.list("spikes", report.spikes(),
+                  [&](const Spike& spike) { write(json, spike, report.recipe().rewind); });
+        json.list("processes", report.processes(),
+                  [&](const ProcessAccount& process) { write(json, process); });
+        json.member("parameters", [&] { write_parameters(json, report); });
+        json.member("sentence", [&] { write_sentence(json, report); });
+        json.list("evaluations", report.evaluations(),
+                  [&](const ReportedEvaluation& e) { write(json, e); });
+    });
+    return json.text();
 }
 
 }  // namespace tapestry

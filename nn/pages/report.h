@@ -11,9 +11,7 @@
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>
-#include <tapestry/nn/inspect/process_account.h>
 #include <tapestry/nn/inspect/sentence_look.h>
-#include <tapestry/nn/inspect/spikes.h>
 #include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/inspect/training_curve.h>
 

@@ -4,13 +4,11 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/recurrent/gru.h>
-#include <tapestry/nn/recurrent/lengths.h>
-#include <tapestry/nn/recurrent/lstm.h>
-#include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
+#include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/matmul.h>
@@ -51,6 +49,20 @@ Recurrent::Recurrent(std::string kind, std::int64_t gates, const RecurrentConfig
 }
 
 // ---- sequences that end before the last step ----------------------------------------------------
+
+std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& lengths,
+                                          std::int64_t batch, std::int64_t steps) {
+    check_dtype(fmt::format("{}: lengths", owner), lengths, DType::i64);
+    require<ShapeError>(lengths.shape() == Shape{batch},
+                        "{}: needs one length per sequence, [{}], got {}", owner, batch,
+                        lengths.shape());
+    auto values = lengths.to_vector<std::int64_t>();
+    for (std::size_t b = 0; b < values.size(); ++b) {
+        require(values[b] >= 1 && values[b] <= steps, "{}: lengths[{}] is {}, not from 1 to {}",
+                owner, b, values[b], steps);
+    }
+    return values;
+}
 
 struct Recurrent::Padding {
     Tensor rows;   // bool [T B, 1]: true past a sequence's end; undefined if all have T steps
@@ -165,6 +177,42 @@ std::string Recurrent::settings() const {
     return fmt::format("{} -> {}{}{}", config_.input, config_.hidden,
                        config_.layers == 1 ? "" : fmt::format(", {} layers", config_.layers),
                        config_.bidirectional ? ", bidirectional" : "");
+}
+
+// ---- the three cells ----------------------------------------------------------------------------
+
+RNN::RNN(const RecurrentConfig& config, RNNActivation activation, Generator& generator)
+    : Recurrent("RNN", 1, config, generator), activation_(activation) {}
+
+RecurrentState RNN::step(const Tensor& x, const RecurrentState& state,
+                         const RecurrentWeights& w) const {
+    const Tensor sum = x + linear(state.h, w.weight_hh, w.bias_hh);  // [B, H]
+    return {.h = activation_ == RNNActivation::relu ? relu(sum) : tanh(sum)};
+}
+
+GRU::GRU(const RecurrentConfig& config, Generator& generator)
+    : Recurrent("GRU", 3, config, generator) {}
+
+RecurrentState GRU::step(const Tensor& x, const RecurrentState& state,
+                         const RecurrentWeights& w) const {
+    const Tensors xs = split(x, config().hidden, -1);  // three times [B, H]
+    const Tensors hs = split(linear(state.h, w.weight_hh, w.bias_hh), config().hidden, -1);
+    const Tensor r = sigmoid(xs[0] + hs[0]), z = sigmoid(xs[1] + hs[1]);
+    const Tensor n = tanh(xs[2] + r * hs[2]);
+    return {.h = n + z * (state.h - n)};  // (1 - z) n + z h
+}
+
+LSTM::LSTM(const RecurrentConfig& config, Generator& generator)
+    : Recurrent("LSTM", 4, config, generator) {}
+
+RecurrentState LSTM::step(const Tensor& x, const RecurrentState& state,
+                          const RecurrentWeights& w) const {
+    const Tensor a = x + linear(state.h, w.weight_hh, w.bias_hh);  // [B, 4 H]
+    const Tensors parts = split(a, config().hidden, -1);
+    const Tensor i = sigmoid(parts[0]), f = sigmoid(parts[1]);
+    const Tensor g = tanh(parts[2]), o = sigmoid(parts[3]);
+    const Tensor c = f * state.c + i * g;  // [B, H]
+    return {.h = o * tanh(c), .c = c};
 }
 
 std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentConfig& config,

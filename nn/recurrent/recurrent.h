@@ -1,6 +1,6 @@
-// What RNN, GRU and LSTM share: layers on top of each other, each read forwards, or forwards and
+// RNN, GRU and LSTM. They share layers on top of each other, each read forwards, or forwards and
 // backwards, over sequences of different lengths. What they differ in is one step, a function of
-// the input at time t and of the state after time t - 1; read next: rnn.h, lstm.h, gru.h.
+// the input at time t and of the state after time t - 1.
 //
 // Parameters are named as PyTorch's, weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and so on
 // for each layer, with "_reverse" for the direction that reads backwards.
@@ -9,6 +9,8 @@
 #include <tapestry/nn/layers/dropout.h>
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 namespace tapestry {
 
@@ -88,6 +90,71 @@ private:
 
     RecurrentConfig config_;
     Dropout dropout_;
+};
+
+/// Sequences of different lengths in one batch, all padded to the longest: how many steps of each
+/// are real. As a mask: length_mask in nn/attention/masks.h.
+///
+/// The numbers of `lengths` after a check in the name of `owner`: i64 [batch] (DTypeError,
+/// ShapeError), each from 1 to `steps` (ValueError, which tells the position and the value).
+std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& lengths,
+                                          std::int64_t batch, std::int64_t steps);
+
+// ---- the three cells ----------------------------------------------------------------------------
+
+enum class RNNActivation { tanh, relu };
+
+/// The simplest network with a memory:
+///     h_t = tanh(W_ih x_t + b_ih + W_hh h_{t-1} + b_hh), or relu.
+/// Shapes and errors: Recurrent.
+/// Source: Elman 1990, "Finding Structure in Time"; in PyTorch's form.
+class RNN : public Recurrent {
+public:
+    explicit RNN(const RecurrentConfig& config, RNNActivation activation = RNNActivation::tanh,
+                 Generator& generator = default_generator());
+
+protected:
+    RecurrentState step(const Tensor& x, const RecurrentState& state,
+                        const RecurrentWeights& w) const override;
+
+private:
+    RNNActivation activation_;
+};
+
+/// Two gates and no separate cell: lighter than an LSTM, and mostly as good.
+///
+/// With x' = W_ih x_t + b_ih and h' = W_hh h_{t-1} + b_hh, each cut into three parts of H in the
+/// order r, z, n,
+///     r = sigmoid(x'_r + h'_r),  z = sigmoid(x'_z + h'_z),  n = tanh(x'_n + r * h'_n),
+///     h_t = (1 - z) * n + z * h_{t-1}.
+/// As in PyTorch, r multiplies the product with W_hn, bias included, not h_{t-1} itself. Shapes and
+/// errors: Recurrent. Source: Cho et al. 2014, "Learning Phrase Representations using RNN
+/// Encoder-Decoder".
+class GRU : public Recurrent {
+public:
+    explicit GRU(const RecurrentConfig& config, Generator& generator = default_generator());
+
+protected:
+    RecurrentState step(const Tensor& x, const RecurrentState& state,
+                        const RecurrentWeights& w) const override;
+};
+
+/// A memory cell with three gates: what it takes in, what it forgets, what it shows.
+///
+/// With a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh, cut into four parts of H in this order,
+///     i = sigmoid(a_i),  f = sigmoid(a_f),  g = tanh(a_g),  o = sigmoid(a_o),
+///     c_t = f * c_{t-1} + i * g,   h_t = o * tanh(c_t).
+/// The gradient flows along c through nothing but products with f, which is why it lasts. Shapes
+/// and errors: Recurrent. Sources: Hochreiter and Schmidhuber 1997, "Long Short-Term Memory"; the
+/// forget gate: Gers et al. 2000, "Learning to Forget"; in PyTorch's form.
+class LSTM : public Recurrent {
+public:
+    explicit LSTM(const RecurrentConfig& config, Generator& generator = default_generator());
+    bool has_cell() const override { return true; }
+
+protected:
+    RecurrentState step(const Tensor& x, const RecurrentState& state,
+                        const RecurrentWeights& w) const override;
 };
 
 enum class RecurrentCell { rnn, gru, lstm };

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <tapestry/core/clock.h>
-#include <tapestry/nn/inspect/speed.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 
 #include <chrono>
 #include <cstdint>

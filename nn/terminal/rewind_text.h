@@ -1,6 +1,6 @@
 // What is said and shown of a step that was taken again: its numbers beside those of the run, the
 // text that it learned from, and a page. For `tapestry rewind` and `tapestry replay`. Read next:
-// rewind.h and recorded_step.h, which take the step; nn/pages/page.h.
+// nn/train/rewind.h and replay.h, which take the step; nn/pages/page.h.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>

@@ -1,10 +1,12 @@
-// A training in words: what it is about to do, and how it went. Read next: session.h and
-// training_run.h, of which it speaks.
+// Training runs in words: what one is about to do and how it went, its losses as curves, and
+// several beside one another. Read next: nn/train/session.h and training_run.h, of which it speaks.
 #pragma once
 
+#include <tapestry/nn/terminal/text_plot.h>
 #include <tapestry/nn/train/training_run.h>
 
 #include <string>
+#include <vector>
 
 namespace tapestry {
 
@@ -15,5 +17,36 @@ std::string description_of(const Session& session);
 /// "500 steps in 1:05 (61031 tokens/s, 48% of the peak): loss 1.4632, validation loss 1.5208", and
 /// lines that say where it was saved, what the user should know of it, and where the report is.
 std::string to_text(const TrainingResult& result, const std::string& out);
+
+// ---- loss curves --------------------------------------------------------------------------------
+
+// The losses of a run, as its directory has them, to be drawn: also while it goes on.
+//
+//     const LossCurves run = loss_curves("model");
+//     fmt::print("{}\n\n{}", run.summary, text_plot(run.curves, {.x_label = "step"}));
+//
+// Read next: nn/train/metrics_file.h, where they come from; text_plot.h, which draws them.
+
+struct LossCurves {
+    std::string summary;  ///< "m: step 500, loss 1.4632, validation loss 1.52 at step 500"
+    std::vector<TextCurve> curves;  ///< "loss", and "validation loss" if one was taken
+};
+
+/// `named`: the curves' names say of which directory they are. Throws as read_metrics does.
+LossCurves loss_curves(const std::string& directory, bool named = false);
+
+// ---- several runs -------------------------------------------------------------------------------
+
+// The options in which several trainings differ, and what came of each.
+//
+//     fmt::print("{}", sweep_text({"runs/lr-1e-3", "runs/lr-3e-3"}));
+//
+//     run           --lr   loss    lowest validation loss
+//     runs/lr-3e-3  0.003  0.5310  0.5412 at step 2000
+//     runs/lr-1e-3  0.001  0.6124  0.6180 at step 1750
+
+/// The lowest validation loss comes first, those without one last. The options are those of each
+/// run's latest checkpoint; where there is none yet they are "?". Throws as read_metrics does.
+std::string sweep_text(const std::vector<std::string>& directories);
 
 }  // namespace tapestry

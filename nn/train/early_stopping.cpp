@@ -1,5 +1,6 @@
 #include <tapestry/nn/train/early_stopping.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace tapestry {
@@ -25,6 +26,68 @@ bool EarlyStopping::operator()(const StepMetrics& metrics) {
 
 void EarlyStopping::restore_best() {
     if (!best_.empty()) module_.load_state_dict(best_);
+}
+
+namespace {
+
+constexpr double kNoise = 0.1;       // nats that a mean of losses may move for no reason
+constexpr double kLostAgain = 0.25;  // of what was gained
+
+}  // namespace
+
+LossWatch::LossWatch(const TrainingConfig& config)
+    : vocab_(config.model.vocab),
+      steps_(config.steps),
+      warmup_(config.warmup),
+      lr_(config.lr),
+      guessing_(std::log(static_cast<double>(config.model.vocab))),
+      window_(std::clamp<std::int64_t>(config.steps / 20, 10, 100)) {}
+
+void LossWatch::add(const StepMetrics& metrics) {
+    ++seen_;
+    mean_ += (metrics.loss - mean_) / static_cast<double>(std::min(seen_, window_));
+    if (seen_ >= window_ && mean_ < lowest_) {
+        lowest_ = mean_;
+        lowest_step_ = metrics.step;
+    }
+    if (metrics.val_loss) val_loss_ = metrics.val_loss;
+}
+
+bool LossWatch::has_fallen() const { return lowest_ < guessing_ - kNoise; }
+
+bool LossWatch::has_risen() const {
+    return has_fallen() && mean_ - lowest_ > std::max(kNoise, kLostAgain * (guessing_ - lowest_));
+}
+
+std::string LossWatch::remedy() const {
+    return fmt::format("a learning rate below {}, or a warm-up longer than {} steps, may help", lr_,
+                       warmup_);
+}
+
+std::string LossWatch::concern() const {
+    if (seen_ == 0) return {};
+    const double loss = val_loss_.value_or(mean_);
+    if (loss <= guessing_) {
+        if (!has_risen()) return {};
+        return fmt::format(
+            "the loss, which had come down to {:.4f} by step {}, is {:.4f} again: {}", lowest_,
+            lowest_step_, mean_, remedy());
+    }
+    const std::string text =
+        fmt::format("the {} is {:.4f}, and guessing one of {} tokens would have {:.4f}",
+                    val_loss_ ? "validation loss" : "loss", loss, vocab_, guessing_);
+    if (has_risen()) {
+        return fmt::format("{}; it had come down to {:.4f} by step {}: {}", text, lowest_,
+                           lowest_step_, remedy());
+    }
+    if (val_loss_ && mean_ < guessing_ - kNoise) {
+        return fmt::format(
+            "{}; on the text it learns from it is {:.4f}: more text, fewer steps or dropout may "
+            "help",
+            text, mean_);
+    }
+    return fmt::format("{}: more than {} steps, or another learning rate than {}, may help", text,
+                       steps_, lr_);
 }
 
 }  // namespace tapestry

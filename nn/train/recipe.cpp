@@ -3,11 +3,10 @@
 
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/text/counted.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/data/ngram_baseline.h>
 #include <tapestry/nn/module/freeze.h>
-#include <tapestry/nn/train/step_on_text.h>
 
 #include <algorithm>
 #include <filesystem>

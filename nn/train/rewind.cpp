@@ -1,6 +1,6 @@
 #include <tapestry/nn/train/rewind.h>
 
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>

@@ -1,18 +1,19 @@
 // Steps of a run, taken again to the same bits. A run leaves states behind at equal distances
-// (retention.h); the nearest one before a step is loaded, the steps between are taken, under the
-// configuration that each was taken with, and then the step itself, with whoever wants to watch.
+// (checkpoint_writer.h); the nearest one before a step is loaded, the steps between are taken,
+// under the configuration that each was taken with, and then the step itself, with whoever wants to
+// watch.
 //
 //     const RunHistory history("model");
 //     auto session = Rewinder(history).session_before(312);
 //     const RewoundStep step = take_again(*session, true);
 //     fmt::print("{}\n", difference(history.step(312), step.metrics));  // nothing
 //
-// Read next: bisect.h, which finds a step; fork.h, which goes on from one; recorded_step.h.
+// Read next: bisect.h, which finds a step; begin_run.h, which goes on from one; replay.h.
 #pragma once
 
 #include <tapestry/nn/inspect/gradient_flow.h>
-#include <tapestry/nn/train/recorded_step.h>
-#include <tapestry/nn/train/run_history.h>
+#include <tapestry/nn/train/replay.h>
+#include <tapestry/nn/train/run_directory.h>
 
 #include <functional>
 #include <memory>

@@ -1,9 +1,14 @@
 #include <tapestry/nn/train/run_directory.h>
 
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/json_tree.h>
+#include <tapestry/core/text/json_writer.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/io/commit.h>
 #include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/manifest.h>
+#include <tapestry/nn/train/metrics_file.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +16,59 @@
 #include <utility>
 
 namespace tapestry {
+
+std::string to_json(const RunState& state) {
+    JsonWriter json;
+    json.object([&] {
+        json.list("segments", state.segments, [&](const RunSegment& segment) {
+            json.object([&] {
+                json.member("first_step", segment.first_step);
+                json.member("overrides", segment.overrides);
+                json.member("config", segment.config);
+            });
+        });
+        json.member("seconds", state.seconds);
+        json.member("metrics", [&] {
+            json.object([&] {
+                json.member("bytes", state.metrics.bytes);
+                json.member("xxh3_128", state.metrics.checksum);
+            });
+        });
+        json.member("rewind_every", state.rewind_every);
+        if (!state.best) return;
+        json.member("best", [&] {
+            json.object([&] {
+                json.member("step", state.best->step);
+                json.member("val_loss", state.best->val_loss);
+            });
+        });
+    });
+    return json.text();
+}
+
+RunState run_state_from_json(std::string_view text, std::string_view what) {
+    try {
+        const JsonTree tree(text);
+        const JsonNode json = tree.root(), metrics = json.at("metrics");
+        RunState state{
+            .seconds = json.get<double>("seconds"),
+            .metrics = {metrics.get<std::uint64_t>("bytes"), metrics.get<std::string>("xxh3_128")},
+            .rewind_every = json.count("rewind_every")};
+        for (const JsonNode& segment : json.at("segments").elements()) {
+            state.segments.push_back({segment.count("first_step"),
+                                      segment.get<std::string>("config"),
+                                      segment.get<std::vector<std::string>>("overrides")});
+        }
+        if (const auto best = json.find("best")) {
+            state.best = {best->count("step"), best->get<double>("val_loss")};
+        }
+        return state;
+    } catch (const JsonError& error) {
+        fail<IoError>("{}: the checkpoint is of no run, but of a session alone: {}", what,
+                      error.what());
+    }
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,6 +186,52 @@ std::unique_ptr<Session> RunDirectory::resume(const ResumeOptions& options,
     resumed_ = std::move(state);
     resumed_from_ = name;
     return session;
+}
+
+RunHistory::RunHistory(std::filesystem::path directory) : directory_(std::move(directory)) {
+    latest_ = read_saved(directory_, [this](const SavedFiles& files) {
+        const std::vector<StoredCheckpoint> stored = stored_checkpoints(files);
+        require<IoError>(!stored.empty(),
+                         "{}: no checkpoint of a run is in it; `tapestry train` writes them unless "
+                         "--checkpoint-every 0 says otherwise",
+                         shown(directory_));
+        files.check({stored.back().name()});
+        return checkpoint_info(files.path(stored.back().name()));
+    });
+    state_ = run_state_from_json(latest_.run, shown(directory_));
+    require<IoError>(!state_.segments.empty(), "{}: its checkpoint knows no configuration",
+                     shown(directory_));
+    const TrainingConfig config = config_of(state_.segments.size() - 1);
+    steps_ = read_saved(directory_, [&config](const SavedFiles& files) {
+        return read_steps(files.path(kMetricsName), config.tokens_per_step());
+    });
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        require<IoError>(steps_[i].step == static_cast<std::int64_t>(i) + 1,
+                         "{}: step {} stands where step {} should",
+                         shown(directory_ / kMetricsName), steps_[i].step, i + 1);
+    }
+}
+
+const StepMetrics& RunHistory::step(std::int64_t number, std::string_view what) const {
+    require(number >= 1 && number <= last_step(), "{} {}: {} has steps 1 to {}", what, number,
+            shown(directory_), last_step());
+    return steps_[static_cast<std::size_t>(number - 1)];
+}
+
+std::size_t RunHistory::segment_of(std::int64_t step) const {
+    const auto& all = state_.segments;
+    const auto after = std::find_if(all.begin() + 1, all.end(), [step](const RunSegment& segment) {
+        return segment.first_step > step;
+    });
+    return static_cast<std::size_t>(after - all.begin()) - 1;
+}
+
+// That of the latest checkpoint is what the last segment began with, but for the place of its data,
+// which may have been moved since.
+TrainingConfig RunHistory::config_of(std::size_t segment) const {
+    const bool last = segment + 1 == state_.segments.size();
+    return training_config_from_json(last ? latest_.config : state_.segments[segment].config,
+                                     shown(directory_));
 }
 
 }  // namespace tapestry

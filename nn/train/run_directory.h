@@ -1,4 +1,5 @@
-// The directory of a training run, locked: what is in it, and how to go on from there.
+// The directory of a training run: locked, to go on there (RunDirectory), and as it can be read at
+// any time (RunHistory).
 //
 //     RunDirectory directory("model");
 //     std::unique_ptr<Session> session = directory.resume({});
@@ -6,22 +7,59 @@
 //     TrainingRun run(*session, directory, {});
 //
 // Beside the model (model_directory.h) lie metrics.jsonl, report.html, the checkpoints in a folder
-// of their own, and the manifest that says what belongs together (nn/io/manifest.h).
-// Read next: training_run.h, which fills it; docs/checkpoints.md.
+// of their own, and the manifest that says what belongs together (nn/io/manifest.h). Read next:
+// training_run.h, which fills it; docs/checkpoints.md.
 #pragma once
 
-#include <tapestry/core/lock.h>
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/io/commit.h>
-#include <tapestry/nn/train/run_state.h>
 #include <tapestry/nn/train/session.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tapestry {
+
+// ---- how a run went until a checkpoint ----------------------------------------------------------
+
+// What a checkpoint knows besides the training itself, so that the next part of the run goes on
+// with its metrics, its clock and its best model as well.
+
+/// Steps that were taken under one configuration. A run has one, and another for each time that it
+/// was resumed with something that differed.
+struct RunSegment {
+    std::int64_t first_step = 1;
+    std::string config = {};                  ///< TrainingConfig, as JSON
+    std::vector<std::string> overrides = {};  ///< names of what differed: "lr", "isa"
+};
+
+/// The lowest validation loss so far.
+struct BestLoss {
+    std::int64_t step = 0;
+    double val_loss = 0;
+};
+
+struct RunState {
+    std::vector<RunSegment> segments = {};
+    double seconds = 0;       ///< that the run took, of all its parts together
+    FileDigest metrics = {};  ///< of metrics.jsonl, as far as it had been written
+    std::optional<BestLoss> best = {};
+    std::int64_t rewind_every = 0;  ///< steps between the states that are kept; 0: not known yet
+};
+
+std::string to_json(const RunState& state);
+
+/// The reverse. Throws IoError in the name of `what`, the checkpoint.
+RunState run_state_from_json(std::string_view json, std::string_view what);
+
+// ---- the directory ------------------------------------------------------------------------------
 
 /// What a checkpoint was written for. Either does for both.
 enum class CheckpointPurpose {
@@ -79,6 +117,47 @@ private:
     mutable WrittenFiles written_;  // one thread at a time commits
     std::optional<RunState> resumed_;
     std::string resumed_from_;
+};
+
+// ---- the steps that were taken there ------------------------------------------------------------
+
+// Their metrics, under which configuration each was taken, and the states that are left. Nothing is
+// locked and nothing changed, so it can be asked while the run goes on.
+//
+//     const RunHistory history("model");
+//     for (const StepMetrics& m : history.steps()) fmt::print("{} {}\n", m.step, m.loss);
+//
+// Read next: rewind.h, which takes the steps again.
+
+class RunHistory {
+public:
+    /// Throws IoError for a directory without a run, or whose files are damaged.
+    explicit RunHistory(std::filesystem::path directory);
+
+    const std::filesystem::path& directory() const { return directory_; }
+
+    /// Of all steps, the first being 1.
+    const std::vector<StepMetrics>& steps() const { return steps_; }
+    std::int64_t last_step() const { return steps_.back().step; }
+    /// Throws ValueError for a step that was not taken, in the name of `what`, with the range.
+    const StepMetrics& step(std::int64_t number, std::string_view what = "step") const;
+
+    /// How the run stood at its latest checkpoint, and what wrote that.
+    const RunState& state() const { return state_; }
+    const CheckpointInfo& latest() const { return latest_; }
+
+    /// The number, from 0, of the segment to which the step belongs, and its configuration.
+    std::size_t segment_of(std::int64_t step) const;
+    TrainingConfig config_of(std::size_t segment) const;
+
+    /// Checkpoints that are there now, by ascending steps. Those of a run that goes on come and go.
+    std::vector<StoredCheckpoint> stored() const { return stored_checkpoints(directory_); }
+
+private:
+    std::filesystem::path directory_;
+    CheckpointInfo latest_;
+    RunState state_;
+    std::vector<StepMetrics> steps_;
 };
 
 }  // namespace tapestry

@@ -2,21 +2,51 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
-#include <tapestry/nn/generate/drawn_text.h>
 #include <tapestry/nn/generate/sample.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/module_file.h>
-#include <tapestry/nn/models/check_memory.h>
+#include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/models/gpt_config.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/nn/train/make_optimizer.h>
 #include <tapestry/nn/train/step_on_text.h>
+#include <tapestry/nn/train/training_config.h>
 #include <tapestry/ops/view.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace tapestry {
+namespace {
+
+TokenData load_for(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+    TokenData data = load_data(config.data);
+    if (tokenizer) {
+        require(data.tokenizer->hash() == tokenizer->hash(),
+                "{}: made with another tokenizer than {} has ({} {}s, hash {}; {} {}s, hash {})",
+                config.data, config.start.empty() ? "the model" : config.start,
+                data.tokenizer->vocab_size(), data.tokenizer->unit(), data.tokenizer->hash(),
+                tokenizer->vocab_size(), tokenizer->unit(), tokenizer->hash());
+    }
+    return data;
+}
+
+}  // namespace
+
+const std::string& data_name(const TrainingConfig& config) {
+    return config.data.empty() ? config.text : config.data;
+}
+
+TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                          const TextCache* cache) {
+    require(config.text.empty() != config.data.empty(), "training: {}; one of the two is needed",
+            config.text.empty() ? "neither a text nor data" : "a text and data");
+    TokenData read = config.data.empty() ? tokenize_text(config.text, std::move(tokenizer), cache)
+                                         : load_for(config, std::move(tokenizer));
+    TextData data(std::move(read.ids),
+                  {.test_fraction = config.test_fraction, .name = data_name(config)});
+    return {std::move(read.tokenizer), std::move(data), std::move(read.hash)};
+}
+
 namespace {
 
 // The model to begin with, or nothing.

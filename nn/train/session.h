@@ -8,17 +8,19 @@
 //     }
 //
 // Nothing is printed and no file is written: for that see training_run.h. Read next:
-// training_config.h, what decides it all; loop.h, the steps of any other model.
+// training_config.h, what decides it all; loop.h, the steps of any other model; nn/io/tokenize.h,
+// how a text becomes ids.
 #pragma once
 
-#include <tapestry/nn/inspect/process_account.h>
+#include <tapestry/nn/data/text.h>
+#include <tapestry/nn/data/tokenizer.h>
 #include <tapestry/nn/inspect/sentence_look.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/io/checkpoint.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/resume.h>
-#include <tapestry/nn/train/streams.h>
-#include <tapestry/nn/train/tokenized_text.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <chrono>
@@ -29,6 +31,27 @@
 #include <vector>
 
 namespace tapestry {
+
+// ---- what it learns from ------------------------------------------------------------------------
+
+/// A text to learn from, or data that `tapestry tokenize` has made of texts, as a model's ids.
+struct TokenizedText {
+    std::unique_ptr<Tokenizer> tokenizer;
+    TextData data;
+    std::string checksum;  ///< of ids and tokenizer: which data it is, wherever it lies
+};
+
+/// config.text or config.data, cut as config.test_fraction says. `tokenizer` is that of the model
+/// to begin with; null: the data's own, or one of the text's characters. Throws ValueError unless
+/// one of text and data is given, and for data made with another tokenizer than `tokenizer`; as
+/// load_data and tokenize_text do.
+TokenizedText read_tokens(const TrainingConfig& config, std::unique_ptr<Tokenizer> tokenizer,
+                          const TextCache* cache = nullptr);
+
+/// What the configuration calls it.
+const std::string& data_name(const TrainingConfig& config);
+
+// ---- the training -------------------------------------------------------------------------------
 
 /// Those who watch a session's steps; both may be empty.
 struct SessionWatchers {

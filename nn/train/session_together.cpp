@@ -2,8 +2,8 @@
 // the others wait for it between the steps, so that whoever uses process 0's session, saves,
 // samples, or lets it rest, need not know of them.
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/data_parallel/broadcast_state.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
+#include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/session.h>
 

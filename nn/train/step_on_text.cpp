@@ -1,7 +1,7 @@
 #include <tapestry/nn/train/step_on_text.h>
 
 #include <tapestry/core/create.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>

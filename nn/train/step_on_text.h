@@ -5,7 +5,7 @@
 //     const WatchedStep watched(*step.model, step.loss);
 //     write_file_atomically("page.html", to_html(watched.inspector(), step.page(watched.loss())));
 //
-// Read next: nn/inspect/watched_step.h, which takes it.
+// Read next: nn/inspect/inspector.h, which takes it.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>

@@ -2,7 +2,7 @@
 
 #include <tapestry/autograd/tape.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
-#include <tapestry/nn/data_parallel/fold_statistics.h>
+#include <tapestry/nn/data_parallel/sync_state.h>
 #include <tapestry/nn/optim/clip.h>
 #include <tapestry/ops/arithmetic.h>
 

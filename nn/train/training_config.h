@@ -1,13 +1,18 @@
 // All that decides what a training learns: with the same configuration, files, build and
 // instruction set it is the same to the last bit. The command line fills it in, the report prints
-// it, a checkpoint keeps it. Read next: session.h, a training made from it.
+// it, a checkpoint keeps it. Here are also the settings of recipes, and what is made from a
+// configuration: streams of random numbers, and the optimiser. Read next: session.h, a training
+// made from it.
 #pragma once
 
+#include <tapestry/core/random.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/gpt_config.h>
+#include <tapestry/nn/optim/optimizer.h>
 #include <tapestry/nn/train/loop.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +20,9 @@
 
 namespace tapestry {
 
-/// Settings that go together (named_settings.h): nanoGPT's for a CPU, or what comes to the same
+class GPT;
+
+/// Settings that go together (settings_of): nanoGPT's for a CPU, or what comes to the same
 /// loss in a fraction of the time.
 enum class Recipe { standard, fast };
 
@@ -151,5 +158,41 @@ std::string to_json(const TrainingConfig& config);
 /// The reverse; fields that are missing have their defaults. Throws IoError in the name of `what`
 /// for another type of value, for sizes that check_counts refuses, or what is no JSON object.
 TrainingConfig training_config_from_json(std::string_view json, std::string what);
+
+// ---- recipes ------------------------------------------------------------------------------------
+
+// Settings that go together under a name: what `tapestry train --recipe` begins with.
+//
+//     TrainingConfig config = settings_of(Recipe::fast);
+//     config.text = "input.txt";
+//     Session session(config);
+//
+// Read next: examples/school/experiments/speedrun.cpp, what each of them is worth.
+
+/// A whole configuration, but for the text.
+TrainingConfig settings_of(Recipe recipe);
+
+/// Puts the settings of config.recipe into all fields but those whose names are `given`, the
+/// model's among them, and `recipe` itself.
+void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given);
+
+// ---- random numbers -----------------------------------------------------------------------------
+
+// The random numbers of a training, in streams with names. What is drawn from one does not depend
+// on what is drawn from another: evaluating more often changes no weight, and the same seed for
+// everything ties nothing together.
+
+/// Those that every training has; others have names of their own (`stream` in core/random.h).
+/// Dropout draws from `weights`, after the weights at the start.
+enum class Stream : std::uint64_t { weights, batches, evaluation, samples };
+
+/// The stream's generator at its beginning. Its key is 4 seed + 0 .. 3, modulo 2^64, as it has been
+/// since the first trainings: with another, the same seed would give another model.
+Generator stream(std::uint64_t seed, Stream name);
+
+// ---- the optimiser ------------------------------------------------------------------------------
+
+/// Of the model's parameters that are not frozen, with the configuration's rates and decay.
+std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config);
 
 }  // namespace tapestry

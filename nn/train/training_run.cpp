@@ -2,18 +2,16 @@
 
 #include <tapestry/core/clock.h>
 #include <tapestry/core/directory.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/module/freeze.h>
 #include <tapestry/nn/pages/live_report.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
-#include <tapestry/nn/train/loss_watch.h>
+#include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/nn/train/retention.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/run_directory.h>
-#include <tapestry/nn/train/trap.h>
 #include <tapestry/ops/machine_peak.h>
 #include <tapestry/ops/optimizer_step.h>
 

@@ -6,12 +6,13 @@
 //     const TrainingResult result = run.to_the_end();
 //
 // Nothing is printed: who wants to know is called back. Read next: run_directory.h, to go on with
-// one that was interrupted; session.h; live_report.h and trap.h, parts that go without it as well.
+// one that was interrupted; session.h; live_report.h and replay.h, parts that go without it as
+// well.
 #pragma once
 
-#include <tapestry/nn/inspect/speed.h>
+#include <tapestry/nn/inspect/step_metrics.h>
 #include <tapestry/nn/pages/report.h>
-#include <tapestry/nn/train/run_state.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
 
 #include <filesystem>
@@ -24,7 +25,6 @@
 namespace tapestry {
 
 class CheckpointWriter;
-class RunDirectory;
 struct SaveProblem;
 
 /// When checkpoints are written, and which stay.
@@ -37,7 +37,7 @@ struct CheckpointOptions {
     double rewind_budget = 4e8;    ///< bytes for others, from which steps are taken again
 };
 
-/// The steps of another run that this one goes on from (fork.h).
+/// The steps of another run that this one goes on from (begin_run.h).
 struct EarlierRun {
     std::int64_t step = 0;                ///< the last of them
     RunState state = {};                  ///< with a segment for what follows

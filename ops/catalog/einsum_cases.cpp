@@ -2,7 +2,7 @@
 // implicit outputs: a row says which letters are meant.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/einsum.h>
+#include <tapestry/ops/catalog/reference/linalg.h>
 #include <tapestry/ops/einsum.h>
 
 namespace tapestry::catalog {

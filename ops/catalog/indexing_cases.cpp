@@ -3,7 +3,6 @@
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/indexing.h>
 #include <tapestry/ops/indexing.h>
-#include <tapestry/ops/scatter.h>
 
 namespace tapestry::catalog {
 namespace {

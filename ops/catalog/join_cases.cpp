@@ -1,7 +1,6 @@
-// Rows of the op table: concat, stack, split, pad. Definitions: reference/join.h.
+// Rows of the op table: concat, stack, split, pad. Definitions: reference/view.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/join.h>
 #include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/join.h>
 

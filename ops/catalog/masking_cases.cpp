@@ -1,8 +1,8 @@
-// Rows of the op table: masks and dropout. Definitions: reference/masking.h; dropout as
+// Rows of the op table: masks and dropout. Definitions: reference/view.h; dropout as
 // statistics: tests/ops/dropout_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/masking.h>
+#include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/dropout.h>
 #include <tapestry/ops/masking.h>
 

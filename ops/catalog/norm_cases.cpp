@@ -1,3 +1,5 @@
+// Rows of the op table: layer norm, RMS norm, batch norm and group norm. Definitions:
+// reference/norm.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/norm.h>
@@ -83,6 +85,155 @@ std::vector<OpCase> norm_cases() {
              rms_norm(ones({2, 3}), {}, -1);
          },
          "rms_norm: eps -1 is negative"}};
+    return rows;
+}
+
+// ---- batch norm and group norm ------------------------------------------------------------------
+
+namespace {
+
+// Large, so that equal numbers (deviation 0) still have a gradient to compare.
+constexpr double kChannelEps = 1e-2;
+
+// Inputs x, and weight and bias where `vectors` asks for them.
+std::vector<Sample> samples_with(int vectors, const std::vector<Shape>& shapes) {
+    std::vector<Sample> samples;
+    for (const Shape& shape : shapes) {
+        Sample sample{{shape}};
+        for (int i = 0; i < vectors; ++i) sample.push_back({Shape{shape[1]}});
+        samples.push_back(sample);
+    }
+    return samples;
+}
+
+// Pixels that are brought together first, and those that are not; more than a vector of them.
+const std::vector<Shape> kBatches{{5, 3},     {2, 3, 4},    {3, 2, 2, 3}, {2, 2, 4, 5},
+                                  {1, 3, 37}, {2, 0, 2, 2}, {4, 1}};
+const std::vector<Shape> kGrouped{{3, 4},     {2, 4, 3},    {2, 6, 3, 4},
+                                  {1, 2, 37}, {0, 4, 2, 2}, {2, 4, 0, 2}};
+
+template <class Op>
+OpCase norm_row(const char* name, const char* variant, int vectors, std::int64_t groups,
+                const std::vector<Shape>& shapes, Op op) {
+    OpCase row = op_case(
+        name, variant, op,
+        [=](const auto& x) {
+            const std::decay_t<decltype(x[0])> none(Shape{0});
+            return reference::channel_norm(x[0], vectors > 0 ? x[1] : none,
+                                           vectors > 1 ? x[2] : none, kChannelEps, groups);
+        },
+        samples_with(vectors, shapes));
+    row.tolerance_f32 = 1e-5;
+    row.large = samples_with(vectors, {{40, 24, 9, 9}}).front();
+    return row;
+}
+
+std::vector<OpCase> batch_norm_rows() {
+    using Ts = const Tensors&;
+    std::vector<OpCase> rows{
+        norm_row("batch_norm", "weight and bias", 2, 0, kBatches,
+                 [](Ts x) { return batch_norm(x[0], x[1], x[2], kChannelEps); }),
+        norm_row("batch_norm", "plain", 0, 0, kBatches,
+                 [](Ts x) { return batch_norm(x[0], Tensor(), Tensor(), kChannelEps); }),
+        norm_row("batch_norm", "a pixel each", 1, 0, {{6, 2}, {4, 1}, {3, 0}},
+                 [](Ts x) { return batch_norm(x[0], x[1], {}, kChannelEps); })};
+    rows[2].large = samples_with(1, {{1000, 70}}).front();
+    for (OpCase& row : rows) row.no_single = "one number has no variance";
+    rows[0].errors = {
+        {[] { batch_norm(ones({3})); }, "batch_norm: needs an input [N, C, ...], got [3]"},
+        {[] {
+             batch_norm(ones({1, 3}));
+         },
+         "batch_norm: each channel of [1, 3] has 1 of the 2 numbers that a variance needs; for "
+         "evaluation give it running statistics"},
+        {[] {
+             batch_norm(ones({2, 3}), ones({2}));
+         },
+         "batch_norm: weight is [2], but the 3 channels of [2, 3] ask for [3]"},
+        {[] {
+             batch_norm(ones({2, 3}), Tensor(), ones({3, 1}));
+         },
+         "batch_norm: bias is [3, 1], but the 3 channels of [2, 3] ask for [3]"},
+        {[] {
+             batch_norm(ones({2, 3}), Tensor(), Tensor(), -1);
+         },
+         "batch_norm: eps -1 is negative"},
+        {[] {
+             batch_norm(ones({2, 3}), ones({3}, DType::f64));
+         },
+         "batch_norm: element types differ: f32 and f64"},
+        {[] {
+             batch_norm(zeros({2, 3}, DType::i64));
+         },
+         "batch_norm: needs floating numbers, got i64"}};
+    return rows;
+}
+
+// x, mean, var, weight, bias
+OpCase given_row() {
+    const auto sample = [](const Shape& x) {
+        const Shape channels{x[1]};
+        return Sample{{x}, {channels}, {channels, 0.3, 2}, {channels}, {channels}};
+    };
+    OpCase row = op_case(
+        "batch_norm", "statistics given",
+        [](const Tensors& x) {
+            return batch_norm(x[0], {x[1], x[2]}, x[3], x[4], kChannelEps);
+        },
+        [](const auto& x) {
+            return reference::channel_norm_given(x[0], x[1], x[2], x[3], x[4], kChannelEps);
+        },
+        {sample({2, 3, 2, 3}), sample({4, 2}), sample({1, 1}), sample({0, 2, 3})});
+    row.errors = {{[] {
+                       batch_norm(ones({2, 3}), {ones({2}), ones({3})});
+                   },
+                   "batch_norm: the mean is [2], but the 3 channels of [2, 3] ask for [3]"},
+                  {[] {
+                       batch_norm(ones({2, 3}), {ones({3}), ones({1})});
+                   },
+                   "batch_norm: the var is [1], but the 3 channels of [2, 3] ask for [3]"},
+                  {[] {
+                       batch_norm(ones({2, 3}), {ones({3}), Tensor()});
+                   },
+                   "batch_norm: got an undefined tensor"}};
+    return row;
+}
+
+std::vector<OpCase> group_norm_rows() {
+    using Ts = const Tensors&;
+    std::vector<OpCase> rows{
+        norm_row("group_norm", "2 groups", 2, 2, kGrouped,
+                 [](Ts x) { return group_norm(x[0], 2, x[1], x[2], kChannelEps); }),
+        norm_row("group_norm", "plain", 0, 1, {{2, 3, 2}, {1, 1, 1}, {0, 3}},
+                 [](Ts x) { return group_norm(x[0], 1, {}, {}, kChannelEps); })};
+    rows[0].no_single = "two groups have two channels";
+    rows[0].errors = {
+        {[] {
+             group_norm(ones({2, 4}), 3);
+         },
+         "group_norm: 3 groups do not divide the 4 channels of [2, 4]"},
+        {[] {
+             group_norm(ones({2, 4}), 0);
+         },
+         "group_norm: 0 groups do not divide the 4 channels of [2, 4]"},
+        {[] { group_norm(ones({4}), 2); }, "group_norm: needs an input [N, C, ...], got [4]"},
+        {[] {
+             group_norm(ones({2, 4}), 2, ones({2}));
+         },
+         "group_norm: weight is [2], but the 4 channels of [2, 4] ask for [4]"},
+        {[] {
+             group_norm(ones({2, 4}), 2, {}, {}, -1);
+         },
+         "group_norm: eps -1 is negative"}};
+    return rows;
+}
+
+}  // namespace
+
+std::vector<OpCase> channel_norm_cases() {
+    std::vector<OpCase> rows = batch_norm_rows();
+    rows.push_back(given_row());
+    for (OpCase& row : group_norm_rows()) rows.push_back(std::move(row));
     return rows;
 }
 

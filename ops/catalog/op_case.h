@@ -15,21 +15,47 @@
 // An op that has several results has one row for all of them. One that draws makes its generator
 // anew at each call, so that it is a function; its definition reads the same stream of Philox.
 //
-// The rows stand in ops/catalog/NAME_cases.cpp, and ops/catalog/all_cases.cpp lists these files.
+// The rows stand in ops/catalog/NAME_cases.cpp, and ops/catalog/all_cases.cpp lists their
+// functions.
 #pragma once
 
+#include <tapestry/autograd/check/dual.h>
 #include <tapestry/core/tensor.h>
-#include <tapestry/ops/catalog/generic.h>
 #include <tapestry/ops/catalog/reference/array.h>
 
 #include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tapestry::catalog {
+
+/// A definition as the catalogue keeps it: a generic lambda, for the two kinds of numbers that
+/// definitions are computed in, as one type for all of them: what takes one is compiled once.
+///     template <class T> using Binary = T(T, T);    Generic<Binary> plus([](auto a, auto b) { ...
+///     });
+template <template <class> class Signature>
+class Generic {
+public:
+    template <class F>
+    Generic(F f) : real_(f), dual_(f) {}
+
+    template <class... A>
+    auto operator()(const A&... a) const {
+        if constexpr (std::is_invocable_v<Signature<double>*, A...>) {
+            return real_(a...);
+        } else {
+            return dual_(a...);
+        }
+    }
+
+private:
+    std::function<Signature<double>> real_;
+    std::function<Signature<Dual>> dual_;
+};
 
 /// What an input is made of. Real inputs are f32 or f64 as the check wants and get gradients;
 /// whole ones are i64 in [low, high), masks bool with about half of them true: both held fixed.

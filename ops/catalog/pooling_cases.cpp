@@ -1,10 +1,7 @@
-// Rows of the op table: pooling, and images of another size. Definitions: reference/windows.h,
-// reference/interpolate.h.
+// Rows of the op table: pooling, and images of another size. Definitions: reference/windows.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/interpolate.h>
 #include <tapestry/ops/catalog/reference/windows.h>
-#include <tapestry/ops/interpolate.h>
 #include <tapestry/ops/pooling.h>
 
 namespace tapestry::catalog {

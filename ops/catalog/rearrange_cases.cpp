@@ -1,8 +1,8 @@
-// Rows of the op table: order and repetition. Definitions: reference/rearrange.h.
+// Rows of the op table: order and repetition. Definitions: reference/view.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/indexing.h>
-#include <tapestry/ops/catalog/reference/rearrange.h>
+#include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/rearrange.h>
 
 namespace tapestry::catalog {

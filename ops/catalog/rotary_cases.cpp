@@ -1,10 +1,10 @@
 // Rows of the op table: rotary positions, each kind of pairs, whole and in part, and of heads that
-// lie inside tokens. Definition: reference/rotary.h.
+// lie inside tokens. Definition: reference/attention.h.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/rotary.h>
+#include <tapestry/ops/catalog/reference/attention.h>
 #include <tapestry/ops/catalog/reference/view.h>
 #include <tapestry/ops/rotary.h>
 #include <tapestry/ops/view.h>

@@ -1,8 +1,9 @@
+// Rows of the op table: whole numbers near x, NaN and infinities, whole quotients and remainders.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/catalog/op_case.h>
+#include <tapestry/ops/comparison.h>
 #include <tapestry/ops/elementwise.h>
-#include <tapestry/ops/finite.h>
 #include <tapestry/ops/rounding.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 using In = const Tensor&;
 
-// For x in [-2, 2) what the functions of finite.h tell apart: NaN below -1, infinite in [0, 1),
+// For x in [-2, 2) what isnan, isinf and isfinite tell apart: NaN below -1, infinite in [0, 1),
 // else a number. Constant between the jumps, and beyond them.
 Tensor others(In x) { return sqrt(sign(x.detach() + 1)) / clamp(floor(x.detach()), -2, 2); }
 
@@ -64,6 +65,81 @@ std::vector<OpCase> rounding_cases() {
     rows.push_back(
         question("isfinite", isfinite, [](double x) { return (x >= -1 && x < 0) || x >= 1; }));
     rows.push_back(nan_to_num_row());
+    return rows;
+}
+
+// ---- whole quotients ----------------------------------------------------------------------------
+
+namespace {
+
+using Division = Tensor (*)(In, In);
+
+// How a quotient becomes whole: down, or towards zero.
+using Rounding = double (*)(double);
+
+// a - b q, or q itself, with the whole quotient q, which does not move with a and b.
+template <class N>
+N definition(N a, N b, Rounding rounding, bool of_quotient) {
+    const N quotient(rounding(static_cast<double>(a) / static_cast<double>(b)));
+    return of_quotient ? quotient : a - b * quotient;
+}
+
+std::vector<ErrorCase> errors_of(const std::string& name, Division op) {
+    const auto zero_inside = [op] { op(arange(6), tensor<std::int64_t>({{1}, {2}, {0}})); };
+    const auto of_truth = [op] { op(ones({2}, DType::boolean), ones({2}, DType::boolean)); };
+    return {{zero_inside, name + ": division by zero, at [2, 0] of the divisor [3, 1]"},
+            {[op] { op(arange(6), scalar(0, DType::i64)); }, name + ": division by zero"},
+            {of_truth, name + ": needs floating numbers or i64, got bool"},
+            {[op] { op(ones({2}), arange(2)); },
+             name + ": element types differ: f32 and i64; convert with to()"},
+            {[op] { op(ones({2}), ones({3})); }, name + ": shapes do not broadcast: [2] and [3]"},
+            {[op] { op(ones({2}), Tensor()); }, name + ": got an undefined tensor"}};
+}
+
+void add_rows(std::vector<OpCase>& rows, const char* name, Division op,
+              Tensor (*number)(In, double), Rounding rounding, bool of_quotient) {
+    const auto by_definition = [=](const auto& x) {
+        return reference::map(
+            x[0], x[1], [=](auto a, auto b) { return definition(a, b, rounding, of_quotient); });
+    };
+    const auto called = [op](const Tensors& x) { return op(x[0], x[1]); };
+    const auto real = [](const Shape& a, const Shape& b, double low, double high) {
+        return Sample{{a, -7, 7}, {b, low, high}};
+    };
+    OpCase row =
+        op_case(name, "", called, by_definition,
+                {real({3, 5}, {3, 5}, 0.5, 3), real({4, 1}, {1, 5}, -3, -0.5),
+                 real({}, {2, 19}, 0.5, 3), real({1}, {1}, 0.5, 3), real({0, 3}, {3}, 0.5, 3)});
+    row.large = real({70, 1000}, {1000}, 0.5, 3);
+    row.errors = errors_of(name, op);
+    rows.push_back(row);
+
+    const auto whole = [](const Shape& a, const Shape& b, std::int64_t low, std::int64_t high) {
+        return Sample{whole_numbers(a, -20, 20), whole_numbers(b, low, high)};
+    };
+    OpCase on_whole = op_case(name, "i64", called, by_definition,
+                              {whole({3, 5}, {3, 5}, 1, 6), whole({4, 1}, {1, 5}, -6, 0),
+                               whole({1}, {1}, 1, 6), whole({0, 3}, {3}, 1, 6)});
+    on_whole.differentiable = false;
+    on_whole.large = whole({70, 1000}, {1000}, 1, 6);
+    rows.push_back(on_whole);
+
+    rows.push_back(unary_case(
+        name, "number", [number](In x) { return number(x, -1.5); },
+        [=](auto x) { return definition(x, decltype(x)(-1.5), rounding, of_quotient); }, -7, 7));
+    rows.back().errors = {{[number] { number(arange(3), 1.5); },
+                           fmt::format("{}: 1.5 is no whole number of 64 bits", name)}};
+}
+
+}  // namespace
+
+std::vector<OpCase> division_cases() {
+    const Rounding down = [](double x) { return std::floor(x); };
+    const Rounding towards_zero = [](double x) { return std::trunc(x); };
+    std::vector<OpCase> rows;
+    add_rows(rows, "floor_divide", floor_divide, floor_divide, down, true);
+    add_rows(rows, "remainder", remainder, remainder, down, false);
+    add_rows(rows, "fmod", tapestry::fmod, tapestry::fmod, towards_zero, false);
     return rows;
 }
 

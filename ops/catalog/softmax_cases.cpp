@@ -1,6 +1,6 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/softmax.h>
+#include <tapestry/ops/catalog/reference/norm.h>
 #include <tapestry/ops/softmax.h>
 
 namespace tapestry::catalog {

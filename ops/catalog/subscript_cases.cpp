@@ -1,10 +1,10 @@
-// Rows of the op table: parts by position, by mask, by numbers. Definitions: reference/subscript.h.
+// Rows of the op table: parts by position, by mask, by numbers. Definitions: reference/indexing.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
-#include <tapestry/ops/catalog/reference/subscript.h>
+#include <tapestry/ops/catalog/reference/indexing.h>
 #include <tapestry/ops/catalog/reference/view.h>
-#include <tapestry/ops/masked_select.h>
-#include <tapestry/ops/scatter.h>
+#include <tapestry/ops/indexing.h>
+#include <tapestry/ops/masking.h>
 #include <tapestry/ops/subscript.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Compiled once per ISA. The mean is subtracted before squaring, so that a large mean costs no
 // precision; a row is read again for it, mostly from the L1 or L2 cache.
-#include <tapestry/ops/kernels/channel_norm.h>
+#include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/reduce_row.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

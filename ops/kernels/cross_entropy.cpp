@@ -1,7 +1,7 @@
 // Compiled once per ISA.
-#include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/reduce_row.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
+#include <tapestry/ops/kernels/softmax.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

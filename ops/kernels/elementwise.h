@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tapestry/ops/kernels/binary.h>
-#include <tapestry/ops/kernels/ternary.h>
 #include <tapestry/ops/kernels/unary.h>
 
 #include <cstdint>

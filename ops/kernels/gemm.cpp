@@ -1,7 +1,5 @@
 // Compiled once per ISA: puts the templates of gemm.h and wide_gemm.h into the kernel table.
 #include <tapestry/ops/kernels/gemm.h>
-#include <tapestry/ops/kernels/half_gemm.h>
-#include <tapestry/ops/kernels/int8_gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/wide_gemm.h>
 

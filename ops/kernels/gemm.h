@@ -41,10 +41,10 @@
 #pragma once
 
 #include <tapestry/core/parallel.h>
-#include <tapestry/ops/kernels/gemm_arguments.h>
 #include <tapestry/ops/kernels/gemm_few_rows.h>
 #include <tapestry/ops/kernels/gemm_pack.h>
 #include <tapestry/ops/kernels/gemm_tile.h>
+#include <tapestry/ops/kernels/matmul.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 

@@ -33,7 +33,7 @@ struct Half {
                        std::int64_t n);
     void (*narrow_rows)(Bf16* y, std::int64_t row, const float* x, std::int64_t count,
                         std::int64_t n);
-    /// Rounded by chance[i], as core/chance.h does.
+    /// Rounded by chance[i], as core/half.h does.
     void (*narrow_by_chance)(Bf16* y, const float* x, const std::uint16_t* chance, std::int64_t n);
     /// chances[k][i] of number draw.first + i, 0 <= i < n.
     void (*chances)(std::uint16_t* const (&chances)[kChances], const Draw& draw, std::int64_t n);

@@ -60,7 +60,7 @@ inline Words rounded(const Words& x) {
     return number != number ? x | 0x400000U : risen;
 }
 
-// One of the two neighbours (core/chance.h).
+// One of the two neighbours (core/half.h).
 inline Words rounded_by_chance(const Words& x, const Shorts& chance) {
     const auto number = reinterpret_cast<Floats>(x);
     const Words risen = x + __builtin_convertvector(chance, Words);

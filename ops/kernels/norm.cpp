@@ -2,7 +2,7 @@
 // subtracted before squaring, so that a large mean costs no precision.
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/reduce_row.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

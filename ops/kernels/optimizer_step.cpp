@@ -1,6 +1,6 @@
 // Compiled once per ISA.
 #include <tapestry/ops/kernels/optimizer_step.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

@@ -4,7 +4,7 @@
 // shows the latency, 8 to 10 chains side by side the rate. More do no harm as long as all stay in
 // registers, two of which hold f and a: 24 of 32, 12 of 16.
 #include <tapestry/ops/kernels/peak.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

@@ -5,7 +5,7 @@
 //
 // so that nothing but the table's entries, which stand for two numbers each, moves between lanes.
 #include <tapestry/ops/kernels/rotary.h>
-#include <tapestry/ops/kernels/vectors.h>
+#include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

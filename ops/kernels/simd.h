@@ -9,8 +9,9 @@
 // Differences between xsimd 8.1 (Debian 12) and 13 (Debian 13) are settled in this file alone.
 #pragma once
 
-#include <cstdint>
 #include <xsimd/xsimd.hpp>
+
+#include <cstdint>
 
 #if defined(__aarch64__)
 namespace xsimd {
@@ -195,6 +196,36 @@ inline T reduce_max(const Batch<T>& x) {
     }
     return lanes[0];
 #endif
+}
+
+// ---- rows, a vector at a time -------------------------------------------------------------------
+// Tail included, with the body of the loop written once:
+//
+//     for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
+//         part.put(y + i, part.get(a + i) * part.get(b + i));
+//     });
+//
+// `part` loads and stores whole vectors but for the last, shorter one, whose unused lanes read as
+// zero (or `fill`) and are not written. Read next: reduce_row.h.
+
+template <class T>
+struct WholeVector {
+    Batch<T> get(const T* p, T /*fill*/ = T(0)) const { return load(p); }
+    void put(T* p, const Batch<T>& x) const { store(p, x); }
+};
+
+template <class T>
+struct PartVector {
+    std::int64_t n;
+    Batch<T> get(const T* p, T fill = T(0)) const { return load_partial(p, n, fill); }
+    void put(T* p, const Batch<T>& x) const { store_partial(p, x, n); }
+};
+
+template <class T, class F>
+inline void for_each_vector(std::int64_t n, const F& f) {
+    std::int64_t i = 0;
+    for (; i + kLanes<T> <= n; i += kLanes<T>) f(i, WholeVector<T>{});
+    if (i < n) f(i, PartVector<T>{n - i});
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -1,8 +1,8 @@
 // Compiled once per ISA. Three passes over a row (maximum, exponentials and their sum, scaling), of
 // which the last two find it in the L1 cache.
 #include <tapestry/ops/kernels/reduce_row.h>
+#include <tapestry/ops/kernels/simd.h>
 #include <tapestry/ops/kernels/softmax.h>
-#include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

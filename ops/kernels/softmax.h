@@ -1,4 +1,4 @@
-// Softmax along rows, and its gradient.
+// Softmax along rows, cross-entropy of rows of logits against class numbers, and their gradients.
 //
 // Rows are dense: element i of row r is x[r * n + i]. y may be x, dx may be g.
 #pragma once
@@ -20,6 +20,29 @@ struct Softmax {
     Backward softmax_backward;
     /// dx = g - exp(y) sum g, from the output y of log_softmax.
     Backward log_softmax_backward;
+};
+
+// ---- cross-entropy ------------------------------------------------------------------------------
+// A row's loss is -sum_j q_j log p_j with p = softmax(logits) and q the target's distribution under
+// label smoothing s over V classes (Szegedy et al., 2016): q_j = (1 - s) [j = target] + s / V. That
+// is lse - (1 - s) x[target] - s avg(x), lse = log sum exp(x): no row of probabilities is kept.
+
+template <class T>
+struct CrossEntropy {
+    struct Rows {
+        const T* x;                  ///< [rows, classes]
+        const std::int64_t* target;  ///< [rows]; each from 0 to classes - 1, or ignored
+        std::int64_t classes;
+        std::int64_t ignored;  ///< rows with this target have no loss and no gradient
+        T smoothing;
+    };
+
+    /// loss[r] and lse[r] for begin <= r < end; both 0 where ignored.
+    void (*forward)(T* loss, T* lse, const Rows& rows, std::int64_t begin, std::int64_t end);
+
+    /// dx[r, j] = g[r * g_step] scale (p_j - q_j), in one pass; 0 where ignored.
+    void (*backward)(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale,
+                     const Rows& rows, std::int64_t begin, std::int64_t end);
 };
 
 }  // namespace tapestry::kernels

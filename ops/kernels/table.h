@@ -1,17 +1,13 @@
 // The kernels of one ISA, as function pointers; which table is used is settled by core/cpu.h.
 //
-// A family of kernels is a struct of function pointers in NAME.h and their code in NAME.cpp, which
-// is compiled once per ISA and fills the struct there (`install`). A new family gets a member here,
-// a line in for_each_family, and its name in cmake/kernels.cmake.
+// A family of kernels is a struct of function pointers in a header and their code in NAME.cpp,
+// which is compiled once per ISA and fills the struct there (`install`). A new family gets a member
+// here, a line in for_each_family, and its name in cmake/kernels.cmake.
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
-#include <tapestry/ops/kernels/channel_norm.h>
-#include <tapestry/ops/kernels/cross_entropy.h>
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/half.h>
-#include <tapestry/ops/kernels/half_gemm.h>
-#include <tapestry/ops/kernels/int8_gemm.h>
 #include <tapestry/ops/kernels/kept.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/norm.h>

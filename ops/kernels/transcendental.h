@@ -3,7 +3,7 @@
 // the lists in unary.h and binary.h.
 #pragma once
 
-#include <tapestry/ops/kernels/constant.h>
+#include <tapestry/ops/kernels/functor.h>
 
 namespace tapestry::kernels {
 

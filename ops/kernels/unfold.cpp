@@ -2,8 +2,8 @@
 // whole vectors that reach beyond it, and the next row overwrites what they left there. A vector
 // that is far too long for it would lie across two cache lines nearly each time: rows of up to 4
 // and of up to 8 have vectors of their own.
+#include <tapestry/ops/kernels/simd.h>
 #include <tapestry/ops/kernels/unfold.h>
-#include <tapestry/ops/kernels/vectors.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {

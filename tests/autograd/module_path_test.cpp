@@ -1,5 +1,5 @@
 // Where in a model the code is, as entries of a tape remember it.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
 #include <optional>

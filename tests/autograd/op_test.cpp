@@ -1,5 +1,5 @@
 // An op of the user's own: how it stands on the tape, and what becomes of wrong rules.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
 #include <stdexcept>

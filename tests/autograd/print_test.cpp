@@ -1,5 +1,5 @@
 // A tape as text, word for word.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/tests/autograd/support.h>

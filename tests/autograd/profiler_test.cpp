@@ -1,6 +1,6 @@
 // The profiler: what it counts is what was computed, sums are sums, and time goes where it was
 // spent.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/random.h>

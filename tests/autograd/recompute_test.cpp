@@ -1,6 +1,6 @@
 // Recomputing changes memory and time and nothing else: gradients bit for bit, random streams
 // and hooks the same.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/attention.h>

@@ -1,5 +1,5 @@
 // What a tape records, what backward and gradient() give for it, and what they refuse.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/tests/autograd/support.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
-#include <tapestry/core/from_blob.h>
 #include <tapestry/core/views.h>
 #include <tapestry/tests/core/support.h>
 

@@ -1,6 +1,5 @@
 // The formats of 16 bits: every number there and back, and every border between two neighbours.
 #include <doctest/doctest.h>
-#include <tapestry/core/chance.h>
 #include <tapestry/core/half.h>
 
 #include <cmath>

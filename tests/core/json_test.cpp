@@ -1,7 +1,6 @@
 // JsonWriter, JsonTree, JsonHandler: what is written is what was told, what is read is what stands
 // there, and either ends well, with however little memory there is.
 #include <tapestry/core/shape.h>
-#include <tapestry/core/text/json_handler.h>
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/tests/core/scarce_memory.h>

@@ -1,5 +1,5 @@
 // A locked directory: who is kept out, and for how long.
-#include <tapestry/core/lock.h>
+#include <tapestry/core/directory.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Offsets of blocks that are not needed at the same time: nobody lies in another's way, and the
 // whole is close to the greatest sum at one moment.
-#include <tapestry/core/memory_plan.h>
+#include <tapestry/core/planned_memory.h>
 #include <tapestry/core/random.h>
 #include <tapestry/tests/core/support.h>
 

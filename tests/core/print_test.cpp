@@ -1,6 +1,6 @@
 // Printing against NumPy: each expected text is what str() of NumPy 1.24.2 gives for the same
 // array. (In development, 20 000 random arrays were compared as well.)
-#include <tapestry/core/print.h>
+#include <tapestry/core/tensor.h>
 #include <tapestry/tests/core/support.h>
 
 #include <limits>

@@ -1,7 +1,6 @@
 // The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
 // chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
 #include <tapestry/core/parallel.h>
-#include <tapestry/core/team.h>
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
@@ -328,15 +327,4 @@ TEST_CASE("thread pool: in a region of OpenMP each thread's loops are its own") 
     CHECK(here_run == members * 20);
     CHECK(elsewhere == 0);
     CHECK(share_a_loop(2));
-}
-
-TEST_CASE("thread pool: Team is a name for nothing") {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    int calls = 0;
-    Team::run([&] { ++calls; });
-    CHECK(calls == 1);
-    const ThreadsGuard guard(2);
-    CHECK(Team::is_leader());
-#pragma GCC diagnostic pop
 }

@@ -1,6 +1,6 @@
 // The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
 #include <doctest/doctest.h>
-#include <tapestry/core/text/shown.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/core/scratch.h>
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# By hand: what the model of a network's cost (nn/bench/network_cost.h) says of two machines, from steps
+# By hand: what the model of a network's cost (nn/bench/profile.h) says of two machines, from steps
 # without a limit, beside what the same steps take over a cable of five rates, one after the other. The cable
 # has a rate and no latency; so every message is kept back for LATENCY milliseconds (0.2) where it arrives.
 # Needs root, and a quiet machine. One thread a process; SHAPE is layers, heads, dim, context, batch.

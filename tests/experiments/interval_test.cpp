@@ -1,7 +1,7 @@
 // Intervals over seeds, and the verdicts that follow from them.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/claim.h>
-#include <tapestry/examples/school/experiments/trial.h>
+#include <tapestry/examples/school/experiments/experiment.h>
 
 #include <doctest/doctest.h>
 

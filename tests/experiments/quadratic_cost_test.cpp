@@ -1,7 +1,7 @@
 // Read examples/school/experiments/quadratic_cost.cpp first. Counts and memory are exact; times, on
 // a machine that does other things meanwhile, are not asserted.
+#include <tapestry/examples/school/experiments/attention_costs.h>
 #include <tapestry/examples/school/experiments/least_squares.h>
-#include <tapestry/examples/school/experiments/peak_memory.h>
 #include <tapestry/tests/experiments/support.h>
 #include <tapestry/tests/skip.h>
 

@@ -3,7 +3,6 @@
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/experiments/registry.h>
 #include <tapestry/examples/school/experiments/render.h>
-#include <tapestry/examples/school/experiments/run.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <doctest/doctest.h>

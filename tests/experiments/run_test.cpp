@@ -1,7 +1,6 @@
 // Experiments run one after the other: where their pictures and their page go.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/registry.h>
-#include <tapestry/examples/school/experiments/run.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// What is small enough to be read: files of the library and the examples, functions, and the
-// command, whose files are options, a call, and printing. What a command computes is the library's.
+// What is small enough to be read: files of the library and the examples, and functions.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
@@ -79,16 +78,4 @@ TEST_CASE("sizes: no file over 400 lines, no function over 60") {
             CHECK_LE(longest_block(lines, 4), 60);
         }
     }
-}
-
-TEST_CASE("sizes: the command is options, a call, and printing") {
-    std::size_t all = 0;
-    for (const fs::path& source : sources_in(tapestry::test::source_dir() / "examples/cli")) {
-        const std::size_t lines = lines_of(source).size();
-        INFO(source.native());
-        CHECK_LE(lines, 120);
-        all += lines;
-    }
-    CHECK_GT(all, 0);
-    CHECK_LE(all, 1800);
 }

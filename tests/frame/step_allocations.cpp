@@ -9,8 +9,8 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/train/named_settings.h>
 #include <tapestry/nn/train/session.h>
+#include <tapestry/nn/train/training_config.h>
 
 #include <fmt/format.h>
 #include <unistd.h>

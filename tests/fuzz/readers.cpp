@@ -1,22 +1,19 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/core/random.h>
-#include <tapestry/nn/generate/drawn_text.h>
-#include <tapestry/nn/inspect/watched_step.h>
+#include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/model_with_text.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/io/transformer_directory.h>
-#include <tapestry/nn/terminal/loss_curves.h>
 #include <tapestry/nn/terminal/rewind_text.h>
-#include <tapestry/nn/terminal/sweep_text.h>
+#include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/terminal/text_step.h>
+#include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/bisect.h>
-#include <tapestry/nn/train/evaluation.h>
-#include <tapestry/nn/train/fork.h>
+#include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/step_on_text.h>
 #include <tapestry/tests/fuzz/calls.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tapestry/nn/models/gpt_config.h>
-#include <tapestry/nn/models/transformer_config.h>
+#include <tapestry/nn/models/transformer.h>
 #include <tapestry/nn/train/training_config.h>
 
 #include <string>

@@ -2,8 +2,7 @@
 #include <tapestry/core/directory.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/tokenize_files.h>
-#include <tapestry/nn/io/tokenize_text.h>
+#include <tapestry/nn/io/tokenize.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/tests/fuzz/calls.h>

@@ -1,8 +1,6 @@
 // Other forms of derivatives: Jacobians, Hessians, several inputs, complex numbers; several points,
 // and functions with a state.
-#include <tapestry/autograd/check/complex_inputs.h>
-#include <tapestry/autograd/check/hessian.h>
-#include <tapestry/autograd/check/jacobian.h>
+#include <tapestry/autograd/check/plain.h>
 #include <tapestry/tests/judge/support.h>
 
 #include <cmath>

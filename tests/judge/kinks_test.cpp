@@ -2,8 +2,8 @@
 // and differences across it say nothing. How near one may come to a kink, and what is not one.
 #include <tapestry/autograd/check/plain.h>
 #include <tapestry/ops/activation.h>
+#include <tapestry/ops/check.h>
 #include <tapestry/ops/comparison.h>
-#include <tapestry/ops/decisions.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/masking.h>
 #include <tapestry/ops/view.h>

@@ -1,6 +1,6 @@
 // Which entry of the tape is to blame: the one whose own rule is wrong, not those before it that
 // were handed its wrong gradient.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/softmax.h>

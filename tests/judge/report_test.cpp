@@ -1,6 +1,6 @@
 // What is printed: one report made by hand, line by line; one of a real check, but for its numbers;
 // and the same as JSON.
-#include <tapestry/autograd/module_path.h>
+#include <tapestry/autograd/op.h>
 #include <tapestry/tests/judge/support.h>
 
 #include <cctype>

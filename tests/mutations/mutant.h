@@ -2,7 +2,7 @@
 // corrupted on the way out.
 #pragma once
 
-#include <tapestry/autograd/check/cause.h>
+#include <tapestry/autograd/check/verdict.h>
 #include <tapestry/autograd/observer.h>
 
 #include <optional>

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <tapestry/core/random.h>
 #include <tapestry/nn/data/bpe_training.h>
-#include <tapestry/nn/data/encode_documents.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <map>

@@ -1,7 +1,6 @@
 // The checker over the catalogue: which checks are made of an op, a module, a loss of one's own,
 // and how they are counted.
 #include <tapestry/nn/catalog/check_gradients.h>
-#include <tapestry/nn/catalog/check_model.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/ops/loss.h>

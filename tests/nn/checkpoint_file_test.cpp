@@ -3,7 +3,6 @@
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/version.h>
 #include <tapestry/nn/io/checkpoint.h>
-#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/module/freeze.h>

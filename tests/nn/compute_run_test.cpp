@@ -2,14 +2,13 @@
 // threads and processes; taken again step by step; what the inspector and the files see of it.
 #include <tapestry/core/cpu.h>
 #include <tapestry/nn/catalog/check_gradients.h>
-#include <tapestry/nn/catalog/check_model.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/hugging_face.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/layers/kept_weights.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/pages/page.h>
+#include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/rewind.h>
-#include <tapestry/nn/train/shared_run.h>
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>

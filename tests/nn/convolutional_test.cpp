@@ -2,11 +2,10 @@
 // move.
 #include <tapestry/autograd/recompute.h>
 #include <tapestry/core/parallel.h>
-#include <tapestry/nn/io/module_file.h>
-#include <tapestry/nn/layers/channel_norm.h>
+#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/layers/convolution.h>
 #include <tapestry/nn/layers/linear.h>
-#include <tapestry/nn/layers/pooling.h>
+#include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/layers/sequential.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/train/train_step.h>

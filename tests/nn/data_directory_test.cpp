@@ -4,7 +4,7 @@
 #include <tapestry/nn/data/bpe_training.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/io/data_directory.h>
-#include <tapestry/nn/io/tokenize_text.h>
+#include <tapestry/nn/io/tokenize.h>
 #include <tapestry/tests/core/scratch.h>
 
 #include <nlohmann/json.hpp>

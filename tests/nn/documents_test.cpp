@@ -2,7 +2,7 @@
 // and encoded as if they had been read at once.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/utf8.h>
-#include <tapestry/nn/data/encode_documents.h>
+#include <tapestry/nn/data/documents.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/data/words.h>
 #include <tapestry/tests/core/scarce_memory.h>

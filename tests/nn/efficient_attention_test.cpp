@@ -1,12 +1,9 @@
 // The efficient forms as one meets them: inside multi-head attention, in memory, and with bad
 // input.
 #include <tapestry/nn/attention/linear_attention.h>
-#include <tapestry/nn/attention/linformer.h>
 #include <tapestry/nn/attention/masks.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
-#include <tapestry/nn/attention/performer.h>
-#include <tapestry/nn/attention/sliding_window.h>
-#include <tapestry/nn/attention/strided.h>
+#include <tapestry/nn/attention/sparse_attention.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/tests/nn/efficient_attention.h>
 

@@ -1,9 +1,8 @@
 // How well a model in a directory predicts: the losses are evaluate's and evaluate_windows', and
 // what is said of them.
-#include <tapestry/nn/data/token_file.h>
+#include <tapestry/nn/data/token_ids.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/model_with_text.h>
-#include <tapestry/nn/train/evaluation.h>
+#include <tapestry/nn/train/evaluate.h>
 #include <tapestry/nn/train/loop.h>
 #include <tapestry/tests/nn/run_place.h>
 

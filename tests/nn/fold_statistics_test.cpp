@@ -1,9 +1,9 @@
 // Batch norm in steps of several processes: its running statistics have the bits of one process's.
 // The processes are threads here.
 #include <tapestry/nn/distributed/thread_group.h>
-#include <tapestry/nn/layers/channel_norm.h>
 #include <tapestry/nn/layers/convolution.h>
 #include <tapestry/nn/layers/linear.h>
+#include <tapestry/nn/layers/norm.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/train_step.h>
 #include <tapestry/ops/activation.h>

@@ -3,7 +3,7 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
-#include <tapestry/nn/attention/sliding_window.h>
+#include <tapestry/nn/attention/sparse_attention.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/norm.h>

@@ -1,7 +1,7 @@
 // A trained model's weights in fewer bits: what its loss becomes, and what it writes.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/generate/sample.h>
-#include <tapestry/nn/layers/kept_weights.h>
+#include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/tests/nn/support.h>

@@ -1,6 +1,6 @@
 // Each layer: its values against plain loops, its gradients against differences, what it refuses.
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/blocks.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>
 

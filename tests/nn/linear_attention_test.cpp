@@ -1,6 +1,5 @@
 // Linformer and linear attention against their formulas in plain loops.
 #include <tapestry/nn/attention/linear_attention.h>
-#include <tapestry/nn/attention/linformer.h>
 #include <tapestry/tests/nn/efficient_attention.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // The losses of a run as curves, from its metrics.jsonl.
-#include <tapestry/nn/terminal/loss_curves.h>
+#include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;

@@ -1,5 +1,5 @@
 // LossWatch: which trainings are told that they went wrong, and which are not.
-#include <tapestry/nn/train/loss_watch.h>
+#include <tapestry/nn/train/early_stopping.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <functional>

@@ -1,7 +1,7 @@
 // The layout that the inspect page shows: blocks that are alive at the same time lie apart, in a
 // piece that is no smaller than what lives at once.
 #include <tapestry/nn/inspect/inspector.h>
-#include <tapestry/nn/inspect/memory_layout.h>
+#include <tapestry/nn/inspect/memory_trace.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/tests/nn/support.h>
 

@@ -1,6 +1,5 @@
 // metrics.jsonl: written line by line, read back, and never beside a model that it is not of.
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/core/size_limit.h>
 #include <tapestry/tests/nn/support.h>

@@ -4,9 +4,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/data_parallel/gradient_sum.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/nn/train/recorded_step.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/session.h>
-#include <tapestry/nn/train/trap.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/optimizer_step.h>
 #include <tapestry/ops/reduction.h>

@@ -1,7 +1,6 @@
 // Saving and loading any module: what comes back, and what is refused without a trace.
-#include <tapestry/nn/attention/performer.h>
+#include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/module_file.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/sequential.h>

@@ -1,5 +1,5 @@
 // The model of what a network costs: by hand, and what docs/distributed.md says by it.
-#include <tapestry/nn/bench/network_cost.h>
+#include <tapestry/nn/bench/profile.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/source_dir.h>
 

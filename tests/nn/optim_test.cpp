@@ -2,10 +2,8 @@
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
-#include <tapestry/nn/optim/lion.h>
-#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/sgd.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/blocks.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/nn/support.h>

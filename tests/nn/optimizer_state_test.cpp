@@ -3,8 +3,6 @@
 #include <tapestry/nn/layers/feed_forward.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/optim/lion.h>
-#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/ops/loss.h>
 #include <tapestry/tests/nn/support.h>

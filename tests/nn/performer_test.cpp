@@ -1,5 +1,5 @@
 // Performer: an estimate of softmax attention, which statistics must tell from a wrong one.
-#include <tapestry/nn/attention/performer.h>
+#include <tapestry/nn/attention/linear_attention.h>
 #include <tapestry/ops/matmul.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/nn/efficient_attention.h>

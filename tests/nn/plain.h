@@ -5,8 +5,8 @@
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/ops/catalog/reference/attention.h>
 #include <tapestry/ops/catalog/reference/elementwise.h>
+#include <tapestry/ops/catalog/reference/linalg.h>
 #include <tapestry/ops/catalog/reference/loss.h>
-#include <tapestry/ops/catalog/reference/matmul.h>
 #include <tapestry/ops/catalog/reference/norm.h>
 
 #include <algorithm>

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <tapestry/nn/models/seq2seq.h>
-#include <tapestry/nn/recurrent/gru.h>
-#include <tapestry/nn/recurrent/lstm.h>
-#include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/recurrent/recurrent.h>
 
 #include <algorithm>
 #include <cmath>

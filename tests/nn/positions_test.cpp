@@ -1,7 +1,7 @@
 // Positions: the formulas, and what makes them useful.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/layers/positions.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/nn/layers/rotary.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>

@@ -1,9 +1,9 @@
 // What each process of a shared training says that it has done: the P-th part of what one process
 // does alone, in tokens, products and moments. The processes are threads here.
 #include <tapestry/autograd/observer.h>
-#include <tapestry/autograd/profile/work.h>
+#include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/distributed/thread_group.h>
-#include <tapestry/nn/train/shared_run.h>
+#include <tapestry/nn/train/begin_run.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <nlohmann/json.hpp>

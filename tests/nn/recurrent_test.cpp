@@ -1,8 +1,7 @@
 // RNN, GRU, LSTM and the attentions of their time: values against plain loops, sequences of
 // different lengths against each alone, gradients against differences, what is refused.
 #include <tapestry/nn/attention/masks.h>
-#include <tapestry/nn/recurrent/additive_attention.h>
-#include <tapestry/nn/recurrent/dot_attention.h>
+#include <tapestry/nn/recurrent/attention.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
 #include <tapestry/ops/join.h>

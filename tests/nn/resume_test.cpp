@@ -5,7 +5,6 @@
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/core/size_limit.h>

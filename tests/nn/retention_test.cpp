@@ -1,5 +1,5 @@
 // Which checkpoints stay, and how far apart the states for rewinding lie.
-#include <tapestry/nn/train/retention.h>
+#include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // crash, from a model's weights; to the bits of the run.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
-#include <tapestry/nn/train/fork.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/nn/run_place.h>
 

@@ -1,5 +1,5 @@
 // Drawing tokens from a model whose probabilities are known: the head's weights are the logits.
-#include <tapestry/nn/generate/drawn_text.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 

@@ -3,7 +3,7 @@
 #include <tapestry/nn/layers/dropout.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/layers/sequential.h>
-#include <tapestry/nn/module/module_list.h>
+#include <tapestry/nn/module/module.h>
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/tests/nn/support.h>
 

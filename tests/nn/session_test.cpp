@@ -2,8 +2,8 @@
 #include <tapestry/core/file.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/train/evaluate.h>
-#include <tapestry/nn/train/named_settings.h>
 #include <tapestry/nn/train/session.h>
+#include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 

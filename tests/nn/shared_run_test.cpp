@@ -3,7 +3,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/train/shared_run.h>
+#include <tapestry/nn/train/begin_run.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <mutex>

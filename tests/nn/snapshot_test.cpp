@@ -1,6 +1,5 @@
 // A snapshot keeps the numbers it was taken of, whatever became of the training's own since.
 #include <tapestry/nn/io/checkpoint.h>
-#include <tapestry/nn/io/snapshot.h>
 #include <tapestry/nn/layers/linear.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/tests/nn/support.h>

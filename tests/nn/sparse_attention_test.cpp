@@ -1,6 +1,5 @@
 // Sliding-window and strided attention: softmax attention under a mask, computed otherwise.
-#include <tapestry/nn/attention/sliding_window.h>
-#include <tapestry/nn/attention/strided.h>
+#include <tapestry/nn/attention/sparse_attention.h>
 #include <tapestry/tests/nn/efficient_attention.h>
 
 #include <algorithm>

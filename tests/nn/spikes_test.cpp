@@ -1,5 +1,5 @@
 // Which steps stand out, and that a report names the command that opens them.
-#include <tapestry/nn/inspect/spikes.h>
+#include <tapestry/nn/inspect/training_curve.h>
 #include <tapestry/nn/pages/report.h>
 #include <tapestry/tests/core/support.h>
 

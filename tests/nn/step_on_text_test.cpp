@@ -1,6 +1,6 @@
 // A step on a text of one's own: what is predicted from what, of both kinds of models.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/inspect/watched_step.h>
+#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/transformer_directory.h>
 #include <tapestry/nn/train/step_on_text.h>

@@ -1,5 +1,5 @@
 // Streams of random numbers: keys that never change, and none that is another's.
-#include <tapestry/nn/train/streams.h>
+#include <tapestry/nn/train/training_config.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <set>

@@ -1,5 +1,5 @@
 // Runs beside one another: which options differ, what came of each.
-#include <tapestry/nn/terminal/sweep_text.h>
+#include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;

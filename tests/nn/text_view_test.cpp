@@ -2,12 +2,11 @@
 #include <tapestry/core/create.h>
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
-#include <tapestry/nn/inspect/watched_step.h>
+#include <tapestry/nn/inspect/inspector.h>
 #include <tapestry/nn/terminal/text_label.h>
 #include <tapestry/nn/terminal/text_map.h>
 #include <tapestry/nn/terminal/text_plot.h>
 #include <tapestry/nn/terminal/text_step.h>
-#include <tapestry/nn/terminal/text_tape.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/view.h>

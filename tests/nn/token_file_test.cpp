@@ -1,6 +1,6 @@
 // Token ids from a file, and the text of tokens as they are drawn.
-#include <tapestry/nn/data/token_file.h>
-#include <tapestry/nn/generate/drawn_text.h>
+#include <tapestry/nn/data/token_ids.h>
+#include <tapestry/nn/generate/sample.h>
 #include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 

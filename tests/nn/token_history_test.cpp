@@ -1,6 +1,6 @@
 // What stood before a token: against tables read by hand, in pieces, and in a GPT that writes.
 #include <tapestry/nn/generate/decoding.h>
-#include <tapestry/nn/layers/token_history.h>
+#include <tapestry/nn/layers/embedding.h>
 #include <tapestry/ops/view.h>
 #include <tapestry/tests/nn/support.h>
 

@@ -1,7 +1,7 @@
 // Files to data: which tokenizer, what is told, and what is left when it fails.
 #include <tapestry/nn/io/data_directory.h>
 #include <tapestry/nn/io/model_directory.h>
-#include <tapestry/nn/io/tokenize_files.h>
+#include <tapestry/nn/io/tokenize.h>
 #include <tapestry/tests/core/scratch.h>
 
 using namespace tapestry;

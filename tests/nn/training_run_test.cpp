@@ -2,10 +2,9 @@
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/metrics_file.h>
-#include <tapestry/nn/train/read_metrics.h>
 #include <tapestry/nn/train/recipe.h>
+#include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/nn/train/trap.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Adam of numbers of 16 bits, rounded by chance, against its definition, on every ISA.
 #include <doctest/doctest.h>
-#include <tapestry/core/chance.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/cpu.h>
 #include <tapestry/core/create.h>
+#include <tapestry/core/half.h>
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/random.h>
 #include <tapestry/core/views.h>

@@ -4,7 +4,6 @@
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
-#include <tapestry/ops/compound_assignment.h>
 #include <tapestry/ops/join.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/subscript.h>

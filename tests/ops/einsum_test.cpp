@@ -4,7 +4,7 @@
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
 #include <tapestry/core/random.h>
-#include <tapestry/ops/contraction_order.h>
+#include <tapestry/ops/contraction.h>
 #include <tapestry/ops/einsum.h>
 
 #include <algorithm>

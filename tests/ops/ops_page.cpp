@@ -139,7 +139,7 @@ std::string header_text(const PublicHeader& header, const Phrasebook& phrasebook
 }  // namespace
 
 Lines headers_of_ops_page(const std::filesystem::path& root) {
-    Lines paths = {"core/create.h", "core/from_blob.h", "core/random.h", "core/size_2d.h"};
+    Lines paths = {"core/create.h", "core/random.h", "core/size_2d.h"};
     const Lines ops = public_op_headers(root);
     paths.insert(paths.end(), ops.begin(), ops.end());
     return paths;

@@ -9,7 +9,6 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/order.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/unique.h>
 
 #include <cmath>
 #include <limits>

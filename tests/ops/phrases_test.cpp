@@ -408,6 +408,7 @@ TEST_CASE("phrases: small vision") {
 }
 
 // no counterpart: attention_weights, sum_to, recorded_attention, recorded_cross_entropy, philox
+// no counterpart: stream
 // no counterpart: adamw_update_, sgd_update_, rmsprop_update_, lion_update_
 // no counterpart: sum_of_squares, sums_of_squares, scale_
 // no counterpart: check_defined, check_dtype, check_floating, check_same_dtype, how_many, side_of

@@ -4,7 +4,7 @@
 #include <tapestry/autograd/check/gradcheck.h>
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/create.h>
-#include <tapestry/ops/prod.h>
+#include <tapestry/ops/scan.h>
 
 using namespace tapestry;
 

@@ -8,7 +8,6 @@
 #include <tapestry/ops/loss.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/softmax.h>
-#include <tapestry/ops/vector_norm.h>
 
 #include <cmath>
 #include <limits>

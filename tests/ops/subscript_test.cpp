@@ -8,9 +8,8 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/join.h>
-#include <tapestry/ops/masked_select.h>
+#include <tapestry/ops/masking.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/ops/scatter.h>
 #include <tapestry/ops/subscript.h>
 #include <tapestry/ops/view.h>
 

@@ -1,4 +1,4 @@
-// How exact the functions of ops/transcendental.h and ops/rounding.h are, on every instruction set:
+// How exact the functions of ops/elementwise.h and ops/rounding.h are, on every instruction set:
 // in units in the last place against C's in long double, over their domains, near zero, and where
 // numbers end. (The catalogue compares within rounding of the largest value, which says nothing of
 // log1p(1e-10).)
@@ -11,7 +11,6 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/ops/rounding.h>
-#include <tapestry/ops/transcendental.h>
 #include <tapestry/tests/settings.h>
 
 #include <cmath>

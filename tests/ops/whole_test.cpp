@@ -2,9 +2,8 @@
 // large numbers, and where 64 bits end. And divisions whose rounding is delicate.
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/comparison.h>
-#include <tapestry/ops/compound_assignment.h>
-#include <tapestry/ops/division.h>
 #include <tapestry/ops/elementwise.h>
+#include <tapestry/ops/rounding.h>
 #include <tapestry/tests/core/support.h>
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <tapestry/core/file.h>
 #include <tapestry/core/text/json_writer.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/io/module_file.h>
+#include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/models/gpt.h>
 #include <tapestry/nn/models/masked_language_model.h>
 #include <tapestry/nn/models/transformer.h>

@@ -75,7 +75,7 @@ Step perceptron(const std::vector<std::int64_t>& sizes, std::int64_t batch) {
     return classifier(network, randn({batch, sizes.front()}, generator));
 }
 
-// The network of examples/school/tasks/convolutional.h on 8 x 8 digits.
+// The network of examples/school/tasks/shapes.h on 8 x 8 digits.
 Step digits(std::int64_t batch) {
     Generator generator(1);
     auto network = std::make_shared<Sequential>();

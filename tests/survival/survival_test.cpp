@@ -5,8 +5,8 @@
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/io/safetensors.h>
-#include <tapestry/nn/terminal/loss_curves.h>
-#include <tapestry/nn/train/run_history.h>
+#include <tapestry/nn/terminal/run_text.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/hostile/tree_hash.h>

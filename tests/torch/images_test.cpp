@@ -1,8 +1,7 @@
 // Convolution, pooling, batch and group norm against PyTorch's.
 #include <tapestry/core/create.h>
-#include <tapestry/nn/layers/channel_norm.h>
 #include <tapestry/nn/layers/convolution.h>
-#include <tapestry/ops/interpolate.h>
+#include <tapestry/nn/layers/norm.h>
 #include <tapestry/ops/pooling.h>
 #include <tapestry/tests/torch/check.h>
 

@@ -1,7 +1,6 @@
 // Optimisers and schedules against PyTorch's: the parameters after each of twenty steps, along
 // gradients that are given.
 #include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/optim/rmsprop.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/tests/torch/check.h>

@@ -1,7 +1,5 @@
 // RNN, GRU and LSTM against PyTorch's; sequences of different lengths against packed ones.
-#include <tapestry/nn/recurrent/gru.h>
-#include <tapestry/nn/recurrent/lstm.h>
-#include <tapestry/nn/recurrent/rnn.h>
+#include <tapestry/nn/recurrent/recurrent.h>
 #include <tapestry/tests/torch/check.h>
 #include <tapestry/tests/torch/masks.h>
 

@@ -2,12 +2,19 @@
 // can still do: copy symbols over a distance. What experiment quadratic_cost asks of each.
 #pragma once
 
-#include <tapestry/examples/school/experiments/trial.h>
+#include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/nn/attention/form.h>
 
+#include <functional>
 #include <memory>
 
 namespace tapestry::experiments {
+
+/// By how many bytes the resident memory of a process that has nothing else to do grows at most
+/// while it runs f; a forked child runs it, on threads of its own. Everything is in it, scratch of
+/// kernels as well, which the library's own statistics (core/storage.h) do not see. NaN where the
+/// system does not tell.
+double peak_resident(const std::function<void()>& f);
 
 struct Form {
     std::string name;

@@ -6,7 +6,7 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/story_reader.h>
+#include <tapestry/examples/school/experiments/story_model.h>
 #include <tapestry/nn/attention/multi_head_attention.h>
 #include <tapestry/tapestry.h>
 

@@ -2,9 +2,9 @@
 // trained with head dropout and without: the loss on what it has read and has not, and how much
 // depends on the head that matters most.
 #include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/story_reader.h>
-#include <tapestry/examples/school/experiments/without_head.h>
+#include <tapestry/examples/school/experiments/story_model.h>
 
 namespace tapestry::experiments::head_dropout_generalises {
 namespace {

@@ -2,9 +2,9 @@
 // training makes them, when two relations are to be served at once.
 #include <tapestry/core/views.h>
 #include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/examples/school/experiments/recall.h>
-#include <tapestry/examples/school/experiments/without_head.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>

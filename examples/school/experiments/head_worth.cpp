@@ -1,7 +1,6 @@
 // Read head_worth.h first.
 #include <tapestry/examples/school/experiments/head_worth.h>
 
-#include <tapestry/examples/school/experiments/without_head.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>

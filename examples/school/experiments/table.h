@@ -2,7 +2,7 @@
 // a test asks for exactly what a reader sees.
 #pragma once
 
-#include <tapestry/examples/school/experiments/interval.h>
+#include <tapestry/examples/school/experiments/claim.h>
 
 #include <concepts>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // rates.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/story_reader.h>
+#include <tapestry/examples/school/experiments/story_model.h>
 
 #include <cmath>
 

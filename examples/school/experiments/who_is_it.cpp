@@ -1,8 +1,8 @@
 // "The dog didn't cross the street because it was too tired", or "too wide": who is "it"? A small
 // encoder is taught to say it. Which head looks, how hard, and what if it is taken away?
 #include <tapestry/examples/school/experiments/experiment.h>
+#include <tapestry/examples/school/experiments/head_worth.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/without_head.h>
 #include <tapestry/examples/school/tasks/masked_words.h>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // and with norms before it learn stories, shallow and deep, at a low rate and at high ones.
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/experiments/story_reader.h>
+#include <tapestry/examples/school/experiments/story_model.h>
 
 #include <cmath>
 

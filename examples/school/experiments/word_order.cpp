@@ -2,8 +2,7 @@
 #include <tapestry/examples/school/experiments/experiment.h>
 #include <tapestry/examples/school/experiments/plot.h>
 #include <tapestry/nn/layers/embedding.h>
-#include <tapestry/nn/layers/positions.h>
-#include <tapestry/nn/transformer/encoder.h>
+#include <tapestry/nn/transformer/blocks.h>
 #include <tapestry/tapestry.h>
 
 #include <cmath>

@@ -13,15 +13,11 @@ struct Picture {
 
 std::vector<Picture> training_pictures();     ///< chapters 1 to 4
 std::vector<Picture> tensor_pictures();       ///< 5 to 7
-std::vector<Picture> recurrent_pictures();    ///< 8
-std::vector<Picture> attention_pictures();    ///< 9 to 11
-std::vector<Picture> transformer_pictures();  ///< 12 and 13
-std::vector<Picture> model_pictures();        ///< 14 and 15
-std::vector<Picture> state_pictures();        ///< 16 and 18
-std::vector<Picture> speed_pictures();        ///< 17
-std::vector<Picture> house_pictures();        ///< the README
+std::vector<Picture> attention_pictures();    ///< 8 to 11
+std::vector<Picture> transformer_pictures();  ///< 12 to 15
+std::vector<Picture> state_pictures();        ///< 16 to 18
 
-/// All of these, in the order of the course.
+/// All of these, in the order of the course, and the README's.
 std::vector<Picture> course_pictures();
 
 }  // namespace tapestry::pictures

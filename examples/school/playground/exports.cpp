@@ -1,35 +1,77 @@
 // The playground as functions that a page can call: numbers and texts in, texts out, no exceptions.
 // Where one fails it returns null or 0, and playground_error() says why. What is returned stands
-// until the next call. Compiled for WebAssembly alone. Read next: web/worker.js, which calls them;
-// live_exports.cpp, what a page of `tapestry inspect` calls.
-#include <tapestry/examples/school/playground/exports.h>
+// until the next call. live_...() are called by a page of `tapestry inspect`. Compiled for
+// WebAssembly alone. Read next: web/worker.js and nn/pages/web/live_worker.js, which call them.
+#include <tapestry/core/error.h>
 #include <tapestry/examples/school/playground/playground.h>
+#include <tapestry/examples/school/playground/taken_away.h>
 #include <tapestry/examples/stories/stories.h>
+#include <tapestry/nn/generate/sample.h>
+#include <tapestry/nn/inspect/inspector.h>
+#include <tapestry/nn/io/model_directory.h>
+#include <tapestry/nn/train/step_on_text.h>
+#include <tapestry/nn/train/training_config.h>
 
 #include <emscripten.h>
+#include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace {
 
+using tapestry::GPT;
 using tapestry::StepMetrics;
 using tapestry::TrainingConfig;
 using tapestry::TrainingState;
 using tapestry::examples::BrokenRule;
 using tapestry::examples::Flaw;
 using tapestry::examples::Playground;
+using tapestry::examples::TakenAway;
 
-using tapestry::examples::answer;
-using tapestry::examples::error;
-using tapestry::examples::numbers_in;
-using tapestry::examples::succeeds;
-using tapestry::examples::text_of;
+std::string answer;  ///< what was returned, until the next call
+std::string error;   ///< why a call failed
+
+template <class F>
+bool succeeds(const F& f) {
+    try {
+        f();
+        return true;
+    } catch (const std::exception& thrown) {
+        error = thrown.what();
+        return false;
+    }
+}
+
+template <class F>
+const char* text_of(const F& f) {
+    return succeeds([&] { answer = f(); }) ? answer.c_str() : nullptr;
+}
+
+/// "0,3,5"
+std::vector<std::int64_t> numbers_in(std::string_view text) {
+    std::vector<std::int64_t> all;
+    for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+        std::int64_t number = 0;
+        const auto read = std::from_chars(at, end, number);
+        tapestry::require(read.ec == std::errc{}, "'{}' is no list of numbers", text);
+        all.push_back(number);
+        at = read.ptr;
+    }
+    return all;
+}
+
+// ---- the playground
 
 std::optional<Playground> playground;
 std::string differs;
@@ -221,6 +263,58 @@ EMSCRIPTEN_KEEPALIVE const double* playground_settings() {
                    tapestry::are_added(model.positions) ? 1.0 : 0.0};
     };
     return succeeds(take) ? numbers.data() : nullptr;
+}
+
+}  // extern "C"
+
+// ---- a trained GPT that answers in a page of `tapestry inspect`: what the page shows is asked for
+// anew for another prompt, or without some of the heads. The model is a directory in the module's
+// memory.
+
+namespace {
+
+/// The model without the heads of these numbers, layer * heads + head, as long as this lives.
+std::optional<TakenAway> without(GPT& model, const char* heads) {
+    const std::vector<std::int64_t> gone = numbers_in(heads);
+    if (gone.empty()) return std::nullopt;
+    return std::make_optional<TakenAway>(model, tapestry::examples::Parts{.heads = gone});
+}
+
+}  // namespace
+
+extern "C" {
+
+/// The page's data (nn/pages/page.h) of one step on the prompt.
+EMSCRIPTEN_KEEPALIVE const char* live_look(const char* directory, const char* prompt,
+                                           const char* heads) {
+    return text_of([&] {
+        const tapestry::StepOnText taken = tapestry::step_on_text(directory, prompt);
+        const auto gone = without(dynamic_cast<GPT&>(*taken.model), heads);
+        const tapestry::WatchedStep step(*taken.model, taken.loss);
+        return to_json(step.inspector(), taken.page(step.loss()));
+    });
+}
+
+/// The prompt, and what the model writes after it; the same random numbers every time.
+EMSCRIPTEN_KEEPALIVE const char* live_sample(const char* directory, const char* prompt, int tokens,
+                                             double temperature, const char* heads) {
+    return text_of([&] {
+        const tapestry::LoadedModel loaded = tapestry::load_model(directory);
+        const tapestry::Tokenizer& tokenizer = require_tokenizer(loaded, directory);
+        const auto gone = without(*loaded.model, heads);
+        auto generator = tapestry::stream(1, tapestry::Stream::samples);
+        return tapestry::sample_text(*loaded.model, tokenizer, prompt,
+                                     {.tokens = tokens, .temperature = temperature}, generator);
+    });
+}
+
+/// Layers, and heads of each: "3 4".
+EMSCRIPTEN_KEEPALIVE const char* live_shape(const char* directory) {
+    return text_of([&] {
+        const tapestry::LoadedModel loaded = tapestry::load_model(directory);
+        const tapestry::GPTConfig& config = loaded.model->config();
+        return fmt::format("{} {}", config.layers, config.heads);
+    });
 }
 
 }  // extern "C"

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <tapestry/examples/school/playground/broken_rule.h>
-#include <tapestry/examples/school/playground/saved_run.h>
 #include <tapestry/examples/school/playground/taken_away.h>
 #include <tapestry/nn/inspect/gradient_flow.h>
 #include <tapestry/nn/pages/report.h>
+#include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/session.h>
 
 #include <filesystem>
@@ -20,6 +20,33 @@
 #include <vector>
 
 namespace tapestry::examples {
+
+// ---- a training as the directory that `tapestry train` keeps (docs/checkpoints.md), so that
+// either goes on with what the other has begun; under TAPESTRY_ISA=baseline to the same bits
+// (nn/train/run_directory.h)
+
+/// How a run went, besides what its session knows.
+struct RunSoFar {
+    RunState state = {};
+    std::vector<StepMetrics> steps = {};
+};
+
+/// What `tapestry train --resume --out DIRECTORY` goes on with, but for the text; what was in the
+/// directory is gone. Throws IoError.
+void save_run(Session& session, const RunSoFar& run, const std::filesystem::path& directory);
+
+struct OpenedRun {
+    std::unique_ptr<Session> session;
+    RunSoFar run = {};
+    std::filesystem::path directory = {};
+    std::vector<std::string> differs = {};  ///< "isa", "version": the steps' bits will, too
+};
+
+/// Where the latest checkpoint left it. `text` is the file it learns from, wherever that was.
+/// Throws IoError where there is no checkpoint, and as RunDirectory::resume does.
+OpenedRun open_run(const std::filesystem::path& directory, const std::string& text);
+
+// ---- the training
 
 /// With parts taken away, and without.
 struct Losses {

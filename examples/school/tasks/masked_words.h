@@ -3,7 +3,7 @@
 // are those of stories.h, word by word in small letters; whole stories are held out.
 #pragma once
 
-#include <tapestry/examples/school/tasks/task_page.h>
+#include <tapestry/examples/school/tasks/task.h>
 #include <tapestry/examples/stories/stories.h>
 
 #include <map>

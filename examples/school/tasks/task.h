@@ -1,6 +1,7 @@
 // What the small tasks share (sort, addition, dates, masked_words, shapes): how they are trained,
-// how answers are counted, and what is held out. Each has a header, which says what it is about,
-// and a program of its name in ../programs; read sort.h first.
+// how answers are counted, what is held out, and how one step on a held-out question becomes a
+// page. Each has a header, which says what it is about, and a program of its name in
+// examples/programs; read sort.h first.
 #pragma once
 
 #include <tapestry/tapestry.h>
@@ -15,7 +16,7 @@ struct TaskOptions {
     double rate = 1e-3;  ///< learning rate, after a warm-up; falls to a twentieth of it
     std::uint64_t seed = 1;
     bool print = true;      ///< a line now and then
-    std::string page = {};  ///< file for a page of one step (task_page.h); empty: none
+    std::string page = {};  ///< file for a page of one step (write_page); empty: none
     std::string out = {};   ///< directory for the trained model, where a task saves it; empty: none
 };
 
@@ -54,5 +55,21 @@ private:
 /// right answers to a few held-out questions, for the progress.
 void fit(Module& model, const TaskOptions& options, const std::function<Tensor()>& loss,
          const std::function<Score()>& score);
+
+// ---- --page: after training, one step on a held-out question as a page (docs/inspect.md)
+
+struct TaskQuestion {
+    std::string what;  ///< "a story with hidden words"
+    std::vector<PageText> texts;
+    std::function<std::string(std::int64_t)> name_of;  ///< of what is to be predicted
+    std::function<Tensor()> loss;                      ///< asks it
+    std::optional<PageImage> image = {};
+};
+
+/// Writes the page that options.page asks for, or nothing. Throws IoError.
+void write_page(const TaskOptions& options, Module& model, const TaskQuestion& question);
+
+/// A text as its characters, a token each.
+std::vector<std::string> characters_of(std::string_view text);
 
 }  // namespace tapestry::examples

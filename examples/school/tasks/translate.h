@@ -3,7 +3,7 @@
 // for what is translated.
 #pragma once
 
-#include <tapestry/examples/school/tasks/task_page.h>
+#include <tapestry/examples/school/tasks/task.h>
 #include <tapestry/nn/models/seq2seq.h>
 
 namespace tapestry::examples {

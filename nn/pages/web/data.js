@@ -1,4 +1,4 @@
-// The page's data, as nn/pages/page_data.cpp wrote it into the page.
+// The page's data, as nn/pages/page.cpp wrote it into the page.
 
 export function readData() {
   return JSON.parse(document.getElementById('data').textContent);

@@ -1,4 +1,4 @@
-// The predictions of a step, as prediction_json.cpp wrote them.
+// The predictions of a step, as trace_json.cpp wrote them.
 import { tokenText } from './dom.js';
 
 // `lost` is a row without probabilities: NaN or infinity came out of the model, and ranks mean nothing.

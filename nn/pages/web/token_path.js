@@ -1,4 +1,4 @@
-// One token's way through the model, as attention_json.cpp wrote it: the vectors at its place, from
+// One token's way through the model, as trace_json.cpp wrote it: the vectors at its place, from
 // the embedding to the logits, and what each stage did. Read next: token_tab.js, which walks it.
 import { decodeFloats, unpackRows } from './data.js';
 import { Attention } from './heads.js';

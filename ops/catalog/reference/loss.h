@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tapestry/ops/catalog/reference/elementwise.h>
-#include <tapestry/ops/catalog/reference/softmax.h>
+#include <tapestry/ops/catalog/reference/norm.h>
 
 namespace tapestry::reference {
 

@@ -1,5 +1,6 @@
 // Reductions, by definition: every element of x goes to the one element of y that its index names
-// once the reduced axes are left out. Written for any number type T (array.h says why).
+// once the reduced axes are left out. And running sums. Written for any number type T (array.h says
+// why).
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -154,6 +155,30 @@ Array<T> sum_to(const Array<T>& x, const Shape& shape) {
     Array<T> y(shape);
     for (std::int64_t i = 0; i < x.size(); ++i) {
         y[ravel_broadcast(shape, unravel(x.shape, i))] += x[i];
+    }
+    return y;
+}
+
+// ---- running sums and products ------------------------------------------------------------------
+
+/// y_i = x_0 + ... + x_i along `axis`, counted from 0.
+template <class T>
+Array<T> cumsum(const Array<T>& x, int axis) {
+    const std::int64_t step = contiguous_strides(x.shape)[axis];
+    Array<T> y = x;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+        if (unravel(x.shape, i)[axis] > 0) y[i] += y[i - step];
+    }
+    return y;
+}
+
+/// y_i = x_0 x_1 ... x_i along `axis`, counted from 0.
+template <class T>
+Array<T> cumprod(const Array<T>& x, int axis) {
+    const std::int64_t step = contiguous_strides(x.shape)[axis];
+    Array<T> y = x;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+        if (unravel(x.shape, i)[axis] > 0) y[i] *= y[i - step];
     }
     return y;
 }

@@ -1,0 +1,306 @@
+#include <tapestry/nn/io/tokenize.h>
+
+#include <tapestry/core/checksum.h>
+#include <tapestry/core/directory.h>
+#include <tapestry/core/text/message.h>
+#include <tapestry/nn/io/data_directory.h>
+#include <tapestry/nn/io/model_directory.h>
+
+#include <fmt/core.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace tapestry {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CachedText {
+    fs::path path;
+    std::uint64_t bytes = 0;
+    fs::file_time_type used = fs::file_time_type::min();
+};
+
+// The name is a checksum: what else lies in the directory is somebody else's.
+bool is_entry(const fs::path& path) {
+    std::error_code ignored;
+    const std::string name = path.filename().native();
+    return name.size() == 32 && name.find_first_not_of("0123456789abcdef") == name.npos &&
+           fs::is_directory(fs::symlink_status(path, ignored));
+}
+
+// What other processes remove meanwhile is no error here.
+std::vector<CachedText> cached_texts(const fs::path& directory) {
+    std::vector<CachedText> entries;
+    std::error_code ignored;
+    for (const std::string& name : names_in(directory)) {
+        if (!is_entry(directory / name)) continue;
+        CachedText& entry = entries.emplace_back();
+        entry.path = directory / name;
+        entry.used = fs::last_write_time(entry.path, ignored);
+        for (const std::string& file : names_in(entry.path)) {
+            const std::uint64_t bytes = fs::file_size(entry.path / file, ignored);
+            if (!ignored) entry.bytes += bytes;
+        }
+    }
+    return entries;
+}
+
+// An entry that is open elsewhere is read to its end there: files go when nobody has them open.
+void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
+    std::vector<CachedText> entries = cached_texts(directory);
+    std::sort(entries.begin(), entries.end(),
+              [](const CachedText& a, const CachedText& b) { return a.used > b.used; });
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        bytes += entries[i].bytes;
+        if (i > 0 && bytes > max_bytes) remove_data(entries[i].path);
+    }
+}
+
+// A text may be private by its own permissions, its group's or its directory's: what is kept of it
+// is its reader's alone. Entries until November 2026 were everybody's, and lie below `directory`
+// too.
+void make_private(const fs::path& directory) {
+    std::error_code ignored;  // another user's, perhaps
+    fs::permissions(directory, fs::perms::group_all | fs::perms::others_all,
+                    fs::perm_options::remove | fs::perm_options::nofollow, ignored);
+}
+
+std::optional<TokenData> find(const TextCache& cache, const fs::path& entry) {
+    make_private(cache.directory);
+    if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may be being written
+    std::error_code ignored;
+    try {
+        TokenData data = load_data(entry);
+        fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
+        return data;
+    } catch (const IoError&) {  // damaged: made anew
+        remove_data(entry);
+        return std::nullopt;
+    }
+}
+
+constexpr const char* kOwnCharacters = "characters";
+
+fs::path entry_of(const TextCache& cache, const std::string& text, const std::string& tokenizer) {
+    return cache.directory / checksum_of(fmt::format("1 {} {}", text, tokenizer));
+}
+
+}  // namespace
+
+std::optional<fs::path> user_cache_directory() {
+    const char* cache = std::getenv("XDG_CACHE_HOME");
+    if (cache != nullptr && fs::path(cache).is_absolute()) return fs::path(cache) / "tapestry";
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || !fs::path(home).is_absolute()) return std::nullopt;
+    return fs::path(home) / ".cache" / "tapestry";
+}
+
+// Of its own characters a text is kept as such, for a tokenizer made of them to be found before the
+// text is read through for it.
+std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
+                                        const Tokenizer* tokenizer) {
+    if (tokenizer == nullptr || tokenizer->kind() == "char") {
+        std::optional<TokenData> data = find(cache, entry_of(cache, text, kOwnCharacters));
+        const bool fits =
+            data && (tokenizer == nullptr || tokenizer->hash() == data->tokenizer->hash());
+        if (fits) return data;
+    }
+    if (tokenizer == nullptr) return std::nullopt;
+    return find(cache, entry_of(cache, text, tokenizer->hash()));
+}
+
+TokenData keep_tokenized(const TextCache& cache, const std::string& text, DocumentReader& reader,
+                         const Tokenizer& tokenizer, bool of_own_characters) {
+    const fs::path entry =
+        entry_of(cache, text, of_own_characters ? kOwnCharacters : tokenizer.hash());
+    make_directories(cache.directory);
+    make_private(cache.directory);
+    write_data(entry, reader, tokenizer, {.permissions = 0600, .through_link = false});
+    make_private(entry);
+    if (reader.sources().front().hash != text) {
+        remove_data(entry);
+        fail<IoError>("{}: it changed while it was read", reader.sources().front().path);
+    }
+    TokenData data = load_data(entry);
+    remove_oldest(cache.directory, cache.max_bytes);
+    return data;
+}
+
+namespace {
+
+std::unique_ptr<Tokenizer> characters_in(const fs::path& text) {
+    DocumentReader reader({text});
+    return std::make_unique<CharTokenizer>(characters_of(reader));
+}
+
+TokenData through(const TextCache& cache, const fs::path& text,
+                  std::unique_ptr<Tokenizer>& tokenizer) {
+    const std::string hash = digest_of_file(text).checksum;
+    if (auto data = find_tokenized(cache, hash, tokenizer.get())) return std::move(*data);
+    const bool of_own_characters = !tokenizer;
+    if (!tokenizer) tokenizer = characters_in(text);
+    DocumentReader reader({text});
+    return keep_tokenized(cache, hash, reader, *tokenizer, of_own_characters);
+}
+
+// A file without a name, which is gone when nobody has it open.
+std::shared_ptr<const FileDescriptor> temporary_file() {
+    const char* chosen = std::getenv("TMPDIR");
+    const bool is_set = chosen != nullptr && *chosen != '\0';
+    const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be memory
+    std::string name = place / "tapestry-XXXXXX";
+    const int number = ::mkostemp(name.data(), O_CLOEXEC);
+    const int error = errno;
+    require<IoError>(number >= 0, "cannot write {}: {}", shown(name),
+                     std::generic_category().message(error));
+    auto file = std::make_shared<FileDescriptor>(number);
+    ::unlink(name.c_str());
+    return file;
+}
+
+TokenIds encode_to_memory(DocumentReader& reader, const Tokenizer& tokenizer, IdType type,
+                          Checksum& sum) {
+    std::vector<std::byte> packed;
+    encode_documents(reader, tokenizer, type, [&](std::span<const std::byte> ids) {
+        sum.add(ids);
+        packed.insert(packed.end(), ids.begin(), ids.end());
+    });
+    return TokenIds(std::move(packed), type);
+}
+
+TokenIds encode_to_file(DocumentReader& reader, const Tokenizer& tokenizer, IdType type,
+                        Checksum& sum) {
+    const auto file = temporary_file();
+    const std::string name = "a temporary file";
+    OutputFile output(name, file->number());
+    encode_documents(reader, tokenizer, type, [&](std::span<const std::byte> ids) {
+        sum.add(ids);
+        output.write(ids);
+    });
+    return TokenIds(file, name, type, tokenizer.vocab_size());
+}
+
+TokenData encoded(const fs::path& text, const Tokenizer& tokenizer, bool in_memory) {
+    const IdType type = id_type_for(tokenizer.vocab_size());
+    DocumentReader reader({text});
+    Checksum sum;
+    TokenIds ids = in_memory ? encode_to_memory(reader, tokenizer, type, sum)
+                             : encode_to_file(reader, tokenizer, type, sum);
+    return {nullptr, std::move(ids), data_hash(sum.hex(), tokenizer)};
+}
+
+TokenData without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer) {
+    constexpr std::uint64_t kLittle = std::uint64_t{1} << 24;
+    if (!tokenizer) tokenizer = characters_in(text);
+    std::optional<TokenData> data;
+    if (InputFile(text).size() > kLittle) {
+        try {
+            data = encoded(text, *tokenizer, false);
+        } catch (const IoError&) {  // no room there; or the text's fault, which comes again
+        }
+    }
+    if (!data) data = encoded(text, *tokenizer, true);
+    data->tokenizer = std::move(tokenizer);
+    return std::move(*data);
+}
+
+}  // namespace
+
+TokenData tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokenizer,
+                        const TextCache* cache) {
+    const std::uint64_t bytes = InputFile(text).size();
+    std::string failure;
+    if (cache != nullptr && bytes >= TextCache::kLeast && bytes <= cache->max_bytes) {
+        try {
+            return through(*cache, text, tokenizer);
+        } catch (const IoError& error) {  // the cache's, unless the text's comes again
+            failure = error.what();
+        }
+    }
+    TokenData data = without_cache(text, std::move(tokenizer));
+    if (!failure.empty() && cache->warn) cache->warn(failure);
+    return data;
+}
+
+namespace {
+
+// Reads the files anew for each purpose.
+class Texts {
+public:
+    explicit Texts(const TokenizeOptions& options)
+        : options_(options), files_(files_below(options.texts)) {}
+
+    std::unique_ptr<DocumentReader> open(const std::string& purpose) const {
+        if (options_.begun) options_.begun(purpose);
+        return std::make_unique<DocumentReader>(
+            files_, DocumentOptions{.field = options_.field, .progress = options_.progress});
+    }
+
+private:
+    const TokenizeOptions& options_;
+    std::vector<std::filesystem::path> files_;
+};
+
+std::unique_ptr<Tokenizer> tokenizer_for(const TokenizeOptions& options, const Texts& texts) {
+    if (options.tokenizer == "chars") {
+        return std::make_unique<CharTokenizer>(characters_of(*texts.open("counting")));
+    }
+    if (options.tokenizer == "bpe") {
+        const WordCounts words = words_of(*texts.open("counting"), options.sample);
+        return std::make_unique<BytePairTokenizer>(train_byte_pairs(words, options.vocab));
+    }
+    if (has_data(options.tokenizer)) return load_data_tokenizer(options.tokenizer);
+    LoadedModel loaded = load_model(options.tokenizer);
+    require_tokenizer(loaded, options.tokenizer);
+    return std::move(loaded.tokenizer);
+}
+
+}  // namespace
+
+TokenizedFiles tokenize_files(const std::string& out, const TokenizeOptions& options) {
+    require<IoError>(!has_data(out),
+                     "{}: there is data in it already; remove it, or choose another directory",
+                     out);
+    for (const char* const name : {kConfigName, kManifestName}) {
+        require<IoError>(
+            !is_there(std::filesystem::path(out) / name),
+            "{}: there is a model or a run in it ({}), whose tokenizer this would replace; "
+            "choose another directory",
+            out, name);
+    }
+    const Texts texts(options);
+    const auto tokenizer = tokenizer_for(options, texts);
+    const auto start = std::chrono::steady_clock::now();
+    const auto reader = texts.open("encoding");
+    const EncodedDocuments encoded = write_data(out, *reader, *tokenizer);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    return {.encoded = encoded,
+            .bytes = static_cast<double>(reader->bytes()),
+            .seconds = took.count(),
+            .unit = std::string(tokenizer->unit()),
+            .vocab = tokenizer->vocab_size(),
+            .kind = std::string(tokenizer->kind())};
+}
+
+std::string to_text(const TokenizedFiles& files) {
+    const std::int64_t documents = files.encoded.documents;
+    return fmt::format("{} document{}, {:.1f} MB: {} {}s, {} {}", documents,
+                       documents == 1 ? "" : "s", files.bytes / 1e6, files.encoded.ids, files.unit,
+                       files.vocab, files.kind == "char" ? "different" : "in the vocabulary");
+}
+
+}  // namespace tapestry
