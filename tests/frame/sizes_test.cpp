@@ -1,10 +1,13 @@
-// What is small enough to be read: files of the library and the examples, and functions.
+// What is small enough to be read: files of the library and the examples, functions, and rooms,
+// whose budgets are in room_budgets.txt. Read next: figures.sh, which prints them.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,52 @@ std::vector<fs::path> sources_in(const fs::path& folder) {
         if (extension == ".h" || extension == ".cpp") sources.push_back(entry.path());
     }
     return sources;
+}
+
+constexpr std::array kProduction{"core", "autograd", "ops", "nn", "python", "examples"};
+
+using Sizes = std::map<std::string, std::size_t>;  // lines by room
+
+/// A room is a folder with sources of its own.
+Sizes sizes_of_rooms(const fs::path& root) {
+    Sizes sizes;
+    for (const char* top : kProduction) {
+        for (const fs::path& source : sources_in(root / top)) {
+            const fs::path room = source.parent_path().lexically_relative(root);
+            sizes[room.generic_string()] += lines_of(source).size();
+        }
+    }
+    return sizes;
+}
+
+Sizes read_budgets(const fs::path& path) {
+    Sizes budgets;
+    std::ifstream file(path);
+    for (std::string room; file >> room;) {
+        if (room[0] == '#') {
+            std::getline(file, room);
+        } else {
+            file >> budgets[room];
+        }
+    }
+    return budgets;
+}
+
+Lines complaints(const Sizes& sizes, const Sizes& budgets) {
+    Lines all;
+    for (const auto& [room, lines] : sizes) {
+        const auto budget = budgets.find(room);
+        if (budget == budgets.end()) {
+            all.push_back(room + " has no budget");
+        } else if (lines > budget->second) {
+            all.push_back(room + " has " + std::to_string(lines) + " lines; its budget is " +
+                          std::to_string(budget->second));
+        }
+    }
+    for (const auto& [room, budget] : budgets) {
+        if (!sizes.contains(room)) all.push_back(room + " has a budget and no sources");
+    }
+    return all;
 }
 
 /// The longest block that begins with a line of this indentation and ends with a brace alone there,
@@ -68,7 +117,7 @@ TEST_CASE("sizes: the search finds what it looks for") {
 }
 
 TEST_CASE("sizes: no file over 400 lines, no function over 60") {
-    for (const char* room : {"core", "autograd", "ops", "nn", "python", "examples"}) {
+    for (const char* room : kProduction) {
         for (const fs::path& source : sources_in(tapestry::test::source_dir() / room)) {
             const Lines lines = lines_of(source);
             INFO(source.native());
@@ -77,5 +126,21 @@ TEST_CASE("sizes: no file over 400 lines, no function over 60") {
             CHECK_LE(longest_block(lines, 0), 60);
             CHECK_LE(longest_block(lines, 4), 60);
         }
+    }
+}
+
+TEST_CASE("sizes: a room over its budget is found, and one without") {
+    const Sizes budgets{{"core", 100}, {"nn/io", 50}, {"nn/gone", 10}};
+    CHECK(complaints({{"core", 100}, {"nn/io", 51}, {"ops", 1}}, budgets) ==
+          Lines{"nn/io has 51 lines; its budget is 50", "ops has no budget",
+                "nn/gone has a budget and no sources"});
+}
+
+TEST_CASE("sizes: every room keeps within its budget") {
+    const fs::path root = tapestry::test::source_dir();
+    const Sizes budgets = read_budgets(root / "tests/frame/room_budgets.txt");
+    CHECK_FALSE(budgets.empty());
+    for (const std::string& complaint : complaints(sizes_of_rooms(root), budgets)) {
+        FAIL_CHECK(complaint);
     }
 }
