@@ -17,6 +17,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,8 +37,9 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 class JsonWriter {
 public:
     /// Members and values on lines of their own, each level `indent` spaces deeper; -1: without
-    /// lines or spaces.
-    explicit JsonWriter(int indent = -1) : indent_(indent) {}
+    /// lines or spaces. What is deeper than `levels` stays on one line.
+    explicit JsonWriter(int indent = -1, int levels = std::numeric_limits<int>::max())
+        : indent_(indent), levels_(levels) {}
 
     const std::string& text() const { return text_; }
 
@@ -106,8 +108,9 @@ private:
         ++depth_;
         is_first_ = true;
         write();
+        const bool on_lines = depth_ <= levels_;
         --depth_;
-        if (!is_first_) break_line();
+        if (!is_first_ && on_lines) break_line();
         text_ += close;
         is_first_ = false;
     }
@@ -122,7 +125,7 @@ private:
     }
 
     void break_line() {
-        if (indent_ < 0) return;
+        if (indent_ < 0 || depth_ > levels_) return;
         text_ += '\n';
         text_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
     }
@@ -145,7 +148,7 @@ private:
     void append_text(std::string_view text);
 
     std::string text_;
-    int indent_;
+    int indent_, levels_;
     int depth_ = 0;
     bool is_first_ = true;       // in its object or array
     bool follows_name_ = false;  // the next value is a member's

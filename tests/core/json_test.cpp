@@ -99,6 +99,18 @@ TEST_CASE("json writer: with lines, as nlohmann's, to the last byte") {
     CHECK_EQ(json.text(), written.dump(2));
 }
 
+TEST_CASE("json writer: with lines down to a level") {
+    JsonWriter json(1, 1);
+    json.object([&] {
+        json.member("x", std::vector<int>{1, 2});
+        json.member("none", [&] { json.object([] {}); });
+        json.list("all", std::vector<int>{3, 4},
+                  [&](int each) { json.object([&] { json.member("n", each); }); });
+    });
+    CHECK_EQ(json.text(),
+             "{\n \"x\": [1,2],\n \"none\": {},\n \"all\": [{\"n\": 3},{\"n\": 4}]\n}");
+}
+
 TEST_CASE("json writer: any bytes as nlohmann writes them, what is not UTF-8 replaced") {
     for (const std::string& text :
          {std::string("\0 \x1F \x7F \b\f\r\t/", 12), std::string("\xE2\x82"),

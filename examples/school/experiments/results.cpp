@@ -164,7 +164,7 @@ Found found_of(const JsonNode& node) {
 }  // namespace
 
 std::string to_json(const Results& results) {
-    JsonWriter json(1);
+    JsonWriter json(1, 3);  // a line for each member of an experiment
     json.object([&] {
         json.member("command", results.command);
         json.member("version", results.version);
