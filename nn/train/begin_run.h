@@ -1,8 +1,8 @@
 // Where a training in a directory begins: at its first step, where it was interrupted, or at a step
 // of another; in one process or in several.
 //
-//     BegunRun begun = begin_run({.config = {.text = "input.txt"}, .out = "model", .resume =
-//     true}); TrainingRun run(*begun.session, *begun.directory, {.earlier = begun.earlier});
+//     BegunRun begun = begin_run({.config = {.text = "input.txt"}, .out = "model"});
+//     TrainingRun run(*begun.session, *begun.directory, {.earlier = begun.earlier});
 //
 // Read next: run_directory.h, to go on in one.
 #pragma once
@@ -50,8 +50,9 @@ BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
 // A run that goes on differently from one of its steps, in a directory of its own:
 //
 //     const RunHistory history("model");
-//     Fork fork = fork_after(history, Rewinder(history), 250, {.wanted = {.lr = 3e-4}, .given =
-//     {"lr"}}); TrainingRun run(*fork.session, {.out = "slower", .earlier = fork.earlier});
+//     Fork fork = fork_after(history, Rewinder(history), 250,
+//                            {.wanted = {.lr = 3e-4}, .given = {"lr"}});
+//     TrainingRun run(*fork.session, {.out = "slower", .earlier = fork.earlier});
 
 struct Fork {
     std::unique_ptr<Session> session;  ///< having taken the steps up to the fork

@@ -2,8 +2,9 @@
 // from it, LossWatch says at the end whether it has learned something.
 //
 //     EarlyStopping stop(model, {.patience = 5});
-//     train(optimizer, {.eval_every = 100}, {.loss = ..., .evaluate = ..., .report =
-//     std::ref(stop)}); stop.restore_best();
+//     train(optimizer, {.eval_every = 100},
+//           {.loss = loss, .evaluate = evaluate, .report = std::ref(stop)});
+//     stop.restore_best();
 //
 // Read next: loop.h, which calls EarlyStopping; training_run.h, which asks LossWatch.
 #pragma once
