@@ -1,10 +1,14 @@
-// Batches of matrices: all axes but the last two. For ops that call a kernel once per matrix.
-// Internal to ops.
+// Batches of matrices, whose axes are all but the last two: for ops that call a kernel once per
+// matrix. Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>
+#include <tapestry/ops/view.h>
 
 namespace tapestry {
+
+/// Every matrix transposed.
+inline Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 /// Axes before the last two. The rank is at least 2.
 inline Shape leading_shape(const Tensor& x) { return x.shape().sub(0, x.rank() - 2); }

@@ -174,8 +174,6 @@ void check_square(std::string_view op, const Tensor& a) {
                         "{}: {} holds no square matrices", op, a.shape());
 }
 
-Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
-
 double cubed(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }
 
 }  // namespace

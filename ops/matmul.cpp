@@ -67,8 +67,8 @@ private:
 void multiply_halves(const kernels::GemmArguments<Bf16>& g, bool serial) {
     const kernels::HalfGemm& kernel = kernels::table<float>().half_gemm;
     // To put B in order takes longer than to multiply it with a few rows.
-    constexpr std::int64_t kFewRows = 8;
-    const bool instruction = kernel.by_instruction != nullptr && g.m > kFewRows;
+    constexpr std::int64_t kFew = 8;
+    const bool instruction = kernel.by_instruction != nullptr && g.m > kFew;
     (instruction ? kernel.by_instruction : kernel.in_f32)(g, serial);
 }
 
@@ -136,7 +136,6 @@ Tensor shaped(const Tensor& x, const Shape& shape) {
     return x.shape() == shape ? x : reshape(x, shape);
 }
 Tensor as_rows(const Tensor& x) { return shaped(x, rows_shape(x.shape())); }
-Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
 template <class T>
 kernels::GemmArguments<T> gemm_arguments(const Tensor& a, const Tensor& b, Tensor& y) {

@@ -2,7 +2,8 @@
 // are filled when they are first opened.
 import { h } from './dom.js';
 
-// tabs: [[name, label, fill(panel)]]. `shown`, called with the name, follows every opening.
+// tabs: [[name, label, fill(panel)]]. `shown`, called with the name, follows every opening; a click on the tab
+// that is open does nothing.
 export function tabbed(tabs, shown = () => {}) {
   const buttons = new Map();
   const panels = new Map();
@@ -38,7 +39,8 @@ export function tabbed(tabs, shown = () => {}) {
 
   for (const [name, label] of tabs) {
     buttons.set(name, h('button', { role: 'tab', id: `tab-${name}`, 'data-tab': name,
-      'aria-controls': `panel-${name}`, onclick: () => open(name), onkeydown: move }, label));
+      'aria-controls': `panel-${name}`, onkeydown: move,
+      onclick: () => { if (panels.get(name).hidden) open(name); } }, label));
     panels.set(name, h('section', { role: 'tabpanel', id: `panel-${name}`,
       'aria-labelledby': `tab-${name}` }));
   }
