@@ -41,7 +41,7 @@ inline Tensor checkpoint(const std::function<Tensor(const Tensor&)>& f, const Te
     return recompute(f, input);
 }
 
-// ---- what a function does beside its result, when it runs again
+// ---- side effects of a function that runs again
 // ---------------------------------- A forward pass may leave something behind: batch norm moves
 // its running statistics. recompute() runs a function a second time for the same step, and the
 // gradient checker runs one hundreds of times for no step at all; both say so, and whoever leaves

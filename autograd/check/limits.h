@@ -1,5 +1,5 @@
-// What a function under test may be asked: where its leaves' numbers may lie (Box), and how often
-// it is evaluated (Budget). Internal to autograd/check.
+// Limits on how a function under test is called: where its leaves' numbers may lie (Box), and how
+// often it is evaluated (Budget). Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/quotients.h>

@@ -1,4 +1,4 @@
-// Steps of a training that are taken again to the same bits. tapestry rewind takes any step and
+// Steps of a run that are taken again to the same bits. tapestry rewind takes any step and
 // says what it did; tapestry bisect finds the first one for which something holds; tapestry replay
 // takes one that `tapestry train --trap-nan` has saved. The work is nn/train/rewind.h's and
 // bisect.h's.
@@ -24,7 +24,7 @@
 namespace tapestry::cli {
 namespace {
 
-// A training's directory, as `rewind` and `bisect` read it.
+// A run's directory, as `rewind` and `bisect` read it.
 struct RunOptions {
     std::string directory;
     TrainingConfig place;  ///< of the data, if it was moved

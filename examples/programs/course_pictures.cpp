@@ -1,6 +1,6 @@
 // Draws the pictures of docs/course into a directory: `course_pictures docs/course/pictures`, after
-// a change of examples/school/pictures. The test `course_pictures` compares what is there with what it
-// draws.
+// a change of examples/school/pictures. The test `course_pictures` compares what is there with what
+// it draws.
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/pictures/course.h>
 

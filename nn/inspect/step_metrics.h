@@ -1,4 +1,4 @@
-// The numbers of a training: of a step when it is over, how fast the steps are, and what each
+// The numbers of a run: of a step when it is over, how fast the steps are, and what each
 // process that shares the training has done. Read next: nn/train/loop.h, which fills in
 // StepMetrics; nn/train/session.h, which counts for ProcessAccount; nn/pages/report.h, which draws
 // them.

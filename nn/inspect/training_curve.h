@@ -1,4 +1,4 @@
-// A training's numbers in bounded room. TrainingCurve: one per step. A training of a hundred
+// A run's numbers in bounded memory. TrainingCurve: one per step. A run of a hundred
 // thousand steps is seen on a screen of a thousand pixels, so neighbouring steps share a point,
 // which knows their mean and how far they spread. Spikes: steps at which loss or gradient norm
 // stands out. Read next: nn/pages/report.h, which shows both.

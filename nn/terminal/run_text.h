@@ -1,5 +1,5 @@
 // Training runs in words: what one is about to do and how it went, its losses as curves, and
-// several beside one another. Read next: nn/train/session.h and training_run.h, of which it speaks.
+// a comparison of several. Read next: nn/train/session.h and training_run.h, of which it speaks.
 #pragma once
 
 #include <tapestry/nn/terminal/text_plot.h>

@@ -1,4 +1,4 @@
-// What a training's losses say of it: EarlyStopping ends one when held-out data has stopped gaining
+// Conclusions from a run's losses: EarlyStopping ends a run when held-out data has stopped gaining
 // from it, LossWatch says at the end whether it has learned something.
 //
 //     EarlyStopping stop(model, {.patience = 5});
@@ -53,7 +53,7 @@ private:
     std::int64_t without_gain_ = 0;
 };
 
-// ---- whether a training has learned something ---------------------------------------------------
+// ---- whether a run has learned something --------------------------------------------------------
 
 class LossWatch {
 public:

@@ -1,4 +1,4 @@
-// What is small enough to be read: files of the library and the examples, functions, and rooms,
+// Sizes that can be read: files of the library and the examples, functions, and rooms,
 // whose budgets are in room_budgets.txt. Read next: figures.sh, which prints them.
 #include <doctest/doctest.h>
 #include <tapestry/tests/source_dir.h>

@@ -24,7 +24,7 @@
 
 namespace tapestry::examples {
 
-// ---- a training as a directory
+// ---- a run as a directory
 
 void save_run(Session& session, const RunSoFar& run, const std::filesystem::path& directory) {
     std::filesystem::remove_all(directory);
@@ -56,7 +56,7 @@ OpenedRun open_run(const std::filesystem::path& directory, const std::string& te
     return opened;
 }
 
-// ---- the training
+// ---- the run
 
 namespace {
 

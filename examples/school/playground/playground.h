@@ -21,7 +21,7 @@
 
 namespace tapestry::examples {
 
-// ---- a training as the directory that `tapestry train` keeps (docs/checkpoints.md), so that
+// ---- a run as the directory that `tapestry train` keeps (docs/checkpoints.md), so that
 // either goes on with what the other has begun; under TAPESTRY_ISA=baseline to the same bits
 // (nn/train/run_directory.h)
 
@@ -46,7 +46,7 @@ struct OpenedRun {
 /// Throws IoError where there is no checkpoint, and as RunDirectory::resume does.
 OpenedRun open_run(const std::filesystem::path& directory, const std::string& text);
 
-// ---- the training
+// ---- the run
 
 /// With parts taken away, and without.
 struct Losses {
