@@ -412,8 +412,10 @@ Effort effort_for(const char* tapestry_rows) {
         effort.threads = {};
         effort.samples = 1;
         effort.differenced = -1;
+    } else if (rows == "whole") {
+        effort.differenced = std::numeric_limits<std::int64_t>::max();
     } else {
-        require(rows.empty(), "TAPESTRY_ROWS={}: neither sanitized nor emulated", rows);
+        require(rows.empty(), "TAPESTRY_ROWS={}: not whole, sanitized or emulated", rows);
     }
     return effort;
 }

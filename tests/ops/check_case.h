@@ -21,10 +21,12 @@ struct Effort {
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
     /// Central differences, which evaluate an op twice per number and order, at samples of at most
     /// so many numbers.
-    std::int64_t differenced = std::numeric_limits<std::int64_t>::max();
+    std::int64_t differenced = 1000;
 };
 
-/// All of it, unless the environment's TAPESTRY_ROWS says that instructions are slow:
+/// What the environment's TAPESTRY_ROWS says: all of it but differences at large samples, whose
+/// gradients dual numbers have checked, or
+///     whole       those, too
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
 ///                 differences
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,

@@ -63,7 +63,7 @@ TEST_CASE("ops: how much of a row is tried") {
     CHECK_EQ(sanitized.dtypes.size(), 4);
     CHECK(effort_for("emulated").isas == std::vector<Isa>{all.back()});
     CHECK_EQ(effort_for("emulated").samples, 1);
-    CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: neither sanitized nor emulated");
+    CHECK_THROWS_WITH(effort_for("most"), "TAPESTRY_ROWS=most: not whole, sanitized or emulated");
 }
 
 // Two cases, which ctest runs side by side.

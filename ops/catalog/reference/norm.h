@@ -100,12 +100,16 @@ template <class T>
 Array<T> softmax(const Array<T>& x, int axis) {
     using std::exp;
     const Groups<T> groups = groups_of(x, {axis}, true);
+    std::vector<T> totals;
+    for (const std::vector<T>& values : groups.values) {
+        T total(0);
+        for (const T& value : values) total += exp(value);
+        totals.push_back(total);
+    }
     Array<T> y(x.shape);
     for (std::int64_t i = 0; i < x.size(); ++i) {
-        const auto group = static_cast<std::size_t>(groups.group_of[static_cast<std::size_t>(i)]);
-        T total(0);
-        for (const T& value : groups.values[group]) total += exp(value);
-        y[i] = exp(x[i]) / total;
+        const std::int64_t group = groups.group_of[static_cast<std::size_t>(i)];
+        y[i] = exp(x[i]) / totals[static_cast<std::size_t>(group)];
     }
     return y;
 }
