@@ -1,10 +1,16 @@
 // tapestry export: a model of ours as GPT-2, in the files that Hugging Face's transformers loads.
+#include <tapestry/core/directory.h>
+#include <tapestry/core/error.h>
+#include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/examples/cli/commands.h>
 #include <tapestry/examples/cli/options.h>
 #include <tapestry/examples/options/output.h>
+#include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/manifest.h>
 
+#include <filesystem>
 #include <memory>
 
 namespace tapestry::cli {
@@ -14,9 +20,23 @@ struct ExportSettings {
     std::string model;
     std::string out;
     bool bf16 = false;
+    bool overwrite = false;
 };
 
+// An earlier export is replaced on request, a run or a model of ours never.
+void check_vacant(const ExportSettings& s) {
+    const std::filesystem::path out = s.out;
+    if (!is_there(out / kConfigName) && !is_there(out / kWeightsName)) return;
+    const bool is_export = is_there(out / kConfigName) && !is_there(out / kMetricsName) &&
+                           is_hugging_face(ConfigFile(out / kConfigName));
+    require<IoError>(is_export, "{}: there is a model in it; choose another directory", shown(out));
+    require<IoError>(s.overwrite,
+                     "{}: there is a model in GPT-2's format in it; --overwrite replaces it",
+                     shown(out));
+}
+
 int run_export(const ExportSettings& s) {
+    check_vacant(s);
     const LoadedModel loaded = load_model(s.model);
     if (s.bf16) loaded.model->to(DType::bf16);
     export_hugging_face(s.out, *loaded.model, loaded.tokenizer.get());
@@ -39,6 +59,7 @@ void add_export(Options& app) {
     add_model_directory(o, s->model);
     o.text("--out", s->out, "Directory for the files").required();
     o.flag("--bf16", s->bf16, "Weights of 16 bits: half the size, rounded to nearest");
+    o.flag("--overwrite", s->overwrite, "Replace what was exported there before");
     o.run([s] { return run_export(*s); });
 }
 

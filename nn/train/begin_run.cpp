@@ -5,6 +5,9 @@
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/core/version.h>
+#include <tapestry/nn/io/config_file.h>
+#include <tapestry/nn/io/hugging_face.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/io/model_directory.h>
 #include <tapestry/nn/train/metrics_file.h>
 #include <tapestry/nn/train/rewind.h>
@@ -51,6 +54,38 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     return std::make_unique<Session>(r.config, cache);
 }
 
+// A new run replaces a run or a model only on request, and a model that another program wrote
+// never. A run that was killed before its first save has nothing to lose.
+void check_vacant(const RunRequest& r) {
+    const fs::path out = r.out;
+    const auto has = [&out](const char* name) { return is_there(out / name); };
+    const bool is_run = has(kMetricsName) || has(kCheckpointsFolder);
+    const bool has_model = has(kConfigName) || has(kWeightsName);
+    if (!is_run && !has_model) return;
+    if (r.overwrite) {
+        require<IoError>(
+            is_run || !has(kConfigName) || !is_hugging_face(ConfigFile(out / kConfigName)),
+            "{}: there is a model in it that another program wrote; choose another "
+            "directory",
+            shown(out));
+        return;
+    }
+    const std::vector<StoredCheckpoint> stored = stored_checkpoints(out);
+    require<IoError>(stored.empty(),
+                     "{}: there is a run in it already, saved after step {}; --resume continues "
+                     "it, --overwrite begins anew in its place",
+                     shown(out), stored.empty() ? 0 : stored.back().step);
+    require<IoError>(!has_model,
+                     "{}: there is a model in it already; --overwrite begins anew in its place",
+                     shown(out));
+}
+
+// The directory, if it is there; another run at work in it is more to say than what it has saved.
+std::unique_ptr<RunDirectory> locked(const RunRequest& r) {
+    if (!is_there(r.out) || !fs::is_directory(r.out)) return nullptr;
+    return std::make_unique<RunDirectory>(r.out);
+}
+
 // A run that takes its own place would lose what it goes on from.
 void check_elsewhere(const RunRequest& r) {
     std::error_code absent;
@@ -60,6 +95,8 @@ void check_elsewhere(const RunRequest& r) {
 
 BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     check_elsewhere(r);
+    std::unique_ptr<RunDirectory> directory = locked(r);
+    check_vacant(r);
     const RunHistory history(r.fork);
     const auto tell_wait = [&told](const RewindStart& start) { told(wait_text(start)); };
     const Rewinder rewinder(history, {.cache = cache, .told = tell_wait});
@@ -68,8 +105,8 @@ BegunRun fork(const RunRequest& r, const TextCache* cache, const Told& told) {
     told(fmt::format("going on in {} after step {} of {}\n", utf8::printable(r.out), r.step,
                      utf8::printable(r.fork)));
     tell_overridden(fork.changed, "--fork", told);
-    return {std::make_unique<RunDirectory>(r.out), std::move(fork.session),
-            std::move(fork.earlier)};
+    if (!directory) directory = std::make_unique<RunDirectory>(r.out);
+    return {std::move(directory), std::move(fork.session), std::move(fork.earlier)};
 }
 
 }  // namespace
@@ -80,11 +117,12 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
     };
     if (!r.fork.empty()) return fork(r, cache, told);
     BegunRun run;
-    if (r.resume && is_there(r.out) && fs::is_directory(r.out)) {
-        run.directory = std::make_unique<RunDirectory>(r.out);
-        run.session = resume(r, *run.directory, cache, told);
+    run.directory = locked(r);
+    if (r.resume && run.directory) run.session = resume(r, *run.directory, cache, told);
+    if (!run.session) {
+        check_vacant(r);
+        run.session = begin(r, cache, told);
     }
-    if (!run.session) run.session = begin(r, cache, told);
     if (!run.directory) run.directory = std::make_unique<RunDirectory>(r.out);
     return run;
 }

@@ -30,6 +30,7 @@ struct RunRequest {
     std::vector<std::string> overrides = {};  ///< with resume: ResumeOptions::overrides
     std::string fork = {};                    ///< the directory of another run, to go on from
     std::int64_t step = 0;                    ///< with fork: after which of its steps
+    bool overwrite = false;                   ///< a new run may replace what is in `out`
 };
 
 struct BegunRun {
@@ -41,7 +42,8 @@ struct BegunRun {
 /// `told` hears in a line where it begins, unless that is the beginning as always, and what differs
 /// from before; it may be empty. What cannot be trained leaves no directory behind. Throws
 /// ValueError for a fork into the directory that it comes from, and if there is neither a
-/// checkpoint nor a text; as Session, RunDirectory and fork_after do.
+/// checkpoint nor a text; IoError if a new run would replace a run or a model without `overwrite`,
+/// or a model in Hugging Face's format; as Session, RunDirectory and fork_after do.
 BegunRun begin_run(const RunRequest& request, const TextCache* cache = nullptr,
                    const std::function<void(const std::string&)>& told = {});
 

@@ -197,11 +197,14 @@ Arguments tiny_training(const Arguments& more) {
         {"--text", "t.txt"}, {"--out", "m"},          {"--layers", "1"},
         {"--heads", "2"},    {"--dim", "16"},         {"--context", "16"},
         {"--batch", "2"},    {"--eval-batches", "2"}, {"--steps", "20"}};
+    const auto given = [&more](const std::string& option) {
+        return std::find(more.begin(), more.end(), option) != more.end();
+    };
     Arguments arguments{"train"};
     for (const Arguments& option : defaults) {
-        const bool given = std::find(more.begin(), more.end(), option[0]) != more.end();
-        if (!given) arguments = arguments + option;
+        if (!given(option[0])) arguments = arguments + option;
     }
+    if (!given("--resume") && !given("--overwrite")) arguments.emplace_back("--overwrite");
     return arguments + more;
 }
 

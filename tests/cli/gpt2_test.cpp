@@ -206,7 +206,10 @@ TEST_CASE("cli export: where it cannot go") {
     check_refused(place.run({"export", "--out", "e"}), "--model is required");
     // Onto itself.
     const std::string before = slurp(place / "g/model.safetensors");
-    check_done(place.run({"export", "--model", "g", "--out", "g"}));
+    check_refused(place.run({"export", "--model", "g", "--out", "g"}),
+                  "'g': there is a model in GPT-2's format in it; --overwrite replaces it");
+    CHECK(slurp(place / "g/model.safetensors") == before);
+    check_done(place.run({"export", "--model", "g", "--out", "g", "--overwrite"}));
     CHECK(slurp(place / "g/model.safetensors") != before);  // without masks, with a prefix
     check_done(place.run({"eval", "--model", "g", "--tokens", "g/tokens.txt"}));
 }

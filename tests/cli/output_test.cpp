@@ -18,7 +18,7 @@ namespace {
 
 // What a report that cannot be written does is in train_report_test.cpp.
 Arguments into(const std::string& out, const Arguments& more = {"--steps", "5"}) {
-    return tiny_training(Arguments{"--out", out, "--no-report"} + more);
+    return tiny_training(Arguments{"--out", out, "--overwrite", "--no-report"} + more);
 }
 
 const std::vector<std::string> kModelFiles{"config.json", "model.safetensors", "tokenizer.json"};

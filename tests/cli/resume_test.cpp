@@ -88,13 +88,27 @@ TEST_CASE("cli resume: options that cannot be") {
     CHECK_FALSE(fs::exists(place / "m"));
 }
 
+TEST_CASE("cli train: a run is replaced on request only") {
+    const ResumePlace place;
+    check_done(place.run(training("m", {"--overwrite"})));
+    const std::string before = slurp(place / "m" / "model.safetensors");
+    Arguments again = training("m", {"--overwrite", "--seed", "7"});
+    std::erase(again, "--overwrite");
+    check_refused(place.run(again), "'m': there is a run in it already, saved after step ");
+    CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
+    check_refused(place.run(training("m", {"--overwrite", "--resume"})),
+                  "--resume excludes --overwrite");
+    check_done(place.run(training("m", {"--overwrite", "--seed", "7"})));
+    CHECK_NE(slurp(place / "m" / "model.safetensors"), before);
+}
+
 TEST_CASE("cli resume: as many checkpoints as are asked for, or none") {
     const ResumePlace place;
     check_done(place.run(training("m", {"--checkpoint-every", "0", "--best"})));
     CHECK_FALSE(fs::exists(place / "m" / "checkpoints"));
     CHECK(samples(place, "m"));
     CHECK(samples(place, "m/best"));
-    check_done(place.run(training("m", {"--rewind-budget", "0", "--keep", "2"})));
+    check_done(place.run(training("m", {"--overwrite", "--rewind-budget", "0", "--keep", "2"})));
     CHECK_EQ(std::distance(fs::directory_iterator(place / "m" / "checkpoints"), {}), 2);
     CHECK_FALSE(fs::exists(place / "m" / "best"));
     CHECK_FALSE(fs::exists(place / "m" / "rewind"));

@@ -94,7 +94,7 @@ TEST_CASE("cli rewind: what cannot be") {
     spill(place / "v.txt", simple_text(1900));
     check_refused(place.run({"rewind", "m", "--step", "60", "--text", "v.txt"}),
                   "--text or --data says where it lies now");
-    place.train({"--text", "u.txt", "--checkpoint-every", "0"});
+    place.train({"--text", "u.txt", "--checkpoint-every", "0", "--overwrite"});
     check_refused(place.run({"rewind", "m", "--step", "1"}), "no checkpoint of a run is in it");
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("cli: threads that the system does not start are done without, which i
     CHECK(outcome.err.find("); going on with ") != std::string::npos);
     CHECK_EQ(lines_of(outcome.err).size(), 1);
     const std::string weights = slurp(place / "m" / "model.safetensors");
-    check_done(place.run(tiny_training()));
+    check_done(place.run(tiny_training({"--overwrite"})));
     CHECK(slurp(place / "m" / "model.safetensors") == weights);
 }
 
@@ -71,7 +71,8 @@ TEST_CASE("cli train: a training that learned nothing says so") {
     CHECK_EQ(bad.code, 0);
     CHECK(bad.out.find("saved in m, but the validation loss is ") != std::string::npos);
     CHECK(bad.out.find(", and guessing one of ") != std::string::npos);
-    const Outcome good = place.run(tiny_training({"--lr", "1e-2", "--steps", "100"}));
+    const Outcome good =
+        place.run(tiny_training({"--lr", "1e-2", "--steps", "100", "--overwrite"}));
     INFO(good.out);
     check_done(good);
     CHECK(good.out.find("saved in m\n") != std::string::npos);

@@ -17,7 +17,7 @@ struct BadText {
         before = slurp(place / "m" / "model.safetensors");
     }
     void refused(const std::string& words, const Arguments& more = {}) const {
-        const Outcome outcome = place.run(tiny_training(more));
+        const Outcome outcome = place.run(tiny_training(Arguments{"--overwrite"} + more));
         check_refused(outcome, words);
         CHECK_EQ(outcome.out, "");
         CHECK_EQ(slurp(place / "m" / "model.safetensors"), before);
@@ -54,7 +54,7 @@ TEST_CASE("cli: a byte order mark is no part of the text") {
     check_done(place.run(tiny_training({"--steps", "1"})));
     const std::string with = slurp(place / "m" / "tokenizer.json");
     spill(place / "t.txt", simple_text());
-    check_done(place.run(tiny_training({"--steps", "1"})));
+    check_done(place.run(tiny_training({"--steps", "1", "--overwrite"})));
     CHECK_EQ(slurp(place / "m" / "tokenizer.json"), with);
 }
 

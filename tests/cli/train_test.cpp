@@ -109,10 +109,10 @@ TEST_CASE("cli train: one line rewritten on a terminal") {
 TEST_CASE("cli train: same seed, same bits, for any number of threads") {
     const TrainingPlace place;
     // 50 steps of a model large enough for the threads to share its work.
-    Arguments training{"train", "--text",       "t.txt", "--out",   "m",  "--layers",
-                       "1",     "--heads",      "2",     "--dim",   "64", "--context",
-                       "32",    "--batch",      "8",     "--steps", "50", "--warmup",
-                       "5",     "--eval-every", "0"};
+    Arguments training{"train",     "--overwrite", "--text",       "t.txt", "--out",   "m",
+                       "--layers",  "1",           "--heads",      "2",     "--dim",   "64",
+                       "--context", "32",          "--batch",      "8",     "--steps", "50",
+                       "--warmup",  "5",           "--eval-every", "0"};
     const auto trained = [&](const Arguments& more) {
         check_done(place.run(training + more));
         return place.weights();
@@ -259,9 +259,9 @@ TEST_CASE("cli train: a recipe, and what is given besides") {
 TEST_CASE("cli train: --train-only trains a part of a model, and says what is frozen") {
     const TrainingPlace place;
     put_model(place / "start");
-    const Arguments from_start{"train", "--text",         "t.txt", "--out",   "m", "--model",
-                               "start", "--steps",        "4",     "--batch", "2", "--warmup",
-                               "0",     "--eval-batches", "1"};
+    const Arguments from_start{"train",    "--overwrite", "--text",         "t.txt", "--out",   "m",
+                               "--model",  "start",       "--steps",        "4",     "--batch", "2",
+                               "--warmup", "0",           "--eval-batches", "1"};
     const Outcome outcome = place.run(
         from_start + Arguments{"--train-only", "blocks.0.attention", "--train-only", "final_norm"});
     check_done(outcome);

@@ -43,9 +43,9 @@ struct TrapPlace : Place {
     }
 
     Arguments training(const Arguments& more) const {
-        Arguments arguments{"train",   "--text",     "t.txt",          "--out", "m",
-                            "--model", "start",      "--batch",        "2",     "--warmup",
-                            "0",       "--trap-nan", "--eval-batches", "2"};
+        Arguments arguments{"train",    "--overwrite", "--text",     "t.txt",          "--out",
+                            "m",        "--model",     "start",      "--batch",        "2",
+                            "--warmup", "0",           "--trap-nan", "--eval-batches", "2"};
         for (const Arguments& option : {Arguments{"--steps", "30"}, {"--eval-every", "0"}}) {
             const bool given = std::find(more.begin(), more.end(), option[0]) != more.end();
             if (!given) arguments = arguments + option;

@@ -57,7 +57,8 @@ void resume_altered(const Place& p) {
 }
 
 void begin_anew(const Place& p) {
-    BegunRun begun = begin_run({.config = small_training(p.text), .out = p.directory});
+    BegunRun begun =
+        begin_run({.config = small_training(p.text), .out = p.directory, .overwrite = true});
     take_steps(begun, two_steps());
 }
 
@@ -69,7 +70,8 @@ void begin_only(const Place& p) {
 }
 
 void diverge(const Place& p) {
-    BegunRun begun = begin_run({.config = small_training(p.text), .out = p.directory});
+    BegunRun begun =
+        begin_run({.config = small_training(p.text), .out = p.directory, .overwrite = true});
     begun.session->model().parameters()[0].fill_(std::numeric_limits<double>::infinity());
     TrainingRunOptions options = two_steps();
     options.trap_nan = true;
@@ -82,7 +84,8 @@ void fork_run(const Place& p) {
                                 .given = {"steps"},
                                 .out = p.out,
                                 .fork = p.directory,
-                                .step = p.step});
+                                .step = p.step,
+                                .overwrite = true});
     take_steps(begun, two_steps());
 }
 

@@ -72,22 +72,22 @@ std::vector<Command> read_data() {
 }
 
 std::vector<Command> write_model() {
-    const Arguments fork{"--fork", "good", "--step", "58", "--out", kDirectory};
+    const Arguments fork{"--fork", "good", "--step", "58", "--overwrite", "--out", kDirectory};
     const Arguments into{"--out", kDirectory};
     return {
-        {"train into", shaped_training(into + Arguments{"--text", "t.txt"})},
-        {"export into", {"export", "--model", "good", "--out", kDirectory}},
+        {"train into", shaped_training(into + Arguments{"--text", "t.txt", "--overwrite"})},
+        {"export into", {"export", "--model", "good", "--out", kDirectory, "--overwrite"}},
         {"tokenize into",
          {"tokenize", "--text", "t.txt", "--tokenizer", "bpe", "--vocab", "270", "--out",
           kDirectory}},
         {"fork into", short_training(fork, "60")},
         {.name = "train without text",
-         .arguments = shaped_training(into + Arguments{"--text", "none.txt"}),
+         .arguments = shaped_training(into + Arguments{"--text", "none.txt", "--overwrite"}),
          .refused = true},
         {.name = "train with report",
          .arguments = {"train", "--model", "good", "--text", "t.txt", "--out", kDirectory,
-                       "--steps", "2", "--batch", "2", "--eval-batches", "1", "--best",
-                       "--no-cache"},
+                       "--overwrite", "--steps", "2", "--batch", "2", "--eval-batches", "1",
+                       "--best", "--no-cache"},
          .slow = true},
     };
 }
@@ -106,10 +106,11 @@ std::vector<Command> write_run() {
          .arguments = short_training(resumed + Arguments{"--lr", "0.5"}, "63"),
          .refused = true},
         {"trap into",
-         {"train",    "--model",  "good", "--text",     "t.txt",       "--out",
-          kDirectory, "--steps",  "5",    "--batch",    "2",           "--eval-batches",
-          "1",        "--warmup", "0",    "--lr",       "1000",        "--weight-decay",
-          "1000",     "--clip",   "0",    "--trap-nan", "--no-report", "--no-cache"}},
+         {"train",          "--model",  "good",     "--text", "t.txt",      "--overwrite",
+          "--out",          kDirectory, "--steps",  "5",      "--batch",    "2",
+          "--eval-batches", "1",        "--warmup", "0",      "--lr",       "1000",
+          "--weight-decay", "1000",     "--clip",   "0",      "--trap-nan", "--no-report",
+          "--no-cache"}},
     };
     commands.insert(commands.end(), of_run.begin(), of_run.end());
     return commands;

@@ -1,12 +1,15 @@
 // Where a run begins that is asked for: anew, where it was left, at a step of another; and what is
 // said before and after it.
 #include <tapestry/core/parallel.h>
+#include <tapestry/nn/io/manifest.h>
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/tests/nn/run_place.h>
 
 #include <fmt/core.h>
+
+#include <fstream>
 
 using namespace tapestry;
 using test::check_message;
@@ -96,6 +99,42 @@ TEST_CASE("begin run: a fork that changes nothing ends as the run did") {
     place.train(place.fork_of(first));
     CHECK(slurp(place.scratch / "n" / "model.safetensors") ==
           slurp(place.scratch / "m" / "model.safetensors"));
+}
+
+TEST_CASE("begin run: a new run replaces nothing unasked") {
+    BegunPlace place;
+    RunRequest request = place.request("m");
+    const RunRequest fork = place.fork_of(request);
+    place.train(request, 4);
+    const std::string before = slurp(place.scratch / "m" / "model.safetensors");
+    check_message<IoError>([&] { place.begin(request); },
+                           request.out +
+                               "': there is a run in it already, saved after step 4; --resume "
+                               "continues it, --overwrite begins anew in its place");
+    place.train(fork);
+    check_message<IoError>([&] { place.begin(fork); }, "there is a run in it already");
+    CHECK(slurp(place.scratch / "m" / "model.safetensors") == before);
+    request.overwrite = true;
+    CHECK_EQ(place.train(request).last.step, 6);
+
+    // Its model alone, without checkpoints; killed before it was saved; another program's model.
+    fs::remove_all(place.scratch / "m" / "checkpoints");
+    fs::remove(place.scratch / "m" / kManifestName);
+    request.overwrite = false;
+    request.resume = true;
+    check_message<IoError>(
+        [&] { place.begin(request); },
+        request.out + "': there is a model in it already; --overwrite begins anew in its place");
+    fs::create_directory(place.scratch / "killed");
+    std::ofstream(place.scratch / "killed" / "metrics.jsonl") << "";
+    CHECK_EQ(place.begin(place.request("killed")).session->steps(), 0);
+    request.resume = false;
+    request.overwrite = true;
+    fs::remove(place.scratch / "m" / "metrics.jsonl");
+    CHECK_EQ(place.begin(request).session->steps(), 0);
+    std::ofstream(place.scratch / "m" / "config.json") << R"({"model_type": "gpt2"})";
+    check_message<IoError>([&] { place.begin(request); },
+                           "there is a model in it that another program wrote");
 }
 
 TEST_CASE("begin run: what cannot begin leaves no directory behind") {

@@ -33,11 +33,11 @@ declare -A commands=(
     [inspect]="inspect --model mine/model --prompt The --out out/page.html"
     [print]="inspect --model mine/model --prompt The --print"
     [eval]="eval --model mine/model --text mine/text.txt --batches 1 --json"
-    [export]="export --model mine/model --out out/exported"
+    [export]="export --model mine/model --out out/exported --overwrite"
     [tokenize]="tokenize --text mine/text.txt mine/texts --out out/data --vocab 300 --tokenizer bpe"
     [train]="$training --steps 4 --resume"                     # in a directory that is not there
     [resume]="$training --steps 4 --resume --override steps"   # one with a run of two steps
-    [anew]="$training --steps 4 --seed 2"                      # one with that run, which is replaced
+    [anew]="$training --steps 4 --seed 2 --overwrite"          # one with that run, which is replaced
 )
 calls=(malloc open read write fsync rename mmap stat unlink mkdir truncate flock thread)
 

@@ -52,7 +52,7 @@ struct SurvivalPlace : test::Place {
             "8",     "--batch",      "2",     "--dropout",      "0.1",        "--steps",
             "40",    "--eval-every", "10",    "--eval-batches", "1",          "--checkpoint-every",
             "8",     "--keep",       "2",     "--best",         "--no-report"};
-        if (resumed) arguments.emplace_back("--resume");
+        arguments.emplace_back(resumed ? "--resume" : "--overwrite");
         return arguments;
     }
 
