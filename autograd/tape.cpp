@@ -127,7 +127,7 @@ std::size_t Tape::saved_bytes() const {
     return bytes;
 }
 
-// ---- backward -----------------------------------------------------------------------------------
+// ---- walking back -------------------------------------------------------------------------------
 
 // Finds the slots of entries from `first` on that depend on a wanted one: gradients only flow
 // through these. And the first reader of each slot, which the walk reaches last.

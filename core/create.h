@@ -27,7 +27,7 @@ Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
 
-/// Uninitialised, with the shape and dtype of x.
+/// With the shape and dtype of x.
 Tensor empty_like(const Tensor& x);
 Tensor full_like(const Tensor& x, double value);
 Tensor zeros_like(const Tensor& x);

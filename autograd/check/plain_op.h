@@ -1,5 +1,5 @@
-// Plain functions as an op on a tape: then everything written for tensors applies to them. Internal
-// to autograd/check.
+// Plain functions as an op on a tape: then everything written for tensors applies to them.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/plain.h>

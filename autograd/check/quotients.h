@@ -1,6 +1,6 @@
 // Difference quotients of <weights, f> along a line: central, one-sided, and how much rounding may
-// have moved them; and their extrapolation, three of them into one slope with an error. Internal to
-// autograd/check. Read next: evidence.cpp, which draws the conclusions.
+// have moved them; and their extrapolation, three of them into one slope with an error.
+// Internal to autograd/check. Read next: evidence.cpp, which draws the conclusions.
 #pragma once
 
 #include <tapestry/autograd/check/curve.h>

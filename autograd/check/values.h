@@ -1,5 +1,5 @@
-// Arithmetic on gradients as plain vectors, and on the axes of their shapes. Internal to
-// autograd/check.
+// Arithmetic on gradients as plain vectors, and on the axes of their shapes.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/core/shape.h>

@@ -1,6 +1,6 @@
 // The vocabulary of the gradient checker: verdicts on one slope and on everything together; kinds
-// of wrong gradients; and the formats of a plain function's numbers. Read next: report.h, which
-// uses them.
+// of wrong gradients; and the formats of a plain function's numbers.
+// Read next: report.h, which uses them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // One complete check, the basis of gradcheck() and gradgradcheck(), and its parts other than
-// differences: preconditions, other oracles, the op at fault, and further points. Internal to
-// autograd/check.
+// differences: preconditions, other oracles, the op at fault, and further points.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
