@@ -78,7 +78,7 @@ private:
         Shape shape;
         DType dtype;
         std::shared_ptr<Leaf> leaf;  // null for the output of an op
-        std::uint64_t version;       // of its storage at that time; of a leaf: when last used
+        std::uint64_t version;       // of its storage when recorded; a leaf: when last used
         bool forgotten = false;      // its entry has been removed
         std::shared_ptr<const RecomputedOutput> recomputed = nullptr;  // if it need not be kept
     };

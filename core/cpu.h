@@ -1,7 +1,7 @@
 // Which instruction set the kernels run on.
 //
-// The detection is our own: xsimd 8.1 reads the AVX bit from the wrong leaf and never asks whether
-// the system saves the wide registers (XGETBV).
+// The detection is our own: xsimd 8.1 reads the AVX bit from the wrong leaf and never checks
+// whether the system saves the wide registers (XGETBV).
 #pragma once
 
 #include <string_view>

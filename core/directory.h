@@ -24,8 +24,8 @@ std::vector<std::string> names_in(const std::filesystem::path& directory, std::e
 /// Ignores errors: empty if there is no such directory.
 std::vector<std::string> names_in(const std::filesystem::path& directory);
 
-/// Whether there is an entry at `path`. Throws IoError if that cannot be determined: assuming that
-/// there is none might cost the user the existing data.
+/// Whether `path` exists, following links. Throws IoError if that cannot be determined: assuming
+/// that nothing is there might cost the user the existing data.
 bool is_there(const std::filesystem::path& path);
 
 /// Removes a file, a link, or a directory with all its contents. Entries that cannot be removed

@@ -3,7 +3,7 @@
 //     PlannedMemory memory;
 //     for (;;) {
 //         const PlannedMemory::Turn turn(memory);
-// any step, unchanged
+//         step();                                  // any step, unchanged
 //     }
 //
 // An allocator that cannot foresee requests keeps a block for every size that occurred. A step that

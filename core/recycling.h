@@ -5,9 +5,9 @@
 //
 // A training step makes some hundred small objects, and the next step makes them again. A freed
 // block stays with the thread that freed it, in a list by size, and serves that thread's next
-// request of that size: after a few steps nothing is requested from the system. A block may be
-// freed by another thread than allocated it; the memory that a thread keeps is limited and is freed
-// when the thread ends. The elements of tensors are allocated elsewhere: storage.h.
+// request of that size: after a few steps nothing is requested from the system. The thread that
+// frees a block need not be the one that allocated it; the memory that a thread keeps is limited
+// and is freed when the thread ends. The elements of tensors are allocated elsewhere: storage.h.
 #pragma once
 
 #include <cstddef>

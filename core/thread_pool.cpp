@@ -96,7 +96,7 @@ int startable_threads(int count, std::string& reason) {
     return static_cast<int>(threads.size());
 }
 
-// How many threads a loop that asks for `wanted` can have, including its own. If threads are scarce
+// How many threads a loop that requests `wanted` can have, including its own. If threads are scarce
 // a few are left: for a thread that writes files and, if the limit is the address space, for
 // OpenMP's own tables and later allocations.
 int threads_to_take(int wanted) {

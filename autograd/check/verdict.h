@@ -12,7 +12,7 @@ namespace tapestry {
 
 enum class Verdict {
     pass,          ///< right, as far as can be seen, and enough could be seen
-    inconclusive,  ///< cannot be judged; the Reason tells why
+    inconclusive,  ///< cannot be judged, see Reason
     fail,          ///< wrong
 };
 
