@@ -66,11 +66,10 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
-// OpenMP terminates the process if the system has no thread for a region. So this first starts as
-// many threads at a time as are needed and returns how many the system provides besides the
-// caller's own. `reason`: why not all. Each gets its malloc arena before the next is started:
-// otherwise stacks would take the address space that the arenas then lack, and the count would
-// depend on a race.
+// OpenMP terminates the process if the system has no thread for a region. So this first starts
+// `count` threads, alive at the same time, and returns how many the system provides. `reason`: why
+// not all. Each gets its malloc arena before the next is started: otherwise stacks would take the
+// address space that the arenas then lack, and the count would depend on a race.
 int startable_threads(int count, std::string& reason) {
     std::atomic<bool> tried{false};
     std::atomic<int> ready{0};

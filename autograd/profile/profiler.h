@@ -30,8 +30,8 @@
 
 namespace tapestry {
 
-/// The work of a tape entry, for the profiler, which adds it up, and for nn/inspect, which shows
-/// every entry by itself: FLOPs, and bytes that must be read or written, each counted once.
+/// The work of a tape entry: FLOPs, and bytes that must be read or written, each counted once. The
+/// profiler adds it up, nn/inspect shows every entry by itself.
 struct OpWork {
     double flops = 0;
     double bytes = 0;

@@ -17,7 +17,7 @@
 
 namespace tapestry {
 
-/// What a machine reaches in loops that do nothing else (ops/machine_peak.h).
+/// The rates that a machine reaches in loops that do nothing else (ops/machine_peak.h).
 struct MachinePeak {
     /// The rate at which data of this total size passes when it is accessed repeatedly.
     struct Level {
