@@ -1,9 +1,10 @@
-// Gradients that get lost without an operation going wrong. Part of Tape; it stands here because
-// one can understand the tape without it.
+// Gradients lost without any operation failing. Part of Tape, in a separate file because the tape
+// can be understood without it.
 //
-// A constant that depends on a leaf after all keeps a word of how it lost the tape, for the error
-// of whoever asks for a gradient there; and a parameter that got a gradient, but that no optimiser
-// holds, is told to those beside it that one does hold, for the next step to ask.
+// A constant that does depend on a leaf holds a mark of how it lost the tape; the error message
+// uses it if its gradient is requested. And a parameter that got a gradient but is in no optimiser
+// is noted in the leaves of the same walk that are in one, where the optimiser's next step finds
+// it.
 #include <tapestry/autograd/tape.h>
 
 #include <limits>
@@ -11,10 +12,10 @@
 namespace tapestry {
 namespace {
 
-// What stands in place of a tape's number in a constant that depends on a leaf all the same. It
-// changes nothing but the words of an error.
+// Takes the place of a tape's number in a constant that does depend on a leaf. Only affects the
+// words of an error.
 constexpr std::uint64_t kUnrecorded = std::numeric_limits<std::uint64_t>::max();  // without a tape
-constexpr std::uint64_t kFromConstant = kUnrecorded - 1;  // on a tape, from one that is lost to it
+constexpr std::uint64_t kFromConstant = kUnrecorded - 1;  // on a tape, from such a constant
 
 }  // namespace
 
@@ -35,9 +36,9 @@ std::string Tape::why_constant(const Tensor& x) {
     return "was recorded by another tape; only that one walks back from it, while it lives";
 }
 
-// Nothing can be said here yet: a state carried over, a copy of the weights averaged over steps and
-// an example moved along its gradient are constants that are meant, and are computed in the same
-// way as a weight that was replaced by mistake. Only asking for a gradient tells them apart.
+// This is not yet an error: a state carried over, a copy of the weights averaged over steps and an
+// example moved along its gradient are intended constants, computed in the same way as a weight
+// that was replaced by mistake. Only a request for a gradient tells them apart.
 void Tape::note_loss(const TensorRefs& inputs, Tensor& y) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Tensor& x = inputs[i];
@@ -47,7 +48,7 @@ void Tape::note_loss(const TensorRefs& inputs, Tensor& y) {
     }
 }
 
-// Those that stand in an optimiser remember one that stands in none, for its next step to ask.
+// The leaves in an optimiser remember one that is in none, for the optimiser's next step to check.
 void Tape::tell_trained(const std::shared_ptr<const Leaf>& untrained) {
     for (const Slot& slot : slots_) {
         if (slot.leaf && slot.leaf->optimizers > 0) slot.leaf->untrained = untrained;

@@ -27,7 +27,7 @@ void TapeObserver::walking(const Op&) {}
 void TapeObserver::walked(Op&, const Tensors&, Tensors&) {}
 void TapeObserver::completed(Leaf&) {}
 
-// By index: an observer that runs ops of its own may make further observers.
+// Iterates by index because an observer that runs ops may create further observers.
 void TapeObserver::tell_recorded(const Op& op, const TensorRefs& inputs,
                                  const TensorRefs& outputs) {
     if (observers().empty()) return;
@@ -50,8 +50,8 @@ void TapeObserver::tell_completed(Leaf& leaf) {
 }
 
 // ---- hooks --------------------------------------------------------------------------------------
-// What users hang on a gradient. Part of Tape; it stands here because one can understand the tape
-// without it.
+// User callbacks on gradients. Part of Tape, in a separate file because the tape can be understood
+// without them.
 
 void Tape::add_hook(const Tensor& x, GradientHook hook) {
     const int slot = known_slot(x);

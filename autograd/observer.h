@@ -1,14 +1,15 @@
-// Who watches the tapes of this thread: told of every operation that is recorded, with its values,
-// of every rule that has run, with its gradients, and of every leaf whose gradient is complete. The
-// gradient checker finds kinks and wrong rules this way; a test plants wrong rules this way; the
-// profiler takes the time this way; gradients leave for other processes this way.
+// Observers of this thread's tapes, called for every operation recorded, with its values, for every
+// rule that has run, with its gradients, and for every leaf whose gradient is complete. The
+// gradient checker uses them to find kinks and wrong rules, tests to plant wrong rules, the
+// profiler to take times, and distributed training to send gradients to other processes.
 #pragma once
 
 #include <tapestry/autograd/op.h>
 
 namespace tapestry {
 
-/// Watches from construction to destruction. Of several, the one made first is told first.
+/// Observes from construction to destruction. Several observers are called in the order of their
+/// construction.
 class TapeObserver {
 public:
     TapeObserver();
@@ -16,18 +17,18 @@ public:
     TapeObserver(const TapeObserver&) = delete;
     TapeObserver& operator=(const TapeObserver&) = delete;
 
-    /// `op` stands on the tape. Inputs that record() was given undefined are undefined here.
+    /// `op` has been recorded. Inputs that were undefined in record() are undefined here.
     virtual void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs);
 
-    /// The rule of `op` is about to run.
+    /// Called before the rule of `op` runs.
     virtual void walking(const Op& op);
 
-    /// The rule of `op` made `outgoing`, one gradient per input, of `incoming`, one per output.
-    /// What is changed in `outgoing` counts.
+    /// The rule of `op` computed `outgoing`, one gradient per input, from `incoming`, one per
+    /// output. Changes to `outgoing` take effect.
     virtual void walked(Op& op, const Tensors& incoming, Tensors& outgoing);
 
-    /// backward() has put into grad() of `leaf` all that it will: the entry that read it first,
-    /// also one inside of what is recomputed, has been walked. Others follow, as the walk goes on.
+    /// grad() of `leaf` is final for this backward(): the first entry that read it, possibly inside
+    /// a recomputed function, has been walked. Other leaves follow as the walk continues.
     virtual void completed(Leaf& leaf);
 
 private:

@@ -18,7 +18,7 @@ Op::Op(std::string_view name, const TensorRefs& saved) : name_(name) {
 }
 
 const Tensor& Op::saved(std::size_t i) const {
-    // Not require(): it would put the description together every time, for nothing.
+    // Not require(), which would evaluate described() on every call.
     if (released_) [[unlikely]] {
         fail<AutogradError>(
             "{}: backward has been here and released what it saved; pass retain = true to walk the "

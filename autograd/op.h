@@ -1,10 +1,10 @@
-// Op: one entry of a tape. What ran, on what, and how to walk back through it.
+// Op: one entry of a tape: which operation ran, on what, and how to walk back through it.
 //
-// An op's rule is the chain rule for that op alone: given the gradient of some loss with respect to
-// its outputs, return the gradient with respect to its inputs (a vector-Jacobian product). Rules
-// are written in ops that a tape can record again, which is what makes gradients of gradients
-// another walk over the same tape. Each recorded op takes along where in the model it ran
-// (ModuleScope, at the end).
+// An op's rule is the chain rule for that op only: given the gradient of some loss with respect to
+// its outputs, it returns the gradient with respect to its inputs (a vector-Jacobian product).
+// Rules are written in ops that a tape can record again, so a gradient of a gradient is just
+// another walk over the same tape. Each recorded op also holds its place in the model (ModuleScope,
+// at the end).
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -27,62 +27,62 @@ public:
 
     std::string name() const { return std::string(name_); }
 
-    /// What record() was given as outputs, computed once more from other inputs of the same shapes
-    /// and dtypes. Deterministic: dropout keeps what it kept.
+    /// Computes the outputs given to record() once more, from other inputs of the same shapes and
+    /// dtypes. Deterministic: dropout reuses its mask.
     virtual Tensors forward(const Tensors& inputs) const = 0;
 
-    /// `grads[i]`: the gradient of output i, undefined where nothing flowed back. Returns one
-    /// tensor per input, of that input's shape and dtype; undefined means zero. Where needs(i) is
-    /// false, gradient i is not looked at and should not be computed.
+    /// `grads[i]`: the gradient of output i, undefined if none arrived. Returns one tensor per
+    /// input, of that input's shape and dtype; undefined means zero. If needs(i) is false, gradient
+    /// i is ignored and should not be computed.
     virtual Tensors backward(const Tensors& grads) = 0;
 
-    /// Does forward() cost less than keeping a large output in memory until backward wants it? Then
-    /// ops that save this one's output compute it again (recomputed_output.h).
+    /// Whether forward() costs less than keeping a large output in memory until backward needs it.
+    /// Then ops that save this one's output recompute it (recomputed_output.h).
     virtual bool is_cheap() const { return false; }
 
-    /// Which branch every element takes at these inputs, as integers or truth values: the sign of
-    /// relu's, the place of a maximum. Undefined where the function is smooth.
+    /// The branch that every element takes at these inputs, as integers or booleans: relu's sign,
+    /// the position of a maximum. Undefined if the function is smooth.
     virtual Tensor decisions(const Tensors& inputs) const;
 
-    /// backward(), its results checked for number, shape and dtype and shown to observers
-    /// (observer.h). This is how the tape goes through an entry. Throws AutogradError.
+    /// backward(), with its results checked for number, shape and dtype and passed to observers
+    /// (observer.h). The tape calls this for every entry. Throws AutogradError.
     Tensors walk(const Tensors& grads);
 
-    /// Settings worth printing: "axis=-1, keepdim".
+    /// Settings to print: "axis=-1, keepdim".
     virtual std::string attributes() const { return {}; }
 
-    /// Floating-point operations of the forward pass; by default one per element of the output.
+    /// Floating-point operations of the forward pass; by default one per output element.
     virtual double flops() const;
 
-    /// A place where a tensor of this tape stands, as the entry sees it.
+    /// An input or output of the entry: its slot on the tape, shape and dtype.
     struct Operand {
         int slot;  ///< -1 for a constant
         Shape shape;
         DType dtype;
-        bool needed = false;  ///< an input, on the way back: does anybody ask for its gradient?
+        bool needed = false;  ///< of an input, during backward: is its gradient needed?
     };
     std::span<const Operand> inputs() const { return {operands_.data(), input_count_}; }
     std::span<const Operand> outputs() const {
         return std::span<const Operand>(operands_).subspan(input_count_);
     }
     std::string module_path() const { return std::string(module_path_); }
-    /// Bytes this entry keeps alive for its backward rule; 0 once released.
+    /// Bytes that this entry keeps alive for its backward rule; 0 once released.
     std::size_t saved_bytes() const;
     bool released() const { return released_; }
-    /// Its place on the tape.
+    /// Its index on the tape.
     int number() const { return number_; }
     std::string described() const;  ///< "layer_norm (#12, blocks.3.attention_norm)"
 
-    /// Does anybody ask for the gradient of input i?
+    /// Whether the gradient of input i is needed.
     bool needs(std::size_t i) const { return operands_.at(i).needed; }
 
 protected:
-    /// `saved`: the tensors the rule will need. A saved output is passed after record() gave it
-    /// its slot, so that gradients of gradients flow through it too.
+    /// `saved`: the tensors that the rule will need. A saved output is passed after record() has
+    /// given it its slot, so that gradients of gradients flow through it as well.
     explicit Op(std::string_view name, const TensorRefs& saved = {});
 
-    /// Saved tensor i. Throws AutogradError when it has been changed in place since, or when
-    /// backward has been here and let it go.
+    /// Saved tensor i. Throws AutogradError if it has been changed in place since, or if an earlier
+    /// backward released it.
     const Tensor& saved(std::size_t i) const;
 
 private:
@@ -92,7 +92,7 @@ private:
         Tensor tensor;
         std::uint64_t version;
         std::shared_ptr<const RecomputedOutput> recomputed =
-            nullptr;  // makes the tensor if it is undefined
+            nullptr;  // computes the tensor if it is undefined
     };
     void release();
 
@@ -105,10 +105,9 @@ private:
     bool released_ = false;
 };
 
-// ---- where in a model we are: "blocks.3.attention.query"
-// -----------------------------------------
+// ---- the current place in the model: "blocks.3.attention.query" ---------------------------------
 
-/// Appends `name` to this thread's path until it leaves scope. Free when no tape records.
+/// Appends `name` to this thread's path until it leaves scope. Costs nothing unless a tape records.
 class ModuleScope {
 public:
     explicit ModuleScope(std::string_view name);
@@ -120,8 +119,8 @@ private:
     std::size_t outer_length_;
 };
 
-/// Replaces this thread's path until it leaves scope: what backward records stands under the path
-/// of the op that it walks through, wherever backward was called.
+/// Replaces this thread's path until it leaves scope: operations recorded by backward belong to the
+/// path of the op whose rule runs, regardless of where backward was called.
 class ModulePathGuard {
 public:
     explicit ModulePathGuard(std::string_view path);

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kColumns = 5;
 using Row = std::array<std::string, kColumns>;
 
-// Where an operand comes from. `producers`: the entry that gave each slot.
+// The origin of an operand. `producers`: the entry that computed each slot.
 std::string operand_text(const Op::Operand& x,
                          const std::unordered_map<int, std::size_t>& producers) {
     if (x.slot < 0) return fmt::format("constant {}", x.shape);

@@ -6,8 +6,8 @@
 //       1  add                     #0 [3], constant [] -> [3]    0 B
 //       2  sum (axes=[0])          #1 [3] -> []                  0 B
 //
-// "#0" is what row 0 gave, "leaf" a tensor that asked for its gradient. Read upwards, it is the
-// order in which backward goes.
+// "#0" is the output of row 0, "leaf" a tensor that requires a gradient. Read from the bottom up,
+// it is the order of backward.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

@@ -1,6 +1,7 @@
-// The two halves of recomputing: collapse() replaces what f recorded by one entry, expand() puts it
-// back for the moment in which the walk passes. Both are part of Tape; they stand here because one
-// can understand the tape without them. At the end: large outputs of single ops, computed again.
+// The two halves of recomputation: collapse() replaces the operations recorded by f with one entry,
+// expand() puts them back while the walk passes. Both are part of Tape, in a separate file because
+// the tape can be understood without them. At the end: recomputation of large outputs of single
+// ops.
 #include <tapestry/autograd/recompute.h>
 
 #include <tapestry/autograd/op.h>
@@ -31,7 +32,7 @@ using RecomputedFunction = std::function<Tensors(const Tensors&)>;
 
 }  // namespace
 
-// Its inputs, as the tape sees them, are all that f used: some of the inputs, and leaves.
+// On the tape, its inputs are everything that f used: some of the inputs, and leaves.
 class RecomputeOp final : public Op {
 public:
     RecomputeOp(const RecomputedFunction& f, const Tensors& inputs,
@@ -49,7 +50,7 @@ public:
         return f_(inputs);
     }
 
-    // The tape expands it instead: these two belong to the entries inside.
+    // Never called: the tape expands the entry and calls these two on the entries inside.
     Tensors forward(const Tensors& inputs) const override {
         fail<AutogradError>("recompute: cannot run apart from its tape, on {} inputs",
                             inputs.size());
@@ -64,7 +65,7 @@ private:
     std::size_t count_;
     std::vector<GeneratorLog::State> generators_;
     std::vector<std::uint64_t> versions_;  // of the inputs
-    std::vector<std::size_t> returned_;    // output i is the result of f at this place
+    std::vector<std::size_t> returned_;    // output i is this result of f
     std::size_t operations_ = 0;
     double flops_ = 0;
 };
@@ -74,7 +75,7 @@ bool Tape::made_since(const Mark& mark, int slot) const {
     return slot >= 0 && i >= mark.slots && slots_[i].leaf == nullptr;
 }
 
-// What the entries since then read that is not their own.
+// Tensors read by the entries since then but not computed by them.
 std::map<int, Op::Operand> Tape::used_since(const Mark& mark) const {
     std::map<int, Op::Operand> used;
     for (std::size_t i = mark.entries; i < entries_.size(); ++i) {
@@ -85,7 +86,7 @@ std::map<int, Op::Operand> Tape::used_since(const Mark& mark) const {
     return used;
 }
 
-// Slots are not used twice: whoever kept a tensor from inside is told.
+// Slots are never reused: using a tensor kept from inside is an error.
 void Tape::forget_since(const Mark& mark) {
     while (entries_.size() > mark.entries) {
         for (const Op::Operand& y : entries_.back()->outputs()) {
@@ -115,7 +116,7 @@ void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Ten
         const int slot = known_slot(outputs[i]);
         const bool twice =
             std::ranges::any_of(op->outputs(), [slot](const auto& y) { return y.slot == slot; });
-        if (!made_since(from, slot) || twice) continue;  // an input given back is still itself
+        if (!made_since(from, slot) || twice) continue;  // a returned input stays itself
         op->operands_.push_back({slot, outputs[i].shape(), outputs[i].dtype()});
         op->returned_.push_back(i);
     }
@@ -128,7 +129,8 @@ void Tape::collapse(const Mark& from, std::unique_ptr<RecomputeOp> op, const Ten
     if (!op->outputs().empty()) entries_.push_back(std::move(op));
 }
 
-// Records what the entry stands for at the end of the tape. The slots of its outputs, this time.
+// Records the operations that the entry represents, at the end of the tape. Returns the slots of
+// its outputs in this run.
 std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
     const Tensors again = [&] {
         const Recording recording(this);
@@ -159,7 +161,7 @@ std::vector<int> Tape::run_again(const RecomputeOp& op, const Mark& mark) {
     return slots;
 }
 
-// What is known of the outputs goes over to those of the second run, from where the walk goes on.
+// Transfers the state of the outputs to those of the second run, where the walk continues.
 bool Tape::expand(Op& entry, Walk& walk) {
     const auto* op = dynamic_cast<RecomputeOp*>(&entry);
     if (op == nullptr) return false;
@@ -187,7 +189,7 @@ bool Tape::expand(Op& entry, Walk& walk) {
         if (hooks_.count(was) == 0) return;
         for (const GradientHook& hook : hooks_[was]) hooks_[now].push_back(hook);
     });
-    for (const Op::Operand& x : op->inputs()) {  // who inside reads first, where it was this entry
+    for (const Op::Operand& x : op->inputs()) {  // the first reader is now inside
         int& reader = walk.read_first[static_cast<std::size_t>(x.slot)];
         if (reader == op->number_) reader = -1;
     }
@@ -223,7 +225,7 @@ Tensor recompute(const std::function<Tensor(const Tensor&)>& f, const Tensor& in
     return recompute(one, {input})[0];
 }
 
-// ---- outputs that are computed again ------------------------------------------------------------
+// ---- recomputed outputs -------------------------------------------------------------------------
 
 namespace {
 
@@ -251,8 +253,8 @@ Tensor RecomputedOutput::compute() const {
     return y;
 }
 
-// What `op` saved of cheap ops' outputs is not kept but computed again, and so will be its own
-// output if it is cheap.
+// Replaces saved outputs of cheap ops by their recomputation, and registers this op's output for it
+// if the op is cheap.
 void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inputs,
                            const TensorRefs& outputs) {
     for (Op::Saved& saved : op->saved_) {
@@ -261,7 +263,7 @@ void Tape::note_recomputed(const std::shared_ptr<Op>& op, const TensorRefs& inpu
         saved.recomputed = slots_[static_cast<std::size_t>(place.slot)].recomputed;
         if (saved.recomputed != nullptr) saved.tensor = Tensor();
     }
-    const auto is_large = [](const Tensor& y) {  // of 16 bits, where an f32 would be
+    const auto is_large = [](const Tensor& y) {  // counts 16-bit elements as f32
         return y.bytes() * (is_half(y.dtype()) ? 2 : 1) >= RecomputedOutput::kLarge;
     };
     if (outputs.size() != 1 || !is_large(outputs[0]) || !op->is_cheap()) return;

@@ -1,9 +1,9 @@
-// Memory for time: a part of the model is computed again on the way back instead of kept.
+// Trades time for memory: part of the model is recomputed during backward instead of kept.
 //
-// A tape keeps what every entry will need on the way back. recompute(f, x) puts a single entry on
-// it, which keeps x; when the walk comes by, f runs once more, recorded, and the walk goes on
-// through what it recorded. A stack of n layers, each recomputed, keeps n inputs and one layer's
-// inside at a time; f is computed twice.
+// A tape keeps what every entry will need in backward. recompute(f, x) puts a single entry on it,
+// which keeps x; when the walk reaches it, f runs again, recorded, and the walk continues through
+// what it recorded. A stack of n layers, each recomputed, keeps n inputs and the intermediate
+// tensors of one layer at a time; f is computed twice.
 //
 //     for (const auto& layer : layers) {
 //         x = recompute([&](const Tensor& h) { return (*layer)(h); }, x);
@@ -17,23 +17,23 @@
 
 namespace tapestry {
 
-/// f(inputs), of which the tape keeps the inputs alone. Gradients are the same bits as without, and
-/// so are gradients of gradients: in backward f is computed again from the same numbers, random
-/// ones included (what f draws from generators is drawn again; their streams go on as if it were
-/// not), and its entries take the place of the one that stood for them. What is recomputed may
-/// contain what is recomputed. Without a tape this is just f(inputs).
+/// f(inputs); the tape keeps only the inputs. Gradients are the same bits as without, and so are
+/// gradients of gradients: backward computes f again from the same numbers, including random ones
+/// (f draws the same numbers again, and its generators then continue as if it had not), and its
+/// entries replace the one that represented them. Recomputed functions may be nested. Without a
+/// tape this is just f(inputs).
 ///
-/// f must do the same the second time, and what it captures must live until backward: modules,
-/// parameters, constants, generators. Throws AutogradError where f uses something else this tape
-/// has computed than its inputs (pass it as an input), where something computed inside is used
-/// outside without having been returned, and in backward where an input or parameter has been
-/// changed in place in between, or f did something else.
+/// f must do the same the second time, and everything it captures must live until backward:
+/// modules, parameters, constants, generators. Throws AutogradError if f uses a tensor computed on
+/// this tape that is not among its inputs (pass it as an input), if a tensor computed inside is
+/// used outside without having been returned, and in backward if an input or parameter has been
+/// changed in place since, or if f did something else.
 Tensors recompute(const std::function<Tensors(const Tensors&)>& f, const Tensors& inputs);
 
-/// The same with one tensor in and one out.
+/// The same for one input and one output.
 Tensor recompute(const std::function<Tensor(const Tensor&)>& f, const Tensor& input);
 
-/// recompute() as torch.utils.checkpoint calls it.
+/// recompute() under PyTorch's name, torch.utils.checkpoint.
 inline Tensors checkpoint(const std::function<Tensors(const Tensors&)>& f, const Tensors& inputs) {
     return recompute(f, inputs);
 }
@@ -41,13 +41,12 @@ inline Tensor checkpoint(const std::function<Tensor(const Tensor&)>& f, const Te
     return recompute(f, input);
 }
 
-// ---- side effects of a function that runs again
-// ---------------------------------- A forward pass may leave something behind: batch norm moves
-// its running statistics. recompute() runs a function a second time for the same step, and the
-// gradient checker runs one hundreds of times for no step at all; both say so, and whoever leaves
-// something behind asks.
+// ---- side effects of a function that runs again -------------------------------------------------
+// A forward pass may have side effects: batch norm updates its running statistics. recompute() runs
+// a function a second time for the same step, and the gradient checker runs one hundreds of times
+// for no step at all; both mark such runs, and code with side effects checks for them.
 
-/// What this thread runs while one of these is alive has run before, or is only tried out.
+/// Marks everything that this thread runs in its scope as a repeated or trial run.
 class RepeatedRun {
 public:
     RepeatedRun();

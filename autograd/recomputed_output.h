@@ -1,9 +1,9 @@
-// RecomputedOutput: how to compute an output again instead of keeping it.
+// RecomputedOutput: recomputes an output instead of keeping it.
 //
-// gelu and the norms read what the tape keeps anyway, and take less time than memory does to bring
-// a large output back from where it went since. So those who save such an output save how it
-// was computed, and what they get when they ask for it are the same bits. Small outputs, which a
-// cache still holds, are kept. Internal to autograd.
+// gelu and the norms only read what the tape keeps anyway, and computing a large output again takes
+// less time than fetching it from memory. So ops that save such an output save how to compute it,
+// and get the same bits when they request it. Small outputs, which a cache still holds, are kept.
+// Internal to autograd.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -12,13 +12,13 @@ namespace tapestry {
 
 class RecomputedOutput {
 public:
-    /// Of the one output of `op`, which stands on a tape as `place`.
+    /// Recomputes the only output of `op`, which is on a tape as `place`.
     RecomputedOutput(std::shared_ptr<const Op> op, Tensors inputs, const TapeRef& place);
 
-    /// The output. Throws AutogradError when an input has been changed in place since.
+    /// The output. Throws AutogradError if an input has been changed in place since.
     Tensor compute() const;
 
-    /// From so many bytes on an output of a cheap op is not kept.
+    /// The size in bytes from which the output of a cheap op is not kept; halves count as f32.
     static constexpr std::size_t kLarge = std::size_t{4} << 20;
 
 private:

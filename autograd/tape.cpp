@@ -39,13 +39,13 @@ Recording::~Recording() { Tape::current_life() = std::move(outer_); }
 // ---- recording ----------------------------------------------------------------------------------
 
 Tape::Tape() : number_(next_tape_number()), life_(make_recycled<Life>()) {
-    entries_.reserve(64);  // small models' steps never grow them
+    entries_.reserve(64);  // enough for the steps of small models
     slots_.reserve(64);
     life_->tape = this;
     life_->outer = std::exchange(current_life(), life_);
 }
 
-Tape::~Tape() { life_->tape = nullptr; }  // its thread finds out when it asks for the next
+Tape::~Tape() { life_->tape = nullptr; }  // its thread notices at the next use of current()
 
 bool Tape::follows(const Tensor& x) const {
     return x.defined() && (x.requires_grad() || x.tape_ref().tape == number_);
@@ -129,8 +129,8 @@ std::size_t Tape::saved_bytes() const {
 
 // ---- walking back -------------------------------------------------------------------------------
 
-// Which slots of entries from `first` on depend on a wanted one: gradients flow through them alone.
-// And who reads a slot first: the walk comes there last.
+// Finds the slots of entries from `first` on that depend on a wanted one: gradients only flow
+// through these. And the first reader of each slot, which the walk reaches last.
 void Tape::find_paths(Walk& walk, std::size_t first) const {
     for (std::size_t i = first; i < entries_.size(); ++i) {
         const auto inputs = entries_[i]->inputs();
@@ -151,7 +151,8 @@ void Tape::find_paths(Walk& walk, std::size_t first) const {
 
 namespace {
 
-// The first gradient that arrives is moved, later ones are added in place where nobody sees it.
+// The first gradient that arrives is moved; later ones are added in place if the memory is not
+// shared.
 void add_to(Tensor& sum, Tensor grad) {
     if (!sum.defined()) {
         sum = std::move(grad);
@@ -164,7 +165,8 @@ void add_to(Tensor& sum, Tensor grad) {
 
 }  // namespace
 
-// One entry: its outputs' gradients in, its inputs' gradients added to theirs. False if none came.
+// Walks one entry: takes its outputs' gradients and adds to those of its inputs. False if none
+// arrived.
 bool Tape::step_back(Op& op, Walk& walk) {
     const bool any = std::ranges::any_of(op.outputs(), [&](const auto& y) {
         return walk.grads[static_cast<std::size_t>(y.slot)].defined();
@@ -176,7 +178,7 @@ bool Tape::step_back(Op& op, Walk& walk) {
         const auto slot = static_cast<std::size_t>(y.slot);
         Tensor& grad = walk.grads[slot];
         if (grad.defined()) grad = hooked(y.slot, std::move(grad));
-        // Complete, and used up here unless somebody asked for it.
+        // Complete, and consumed here unless it was requested.
         incoming.push_back(walk.wanted[slot] ? grad : std::exchange(grad, Tensor()));
     }
     bool needed = false;
@@ -197,15 +199,15 @@ bool Tape::step_back(Op& op, Walk& walk) {
     return true;
 }
 
-// A leaf's gradient, complete, goes into grad(); once, whoever asks for it again.
+// Adds a leaf's complete gradient to grad(); calling it again does nothing.
 void Tape::deliver(int slot, Walk& walk) {
     const std::shared_ptr<Leaf> leaf = slots_[static_cast<std::size_t>(slot)].leaf;
     Tensor& arrived = walk.grads[static_cast<std::size_t>(slot)];
     if (!walk.into_leaves || leaf == nullptr || !arrived.defined()) return;
     Tensor grad = hooked(slot, std::exchange(arrived, Tensor()));
-    // grad() is free to be changed in place (clipping): it may not share its memory.
+    // grad() may be changed in place (clipping), so it must not share its memory.
     const bool shared = !grad.owns_alone() || !grad.is_contiguous();
-    if (shared && !leaf->grad.defined()) {  // where gradients are recorded, the copy is too
+    if (shared && !leaf->grad.defined()) {  // if gradients are recorded, so is the copy
         grad = walk.create_graph ? accumulate_gradients(grad, zeros_like(grad)) : grad.clone();
     }
     add_to(leaf->grad, std::move(grad));
@@ -237,13 +239,13 @@ Tape::Walk Tape::walk(const Tensor& y, const RecycledVector<bool>& wanted, bool 
     find_paths(walk, 0);
     walk.grads[static_cast<std::size_t>(start)] = std::move(seed);
     walk_back(0, entries_.size(), walk, options.retain || options.create_graph);
-    deliver(start, walk);  // nothing may have read it
+    deliver(start, walk);  // in case no entry read it
     return walk;
 }
 
 void Tape::walk_back(std::size_t first, std::size_t last, Walk& walk, bool keep) {
     for (std::size_t i = last; i-- > first;) {
-        const std::shared_ptr<Op> op = entries_[i];  // what is recorded meanwhile moves them
+        const std::shared_ptr<Op> op = entries_[i];  // recording may reallocate entries_
         if (step_back(*op, walk) && !keep) {
             for (const auto& y : op->outputs()) {
                 slots_[static_cast<std::size_t>(y.slot)].recomputed = nullptr;
@@ -278,7 +280,7 @@ Tensors Tape::gradient(const Tensor& y, const Tensors& xs, const GradientOptions
     for (const int slot : slots) wanted[static_cast<std::size_t>(slot)] = true;
     Tensors grads = std::move(walk(y, wanted, false, options).grads);
     const Recording recording(options.create_graph ? this : nullptr);
-    for (std::size_t i = 0; i < grads.size(); ++i) {  // the walk met the hooks of all others
+    for (std::size_t i = 0; i < grads.size(); ++i) {  // the walk ran the hooks of all others
         if (slots_[i].leaf == nullptr || !grads[i].defined()) continue;
         grads[i] = hooked(static_cast<int>(i), std::move(grads[i]));
     }

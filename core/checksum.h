@@ -1,6 +1,6 @@
-// A checksum of bytes, by which a file that a disk, a cable or a hand has changed is told from the
-// one that was written. XXH3, 128 bits: as fast as memory, and no defence against anybody who means
-// it. Read next: file.h, which makes one of all that it writes.
+// A checksum that detects whether a file has changed since it was written, by a faulty disk, in
+// transit or by hand. XXH3, 128 bits: as fast as memory, and not secure against deliberate
+// tampering. Read next: file.h, which computes one of everything it writes.
 //
 // Source: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
 #pragma once
@@ -25,7 +25,8 @@ public:
     void add(std::span<const std::byte> bytes);
     void add(std::string_view text) { add(std::as_bytes(std::span(text.data(), text.size()))); }
 
-    /// Of all bytes added so far, as 32 hexadecimal digits: what `xxhsum -H128` prints.
+    /// The checksum of all bytes added so far, as 32 hexadecimal digits: what `xxhsum -H128`
+    /// prints.
     std::string hex() const;
 
 private:
@@ -35,7 +36,7 @@ private:
 
 std::string checksum_of(std::string_view text);
 
-/// How long something is, and its checksum.
+/// The length and checksum of a file.
 struct FileDigest {
     std::uint64_t bytes = 0;
     std::string checksum = {};
@@ -43,12 +44,12 @@ struct FileDigest {
     bool operator==(const FileDigest&) const = default;
 };
 
-/// Of the first `most` bytes of a regular file, or of all of them. Throws IoError as InputFile
-/// does.
+/// The digest of the first `most` bytes of a regular file, or of all of them. Throws IoError as
+/// InputFile does.
 FileDigest digest_of_file(const std::filesystem::path& path, std::uint64_t most = UINT64_MAX);
 
 class InputFile;
-/// The same of a file that was just opened.
+/// The same for a file that was just opened.
 FileDigest digest_of(InputFile&& file, std::uint64_t most = UINT64_MAX);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// Time that passes, as it is measured and waited for.
+// The clock used to measure and to wait.
 #pragma once
 
 #include <chrono>

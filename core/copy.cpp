@@ -19,14 +19,14 @@ void copy_row(const From* from, std::int64_t from_step, To* to, std::int64_t to_
             return;
         }
     }
-    if (from_step == 0 && to_step == 1) {  // one number for all, as of a sum's gradient
+    if (from_step == 0 && to_step == 1) {  // one number for all, as in a sum's gradient
         std::fill_n(to, n, convert_element<To>(*from));
         return;
     }
     for (std::int64_t i = 0; i < n; ++i) to[i * to_step] = convert_element<To>(from[i * from_step]);
 }
 
-// Several threads would write one place, and the last one would win.
+// Several threads would write to the same place, and the last one would win.
 void check_target(std::string_view op, const Tensor& to) {
     for (int axis = 0; axis < to.rank(); ++axis) {
         require<ShapeError>(to.strides()[axis] != 0 || to.size(axis) <= 1 || to.numel() == 0,
@@ -46,7 +46,8 @@ bool same_layout(const Tensor& a, const Tensor& b) {
 void copy_elements(const Tensor& source, Tensor& to) {
     check_target("copy", to);
     if (same_layout(source, to)) return;
-    // Reading what has been written already would depend on the order.
+    // Reading elements that have already been overwritten would make the result depend on the
+    // order.
     const Tensor from = source.storage() == to.storage() ? source.clone() : source;
     if (!(from.shape() == to.shape())) {
         const Shape together = broadcast_shapes("copy", from.shape(), to.shape());

@@ -13,10 +13,10 @@ void copy_elements(const Tensor& from, Tensor& to);
 /// to[...] = value, converted likewise. Throws ShapeError when `to` is expanded.
 void fill_elements(Tensor& to, double value);
 
-/// `x` itself if it is row-major without gaps, else a copy that is. The result is a constant.
+/// `x` itself if it is row-major without gaps, else a dense copy. The result is a constant.
 Tensor dense(const Tensor& x);
 
-/// `x` with elements of `dtype`, itself if it has them. The result is a constant.
+/// `x` with elements of `dtype`; `x` itself if it has that dtype. The result is a constant.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace tapestry

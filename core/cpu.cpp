@@ -25,7 +25,7 @@ constexpr std::array<std::pair<Isa, std::string_view>, 6> kNames{{{Isa::baseline
                                                                   {Isa::avx512_amx, "avx512_amx"},
                                                                   {Isa::neon, "neon"}}};
 
-// Those that this library has kernels for (cmake/kernels.cmake).
+// The instruction sets that this library has kernels for (cmake/kernels.cmake).
 constexpr std::array kBuilt{
 #ifdef TAPESTRY_WITH_BASELINE
     Isa::baseline,
@@ -50,8 +50,8 @@ constexpr std::array kBuilt{
 bool is_built(Isa isa) { return std::find(kBuilt.begin(), kBuilt.end(), isa) != kBuilt.end(); }
 
 #if defined(__x86_64__)
-// Tiles take 8 KiB of every thread that uses them, for which Linux wants to be asked first, once
-// for the process.
+// Tiles take 8 KiB of state in every thread that uses them, so Linux requires a process to request
+// permission first, once.
 bool may_use_tiles() {
     constexpr unsigned kBf16 = 1U << 22U, kTile = 1U << 24U;  // CPUID 7: EDX
     constexpr long kAskForFeature = 0x1023, kTileData = 18;   // asm/prctl.h, which may be older
@@ -66,10 +66,10 @@ bool has_dot_products_of_bf16() {
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1U << 5U) != 0;
 }
 
-// Processors on which VDPBF16PS takes no longer than an FMA of f32, which does half as much. On
-// Intel's servers it does less in its time than FMAs do.
+// Whether VDPBF16PS takes no longer than an f32 FMA, which does half the work. On Intel's servers
+// its throughput is below that of FMAs.
 bool are_dot_products_of_bf16_fast() {
-    constexpr unsigned kZen4 = 0x19, kZen5 = 0x1a;  // families of AMD; the first is Zen 3's, too
+    constexpr unsigned kZen4 = 0x19, kZen5 = 0x1a;  // families of AMD; the first is also Zen 3's
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(0, &a, &b, &c, &d) == 0) return false;
     if (b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx) return false;
@@ -81,7 +81,7 @@ bool are_dot_products_of_bf16_fast() {
 bool are_dot_products_of_bf16_fast() { return false; }
 #endif
 
-// __builtin_cpu_supports asks CPUID and XGETBV: true only if the system saves the registers too.
+// __builtin_cpu_supports checks CPUID and XGETBV: true only if the system saves the registers too.
 bool has(Isa isa) {
     if (!is_built(isa)) return false;
 #if defined(__x86_64__)
@@ -101,7 +101,7 @@ bool has(Isa isa) {
     }
     return false;
 #else
-    return true;  // NEON is part of every AArch64, the baseline of all others
+    return true;  // NEON is part of every AArch64; other machines only have the baseline
 #endif
 }
 

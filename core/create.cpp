@@ -7,7 +7,7 @@
 namespace tapestry {
 namespace {
 
-// [n] with element i = value(i), converted from whatever type that has.
+// [n] with element i = value(i), converted from the type that `value` returns.
 template <class F>
 Tensor tabulated(std::int64_t n, DType dtype, F value) {
     Tensor result({n}, dtype);
@@ -57,7 +57,7 @@ void check_range(T start, T stop, T step, DType dtype) {
 
 Tensor whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, DType dtype) {
     check_range(start, stop, step, dtype);
-    // Unsigned: the distance may not fit a signed number, nor may -step.
+    // Unsigned, because the distance may not fit a signed number, nor may -step.
     const auto bits = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
     const std::uint64_t distance = step > 0 ? bits(stop) - bits(start) : bits(start) - bits(stop);
     const std::uint64_t stride = step > 0 ? bits(step) : 0 - bits(step);
@@ -95,7 +95,7 @@ Tensor linspace(double start, double stop, std::int64_t n, DType dtype) {
     require(std::isfinite(stop - start), "linspace: from {} to {}: no finite distance", start,
             stop);
     const double step = (stop - start) / static_cast<double>(n > 1 ? n - 1 : 1);
-    // From the nearer end, so that both are met exactly.
+    // Counted from the nearer end, so both ends are exact.
     return tabulated(n, dtype, [=](std::int64_t i) {
         return i <= (n - 1) / 2 ? start + static_cast<double>(i) * step
                                 : stop - static_cast<double>(n - 1 - i) * step;
@@ -112,12 +112,12 @@ Tensor eye(std::int64_t n, DType dtype) {
     return result;
 }
 
-// ---- of memory that is there --------------------------------------------------------------------
+// ---- from existing memory -----------------------------------------------------------------------
 
 namespace detail {
 namespace {
 
-// From the first element to the end of the last.
+// Bytes from the first element to the end of the last.
 std::size_t bytes_spanned(const Shape& shape, const Strides& strides, DType dtype) {
     if (numel(shape) == 0) return 0;
     std::size_t last = 0;

@@ -1,5 +1,5 @@
 // Tensors with values. Names and meaning are NumPy's and PyTorch's. from_blob() makes tensors of
-// memory that is not theirs: numbers that lie somewhere already are used where they are.
+// existing memory that they do not own, without copying.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -27,7 +27,7 @@ Tensor full(const Shape& shape, double value, DType dtype = DType::f32);
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
 
-/// Of the shape and dtype of x.
+/// With the shape and dtype of x.
 Tensor empty_like(const Tensor& x);
 Tensor full_like(const Tensor& x, double value);
 Tensor zeros_like(const Tensor& x);
@@ -36,12 +36,12 @@ Tensor ones_like(const Tensor& x);
 /// 0, 1, ..., n - 1
 Tensor arange(std::int64_t n, DType dtype = DType::i64);
 
-/// start, start + step, ... as long as it lies before stop (after it for a step below zero): i64 if
-/// all three are whole by their C++ types, else f32, unless `dtype` says. Number i is start + i
-/// step (of fractions in f64, rounded once); there are ceil((stop - start) / step), so that with a
-/// step like 0.1 rounding decides about the last one, and linspace is the safer choice. Throws
-/// ValueError for a step of 0 or of the wrong direction, for numbers that are not finite, and for
-/// fractions where i64 was asked for; DTypeError for bool.
+/// start, start + step, ... up to but excluding stop: i64 if the C++ types of all three are
+/// integers, else f32, unless `dtype` is given. Element i is start + i step (for fractions computed
+/// in f64 and rounded once); there are ceil((stop - start) / step) of them, so with a step like 0.1
+/// rounding decides whether the last is included, and linspace is the safer choice. Throws
+/// ValueError if the step is 0 or has the wrong sign, if a number is not finite, and if fractions
+/// are requested as i64; DTypeError for bool.
 template <detail::Number Start, detail::Number Stop, detail::Number Step = int>
 Tensor arange(Start start, Stop stop, Step step = 1,
               DType dtype = detail::kAreWhole<Start, Stop, Step> ? DType::i64 : DType::f32) {
@@ -55,17 +55,17 @@ Tensor arange(Start start, Stop stop, Step step = 1,
     }
 }
 
-/// n numbers from start to stop, both among them, at equal distances; one number is start. f32 or
-/// f64 (DTypeError). Throws ValueError if n < 0 or an end is not finite.
+/// n evenly spaced numbers from start to stop, both included; n = 1 gives start. f32 or f64
+/// (DTypeError). Throws ValueError if n < 0 or an end is not finite.
 Tensor linspace(double start, double stop, std::int64_t n, DType dtype = DType::f32);
 
 /// n x n with ones on the diagonal.
 Tensor eye(std::int64_t n, DType dtype = DType::f32);
 
-/// Rank 0.
+/// A tensor of rank 0.
 Tensor scalar(double value, DType dtype = DType::f32);
 
-/// `values` in row-major order. Throws ShapeError when their number is not that of the shape.
+/// `values` in row-major order. Throws ShapeError if their number does not match the shape.
 template <class T>
 Tensor tensor(const std::vector<T>& values, const Shape& shape) {
     Tensor result(shape, dtype_of<T>());
@@ -96,12 +96,12 @@ Tensor tensor(std::initializer_list<std::initializer_list<T>> rows) {
                   {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
 }
 
-// Of from_blob the memory stays the caller's. It must stay where it is for as long as anything
-// shares it: the tensor, its copies and views, and what a tape saved of them; clone() is the way to
-// numbers that last longer. Make one tensor of a piece of memory, and views of that: of two that
-// overlap neither knows of the other, and a copy between them may read what it has written. What
-// either side writes the other sees. A tape that saved the tensor notices what is written through
-// tensors, and cannot notice what the caller writes.
+// from_blob leaves the memory with the caller. It must stay valid for as long as anything shares
+// it: the tensor, its copies and views, and what a tape saved of them; clone() makes numbers that
+// last longer. Make one tensor per piece of memory, and views of that one: two overlapping tensors
+// do not know of each other, and a copy between them may read what it has already written. Each
+// side sees what the other writes. A tape that saved the tensor notices writes made through
+// tensors, but cannot notice the caller's.
 
 namespace detail {
 Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType dtype,
@@ -109,9 +109,9 @@ Tensor from_blob(void* data, const Shape& shape, const Strides& strides, DType d
 }  // namespace detail
 
 /// The numbers at `data` (float, double, std::int64_t, bool, Bf16 or F16) as a tensor, row-major.
-/// `released`, which must not throw, is called once, when the last tensor that shares the memory
-/// goes, on whichever thread lets go of it. Throws ValueError, and then never calls `released`, for
-/// a null pointer (unless there are no elements) and for one that is not aligned as a T.
+/// `released`, which must not throw, is called once, when the last tensor that shares the memory is
+/// destroyed, on the thread that destroys it. Throws ValueError, without ever calling `released`,
+/// for a null pointer (unless there are no elements) and for one that is not aligned as a T.
 template <class T>
 Tensor from_blob(T* data, const Shape& shape, std::function<void()> released = {}) {
     return detail::from_blob(data, shape, contiguous_strides(shape), dtype_of<T>(),
@@ -119,7 +119,7 @@ Tensor from_blob(T* data, const Shape& shape, std::function<void()> released = {
 }
 
 /// The same with element [i, j, ...] at data + i strides[0] + j strides[1] + ... Throws ShapeError
-/// unless there is a stride for every axis, none below zero and none beyond all memory.
+/// unless there is one stride per axis, none negative and none too large for the address space.
 template <class T>
 Tensor from_blob(T* data, const Shape& shape, const Strides& strides,
                  std::function<void()> released = {}) {

@@ -28,7 +28,7 @@ constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 std::shared_ptr<FileDescriptor> opened(const fs::path& path) {
     const int number = uninterrupted([&] { return ::open(path.c_str(), kOpenDirectory); });
-    const int error = errno;  // before anything is allocated, which may set it
+    const int error = errno;  // before any allocation, which may overwrite it
     if (number < 0) fail_to("open", shown(path), error);
     return std::make_shared<FileDescriptor>(number);
 }
@@ -43,7 +43,7 @@ std::vector<std::string> names_in(const fs::path& directory, std::error_code& er
     const std::unique_ptr<DIR, Close> opened(::opendir(directory.c_str()));
     std::vector<std::string> names;
     while (opened) {
-        errno = 0;  // by which the end is told from an error
+        errno = 0;  // distinguishes the end from an error
         const dirent* const entry = ::readdir(opened.get());
         if (entry == nullptr) break;
         const std::string_view name = entry->d_name;
@@ -85,7 +85,7 @@ std::optional<Folder> Folder::find(const std::string& name) const {
     const int error = errno;
     if (number >= 0) return Folder(path_ / name, std::make_shared<FileDescriptor>(number));
     if (error == ENOENT) return std::nullopt;
-    // ENOTDIR is what O_DIRECTORY has for a link.
+    // O_DIRECTORY fails with ENOTDIR on a link.
     require<PlaceTakenError>(
         error != ELOOP && error != ENOTDIR,
         "cannot write into {}: it is a link or a file, and must be a directory (link or "
@@ -150,7 +150,7 @@ void Folder::remove(const std::string& name) const {
 void Folder::sync() const {
     const int result = uninterrupted([this] { return ::fsync(descriptor_->number()); });
     const int error = errno;
-    // EINVAL: a file system that has nothing to be synced.
+    // EINVAL: the file system has nothing to sync.
     if (result != 0 && error != EINVAL) fail_to("write", shown(path_), error);
 }
 
@@ -163,7 +163,7 @@ constexpr int kOpen = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-// ", 4711" as the holder wrote it, or nothing.
+// ", 4711" as the holder wrote it, or an empty text.
 std::string holder_in(int file) {
     std::array<char, 32> text{};
     const auto length = ::pread(file, text.data(), text.size(), 0);
@@ -172,11 +172,11 @@ std::string holder_in(int file) {
     return digits.empty() ? "" : fmt::format(", {}", digits);
 }
 
-// Zeros are what a loss of power may leave.
+// A loss of power may leave zeros.
 constexpr std::string_view kMayHold("0123456789\n\0", 12);
 
-// A lock's file holds a number, or nothing yet. What else has its name stays as it is: another
-// program's file, or one that has a second name elsewhere, which would be written to as well.
+// A lock's file holds a number, or nothing yet. Any other file of that name stays untouched: it may
+// be another program's, or have a second name elsewhere, which would be overwritten as well.
 void check_is_lock(const fs::path& path, int file) {
     struct stat status {};
     std::array<char, 32> text{};
@@ -200,12 +200,12 @@ bool is_at(const fs::path& path, int file) {
 
 void write_number(int file) {
     const std::string text = fmt::format("{}\n", ::getpid());
-    // Only whoever is kept out misses it.
+    // If this fails, only the error message of a process that is kept out lacks the number.
     [[maybe_unused]] const auto done = ::pwrite(file, text.data(), text.size(), 0);
     [[maybe_unused]] const auto cut = ::ftruncate(file, static_cast<off_t>(text.size()));
 }
 
-// The locked file, or -1 where there are no locks.
+// The locked file, or -1 if the file system has no locks.
 int lock(const fs::path& path) {
     for (;;) {
         FileDescriptor file(::open(path.c_str(), kOpen, 0666));
@@ -231,7 +231,7 @@ DirectoryLock::DirectoryLock(const fs::path& directory)
     : path_(fs::absolute(directory) / kName), file_(lock(path_)) {}
 
 DirectoryLock::~DirectoryLock() {
-    if (is_held()) ::unlink(path_.c_str());  // and then unlocked, by closing it
+    if (is_held()) ::unlink(path_.c_str());  // closing it then unlocks it
 }
 
 }  // namespace tapestry

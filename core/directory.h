@@ -1,4 +1,4 @@
-// Directory listings, a directory held open, and one that is locked. Read next: file.h;
+// Directory listings, a directory held open, and a directory lock. Read next: file.h;
 // nn/train/run_directory.h, which is locked.
 #pragma once
 
@@ -16,48 +16,49 @@
 
 namespace tapestry {
 
-/// The names in a directory, but "." and "..", in no order; as many as can be read, and why no
-/// more, if there was a reason. (std::filesystem's iterators, and so its remove_all(), end the
-/// process where there is no memory for the next path.)
+/// The names in a directory except "." and "..", in no particular order; as many as can be read,
+/// with `error` set if reading stopped early. (std::filesystem's iterators, and so its
+/// remove_all(), terminate the process if there is no memory for the next path.)
 std::vector<std::string> names_in(const std::filesystem::path& directory, std::error_code& error);
 
-/// Whatever the reason: none where there is no such directory.
+/// Ignores errors: empty if there is no such directory.
 std::vector<std::string> names_in(const std::filesystem::path& directory);
 
-/// Whether there is anything of this name. Throws IoError where that cannot be told: to do as if
-/// there were nothing may cost what is there.
+/// Whether `path` exists, following links. Throws IoError if that cannot be determined: assuming
+/// that nothing is there might cost the user the existing data.
 bool is_there(const std::filesystem::path& path);
 
-/// Removes a file, a link, or a directory with all that is in it. What cannot be removed stays.
+/// Removes a file, a link, or a directory with all its contents. Entries that cannot be removed
+/// stay.
 void remove_tree(const std::filesystem::path& path);
 
-/// A file or folder cannot be written: something else, which stays, has its name.
+/// A file or folder cannot be written because something else has its name; that one stays.
 class PlaceTakenError : public IoError {
 public:
     using IoError::IoError;
 };
 
-/// A directory held open, for changing what is in it. Names are plain names of its own entries,
-/// looked up relative to its descriptor, and links are never followed: whatever a stranger has put
-/// there, nothing outside is changed.
+/// A directory held open to change its contents. Names are plain names of its own entries, looked
+/// up relative to its descriptor, and links are never followed: nothing outside the directory
+/// changes, no matter which links others have put there.
 class Folder {
 public:
-    /// The directory at `path`, which is the user's own word: here a link is followed. Throws
-    /// IoError.
+    /// Opens the directory at `path`. The path comes from the user, so a link is followed here.
+    /// Throws IoError.
     explicit Folder(std::filesystem::path path);
 
-    /// The folder `name` in it; nothing if there is none. Throws PlaceTakenError if a link or a
+    /// The folder `name` in it, or nullopt if there is none. Throws PlaceTakenError if a link or a
     /// file has that name, IoError if it cannot be opened.
     std::optional<Folder> find(const std::string& name) const;
 
     /// For messages.
     const std::filesystem::path& path() const { return path_; }
 
-    /// Whether there is an entry of this name, a broken link among it. Throws IoError if that
-    /// cannot be told.
+    /// Whether there is an entry of this name, including a broken link. Throws IoError if that
+    /// cannot be determined.
     bool has(const std::string& name) const;
-    /// What identifies a regular file until somebody writes to it or puts another in its place;
-    /// nothing for anything else. Throws IoError if that cannot be told.
+    /// Identifies a regular file until it is written to or replaced; nullopt for anything else.
+    /// Throws IoError if that cannot be determined.
     struct Identity {
         std::uint64_t device = 0, inode = 0, bytes = 0;
         std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
@@ -65,19 +66,20 @@ public:
         bool operator==(const Identity&) const = default;
     };
     std::optional<Identity> identity(const std::string& name) const;
-    /// Length and checksum of its first `most` bytes; nothing if it is no regular file. Throws
-    /// IoError if it cannot be read: that is no reason to take it for another's.
+    /// Length and checksum of its first `most` bytes; nullopt if it is not a regular file. Throws
+    /// IoError if it cannot be read, because an unreadable file must not be mistaken for a
+    /// different one.
     std::optional<FileDigest> digest(const std::string& name,
                                      std::uint64_t most = UINT64_MAX) const;
 
-    /// Makes the folder `name` in it, unless it is there, and opens it. Throws IoError.
+    /// Opens the folder `name` in it, after creating it if necessary. Throws IoError.
     Folder make(const std::string& name) const;
-    /// Throws IoError; false if there is no `from`. `to` in the other folder is replaced if it is
-    /// there.
+    /// Returns false if there is no `from`. Replaces `to` in the other folder if it exists. Throws
+    /// IoError.
     bool rename(const std::string& from, const Folder& folder, const std::string& to) const;
-    /// What cannot be removed stays, and so does a directory that is not empty.
+    /// Removes a file or an empty directory. An entry that cannot be removed stays.
     void remove(const std::string& name) const;
-    /// Waits until its names are on the disk. Throws IoError.
+    /// Waits until its entries are on the disk. Throws IoError.
     void sync() const;
 
 private:
@@ -93,20 +95,19 @@ public:
     using IoError::IoError;
 };
 
-/// The lock on a directory, one at a time: its process says that it is at work there. It is flock()
-/// on a file ".lock" in it, which holds the number of the process and is gone when the lock is. The
+/// An exclusive lock on a directory, which shows that a process is at work there. It is flock() on
+/// a file ".lock" in the directory, which holds the process ID and is removed with the lock. The
 /// lock ends with the process, however that ends.
 class DirectoryLock {
 public:
-    /// Does not wait. Throws BusyError, with the number of the process that has the lock, and
-    /// IoError if the file cannot be made. On a file system without locks it is not
-    /// held, see is_held().
+    /// Does not wait. Throws BusyError, with the ID of the process that has the lock, and IoError
+    /// if the file cannot be created. On a file system without locks it is not held, see is_held().
     explicit DirectoryLock(const std::filesystem::path& directory);
     ~DirectoryLock();
     DirectoryLock(const DirectoryLock&) = delete;
     DirectoryLock& operator=(const DirectoryLock&) = delete;
 
-    /// False: the file system knows no locks, and nobody is kept out.
+    /// False if the file system does not support locks, so no process is kept out.
     bool is_held() const { return file_.is_open(); }
 
 private:

@@ -1,11 +1,11 @@
-// The element types: f32 and f64 for every differentiable op, i64 for indices and whole numbers,
-// bool for masks; bf16 and f16 where floating numbers are to take half the memory.
+// The element types: f32 and f64 for every differentiable op, i64 for indices and integers, bool
+// for masks; bf16 and f16 to halve the memory of floating-point data.
 //
-// The two of 16 bits are ways to store numbers. An op reads them as f32, computes in f32 - sums and
-// statistics as well - and rounds each result once, to nearest even (core/half.h). Types are never
-// promoted: where NumPy and PyTorch would make f32 of bf16 and f32, or of bf16 and f16, an op
-// throws DTypeError, and to() says what is meant. A plain number takes the type of the tensor
-// beside it.
+// bf16 and f16 are storage formats. An op reads them as f32, computes in f32 (sums and statistics
+// as well) and rounds each result once, to nearest even (core/half.h). Types are never promoted:
+// where NumPy and PyTorch would promote bf16 and f32, or bf16 and f16, to f32, an op throws
+// DTypeError; call to() to convert explicitly. A plain number takes the type of the tensor that it
+// is combined with.
 #pragma once
 
 #include <tapestry/core/error.h>
@@ -45,14 +45,14 @@ constexpr std::string_view name_of(DType dtype) {
     return "?";
 }
 
-/// Of 16 bits?
+/// Whether the type has 16 bits.
 constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
 constexpr bool is_floating(DType dtype) {
     return dtype == DType::f32 || dtype == DType::f64 || is_half(dtype);
 }
 
-/// What numbers of this type are computed in: f32 for those of 16 bits, else the type itself.
+/// The type in which numbers of this type are computed: f32 for bf16 and f16, else the type itself.
 constexpr DType compute_dtype(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
 
 template <class T>
@@ -65,7 +65,7 @@ inline constexpr bool kIsElement =
 
 template <class T>
 constexpr DType dtype_of() {
-    // Not int: a list like {1, 2, 3} is as often meant as floating numbers as it is as indices.
+    // Not int: a list like {1, 2, 3} may be meant as floating-point numbers or as indices.
     static_assert(kIsElement<T>,
                   "elements are float, double, std::int64_t, bool, Bf16 or F16: say which: "
                   "tensor<float>({1, 2, 3})");
@@ -82,8 +82,8 @@ constexpr DType dtype_of() {
     }
 }
 
-/// `x` as an element of another type: as C++ converts, and where C++ leaves the result of a
-/// floating number that no i64 holds undefined, the nearest i64, or 0 for NaN.
+/// `x` as an element of another type: as C++ converts, except where that is undefined because no
+/// i64 holds a floating-point number: there the nearest i64, or 0 for NaN.
 template <class To, class From>
 constexpr To convert_element(From x) {
     if constexpr (std::is_same_v<From, To>) {
@@ -93,7 +93,7 @@ constexpr To convert_element(From x) {
     } else {
         if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
                       !std::is_same_v<To, bool>) {
-            // 2^63 is a floating number; the largest i64, 2^63 - 1, is none.
+            // 2^63 is a floating-point number; the largest i64, 2^63 - 1, is not.
             constexpr From kBound = -static_cast<From>(std::numeric_limits<To>::min());
             if (x != x) return 0;
             if (x >= kBound) return std::numeric_limits<To>::max();
@@ -103,8 +103,8 @@ constexpr To convert_element(From x) {
     }
 }
 
-/// Calls f(T{}) with the C++ type of `dtype`: the one place where a run-time type becomes a
-/// compile-time one.
+/// Calls f(T{}) with the C++ type of `dtype`. This is the only place where a run-time type becomes
+/// a compile-time one.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
     switch (dtype) {
@@ -118,8 +118,8 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
     return f(bool{});
 }
 
-/// The same for the floating types that are computed with; any other throws DTypeError in the name
-/// of `op`.
+/// The same for f32 and f64, the floating types used in computations; throws DTypeError in the name
+/// of `op` for any other.
 template <class F>
 decltype(auto) visit_floating(std::string_view op, DType dtype, F&& f) {
     if (dtype == DType::f32) return f(float{});

@@ -1,6 +1,6 @@
 // Errors are part of the interface: one family of exceptions, one form of message,
 //     "matmul: inner sizes differ: [4, 3] x [2, 5] (3 against 2)"
-// that is who complains, what rule was broken, and the values that broke it. The library throws;
+// which names the op, the rule that was broken, and the values that broke it. The library throws;
 // it never prints, aborts or exits.
 #pragma once
 
@@ -23,19 +23,19 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// Shapes, ranks or axes that do not fit together.
+/// Shapes, ranks or axes that do not match.
 class ShapeError : public Error {
 public:
     using Error::Error;
 };
 
-/// An element type the operation does not take.
+/// An element type that the operation does not support.
 class DTypeError : public Error {
 public:
     using Error::Error;
 };
 
-/// A number or name outside what is allowed.
+/// A number or name outside the allowed range.
 class ValueError : public Error {
 public:
     using Error::Error;
@@ -47,7 +47,8 @@ public:
     using Error::Error;
 };
 
-/// Wrong use of the tape: a gradient asked of a constant, a saved tensor changed or released.
+/// Wrong use of the tape: the gradient of a constant was requested, or a saved tensor was changed
+/// or released.
 class AutogradError : public Error {
 public:
     using Error::Error;
@@ -65,7 +66,7 @@ public:
     using Error::Error;
 };
 
-/// throw E(message): out of the way of callers, whose hot path keeps a jump and no more.
+/// throw E(message), out of line so that the hot path of callers only contains a jump.
 template <class E>
 [[noreturn]] [[gnu::noinline, gnu::cold]] void throw_formatted(fmt::string_view format,
                                                                fmt::format_args args) {
@@ -86,8 +87,8 @@ void require(bool condition, fmt::format_string<Args...> format, Args&&... args)
     }
 }
 
-/// What our fmt::formatters share: "{}" and nothing more. Their format() is defined in a source
-/// file, for a header that formats costs every file that includes it seconds of compiling.
+/// Shared by our fmt::formatters: only "{}", no options. Their format() is defined in a source
+/// file, because formatting in a header costs every file that includes it seconds of compilation.
 struct PlainFormatter {
     constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
 };

@@ -1,5 +1,5 @@
-// POSIX calls and what each of them may answer. Everything of one save happens relative to one open
-// directory, so that neither chdir nor a renamed parent can split it over two places.
+// POSIX calls and the results that each of them may return. All steps of a save are relative to one
+// open directory, so neither chdir nor a renamed parent can split it over two places.
 #include <tapestry/core/file.h>
 
 #include <tapestry/core/directory.h>
@@ -27,10 +27,11 @@ namespace fs = std::filesystem;
 // Linux moves at most 2^31 - 4096 bytes in one call; less is no slower.
 constexpr std::size_t kMaxCall = std::size_t{1} << 30;
 
-// Past the page cache: of a whole page, as any disk's blocks are; and few calls.
+// Past the page cache: alignment to a page, a multiple of any disk's block size, and large blocks
+// for few calls.
 constexpr std::size_t kPage = 4096, kBlock = std::size_t{1} << 20;
 
-// Of temporaries, around the number of the process: ".tapestry-4711-0.tmp".
+// Of temporaries, around the process ID: ".tapestry-4711-0.tmp".
 constexpr std::string_view kPrefix = ".tapestry-", kSuffix = ".tmp";
 
 std::string_view kind_of(mode_t mode) {
@@ -44,11 +45,11 @@ std::string_view kind_of(mode_t mode) {
 /// The unfinished file: removed when it goes out of scope, unless it was renamed before.
 class Temporary {
 public:
-    /// is_open() is false if it could not be created; errno says why.
+    /// is_open() is false if it could not be created; errno has the reason.
     Temporary(int directory, mode_t mode)
         : directory_(directory), file_(create(mode)), exists_(file_.is_open()) {}
     ~Temporary() {
-        // Nobody is left to be told if this fails; the name says what the file is.
+        // A failure cannot be reported here; the name shows what the file is.
         if (exists_) ::unlinkat(directory_, name_.c_str(), 0);
     }
     Temporary(const Temporary&) = delete;
@@ -64,8 +65,8 @@ public:
     }
 
 private:
-    // The name does not contain the final one, which may be as long as names can be. It is taken
-    // only where a save was killed, or another machine writes to the same disk.
+    // The name does not contain the final one, which may have the maximum length. It already exists
+    // only if a save was killed, or if another machine writes to the same disk.
     int create(mode_t mode) {
         static std::atomic<unsigned> counter{0};
         int result = -1;
@@ -86,8 +87,8 @@ private:
     bool exists_;
 };
 
-/// The permissions to create the file with, those of a new one being `fresh`; refuses to replace
-/// what is no regular file.
+/// The permissions to create the file with, `fresh` for a new one; refuses to replace anything but
+/// a regular file.
 mode_t mode_for(int directory, const fs::path& name, const std::string& target,
                 mode_t fresh = 0666) {
     struct stat status {};
@@ -110,7 +111,7 @@ int open_directory(const fs::path& path, int flags = 0) {
 
 void sync(int descriptor, const std::string& target) {
     const int result = uninterrupted([&] { return ::fsync(descriptor); });
-    // EINVAL: a file system that cannot sync this kind of file; there is nothing more to be done.
+    // EINVAL: the file system cannot sync this kind of file; nothing more can be done.
     if (result != 0 && errno != EINVAL) fail_to("write", target, errno);
 }
 
@@ -122,7 +123,7 @@ FileDescriptor::~FileDescriptor() {
 
 int FileDescriptor::close() {
     const int result = ::close(std::exchange(number_, -1));
-    return result == 0 || errno == EINTR ? 0 : errno;  // EINTR: Linux has closed it all the same
+    return result == 0 || errno == EINTR ? 0 : errno;  // EINTR: Linux has closed it nevertheless
 }
 
 // O_NONBLOCK: opening a pipe must not wait for a writer. Regular files ignore it.
@@ -185,7 +186,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     bytes_ += bytes.size();
 }
 
-// Past the cache go whole blocks from memory that is aligned, to places that are.
+// Writes past the cache take whole blocks, from aligned memory to aligned offsets.
 void OutputFile::hold_back(std::span<const std::byte> bytes) {
     if (!block_) {
         block_.reset(static_cast<std::byte*>(std::aligned_alloc(kPage, kBlock)));
@@ -221,12 +222,12 @@ void OutputFile::put(std::span<const std::byte> bytes) {
         const std::size_t wanted = std::min(bytes.size(), kMaxCall);
         const auto done = uninterrupted([&] { return ::write(descriptor_, bytes.data(), wanted); });
         if (done < 0 && errno == EINVAL && direct_ == Direct::on) {
-            // A disk of other blocks, or one that took a part of the last.
+            // The disk has other block sizes, or it wrote only part of the last block.
             if (set_direct(false)) continue;
             errno = EINVAL;
         }
         if (done < 0) fail_to("write", target_, errno);
-        if (done == 0) fail_to("write", target_, ENOSPC);  // no progress and no reason: not again
+        if (done == 0) fail_to("write", target_, ENOSPC);  // no progress, no error
         bytes = bytes.subspan(static_cast<std::size_t>(done));
     }
 }
@@ -285,7 +286,7 @@ void check_room(const fs::path& directory, std::uint64_t bytes) {
     const int result = uninterrupted(
         [&] { return ::fallocate(temporary.number(), 0, 0, static_cast<off_t>(bytes)); });
     const int error = result == 0 ? 0 : errno;
-    // EOPNOTSUPP: a file system that cannot say.
+    // EOPNOTSUPP: the file system cannot reserve space.
     if (bytes > 0 && error != 0 && error != EOPNOTSUPP) {
         fail_to("write", fmt::format("{} bytes in {}", bytes, target), error);
     }
@@ -300,7 +301,7 @@ void sync_directory(const fs::path& path) {
 
 namespace {
 
-// The process in ".tapestry-4711-0.tmp"; nothing for another name.
+// The process ID in ".tapestry-4711-0.tmp"; nullopt for any other name.
 std::optional<pid_t> process_of_temporary(std::string_view name) {
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
     const char* const end = name.data() + name.size() - kSuffix.size();

@@ -1,9 +1,9 @@
-// Files, with every return code looked at: a whole file in, and a whole file out, either complete
-// or not at all. Read next: nn/io/safetensors.h, a format on top.
+// Files, with every return code checked: reads whole files, and writes them either completely or
+// not at all. Read next: nn/io/safetensors.h, a format on top.
 //
-// The order of the writer (temporary in the same directory, write, fsync, rename, fsync of the
-// directory) is the one that survives a crash at any point: rename replaces a name atomically, and
-// only what was synced before it is sure to be behind the new name.
+// The writer's order of steps (temporary in the same directory, write, fsync, rename, fsync of the
+// directory) survives a crash at any point: rename replaces a name atomically, and only data synced
+// before it is sure to be behind the new name.
 #pragma once
 
 #include <tapestry/core/checksum.h>
@@ -22,7 +22,7 @@
 
 namespace tapestry {
 
-/// No room is left on the disk, or none that this user may take: more may come.
+/// The disk is full, or the user's quota is exhausted; space may become available later.
 class DiskFullError : public IoError {
 public:
     using IoError::IoError;
@@ -38,7 +38,7 @@ public:
 
     int number() const { return number_; }
     bool is_open() const { return number_ >= 0; }
-    /// The number, which is the caller's to close from now on.
+    /// Releases the number; the caller must close it.
     int release() { return std::exchange(number_, -1); }
 
     /// 0, or the errno of close(): some file systems report a failed write only then.
@@ -51,18 +51,18 @@ private:
 /// A regular file, read from the start. Every failure is an IoError with path and reason.
 class InputFile {
 public:
-    /// Throws when the file is missing, unreadable, or no regular file (a directory, a pipe).
+    /// Throws if the file is missing, unreadable, or not a regular file (a directory, a pipe).
     explicit InputFile(const std::filesystem::path& path);
-    /// The entry `name` of an open directory, and never through a link; `path` is for messages.
+    /// The entry `name` of an open directory; does not follow links. `path` is for messages.
     InputFile(const std::filesystem::path& path, int directory, const std::string& name);
 
     const std::filesystem::path& path() const { return path_; }
     std::uint64_t size() const { return size_; }  ///< in bytes, when it was opened
 
-    /// Fills `to` with the bytes that follow. Throws when the file ends before that.
+    /// Fills `to` with the bytes that follow. Throws if the file ends before that.
     void read(std::span<std::byte> to);
 
-    /// Leaves out the bytes that follow.
+    /// Skips the next `bytes` bytes.
     void skip(std::uint64_t bytes);
 
 private:
@@ -75,26 +75,26 @@ private:
 
 inline constexpr std::uint64_t kMaxWholeFile = std::uint64_t{1} << 31;
 
-/// The bytes of a regular file. Throws IoError as InputFile does, and when it is larger than
-/// `max_bytes`: asked before any memory is.
+/// The bytes of a regular file. Throws IoError as InputFile does, and if the file is larger than
+/// `max_bytes`, which is checked before any memory is allocated.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxWholeFile);
 
-/// What the function passed to write_file_atomically writes to.
+/// The argument of the function passed to write_file_atomically.
 class OutputFile {
 public:
-    /// For write_file_atomically: `target` is how messages show the path.
+    /// For write_file_atomically: `target` is the path as messages show it.
     OutputFile(const std::string& target, int descriptor, bool past_cache = false)
         : target_(target), descriptor_(descriptor), past_cache_(past_cache) {}
 
-    /// Appends. Throws IoError when the bytes cannot all be written (disk full, size limit).
+    /// Appends. Throws IoError if the bytes cannot all be written (disk full, size limit).
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
-    /// Writes what is still held back for a whole block; the last thing to be done past the cache.
-    /// Throws as write() does.
+    /// Writes what is still held back for a whole block; the last write past the cache. Throws as
+    /// write() does.
     void finish();
 
-    /// Of all that was written.
+    /// The digest of everything written.
     FileDigest digest() const { return {bytes_, checksum_.hex()}; }
 
 private:
@@ -112,62 +112,61 @@ private:
     int descriptor_;
     bool past_cache_;
     Direct direct_ = Direct::untried;
-    std::unique_ptr<std::byte[], Free> block_;  // what is held back
+    std::unique_ptr<std::byte[], Free> block_;  // bytes held back
     std::size_t held_ = 0;
     std::uint64_t bytes_ = 0;
     Checksum checksum_;
 };
 
 struct WriteOptions {
-    /// Whether to wait until it is on the disk, which may take seconds. If not, a crash of the
-    /// machine (not of the program) may leave an empty file.
+    /// Whether to wait until the file is on the disk, which may take seconds. Without it, a crash
+    /// of the machine (not of the program) may leave an empty file.
     bool sync = true;
-    /// Whether a large file goes straight to the disk, where the file system lets it: a third of
-    /// the processor's time, and what others have in the page cache stays. For what nobody reads
-    /// soon.
+    /// Whether to write a large file straight to the disk, if the file system supports that: takes
+    /// a third of the processor time and leaves other data in the page cache. For files that will
+    /// not be read soon.
     bool past_cache = false;
-    /// Another file, whose place this one is to take later: it is that one's permissions that are
-    /// kept, and that one that must be a file which may be written. Empty: there is none.
+    /// Another file that this one will replace later: its permissions are kept, and it must be a
+    /// writable file. Empty: none.
     std::filesystem::path stands_for = {};
     /// The permissions of a new file, within the umask.
     unsigned permissions = 0666;
-    /// Whether the directory that the file lies in may be a link.
+    /// Whether the directory that contains the file may be a link.
     bool through_link = true;
 };
 
-/// Writes what `write` writes to a temporary file beside `path`, then renames it to `path`. After
-/// any failure, `write`'s own exceptions included, the temporary is gone and a previous file at
-/// `path` is what it was; only the last step, the sync of the directory, fails with the new file
-/// already in place. Throws IoError saying which step failed and why; also when `path` is a
-/// directory, a device or a pipe, or a file that may not be written: rename alone would not ask.
-/// A symbolic link to a file is replaced by the file. The permissions of a previous file are kept,
-/// within the umask. Returns what was written.
+/// Writes what `write` writes to a temporary file next to `path`, then renames it to `path`. After
+/// any failure, including `write`'s own exceptions, the temporary is gone and a previous file at
+/// `path` is unchanged; only the last step, the sync of the directory, fails with the new file
+/// already in place. Throws IoError with the step that failed and the reason; also if `path` is a
+/// directory, a device or a pipe, or a file that is not writable, which rename does not check. A
+/// symbolic link to a file is replaced by the file. The permissions of a previous file are kept,
+/// within the umask. Returns the digest of what was written.
 ///
 /// A process beyond its file size limit (RLIMIT_FSIZE) is killed by SIGXFSZ unless it ignores that
-/// signal; then this is an error as any other.
+/// signal; then this throws as for any other error.
 FileDigest write_file_atomically(const std::filesystem::path& path,
                                  const std::function<void(OutputFile&)>& write,
                                  const WriteOptions& options = {});
 FileDigest write_file_atomically(const std::filesystem::path& path, std::string_view contents,
                                  const WriteOptions& options = {});
 
-/// Makes the directory, and those it lies in, unless it is there. Throws IoError.
+/// Creates the directory and its parents where they are missing. Throws IoError.
 void make_directories(const std::filesystem::path& directory);
 
-/// Throws IoError unless there is no file at `path` or one that write_file_atomically would
+/// Throws IoError unless there is no file at `path`, or one that write_file_atomically would
 /// replace.
 void check_replaceable(const std::filesystem::path& path);
 
-/// Throws IoError unless a file of so many bytes has room in the directory, DiskFullError if that
-/// is why. A file system that cannot tell is believed to have room.
+/// Throws IoError unless a file of `bytes` bytes fits into the directory, DiskFullError if space is
+/// the reason. A file system that cannot reserve space is assumed to have room.
 void check_room(const std::filesystem::path& directory, std::uint64_t bytes);
 
-/// Waits until the names in a directory are on the disk: those that were made, and those that are
-/// gone. Throws IoError.
+/// Waits until the creation and removal of entries in a directory are on the disk. Throws IoError.
 void sync_directory(const std::filesystem::path& directory);
 
-/// Removes what write_file_atomically left in the directory in processes of this machine that were
-/// killed. What cannot be removed stays.
+/// Removes temporaries that killed processes of this machine left in the directory. Those that
+/// cannot be removed stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// The places where a generator changes, and the log that is told of it.
+// Reports every change of a generator to the logs that are alive.
 #include <tapestry/core/generator_log.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Who drew random numbers here? What runs a function twice and wants the same numbers both times
-// (autograd/recompute.h) must know which generators it uses; they tell, as they are drawn from.
+// Which generators were used? Code that runs a function twice with the same random numbers
+// (autograd/recompute.h) must know the generators that it draws from; they report each use.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -8,8 +8,8 @@
 
 namespace tapestry {
 
-/// Which generators were drawn from, or set, on this thread while the log is alive, and where each
-/// stood before. Of logs alive together each takes note. A generator that dies is forgotten.
+/// Records which generators were used or set on this thread while the log is alive, and the state
+/// of each before that. Every log alive records. A generator that is destroyed is forgotten.
 class GeneratorLog {
 public:
     struct State {
@@ -35,7 +35,8 @@ private:
     std::vector<State> states_;
 };
 
-/// Generators stand where they once stood until this leaves scope; then where they stood before it.
+/// Rewinds generators to earlier states until this leaves scope, then restores their states before
+/// it.
 class RewindGuard {
 public:
     explicit RewindGuard(const std::vector<GeneratorLog::State>& states);

@@ -1,15 +1,16 @@
-// Numbers of 16 bits: IEEE's half precision (binary16, "f16") and bfloat16 ("bf16", the upper half
-// of an f32), as bits and as elements of tensors. They are how numbers are stored, never how they
-// are computed with: what is here rounds, and arithmetic happens in f32 or f64.
+// 16-bit floating-point numbers: IEEE's half precision (binary16, "f16") and bfloat16 ("bf16", the
+// upper half of an f32), as bits and as elements of tensors. They are storage formats only: this
+// header rounds, and arithmetic happens in f32 or f64.
 //
 //              sign  exponent  fraction    largest    smallest normal   smallest
 //     f16       1       5         10        65504        6.1e-5          6.0e-8
 //     bf16      1       8          7       3.4e38       1.2e-38          9.2e-41
 //
-// To nearest, ties to even; beyond the largest, infinity; below the smallest normal number,
-// gradually to 0. A NaN stays one, with its sign and the top of its payload, and is quiet. From f64
-// in one step: by way of f32 a number next to a tie would be rounded twice. At the end: rounding to
-// bf16 by chance. Read next: ops/optimizer_step.cpp, which needs that.
+// Rounds to nearest, ties to even; beyond the largest number to infinity; below the smallest normal
+// number gradually to 0. A NaN stays a NaN, with its sign and the top of its payload, and becomes
+// quiet. Converts from f64 in one step: by way of f32, a number next to a tie would be rounded
+// twice. At the end: stochastic rounding to bf16. Read next: ops/optimizer_step.cpp, which needs
+// it.
 //
 // Source: IEEE 754-2019, 3.4 and 4.3.1; Intel 2018, "BFLOAT16 - Hardware Numerics Definition"
 // (which flushes subnormals; these do not).
@@ -31,7 +32,7 @@ constexpr std::uint64_t shifted_right(std::uint64_t value, int by) {
     return kept + ((rest > half || (rest == half && (kept & 1U) != 0)) ? 1 : 0);
 }
 
-/// An f64 as a number of 16 bits with `kExponent` and `kFraction` bits.
+/// An f64 as a 16-bit number with `kExponent` and `kFraction` bits.
 template <int kExponent, int kFraction>
 constexpr std::uint16_t narrowed(double x) {
     constexpr int kWide = 52, kBias = (1 << (kExponent - 1)) - 1;
@@ -47,8 +48,8 @@ constexpr std::uint16_t narrowed(double x) {
     }
     const int exponent = wide_exponent - 1023 + kBias;
     if (exponent >= (1 << kExponent) - 1) return static_cast<std::uint16_t>(sign | kInfinity);
-    // Rounding up may carry into the exponent, as it should: the next number is a power of 2, or
-    // infinity.
+    // Rounding up may carry into the exponent, which is correct: the next number is a power of 2,
+    // or infinity.
     if (exponent > 0) {
         const std::uint64_t whole = static_cast<std::uint64_t>(exponent) << kWide | fraction;
         return static_cast<std::uint16_t>(sign | shifted_right(whole, kWide - kFraction));
@@ -59,7 +60,7 @@ constexpr std::uint16_t narrowed(double x) {
     return static_cast<std::uint16_t>(sign | shifted_right(whole, by));
 }
 
-/// And back, exactly: a NaN with its payload, quiet.
+/// The inverse, exact: a NaN keeps its payload and becomes quiet.
 template <int kExponent, int kFraction>
 constexpr double widened(std::uint16_t bits) {
     constexpr int kWide = 52, kBias = (1 << (kExponent - 1)) - 1;
@@ -87,8 +88,8 @@ constexpr double widened(std::uint16_t bits) {
 constexpr std::uint16_t f16_bits(double x) { return half_detail::narrowed<5, 10>(x); }
 constexpr std::uint16_t bf16_bits(double x) { return half_detail::narrowed<8, 7>(x); }
 
-/// The same of an f32, whose upper half a bf16 is: half a step, less a little where the last bit
-/// that stays is 0, carries into it from whatever lies beyond the middle.
+/// The same for an f32, whose upper half is a bf16: adding half a unit in the last place, less a
+/// little if the last bit kept is 0, carries into that bit for anything beyond the middle.
 constexpr std::uint16_t bf16_bits_of(float x) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const std::uint32_t rounded = bits + 0x7fffU + (bits >> 16U & 1U);
@@ -96,7 +97,7 @@ constexpr std::uint16_t bf16_bits_of(float x) {
     return static_cast<std::uint16_t>((nan ? bits | 0x400000U : rounded) >> 16U);
 }
 
-/// What such bits are worth. Exact, also as an f32.
+/// The value of such bits. Exact, also as an f32.
 constexpr double f64_from_f16(std::uint16_t bits) { return half_detail::widened<5, 10>(bits); }
 constexpr double f64_from_bf16(std::uint16_t bits) { return half_detail::widened<8, 7>(bits); }
 constexpr float f32_from_f16(std::uint16_t bits) { return static_cast<float>(f64_from_f16(bits)); }
@@ -104,7 +105,7 @@ constexpr float f32_from_bf16(std::uint16_t bits) {
     return std::bit_cast<float>(std::uint32_t{bits} << 16U);
 }
 
-/// x as it comes back from there.
+/// x after rounding to 16 bits and back.
 constexpr double rounded_to_f16(double x) { return f64_from_f16(f16_bits(x)); }
 constexpr double rounded_to_bf16(double x) { return f64_from_bf16(bf16_bits(x)); }
 
@@ -113,7 +114,7 @@ constexpr double rounded_to_bf16(double x) { return f64_from_bf16(bf16_bits(x));
 namespace half_detail {
 
 /// An integer as an f64 that rounds to 16 bits as the integer would: where 64 bits do not fit into
-/// 53, whatever is lost leaves a one in the last place, so that no number becomes a tie.
+/// 53, any bit lost sets the last place, so no number becomes a tie.
 constexpr double as_f64(std::int64_t x) {
     constexpr std::int64_t kExact = std::int64_t{1} << 53, kLost = (1 << 11) - 1;
     if (x >= -kExact && x <= kExact) return static_cast<double>(x);
@@ -122,7 +123,7 @@ constexpr double as_f64(std::int64_t x) {
 
 }  // namespace half_detail
 
-/// An element of a tensor of bf16: rounded when it is made, an f32 when it is read.
+/// An element of a bf16 tensor: rounds on construction, reads as f32.
 struct Bf16 {
     std::uint16_t bits;
 
@@ -141,7 +142,7 @@ struct Bf16 {
     constexpr operator float() const { return f32_from_bf16(bits); }
 };
 
-/// The same of f16.
+/// The same for f16.
 struct F16 {
     std::uint16_t bits;
 
@@ -149,20 +150,20 @@ struct F16 {
     template <class T>
     requires std::is_arithmetic_v<T>
     explicit constexpr F16(T x)
-        : bits(f16_bits(static_cast<double>(x))) {}  // what f64 rounds lies beyond the largest f16
+        : bits(f16_bits(static_cast<double>(x))) {}  // f64 only rounds beyond the largest f16
     constexpr operator float() const { return f32_from_f16(bits); }
 };
 
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Bf16> || std::is_same_v<T, F16>;
 
-// ---- by chance ----------------------------------------------------------------------------------
-// For numbers that are changed by less than lies between two of bf16's own: to nearest, such a
-// change would be lost again and again.
+// ---- stochastic rounding ------------------------------------------------------------------------
+// For numbers whose changes are smaller than the distance between neighbouring bf16 values:
+// rounding to nearest would lose such a change every time.
 
-/// One of the two numbers of bf16 that x lies between, by chance: `chance` of 0 .. 65535 is drawn,
-/// and away from 0 goes that share of all draws which x has covered of the way, so that the mean is
-/// x. A number of bf16 stays itself, whatever is drawn; a NaN becomes quiet.
+/// Rounds x stochastically to one of its two neighbours in bf16. `chance` is a uniform draw from 0
+/// .. 65535; the share of draws that round away from 0 is the fraction of the way that x has
+/// covered, so the mean is x. A bf16 value is unchanged for every draw; a NaN becomes quiet.
 constexpr std::uint16_t bf16_bits_by_chance(float x, std::uint16_t chance) {
     const auto bits = std::bit_cast<std::uint32_t>(x);
     const bool nan = (bits & 0x7fffffffU) > 0x7f800000U;

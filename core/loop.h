@@ -1,8 +1,8 @@
-// Walking several tensors of one (broadcast) shape together.
+// Iteration over several tensors of one (broadcast) shape.
 //
-// Axes that lie adjacent in memory in every operand are merged first, so that two contiguous
-// tensors of any rank become one long row, and [B, T, C] + [C] rows of C with a step of 0 between
-// them for the second operand.
+// Axes that are adjacent in memory in every operand are merged first, so two contiguous tensors of
+// any rank become one long row, and [B, T, C] + [C] becomes rows of C in which the second operand
+// has a step of 0 between rows.
 #pragma once
 
 #include <tapestry/core/parallel.h>
@@ -51,8 +51,8 @@ public:
     /// Stride of operand `i` along the innermost axis.
     std::int64_t inner_stride(std::size_t i) const { return strides_[i].back(); }
 
-    /// Calls f(offsets, n) for pieces of rows that cover everything once: operand i's elements are
-    /// offsets[i] + j * inner_stride(i), 0 <= j < n. Pieces run on several threads.
+    /// Calls f(offsets, n) for pieces of rows that cover every element once: operand i's elements
+    /// are offsets[i] + j * inner_stride(i), 0 <= j < n. Pieces run on several threads.
     template <class F>
     void for_each_row(F&& f) const {
         parallel_for(numel_, kGrain,
@@ -88,7 +88,7 @@ private:
             f(offsets, n);
             begin += n;
             within = 0;
-            for (int a = last - 1; a >= 0; --a) {  // next row, as an odometer counts
+            for (int a = last - 1; a >= 0; --a) {  // next row, like an odometer
                 if (++index[a] < sizes_[a]) break;
                 index[a] = 0;
             }

@@ -34,7 +34,7 @@ std::atomic<int>& threads() {
     return value;
 }
 
-// More chunks than a shared loop can count are taken several at a time.
+// If there are more chunks than a shared loop can count, they are grouped.
 void parallel_groups(std::int64_t chunks, detail::ChunkFunction f, void* context) {
     const std::int64_t size = (chunks - 1) / detail::SharedLoop::kMostChunks + 1;
     parallel_for(chunks, size, [=](std::int64_t begin, std::int64_t end) {
@@ -53,7 +53,7 @@ void set_num_threads(int n) {
 
 void detail::parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context) {
     if (chunks > SharedLoop::kMostChunks) return parallel_groups(chunks, f, context);
-    const TurnScope outside(nullptr);  // which thread a chunk is done by, and when, nobody plans
+    const TurnScope outside(nullptr);  // which thread runs a chunk, and when, cannot be planned
     const int threads = chunks > 1 ? num_threads() : 1;
     if (ThreadPool* pool = threads > 1 ? ThreadPool::of_this_thread() : nullptr) {
         return pool->share(chunks, f, context, threads);

@@ -1,8 +1,8 @@
-// Work shared among threads in fixed chunks.
+// Work split among threads in fixed chunks.
 //
-// The cut into chunks depends on the work alone, never on the number of threads, and nothing here
+// The split into chunks depends only on the work, never on the number of threads, and nothing here
 // adds floating-point numbers across threads: this is why the same seed gives the same bits with
-// one thread and with sixteen. The threads stand behind in thread_pool.h.
+// one thread and with sixteen. The threads are in thread_pool.h.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace tapestry {
 /// Threads used by parallel_for on this process: TAPESTRY_THREADS if set, else one per core.
 int num_threads();
 
-/// Sets it. Throws ValueError unless 1 <= n <= 1024.
+/// Sets the number of threads. Throws ValueError unless 1 <= n <= 1024.
 void set_num_threads(int n);
 
-/// So many threads until this leaves scope; then as many as before.
+/// Uses n threads until this leaves scope, then as many as before.
 class ThreadsGuard {
 public:
     explicit ThreadsGuard(int n) : before_(num_threads()) { set_num_threads(n); }
@@ -31,13 +31,13 @@ private:
 namespace detail {
 using ChunkFunction = void (*)(void* context, std::int64_t chunk);
 
-/// What parallel_for_chunks() below does, its f erased.
+/// Type-erased parallel_for_chunks().
 void parallel_chunks(std::int64_t chunks, ChunkFunction f, void* context);
 }  // namespace detail
 
 /// Calls f(chunk) for 0 <= chunk < chunks, spread over the threads; returns when all are done. Runs
-/// serially inside another such loop. What f throws is thrown again: of several, the lowest
-/// chunk's.
+/// serially inside another such loop. Rethrows what f throws; if several chunks throw, the
+/// exception of the lowest.
 template <class F>
 void parallel_for_chunks(std::int64_t chunks, F&& f) {
     if (chunks <= 1) {
@@ -52,7 +52,7 @@ void parallel_for_chunks(std::int64_t chunks, F&& f) {
         const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-/// Calls f(begin, end) over pieces of [0, n), each `grain` long but for the last.
+/// Calls f(begin, end) over pieces of [0, n), each of length `grain` except possibly the last.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
     if (grain < 1) grain = 1;

@@ -1,5 +1,5 @@
-// The rounds of Philox4x32-10, for core/random.cpp and for kernels. Plain arrays and functions of
-// each file's own: a kernel's copy is compiled for its instruction set and must stay there.
+// The rounds of Philox4x32-10, for core/random.cpp and for kernels. Plain arrays and static
+// functions: a kernel's copy is compiled for its instruction set and must stay in its file.
 //
 // Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
 // table 2 and section 3.3.
@@ -29,7 +29,7 @@ static PhiloxBlocks<W> philox_counters(std::uint64_t first) {
     return x;
 }
 
-/// Ten rounds under a key, which grows by the golden ratio and sqrt(3) - 1.
+/// Ten rounds with a key, which is incremented by the golden ratio and sqrt(3) - 1.
 template <int W>
 static void scramble(PhiloxBlocks<W>& x, std::uint64_t key) {
     constexpr std::uint64_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;

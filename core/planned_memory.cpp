@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-// Are there moments at which both are needed? On a circle one of two arcs that meet begins within
-// the other.
+// Whether there is a moment at which both are needed. If two arcs of a circle intersect, one begins
+// within the other.
 bool meet(const BlockLife& a, const BlockLife& b, std::size_t cycle) {
     const auto after = [cycle](std::size_t from, std::size_t to) {
         return to >= from ? to - from : to + cycle - from;
@@ -28,7 +28,7 @@ bool meet(const BlockLife& a, const BlockLife& b, std::size_t cycle) {
 }
 
 std::size_t most_at_once(const std::vector<BlockLife>& lives, std::size_t cycle) {
-    std::vector<std::int64_t> change(2 * cycle + 1, 0);  // over two turns of the circle
+    std::vector<std::int64_t> change(2 * cycle + 1, 0);  // over two laps of the circle
     for (const BlockLife& life : lives) {
         change[life.from] += static_cast<std::int64_t>(life.bytes);
         change[life.from + life.length] -= static_cast<std::int64_t>(life.bytes);
@@ -42,7 +42,7 @@ std::size_t most_at_once(const std::vector<BlockLife>& lives, std::size_t cycle)
     return static_cast<std::size_t>(*std::max_element(needed.begin(), needed.end()));
 }
 
-// Blocks in this order, each at the lowest place where it is in nobody's way.
+// Places blocks in the given order, each at the lowest offset that is free while it lives.
 class Placement {
 public:
     Placement(const std::vector<BlockLife>& lives, std::size_t cycle)
@@ -95,7 +95,7 @@ Order heaviest_first(const std::vector<BlockLife>& lives, Weight weight) {
     return order;
 }
 
-// Whoever sticks out is placed first the next time.
+// The block that overflowed is placed first on the next attempt.
 void advance_highest(const std::vector<BlockLife>& lives, const MemoryPlan& plan, Order& order) {
     const auto highest = std::find_if(order.begin(), order.end(), [&](std::size_t block) {
         return plan.offsets[block] + lives[block].bytes == plan.bytes;
@@ -103,7 +103,7 @@ void advance_highest(const std::vector<BlockLife>& lives, const MemoryPlan& plan
     std::rotate(order.begin(), highest, highest + 1);
 }
 
-// How often a plan of so many blocks is tried: of few, often.
+// The number of attempts for a plan of `blocks` blocks: many if there are few blocks.
 std::size_t rounds_for(std::size_t blocks) {
     constexpr std::size_t kPairs = std::size_t{1} << 23;
     return std::clamp<std::size_t>(kPairs / (blocks * blocks), 1, 100);
@@ -150,7 +150,7 @@ PlannedMemory::Report PlannedMemory::report() const { return memory_->report(); 
 
 PlannedMemory::Turn::Turn(PlannedMemory& memory)
     : outer_(std::exchange(detail::current_turn_memory(), nullptr)) {
-    memory.memory_->begin_turn();  // what it needs itself is not the turn's
+    memory.memory_->begin_turn();  // memory that it allocates itself is not part of the turn
     detail::current_turn_memory() = memory.memory_.get();
 }
 

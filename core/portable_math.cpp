@@ -1,5 +1,5 @@
-// Numbers of twice the precision where a rounding would be seen, and series whose terms are small
-// for the rest. Fused multiply-adds would change the bits: none are made outside the kernels
+// Double-double arithmetic where a rounding error would show, and series with small terms for the
+// rest. Fused multiply-adds would change the bits: the compiler makes none outside the kernels
 // (cmake/flags.cmake).
 #include <tapestry/core/portable_math.h>
 
@@ -24,15 +24,15 @@ Double2 sum(double a, double b) {
     return {high, (a - a_part) + (b - b_part)};
 }
 
-/// x in two parts of at most 26 bits. Source: Dekker, "A floating-point technique for extending the
-/// available precision" (1971), as is what follows.
+/// x split into two parts of at most 26 bits. Source: Dekker, "A floating-point technique for
+/// extending the available precision" (1971), also for the functions below.
 Double2 halves(double x) {
     const double scaled = 0x1.0000002p27 * x;  // 2^27 + 1
     const double high = scaled - (scaled - x);
     return {high, x - high};
 }
 
-/// a b, exactly, unless its last bits are less than the smallest number.
+/// a b, exactly, unless its last bits are below the smallest number.
 Double2 product(double a, double b) {
     const double high = a * b;
     const Double2 x = halves(a), y = halves(b);
@@ -45,7 +45,7 @@ Double2 product(const Double2& a, const Double2& b) {
     return sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-/// The value of a polynomial, whose first coefficient is that of x^0.
+/// The value of a polynomial; the first coefficient is that of x^0.
 template <std::size_t N>
 double polynomial(const std::array<double, N>& coefficients, double x) {
     double value = 0;
@@ -60,7 +60,7 @@ constexpr auto kLogSeries = [] {
     return series;
 }();
 
-/// Every second coefficient of e^x with alternating signs, beginning with that of x^first.
+/// Every other coefficient of e^x with alternating signs, beginning with that of x^first.
 constexpr auto alternating = [](std::size_t first) {
     std::array<double, 9> series{};
     double factorial = 1, sign = first / 2 % 2 == 0 ? 1 : -1;
@@ -76,17 +76,17 @@ constexpr auto alternating = [](std::size_t first) {
 constexpr auto kSinSeries = alternating(3);  // -1/3!, 1/5!, ...
 constexpr auto kCosSeries = alternating(4);  // 1/4!, -1/6!, ...
 
-/// x less a multiple of pi / 2, whose remainder by 2 pi is `quarter` of these.
+/// x less a multiple of pi / 2; `quarter` is that multiple modulo 4.
 struct Reduced {
     Double2 angle;  ///< at most pi / 4
     int quarter;
 };
 
-// pi / 2 in three parts, of which the first two have 33 bits: small multiples of them are exact.
+// pi / 2 in three parts, the first two of 33 bits: small multiples of them are exact.
 Reduced reduced(double x) {
     constexpr double kFirst = 0x1.921fb544p0, kSecond = 0x1.0b4611a6p-34,
                      kThird = 0x1.3198a2e037073p-69;
-    constexpr double kRound = 0x1.8p52;  // whose unit is 1
+    constexpr double kRound = 0x1.8p52;  // its unit in the last place is 1
     const double n = (x * 0x1.45f306dc9c883p-1 + kRound) - kRound;
     const Double2 near = sum(x - n * kFirst, -(n * kSecond));
     const Double2 angle = sum(near.high, near.low - n * kThird);
@@ -110,8 +110,8 @@ double cos_near_0(const Double2& x) {
 
 }  // namespace
 
-// With x = 2^e m and m between the roots of 1/2 and 2: log x = e log 2 + log m, where
-// s = (m - 1) / (m + 1) has its rounding error beside it.
+// With x = 2^e m and m between the roots of 1/2 and 2: log x = e log 2 + log m, where s = (m - 1) /
+// (m + 1) is kept with its rounding error.
 double log(double x) {
     constexpr double kLog2High = 0x1.62e42feep-1;  // 32 bits: exact times any exponent
     constexpr double kLog2Low = 0x1.a39ef35793c76p-33;
@@ -146,7 +146,7 @@ SinCos sin_cos(double x) {
     }
 }
 
-// By squaring, whose error grows as n does: of a millionth power it is a unit of the 80th bit.
+// By repeated squaring; the error grows with n: for a millionth power it is a unit of the 80th bit.
 double pow(double x, std::int64_t n) {
     Double2 result{1, 0}, square{x, 0};
     for (; n > 0; n /= 2) {

@@ -1,7 +1,7 @@
-// The few functions of real numbers that decide what is learned, with the same bits everywhere:
-// random numbers, learning rates and Adam's corrections are made of them. C libraries differ in
-// their last bits, and one that chooses fused multiply-adds when it is loaded differs from itself
-// on another machine. Sums, products and quotients are all that is used here, and these IEEE 754
+// The few real functions that determine what a model learns, with the same bits everywhere: random
+// numbers, learning rates and Adam's corrections are computed with them. C libraries differ in
+// their last bits, and one that selects fused multiply-adds at load time even differs from itself
+// on another machine. These functions only use sums, products and quotients, which IEEE 754
 // prescribes to the last bit.
 //
 // Errors are below 0.8 units in the last place. Read next: random.cpp.

@@ -1,7 +1,7 @@
-// Printing in three steps: pick the elements that will be seen, turn them into words of one width
-// (Column, per element type), and lay the words out between brackets (Layout). The rules are those
-// of NumPy 1.24's array2string, found by comparing with it; the code is ours. At the end: how fmt
-// prints tensors and element types.
+// Printing in three steps: select the elements to show, format them as words of equal width
+// (Column, per element type), and lay out the words between brackets (Layout). The rules are those
+// of NumPy 1.24's array2string, found by comparing output; the code is ours. At the end: fmt's
+// formatters for tensors and element types.
 #include <tapestry/core/tensor.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace tapestry {
 namespace {
 
 constexpr std::int64_t kThreshold = 1000;  // more elements than this are summarised
-constexpr std::int64_t kEdge = 3;          // to so many at each end of an axis
+constexpr std::int64_t kEdge = 3;          // to this many at each end of an axis
 constexpr int kPrecision = 8;              // digits after the point
 constexpr std::size_t kLineWidth = 75;
 
 // ---- one number ---------------------------------------------------------------------------------
 
-// 0.d1d2d3... x 10^exponent, the sign aside. Zero is the digit 0 with exponent 1.
+// 0.d1d2d3... x 10^exponent, without the sign. Zero is the digit 0 with exponent 1.
 struct Decimal {
     std::string digits;
     int exponent = 0;
@@ -39,7 +39,7 @@ Decimal parse_scientific(std::string_view text) {
     return result;
 }
 
-// The fewest digits that read back as the same T.
+// The fewest digits that parse back to the same T.
 template <class T>
 requires kIsHalf<T> Decimal shortest(T x) {
     const float size = std::abs(x);
@@ -62,7 +62,7 @@ Decimal shortest(T x) {
     return parse_scientific({text, static_cast<std::size_t>(end - text)});
 }
 
-// Of numbers of 16 bits as well, which not every standard library takes for numbers.
+// Also for 16-bit types, which not every standard library treats as numbers.
 template <class T>
 bool is_finite(T x) {
     return std::isfinite(static_cast<double>(x));
@@ -70,7 +70,7 @@ bool is_finite(T x) {
 
 std::string sign_of(double x) { return std::signbit(x) ? "-" : ""; }
 
-// A number as text, "12." and "5": the two sides of its point; and "+07", its exponent if any.
+// A number as text: "12." and "5", the two sides of its point; and "+07", its exponent if any.
 struct Parts {
     std::string whole;
     std::string fraction;
@@ -98,8 +98,8 @@ Parts positional(double x) {
     return {sign_of(x) + std::string(rounded.substr(0, point)), fraction, ""};
 }
 
-// The fewest digits that mean x; its exact digits where these are too many, or end before the
-// point: the float 73220848 is not shown as 73220850, though that means the same.
+// The fewest digits that identify x; its exact digits if those are too many, or end before the
+// point: the float 73220848 is not shown as 73220850, although that identifies it.
 template <class T>
 Parts in_column(T x) {
     const Decimal d = shortest(x);
@@ -123,7 +123,7 @@ Parts scientific(double x, int precision) {
     return scientific(x, parse_scientific({text, static_cast<std::size_t>(end - text)}));
 }
 
-// The fewest digits that mean x, or those of x rounded when these are too many.
+// The fewest digits that identify x, or x rounded if those are too many.
 template <class T>
 Parts scientific(T x) {
     const Decimal d = shortest(x);
@@ -136,7 +136,7 @@ std::string not_finite(double x) { return std::isnan(x) ? "nan" : sign_of(x) + "
 
 using Words = std::vector<std::string>;
 
-// Powers of ten, as soon as the numbers span more than positions show well.
+// Whether to use powers of ten: the numbers span more than fixed notation shows well.
 template <class T>
 bool needs_exponent(const std::vector<T>& values) {
     using Real = Compute<T>;
@@ -151,7 +151,7 @@ bool needs_exponent(const std::vector<T>& values) {
                            largest / smallest > Real(1000));
 }
 
-// What the finite numbers of a column need on either side of the point, and for the exponent.
+// The width that a column's finite numbers need on each side of the point, and for the exponent.
 struct Widths {
     std::size_t whole = 0;
     std::size_t fraction = 0;
@@ -173,7 +173,7 @@ Words words_of(const std::vector<T>& values) {
     const bool exponent = needs_exponent(values);
     std::vector<Parts> parts;
     Widths widths;
-    std::size_t other = 0;  // the longest nan or inf
+    std::size_t other = 0;  // longest nan or inf
     for (const T x : values) {
         if (!is_finite(x)) {
             other = std::max(other, not_finite(x).size());
@@ -185,7 +185,7 @@ Words words_of(const std::vector<T>& values) {
         widths.fraction = std::max(widths.fraction, parts.back().fraction.size());
         widths.exponent = std::max(widths.exponent, parts.back().exponent.size());
     }
-    // Everything right of `whole`: a point, the fraction, and "e" with the exponent.
+    // Everything to the right of `whole`: a point, the fraction, and "e" with the exponent.
     const std::size_t rest = 1 + widths.fraction + (exponent ? 1 + widths.exponent : 0);
     if (other > widths.whole + rest) widths.whole = other - rest;
     Words words;
@@ -193,7 +193,7 @@ Words words_of(const std::vector<T>& values) {
         const T x = values[i];
         if (!is_finite(x)) {
             words.push_back(fmt::format("{:>{}}", not_finite(x), widths.whole + rest));
-        } else if (exponent) {  // all with the digits of the longest: real ones, not zeros
+        } else if (exponent) {  // all with the most digits needed: real ones, not zeros
             words.push_back(padded(scientific(x, static_cast<int>(widths.fraction)), widths));
         } else {
             words.push_back(padded(parts[i], widths));
@@ -216,7 +216,7 @@ Words words_of(const std::vector<bool>& values) {
     return words;
 }
 
-// A tensor of rank 0: the number alone, with all its digits.
+// A tensor of rank 0: only the number, with all its digits.
 template <class T>
 std::string alone(T x) {
     if (!is_finite(x)) return not_finite(x);
@@ -251,7 +251,7 @@ public:
 private:
     bool is_cut(int axis) const { return summarised_ && x_.size(axis) > 2 * kEdge; }
 
-    // Calls f(index) for each index seen along `axis`, and gap() where some are left out.
+    // Calls f(index) for each index shown along `axis`, and gap() where some are left out.
     template <class F, class Gap>
     void for_each_seen(int axis, F&& f, Gap&& gap) const {
         const std::int64_t size = x_.size(axis);
@@ -275,8 +275,8 @@ private:
             axis, [&](std::int64_t i) { collect(from + i * stride, axis + 1, seen); }, [] {});
     }
 
-    // Axes `axis` and on, for the indices that the words taken so far have reached. The lines after
-    // the first begin with `indent`; `width` shrinks by one for each bracket that closes.
+    // Lays out axes `axis` and up, at the indices that the words laid out so far have reached.
+    // Lines after the first begin with `indent`; `width` shrinks by one for each closing bracket.
     std::string block(int axis, const std::string& indent, std::size_t width) {
         const std::string inner =
             axis + 1 == x_.rank() ? row(axis, indent, width) : rows(axis, indent, width);
@@ -300,7 +300,7 @@ private:
     }
 
     std::string rows(int axis, const std::string& indent, std::size_t width) {
-        // One line break between rows, a blank line more between blocks of each further axis.
+        // One line break between rows, and one blank line more between blocks of each further axis.
         const std::string separator(static_cast<std::size_t>(x_.rank() - axis - 1), '\n');
         std::string text;
         const auto add = [&](const std::string& part) {

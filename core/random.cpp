@@ -1,5 +1,5 @@
-// Philox and the distributions made from its words. Every distribution is a function of
-// (seed, first counter, element number), cut into tiles: start at fill_from_words.
+// Philox and the distributions derived from its words. Every distribution is a function of (seed,
+// first counter, element number), split into tiles: start at fill_from_words.
 #include <tapestry/core/random.h>
 
 #include <tapestry/core/loop.h>
@@ -24,7 +24,7 @@ constexpr std::uint32_t high_half(std::uint64_t x) { return static_cast<std::uin
 Key key_of(std::uint64_t seed) { return {low_half(seed), high_half(seed)}; }
 
 // Two 64-bit halves of the block at `counter`. `attempt` fills the upper half of the counter: a
-// draw that has to be repeated goes on there, and takes nothing from its neighbours.
+// draw that must be repeated continues there and takes nothing from its neighbours.
 std::array<std::uint64_t, 2> block_at(std::uint64_t seed, std::uint64_t counter,
                                       std::uint64_t attempt = 0) {
     const auto w =
@@ -48,8 +48,8 @@ void tile(std::uint64_t seed, std::uint64_t first, Tile& words) {
     }
 }
 
-// Fills `result` by convert(words, to), which makes the numbers of one tile from its 64 words,
-// kTileWords / words_per_element of them.
+// Fills `result` using convert(words, to), which makes the kTileWords / words_per_element numbers
+// of one tile from its 64 words.
 template <class T, class Convert>
 void fill_from_words(Tensor& result, std::int64_t words_per_element, Generator& generator,
                      const Convert& convert) {
@@ -80,7 +80,8 @@ std::uint64_t join(const Tile& words, std::size_t element) {
     return words[2 * element] | std::uint64_t{words[2 * element + 1]} << 32;
 }
 
-// [0, 1). The top 24 bits are what a float holds; through a signed integer, which SSE2 converts.
+// Uniform in [0, 1) from the top 24 bits, the precision of a float; by way of a signed integer,
+// which SSE2 converts.
 void to_unit(const Tile& words, float* to) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         to[i] = static_cast<float>(static_cast<std::int32_t>(words[i] >> 8)) * 0x1p-24F;
@@ -121,8 +122,8 @@ void to_normal(const Tile& words, double mean, double std, double* to) {
 __extension__ using Wide = unsigned __int128;
 
 // Uniform in [0, bound) from half `half` of the block at `counter`. Source: Lemire, "Fast random
-// integer generation in an interval" (2019): the upper word of x * bound, repeated in the few cases
-// that would make some values likelier than others.
+// integer generation in an interval" (2019): the upper word of x * bound, redrawn in the few cases
+// that would make some values more likely than others.
 std::uint64_t bounded(std::uint64_t seed, std::uint64_t counter, std::size_t half,
                       std::uint64_t bound) {
     const std::uint64_t excess = (0 - bound) % bound;  // 2^64 mod bound
@@ -233,7 +234,7 @@ Tensor normal(const Shape& shape, double mean, double std, Generator& generator,
 
 Tensor bernoulli(const Shape& shape, double p, Generator& generator) {
     require(p >= 0 && p <= 1, "bernoulli: p = {} is no probability (0 to 1)", p);
-    const auto limit = static_cast<std::uint64_t>(std::round(p * 0x1p32));  // up to 2^32: always
+    const auto limit = static_cast<std::uint64_t>(std::round(p * 0x1p32));  // 2^32: always
     Tensor result(shape, DType::boolean);
     fill_from_words<bool>(result, 1, generator, [limit](const Tile& words, bool* to) {
         for (std::size_t i = 0; i < words.size(); ++i) to[i] = words[i] < limit;
@@ -243,7 +244,7 @@ Tensor bernoulli(const Shape& shape, double p, Generator& generator) {
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator) {
     require(low < high, "randint: [{}, {}) is empty", low, high);
-    // Unsigned: the distance, and the way back, may not fit a signed number.
+    // Unsigned: neither the distance nor the way back may fit a signed number.
     const std::uint64_t bound = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     Tensor result(shape, DType::i64);
     const std::uint64_t seed = generator.seed();
@@ -264,7 +265,8 @@ Tensor randperm(std::int64_t n, Generator& generator) {
     const std::uint64_t seed = generator.seed();
     const std::uint64_t first = take_halves(generator, n);
     auto* to = result.mutable_data<std::int64_t>();
-    // Fisher and Yates, inside out: number i goes to a place j <= i, and what was there to place i.
+    // Fisher and Yates, inside out: number i goes to a place j <= i, and the number there moves to
+    // place i.
     for (std::int64_t i = 0; i < n; ++i) {
         const auto j = static_cast<std::int64_t>(
             bounded_element(seed, first, i, static_cast<std::uint64_t>(i) + 1));
@@ -274,7 +276,7 @@ Tensor randperm(std::int64_t n, Generator& generator) {
     return result;
 }
 
-// ---- streams with names -------------------------------------------------------------------------
+// ---- named streams ------------------------------------------------------------------------------
 
 namespace {
 

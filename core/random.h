@@ -1,12 +1,12 @@
-// Random numbers from a counter (Philox) instead of from a state.
+// Random numbers computed from a counter (Philox) instead of from a state.
 //
-// An ordinary generator steps from one number to the next, so that numbers come out in the order in
-// which they are asked for. Philox scrambles a counter: number i is philox(seed, offset + i),
-// whoever asks, in whatever order. So threads fill a tensor together and any number of them writes
-// the same bits. What a generator must remember is just (seed, offset).
+// An ordinary generator steps from one number to the next, so numbers depend on the order of the
+// requests. Philox scrambles a counter: number i is philox(seed, offset + i), in any order and on
+// any thread. So threads fill a tensor together, and the bits are the same for any number of them.
+// The only state of a generator is (seed, offset).
 //
 // Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-// Read next: nn/train/training_config.h, the streams of a training.
+// Read next: nn/train/training_config.h, the streams of a training run.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -17,13 +17,13 @@
 
 namespace tapestry {
 
-/// Philox4x32-10: 128 random bits, as four words, for a 128-bit counter under a 64-bit key.
+/// Philox4x32-10: 128 random bits, as four words, for a 128-bit counter and a 64-bit key.
 std::array<std::uint32_t, 4> philox(const std::array<std::uint32_t, 4>& counter,
                                     const std::array<std::uint32_t, 2>& key);
 
-/// Where a stream of random numbers stands. A tensor of n elements takes the counters
-/// [offset, offset + needed) at once; equal (seed, offset) give equal numbers for ever after.
-/// A copy continues independently. Not for two threads at a time.
+/// The position in a stream of random numbers. A tensor of n elements takes the counters [offset,
+/// offset + needed) at once; equal (seed, offset) always give equal numbers. A copy continues
+/// independently. Not safe for use by two threads at a time.
 class Generator {
 public:
     explicit Generator(std::uint64_t seed) : seed_(seed) {}
@@ -50,7 +50,7 @@ private:
     std::uint64_t offset_ = 0;
 };
 
-/// Used where no generator is named. Seed 0 until manual_seed.
+/// The generator used by default. Seed 0 until manual_seed.
 Generator& default_generator();
 /// Sets the default generator to (seed, 0).
 void manual_seed(std::uint64_t seed);
@@ -62,8 +62,8 @@ void manual_seed(std::uint64_t seed);
 Tensor rand(const Shape& shape, Generator& generator = default_generator(),
             DType dtype = DType::f32);
 
-/// Uniform in [low, high). Throws ValueError unless, in `dtype`, low < high, both finite and their
-/// difference as well.
+/// Uniform in [low, high). Throws ValueError unless, in `dtype`, low < high and both bounds and
+/// their difference are finite.
 Tensor uniform(const Shape& shape, double low, double high,
                Generator& generator = default_generator(), DType dtype = DType::f32);
 
@@ -72,7 +72,7 @@ Tensor uniform(const Shape& shape, double low, double high,
 Tensor randn(const Shape& shape, Generator& generator = default_generator(),
              DType dtype = DType::f32);
 
-/// rand and randn of the shape and dtype of x, which must be floating (DTypeError).
+/// rand and randn with the shape and dtype of x, which must be floating (DTypeError).
 Tensor rand_like(const Tensor& x, Generator& generator = default_generator());
 Tensor randn_like(const Tensor& x, Generator& generator = default_generator());
 
@@ -88,13 +88,14 @@ Tensor bernoulli(const Shape& shape, double p, Generator& generator = default_ge
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape,
                Generator& generator = default_generator());
 
-/// i64 [n]: the numbers 0 .. n - 1, every order equally likely. Throws ValueError if n < 0.
+/// i64 [n]: a random permutation of 0 .. n - 1, every order equally likely. Throws ValueError if n
+/// < 0.
 Tensor randperm(std::int64_t n, Generator& generator = default_generator());
 
-/// A stream with a name, at its beginning: one for each name, step and index (of a process, or a
-/// batch). What is drawn from one does not depend on what is drawn from another, nor on who draws
-/// first. Its key is a hash of the four: Philox under the seed scrambles the name, and under the
-/// result step and index.
+/// A named stream, at its beginning: one for each name, step and index (of a process, or a batch).
+/// Draws from one stream do not depend on draws from another, nor on their order. Its key is a hash
+/// of all four: Philox with the seed as key scrambles the name, and with the result as key the step
+/// and index.
 Generator stream(std::uint64_t seed, std::string_view name, std::uint64_t step = 0,
                  std::uint64_t index = 0);
 

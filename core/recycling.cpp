@@ -10,9 +10,9 @@
 namespace tapestry::detail {
 namespace {
 
-// Sizes are powers of two from 32 bytes to a megabyte; what is larger is the system's.
+// Sizes are powers of two from 32 bytes to a megabyte; larger blocks come from the system.
 constexpr std::size_t kSizes = 16;
-constexpr std::size_t kMostKept = std::size_t{8} << 20;  // bytes, by a thread
+constexpr std::size_t kMostKept = std::size_t{8} << 20;  // bytes, per thread
 
 constexpr std::size_t size_number(std::size_t bytes) {
     return static_cast<std::size_t>(std::bit_width((std::max<std::size_t>(bytes, 1) - 1) >> 5));
@@ -30,7 +30,7 @@ struct Block {
 struct Kept {
     std::array<Block*, kSizes> first{};
     std::size_t bytes = 0;
-    bool is_watched = false;  // somebody will give all this back when the thread ends
+    bool is_watched = false;  // everything here is freed when the thread ends
 };
 
 constinit thread_local Kept kept;
@@ -43,7 +43,7 @@ void give_all_back(void*) {
     kept.is_watched = false;
 }
 
-// Is there somebody? Where there is no memory to note that, no block is kept.
+// Registers give_all_back. If there is no memory to do so, no block is kept.
 bool watch() noexcept {
     try {
         at_thread_exit(give_all_back, nullptr);

@@ -1,13 +1,13 @@
-// Small blocks of memory, used again: entries of a tape, what they saved, lists of tensors.
+// Reuse of small memory blocks: entries of a tape, saved tensors, lists of tensors.
 //
 //     RecycledVector<int> places;                     // a std::vector
 //     const auto op = make_recycled<AddOp>(a, b);     // a std::shared_ptr
 //
-// A step of training makes some hundred small objects, and the next one makes them again. A block
-// that is let go stays with the thread that let it go, in a list by size, and this thread's next
-// request of that size gets it: after a few steps nothing is asked of the system. Who lets a block
-// go need not be who asked for it; what a thread keeps has an upper limit, and goes when it ends.
-// The numbers in tensors lie elsewhere: storage.h.
+// A training step makes some hundred small objects, and the next step makes them again. A freed
+// block stays with the thread that freed it, in a list by size, and serves that thread's next
+// request of that size: after a few steps nothing is requested from the system. The thread that
+// frees a block need not be the one that allocated it; the memory that a thread keeps is limited
+// and is freed when the thread ends. The elements of tensors are allocated elsewhere: storage.h.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ namespace tapestry {
 
 namespace detail {
 
-// Under AddressSanitizer every block comes from and goes back to the system, so that it sees a use
-// after free and a step past the end.
+// Under AddressSanitizer every block comes from the system and returns to it, which lets it detect
+// use after free and access past the end.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kReusesBlocks = false;
 #elif defined(__has_feature)
@@ -36,12 +36,12 @@ inline constexpr bool kReusesBlocks = true;
 
 /// Aligned as by operator new. Throws std::bad_alloc.
 void* take_recycled(std::size_t bytes);
-/// `bytes`: what was asked for.
+/// `bytes`: the size that was requested.
 void give_recycled(void* block, std::size_t bytes) noexcept;
 
 }  // namespace detail
 
-/// An allocator, for containers of the standard library.
+/// An allocator for the containers of the standard library.
 template <class T>
 struct Recycling {
     static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -51,7 +51,7 @@ struct Recycling {
     template <class U>
     Recycling(const Recycling<U>&) noexcept {}
 
-    T* allocate(std::size_t n) {  // containers ask for no more than there are addresses
+    T* allocate(std::size_t n) {  // containers limit n to the address space
         return static_cast<T*>(detail::take_recycled(n * sizeof(T)));
     }
     void deallocate(T* block, std::size_t n) noexcept {

@@ -44,7 +44,7 @@ std::int64_t numel(const Shape& shape) {
         require<ShapeError>(size >= 0, "shape: negative size in {}", shape);
         overflow = __builtin_mul_overflow(count, size, &count) || overflow;
     }
-    if (overflow) {  // unless a later zero makes the tensor empty after all
+    if (overflow) {  // except if a zero makes the tensor empty after all
         const bool zero = std::find(shape.begin(), shape.end(), 0) != shape.end();
         require<ShapeError>(zero, "shape: {} has more elements than 64 bits count", shape);
         return 0;
@@ -54,7 +54,7 @@ std::int64_t numel(const Shape& shape) {
 
 Strides contiguous_strides(const Shape& shape) {
     Strides strides = shape;
-    std::uint64_t step = 1;  // may wrap round, harmlessly: beside a 0, for a tensor of no elements
+    std::uint64_t step = 1;  // wraps only if another size is 0: no elements, no harm
     for (int i = shape.rank() - 1; i >= 0; --i) {
         strides[i] = static_cast<std::int64_t>(step);
         step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));

@@ -26,7 +26,7 @@ public:
     int rank() const { return rank_; }
     bool empty() const { return rank_ == 0; }
 
-    /// Axis `i`; no check: see normalize_axis for what users pass.
+    /// Axis `i`, unchecked: see normalize_axis for axes that users pass.
     std::int64_t& operator[](int i) { return sizes_[static_cast<std::size_t>(i)]; }
     std::int64_t operator[](int i) const { return sizes_[static_cast<std::size_t>(i)]; }
     std::int64_t back() const { return (*this)[rank_ - 1]; }
@@ -53,18 +53,18 @@ private:
 
 using Strides = Shape;
 
-/// Number of elements; 1 for a scalar. Throws ShapeError on a negative size or when the product
+/// The number of elements; 1 for a scalar. Throws ShapeError for a negative size, or if the product
 /// does not fit 64 bits.
 std::int64_t numel(const Shape& shape);
 
 /// Row-major strides, in elements.
 Strides contiguous_strides(const Shape& shape);
 
-/// The shape both broadcast to, by NumPy's rule: aligned at the last axis, sizes equal or one of
-/// them 1. `op` names the caller in the error.
+/// The shape to which both broadcast, by NumPy's rule: aligned at the last axis, sizes equal or one
+/// of them 1. `op` names the caller in the error.
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 
-/// 0 <= result < rank from an axis that may count from the end (-1 is the last).
+/// `axis` as 0 <= result < rank; negative axes count from the end (-1 is the last).
 int normalize_axis(std::string_view op, int axis, int rank);
 
 }  // namespace tapestry

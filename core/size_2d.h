@@ -1,4 +1,4 @@
-// Size2d: what has a value down and one across, as strides and kernels of images have: {3, 5}, or
+// Size2d: a vertical and a horizontal value, such as an image kernel's size or stride: {3, 5}, or
 // one number for both.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Size2d {
 
 }  // namespace tapestry
 
-/// "2", where both are 2, or "2 x 3".
+/// "2" if both are 2, otherwise "2 x 3".
 template <>
 struct fmt::formatter<tapestry::Size2d> : tapestry::PlainFormatter {
     fmt::appender format(const tapestry::Size2d& size, fmt::format_context& context) const;

@@ -17,7 +17,7 @@ namespace tapestry {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and an AVX-512 register
-constexpr std::uint64_t kMostBytes =    // a quarter of all addresses: no rounding up overflows
+constexpr std::uint64_t kMostBytes =    // a quarter of the address space: rounding up is safe
     std::numeric_limits<std::size_t>::max() / 4 + 1;
 constexpr std::size_t kAlwaysKept = std::size_t{1} << 28;
 
@@ -63,14 +63,14 @@ public:
         const SizeClass had = size_class(bytes);
         statistics_.current -= had.bytes;
         if (detail::kReusesBlocks) {
-            // Blocks of sizes that nobody asks for any more would pile up: what is beyond twice all
-            // that was ever in use at a time goes back, and what is in use comes again.
+            // Blocks of sizes that are no longer requested would pile up: when the cache exceeds
+            // twice the peak of the memory in use, it is emptied; sizes still in use fill it again.
             if (kept_ + had.bytes > std::max(kAlwaysKept, 2 * most_)) release_locked();
             try {
                 free_[had.index].push_back(block);
                 keep(had.bytes);
                 return;
-            } catch (const std::bad_alloc&) {  // no room to remember the block: let it go
+            } catch (const std::bad_alloc&) {  // no room to record the block: free it
             }
         }
         to_system(block);
@@ -93,7 +93,7 @@ public:
 
     std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
 
-    // With the lock:
+    // With the lock held:
     void add(detail::TurnMemory& turn) { turns_.push_back(&turn); }
     void remove(detail::TurnMemory& turn) { std::erase(turns_, &turn); }
     void add(std::shared_ptr<detail::Arena> arena) {
@@ -120,7 +120,7 @@ private:
         statistics_.cached += bytes;
     }
 
-    // Was the block a place in an arena?
+    // Whether the block was a place in an arena.
     bool give_back(const std::byte* block, std::size_t bytes) noexcept {
         for (const auto& arena : arenas_) {
             if (!arena->holds(block)) continue;
@@ -175,8 +175,8 @@ private:
     std::mutex mutex_;
     std::array<std::vector<std::byte*>, 8 + 8 * 60> free_;
     MemoryStatistics statistics_;
-    std::size_t kept_ = 0;  // of what is cached, all but the empty places of arenas
-    std::size_t most_ = 0;  // bytes that were ever in use
+    std::size_t kept_ = 0;  // cached bytes outside arenas
+    std::size_t most_ = 0;  // the most bytes ever in use at a time
     std::vector<detail::TurnMemory*> turns_;
     std::vector<std::shared_ptr<detail::Arena>> arenas_;
 };

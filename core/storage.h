@@ -1,7 +1,7 @@
 // Memory behind tensors: 64-byte aligned blocks from a caching allocator.
 //
-// A training step asks for the same sizes every time, so freed blocks are kept by size class and
-// handed out again: after the first step nothing is asked of the system.
+// A training step requests the same sizes every time, so freed blocks are kept by size class and
+// reused: after the first step nothing is requested from the system.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@ namespace tapestry {
 /// One block of memory, shared by every tensor that views it.
 class Storage {
 public:
-    /// `bytes` of uninitialised memory. Throws MemoryError when the system has no more.
+    /// `bytes` of uninitialised memory. Throws MemoryError if the system has no more.
     explicit Storage(std::uint64_t bytes);
-    /// Memory that stays somebody else's (from_blob in create.h).
+    /// Memory owned by the caller (from_blob in create.h).
     Storage(std::byte* borrowed, std::size_t bytes);
     ~Storage();
     Storage(const Storage&) = delete;
@@ -25,7 +25,7 @@ public:
     std::size_t bytes() const { return bytes_; }
     bool is_borrowed() const { return borrowed_; }
 
-    /// Counts the changes made in place, so that a tape notices a saved tensor that moved on.
+    /// Counts in-place changes, by which a tape notices that a saved tensor has changed since.
     std::uint64_t version() const { return version_; }
     void bump_version() { ++version_; }
 
@@ -40,14 +40,14 @@ using StoragePtr = std::shared_ptr<Storage>;
 
 struct MemoryStatistics {
     std::size_t current = 0;   ///< bytes in live tensors
-    std::size_t peak = 0;      ///< the most `current` has been since reset_peak_memory()
+    std::size_t peak = 0;      ///< the maximum of `current` since reset_peak_memory()
     std::size_t cached = 0;    ///< bytes kept for reuse
-    std::uint64_t system = 0;  ///< times the system was asked for memory
+    std::uint64_t system = 0;  ///< number of allocations from the system
 };
 
 MemoryStatistics memory_statistics();
 void reset_peak_memory();
-/// Gives cached blocks back to the system.
+/// Returns cached blocks to the system.
 void release_cached_memory();
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// What calls of the operating system answer. Internal to core.
+// Return codes of system calls. Internal to core.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -10,7 +10,7 @@
 
 namespace tapestry {
 
-/// Calls `call` again as long as a signal interrupts it.
+/// Repeats `call` as long as a signal interrupts it.
 template <class F>
 auto uninterrupted(F&& call) {
     auto result = call();
@@ -18,8 +18,8 @@ auto uninterrupted(F&& call) {
     return result;
 }
 
-/// "cannot write 'model.safetensors': No space left on device". Taking errno by value keeps it from
-/// being overwritten while the rest of the message is made.
+/// "cannot write 'model.safetensors': No space left on device". Takes errno by value so that
+/// building the rest of the message cannot overwrite it.
 [[noreturn]] inline void fail_to(std::string_view verb, const std::string& target, int error) {
     const std::string reason = std::generic_category().message(error);
     if (error == ENOSPC || error == EDQUOT) {

@@ -1,9 +1,9 @@
-// Tensor: a value that names a piece of shared memory and how to walk it.
+// Tensor: a value that refers to shared memory and describes how to walk it.
 //
-// Copying a tensor copies the description, not the numbers; views (core/views.h) share memory the
-// same way. Core has no idea of gradients. It only keeps two fields for the layer above: where the
-// tensor stands on a tape (TapeRef, a plain number, never a pointer that owns) and, for a leaf that
-// asked for one, the place where its gradient is put (Leaf).
+// Copying a tensor copies the description, not the numbers; views (core/views.h) share memory in
+// the same way. Core knows nothing of gradients. It only keeps two fields for the layer above: the
+// tensor's place on a tape (TapeRef, a plain number, never an owning pointer) and, for a leaf that
+// requires a gradient, the place where its gradient is stored (Leaf).
 #pragma once
 
 #include <tapestry/core/dtype.h>
@@ -24,8 +24,8 @@ class Index;
 struct Leaf;
 struct ParameterPlace;
 
-/// Slot `slot` of the tape numbered `tape`; 0 of none. Tape numbers are never used twice, so a
-/// tensor that outlives its tape is a constant again.
+/// Slot `slot` of the tape numbered `tape`; 0: no tape. Tape numbers are never reused, so a tensor
+/// that outlives its tape is a constant again.
 struct TapeRef {
     std::uint64_t tape = 0;
     int slot = -1;
@@ -33,7 +33,7 @@ struct TapeRef {
 
 class Tensor {
 public:
-    /// Undefined: no shape, no memory; stands for "no tensor" in optional arguments.
+    /// Undefined: no shape, no memory; means "no tensor" in optional arguments.
     Tensor() = default;
 
     /// Uninitialised memory of this shape. See core/create.h for tensors with values.
@@ -47,7 +47,7 @@ public:
     Tensor(Tensor&&) = default;
     Tensor& operator=(const Tensor&) & = default;
     Tensor& operator=(Tensor&&) & = default;
-    /// x[i] = y would change a temporary and nothing else: write x[i].copy_(y).
+    /// x[i] = y would only change a temporary: write x[i].copy_(y).
     Tensor& operator=(const Tensor&) && = delete;
 
     bool defined() const { return storage_ != nullptr; }
@@ -57,24 +57,24 @@ public:
     std::int64_t offset() const { return offset_; }      ///< in elements
     int rank() const { return shape_.rank(); }
     std::int64_t numel() const { return numel_; }
-    /// Size of `axis`, which may count from the end. Throws ShapeError outside the rank.
+    /// Size of `axis`; negative axes count from the end. Throws ShapeError outside the rank.
     std::int64_t size(int axis) const;
     std::size_t bytes() const { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
     /// Row-major and without gaps.
     bool is_contiguous() const;
     const StoragePtr& storage() const { return storage_; }
-    /// Does nobody else hold this memory? Then it may be reused in place.
+    /// Whether nothing else shares this memory, which may then be reused in place.
     bool owns_alone() const { return storage_.use_count() == 1 && !storage_->is_borrowed(); }
 
-    /// The first element. Throws DTypeError unless T is the element type. Elements lie at
-    /// data + sum(index * stride).
+    /// The first element. Throws DTypeError unless T is the element type. Elements are at data +
+    /// sum(index * stride).
     template <class T>
     const T* data() const {
         check_access(dtype_of<T>());
         return reinterpret_cast<const T*>(storage_->data()) + offset_;
     }
 
-    /// The same for writing: counts as a change in place (see Storage::version).
+    /// The same for writing: counts as an in-place change (see Storage::version).
     template <class T>
     T* mutable_data() {
         check_access(dtype_of<T>());
@@ -82,7 +82,7 @@ public:
         return reinterpret_cast<T*>(storage_->data()) + offset_;
     }
 
-    /// The one element of a tensor that has one, as T. Throws ShapeError otherwise.
+    /// The only element, as T. Throws ShapeError unless the tensor has exactly one.
     template <class T = double>
     T item() const {
         return visit_dtype(
@@ -98,8 +98,8 @@ public:
             dtype_, [&](auto zero) { return convert_element<T>(data<decltype(zero)>()[where]); });
     }
 
-    /// x[2], x[mask], x[ids], and x[{0, Slice{1, 3}, kAll}]: parts of x, of which ops/subscript.h
-    /// tells. They are defined in ops as well, for a tape has to know of them.
+    /// x[2], x[mask], x[ids], and x[{0, Slice{1, 3}, kAll}]: parts of x, see ops/subscript.h.
+    /// Defined in ops because a tape must record them.
     Tensor operator[](std::int64_t i) const;
     Tensor operator[](const Tensor& chosen) const;
     Tensor operator[](std::initializer_list<Index> where) const;
@@ -108,26 +108,27 @@ public:
     template <class T>
     std::vector<T> to_vector() const;
 
-    /// The same numbers in memory of their own; a constant.
+    /// The same numbers in new memory; a constant.
     Tensor clone() const;
-    /// The same memory, as a constant: nothing flows back through it.
+    /// The same memory, as a constant: no gradient flows through it.
     Tensor detach() const;
 
     /// Changes the numbers in place: all to `value`, or to those of `source`, which is broadcast
-    /// and converted, and may share this tensor's memory. This handle becomes a constant unless it
-    /// is a leaf. Throws ShapeError for an expanded tensor, whose elements are not its own.
+    /// and converted and may share this tensor's memory. This handle becomes a constant unless it
+    /// is a leaf. Throws ShapeError for an expanded tensor, whose elements share memory.
     Tensor& fill_(double value);
     Tensor& copy_(const Tensor& source);
 
-    /// Is this a leaf that asks for its gradient?
+    /// Whether this is a leaf that requires a gradient.
     bool requires_grad() const;
-    /// Makes this tensor (and copies of it made from now on) a leaf whose gradient a tape fills in.
-    /// With false a leaf is frozen: it and all copies of it, the one in a module included, are
-    /// constants to the tapes from now on, and the gradient is forgotten; with true it asks again.
-    /// (detach() makes a constant of one handle.) Throws DTypeError unless floating.
+    /// Makes this tensor, and copies made of it afterwards, a leaf whose gradient a tape computes.
+    /// With false a leaf is frozen: it and all copies of it, including the one in a module, are
+    /// constants to the tapes from now on, and the gradient is discarded; with true it requires a
+    /// gradient again. (detach() makes a constant of a single handle.) Throws DTypeError unless
+    /// floating.
     Tensor& set_requires_grad(bool wanted = true);
-    /// What the tapes have added up so far; undefined if nothing yet, or if the leaf is frozen.
-    /// Throws AutogradError for what is no leaf.
+    /// The gradient accumulated by the tapes so far; undefined if there is none yet, or if the leaf
+    /// is frozen. Throws AutogradError if this is not a leaf.
     const Tensor& grad() const;
     void set_grad(Tensor grad);
     void clear_grad();
@@ -159,8 +160,8 @@ private:
 
 using Tensors = RecycledVector<Tensor>;
 
-/// Several tensors where they are. A parameter's type: what a caller writes as {x, weight} is not
-/// copied for the call, and not kept beyond it.
+/// References to several tensors. A parameter type: the tensors of an argument written {x, weight}
+/// are not copied for the call, and must not be kept beyond it.
 class TensorRefs {
 public:
     struct Ref {
@@ -184,19 +185,19 @@ private:
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-/// May replace a gradient: what it returns is used instead, unless undefined.
+/// May replace a gradient: its result is used instead, unless undefined.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
 
-/// What a tensor that asked for its gradient shares among its copies.
+/// State of a leaf, shared among its copies.
 struct Leaf {
     Tensor grad;
     std::vector<GradientHook> hooks;
     bool requires_grad = true;  ///< false: frozen
 
-    // Who has it, for errors about parameters that nobody trains; plain data here.
+    // Its owners, for errors about parameters that are not trained; plain data here.
     std::shared_ptr<const ParameterPlace> place;  ///< in a module (nn/module/module.h)
     int optimizers = 0;                           ///< that hold it now
-    /// One that a module has and no optimiser, and that got a gradient in the same walk.
+    /// A leaf in a module but in no optimiser that got a gradient in the same walk.
     std::weak_ptr<const Leaf> untrained;
 };
 
@@ -213,8 +214,8 @@ std::vector<T> Tensor::to_vector() const {
     return values;
 }
 
-/// `x` exactly as NumPy 1.24 prints it, str(array) with its default options: what people know from
-/// there, and diffs against it, hold here too.
+/// `x` exactly as NumPy 1.24 prints it, str(array) with its default options, so output can be
+/// compared with NumPy's.
 ///
 ///     [[1.   0.25]
 ///      [2.   3.  ]]

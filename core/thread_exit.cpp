@@ -23,8 +23,8 @@ void run_tasks() {
     }
 }
 
-/// Has run_tasks() called at the end of every thread that asked for it. The main one does not end
-/// as others do.
+/// Calls run_tasks() at the end of every thread that registered. The main thread does not end like
+/// others: it needs std::atexit.
 class Exits {
 public:
     Exits() {

@@ -1,6 +1,6 @@
-// What a thread has for itself, and what becomes of that when it ends. A thread_local with a
-// destructor does as much, but where there is no memory to note the destructor in, glibc ends the
-// process. Here that is std::bad_alloc.
+// Per-thread objects and their destruction at the end of the thread. A thread_local with a
+// destructor would do the same, but glibc terminates the process if there is no memory to register
+// the destructor. Here that throws std::bad_alloc.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace tapestry {
 
-/// f(context) when this thread ends, the latest first; for the one that ends the process, then.
-/// Throws std::bad_alloc.
+/// Calls f(context) when this thread ends, in reverse order of registration; for the thread that
+/// ends the process, at exit. Throws std::bad_alloc.
 void at_thread_exit(void (*f)(void*), void* context);
 
-/// What a thread_local pointer leads to: made at its first use, and gone when the thread ends.
+/// The object of a thread_local pointer: created at its first use, destroyed when the thread ends.
 /// Throws std::bad_alloc.
 template <class T>
 T& of_this_thread(T*& pointer) {

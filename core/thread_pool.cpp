@@ -14,7 +14,7 @@
 
 namespace tapestry {
 
-// ---- when threads are short ---------------------------------------------------------------------
+// ---- thread shortage ----------------------------------------------------------------------------
 
 namespace {
 
@@ -49,7 +49,7 @@ namespace detail {
 namespace {
 
 thread_local ThreadPool* ours = nullptr;  // this thread's
-thread_local bool alone = false;          // it runs a chunk, or is ending: its loops are its own
+thread_local bool alone = false;          // runs a chunk, or is ending: runs its loops itself
 
 // The pool ends with its thread.
 void end_pool(void*) {
@@ -57,7 +57,7 @@ void end_pool(void*) {
     delete std::exchange(ours, nullptr);
 }
 
-/// While a thread does its share of a loop.
+/// Marks a thread that works on its share of a loop.
 class AloneGuard {
 public:
     AloneGuard() { alone = true; }
@@ -66,10 +66,10 @@ public:
     AloneGuard& operator=(const AloneGuard&) = delete;
 };
 
-// OpenMP ends the process when the system has no thread for a region. So as many are started first,
-// all at a time: how many threads there are to be had besides the caller's own. `reason`: why not
-// all. Each has its arena of malloc's before the next is started, or stacks would take the address
-// space that the arenas then find missing: how many there were would depend on who was faster.
+// OpenMP terminates the process if the system has no thread for a region. So this first starts
+// `count` threads, alive at the same time, and returns how many the system provides. `reason`: why
+// not all. Each gets its malloc arena before the next is started: otherwise stacks would take the
+// address space that the arenas then lack, and the count would depend on a race.
 int startable_threads(int count, std::string& reason) {
     std::atomic<bool> tried{false};
     std::atomic<int> ready{0};
@@ -95,9 +95,9 @@ int startable_threads(int count, std::string& reason) {
     return static_cast<int>(threads.size());
 }
 
-// How many threads a loop that asks for `wanted` can have, its own included. Where they are scarce
-// a few are left: for a thread that writes files, and, where it is address space that ended, for
-// OpenMP's own tables and all that has yet to be asked for.
+// How many threads a loop that requests `wanted` can have, including its own. If threads are scarce
+// a few are left: for a thread that writes files and, if the limit is the address space, for
+// OpenMP's own tables and later allocations.
 int threads_to_take(int wanted) {
     constexpr int kLeft = 4;
     std::string reason;
@@ -109,8 +109,8 @@ int threads_to_take(int wanted) {
     return taken;
 }
 
-// A forked process has the thread that forked, and of its pool only the memory, in whatever state
-// it was. It is left alone; the next loop starts another.
+// A forked process only has the thread that forked, and of its pool only the memory, in an
+// arbitrary state. That pool is abandoned; the next loop starts another.
 void forget_pool() { ours = nullptr; }
 
 }  // namespace
@@ -145,7 +145,7 @@ void ThreadPool::share(std::int64_t chunks, ChunkFunction f, void* context, int 
     loop_.finish();
 }
 
-// Returns how many threads there are.
+// Returns the number of threads.
 int ThreadPool::start(int wanted) {
     const int threads = threads_to_take(wanted);
     if (threads == 1) return 1;
@@ -184,8 +184,8 @@ void ThreadPool::serve(Worker& worker, int member) {
     }
 }
 
-// Whoever goes to sleep says so before it looks for work a last time; whoever brings work looks for
-// sleepers after: one of the two sees the other.
+// A worker announces its sleep before it looks for work one last time; the leader publishes work
+// before it looks for sleepers: one of the two sees the other.
 void ThreadPool::sleep(Worker& worker, int member) {
     std::unique_lock lock(worker.mutex);
     worker.asleep.store(true, std::memory_order_seq_cst);

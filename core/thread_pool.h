@@ -1,17 +1,16 @@
-// ThreadPool: the threads that one thread shares its parallel loops with. Internal to core.
+// ThreadPool: the threads with which one thread shares its parallel loops. Internal to core.
 //
-// A step of a small model is a hundred loops of a few microseconds each. So the threads stay: they
-// are started at the first loop, look for the next one for a while, then sleep. Handing a loop over
-// costs one store, and its chunks are taken one at a time. What matters on a busy machine: only
-// chunks are waited for, never threads. One that the system has set aside for another program takes
-// no chunk, and the loop ends without it.
+// A step of a small model is a hundred loops of a few microseconds each. So the threads persist:
+// they are started at the first loop, look for the next one for a while, then sleep. Handing over a
+// loop costs one store, and its chunks are taken one at a time. On a busy machine it matters that a
+// loop waits only for chunks, never for threads: a thread that the system has suspended takes no
+// chunk, and the loop ends without it.
 //
-// The threads are OpenMP's: those of a single parallel region, which a thread of the pool's own
-// opens and which stays open. So OMP_PROC_BIND, OMP_PLACES and OMP_THREAD_LIMIT mean what they
-// always do, and the wait at a region's end, which would be for threads, comes only with the
-// pool's.
+// The threads are OpenMP's, in a single parallel region that one thread of the pool opens and that
+// stays open. So OMP_PROC_BIND, OMP_PLACES and OMP_THREAD_LIMIT have their usual meaning, and the
+// wait for all threads at the end of a region only happens when the pool ends.
 //
-// Each thread that runs loops has a pool of its own, which ends with it.
+// Each thread that runs loops has its own pool, which ends with it.
 #pragma once
 
 #include <tapestry/core/clock.h>
@@ -28,11 +27,11 @@
 
 namespace tapestry::detail {
 
-/// Waiting in three tempers: by looking again, for what lasts microseconds; by letting others run
-/// in between, for on a busy machine the thread waited for may need this very core; then no more.
+/// Waits in three stages: spins, for waits of microseconds; then yields, because on a busy machine
+/// the thread waited for may need this very core; then gives up.
 class Patience {
 public:
-    /// False when waiting has gone on for longer than it is worth.
+    /// False once waiting is no longer worthwhile.
     bool wait() {
         if (++turns_ < kSpins) {
             pause();
@@ -44,7 +43,7 @@ public:
     }
 
 private:
-    static constexpr int kSpins = 2000;                              // some 20 to 80 microseconds
+    static constexpr int kSpins = 2000;                              // about 20 to 80 microseconds
     static constexpr auto kYielding = std::chrono::milliseconds(2);  // longer than any serial part
 
     static void pause() {
@@ -59,22 +58,23 @@ private:
     Clock::time_point since_;
 };
 
-/// A loop, and who does what of it.
+/// A parallel loop and the assignment of its chunks to threads.
 ///
-/// `open_` tells which chunks nobody has taken yet, and which threads may take some. One word, so
-/// that a thread that read it before the last loop ended can still only take a chunk that exists:
-/// the exchange fails, or it is of the loop that now runs.
+/// `open_` holds the chunks not yet taken, and which threads may take some. It is one word, so a
+/// thread that read it before the last loop ended can still only take a chunk that exists: either
+/// the exchange fails, or the chunk belongs to the current loop.
 ///
-/// Chunks are taken from both ends, by members of even numbers from the first on and by the others
-/// from the last on. So in loop after loop over the same rows a core has the ones that it wrote
-/// itself, which are in its own cache.
+/// Chunks are taken from both ends: from the first upwards by members of even numbers, from the
+/// last downwards by the others. So in loop after loop over the same rows a core gets those that it
+/// wrote itself, which are in its own cache.
 class SharedLoop {
 public:
-    static constexpr int kChunkBits = 26;  // of either end; what is left of a word is the threads'
+    static constexpr int kChunkBits = 26;  // per end; the rest of the word counts threads
     static constexpr std::int64_t kMostChunks = (std::int64_t{1} << kChunkBits) - 1;
     static constexpr int kMostThreads = (1 << (64 - 2 * kChunkBits)) - 1;
 
-    /// On the leader: publishes the loop, for members 0 .. threads - 1. The one before is over.
+    /// On the leader: publishes the loop for members 0 .. threads - 1. The previous one must be
+    /// over.
     void publish(std::int64_t chunks, ChunkFunction f, void* context, int threads) {
         f_ = f;
         context_ = context;
@@ -85,7 +85,7 @@ public:
                     std::memory_order_seq_cst);
     }
 
-    /// Does chunks until there are none left. `member` is 0 for the leader.
+    /// Runs chunks until none are left. `member` is 0 for the leader.
     void work(int member) noexcept {
         std::int64_t done = 0;
         for (std::int64_t chunk; (chunk = take(member)) >= 0; ++done) {
@@ -103,7 +103,7 @@ public:
         return open.first < open.end && member < open.threads;
     }
 
-    /// On the leader: waits for the chunks that others took; throws what one of them threw.
+    /// On the leader: waits for chunks taken by others; rethrows their exception, if any.
     void finish() {
         Patience patience;
         while (finished_.load(std::memory_order_acquire) < chunks_) patience.wait();
@@ -113,7 +113,7 @@ public:
 private:
     struct Open {
         int threads;
-        std::int64_t first, end;  // chunks nobody has taken
+        std::int64_t first, end;  // chunks not yet taken
     };
 
     static std::uint64_t pack(Open open) {
@@ -128,8 +128,8 @@ private:
                 .end = static_cast<std::int64_t>(word & kMost)};
     }
 
-    /// A chunk that is now this thread's, or -1. Until it is finished the loop is not over, so what
-    /// publish() wrote stands still.
+    /// A chunk that now belongs to this thread, or -1. Until it is finished the loop is not over,
+    /// so the data written by publish() remain valid.
     std::int64_t take(int member) {
         std::uint64_t word = open_.load(std::memory_order_acquire);
         for (;;) {
@@ -162,8 +162,8 @@ private:
 
 class ThreadPool {
 public:
-    /// The pool of the thread that asks. Null where loops are to run on their thread alone: inside
-    /// a chunk of another loop, and inside a parallel region of OpenMP, whose threads have the
+    /// The pool of the calling thread. Null where loops must run only on their own thread: inside a
+    /// chunk of another loop, and inside a parallel region of OpenMP, whose threads occupy the
     /// cores.
     static ThreadPool* of_this_thread();
 
@@ -172,9 +172,9 @@ public:
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
 
-    /// f(context, 0 .. chunks - 1) on the calling thread and up to threads - 1 of the pool's. What
-    /// f throws is thrown again: of several, the lowest chunk's. Where the system has fewer
-    /// threads to give, num_threads() becomes what there is (thread_shortage.h).
+    /// Runs f(context, 0 .. chunks - 1) on the calling thread and up to threads - 1 of the pool's.
+    /// Rethrows what f throws; if several chunks throw, the exception of the lowest. If the system
+    /// provides fewer threads, num_threads() becomes their number (thread_shortage.h).
     void share(std::int64_t chunks, ChunkFunction f, void* context, int threads);
 
 private:
@@ -193,7 +193,7 @@ private:
     SharedLoop loop_;
     std::atomic<bool> over_{false};
     std::vector<std::unique_ptr<Worker>> workers_;  // worker i is member i + 1 of a loop
-    std::thread host_;                              // worker 0, and whoever opened the region
+    std::thread host_;                              // worker 0, opened the region
 };
 
 }  // namespace tapestry::detail

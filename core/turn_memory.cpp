@@ -114,8 +114,8 @@ std::optional<TurnBlocks> TurnRecord::end_turn() {
 
 namespace {
 
-constexpr int kPatience = 3;  // turns in a row that leave a plan, before there is to be another
-constexpr std::size_t kMostBlocks = 8192;  // a plan looks at every two of them
+constexpr int kPatience = 3;               // turns in a row that leave a plan until it is dropped
+constexpr std::size_t kMostBlocks = 8192;  // planning compares all pairs
 
 }  // namespace
 
@@ -135,7 +135,7 @@ TurnMemory::~TurnMemory() {
     unwatch_blocks(*this);
 }
 
-// With the lock. What is to be planned, if anything.
+// Call with the lock held. Returns the blocks to plan for, if any.
 std::optional<TurnBlocks> TurnMemory::end_turn() {
     const std::size_t asked = std::exchange(next_, 0);
     const bool left = std::exchange(is_aside_, false);
@@ -164,7 +164,7 @@ std::optional<TurnBlocks> TurnMemory::end_turn() {
 
 namespace {
 
-// Null where there is no memory for it, or nothing that it would hold.
+// Null if there is no memory for it, or no block to place.
 std::shared_ptr<Arena> arena_of(const TurnBlocks& blocks) {
     if (blocks.size() > kMostBlocks) return nullptr;
     try {
@@ -185,7 +185,8 @@ void TurnMemory::begin_turn() {
         blocks = end_turn();
         settled = std::exchange(settled_, false);
     }
-    // Before a plan the blocks of turns that had none go, after its first turn what was left.
+    // Releases the cached blocks of the turns before the plan, and after its first turn what is
+    // left.
     if (blocks || settled) release_cached_memory();
     if (!blocks) return;
     std::shared_ptr<Arena> arena = arena_of(*blocks);
@@ -201,7 +202,7 @@ void TurnMemory::begin_turn() {
     report_.least = arena_->plan().least;
 }
 
-// With the lock. It would end the same way after every turn.
+// Call with the lock held. Planning would fail the same way after every turn.
 void TurnMemory::give_up(std::size_t blocks) {
     gave_up_ = true;
     record_ = {};
@@ -233,7 +234,7 @@ void TurnMemory::took(std::size_t bytes, const std::byte* block) noexcept {
     if (arena_ != nullptr || gave_up_) return;
     try {
         record_.asked(bytes, block);
-    } catch (const std::bad_alloc&) {  // the block is there, its turn will not be like another
+    } catch (const std::bad_alloc&) {  // the block exists, but its turn will match no other
         record_ = {};
     }
 }

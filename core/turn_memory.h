@@ -1,9 +1,11 @@
-// TurnMemory: from where the blocks of a turn come. Internal to core: storage.cpp asks it for every
-// block, and tells it of every one that is let go; planned_memory.h is what others see.
+// TurnMemory: the source of every block allocated during a turn. Internal to core: storage.cpp
+// requests every block from it and reports every block freed; planned_memory.h is the public
+// interface.
 //
-// Two turns that ask for the same blocks are watched (TurnRecord), then a plan is made of how long
-// these lived. From then on a turn's blocks lie in one Arena, as long as they are the same in
-// number and size; the first that is not is the allocator's, with all that follow in that turn.
+// Records two turns that allocate the same blocks (TurnRecord), then plans from the lifetimes of
+// these blocks. From then on the blocks of a turn are placed in one Arena, as long as they match in
+// number and size; the first that does not comes from the allocator, as do all later ones of that
+// turn.
 #pragma once
 
 #include <tapestry/core/planned_memory.h>
@@ -19,14 +21,14 @@
 
 namespace tapestry::detail {
 
-/// What a turn asks for, in this order; a life of no moments has no place in the plan.
+/// The blocks that a turn allocates, in order; a life of no moments has no place in the plan.
 using TurnBlocks = std::vector<BlockLife>;
 
-/// One piece of memory in which the blocks of a turn have their places.
+/// One piece of memory with a place for each block of a turn.
 ///
-/// A block is known by its number: the how manyth it is that a turn asks for. A place is given away
-/// only while it is empty, so that a plan that no longer fits costs memory and never a number: who
-/// comes too early, for a block that lives longer than it did when the plan was made, gets none.
+/// A block is identified by its number: its allocation index within the turn. A place is only
+/// handed out while it is empty, so a plan that no longer fits costs memory but never changes a
+/// number: a request that comes while an earlier block still occupies the place gets null.
 class Arena {
 public:
     explicit Arena(const TurnBlocks& blocks);
@@ -34,21 +36,21 @@ public:
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
-    /// What block `number` was when the plan was made; 0: there was none.
+    /// The size of block `number` in the plan; 0: there was none.
     std::size_t bytes_of(std::size_t number) const {
         return number < blocks_.size() ? blocks_[number].bytes : 0;
     }
-    /// Its place, or null: it has none, or that is not empty.
+    /// Its place, or null if it has none or if that is still occupied.
     std::byte* take(std::size_t number);
 
     bool holds(const std::byte* block) const {
         return block >= memory_ && block < memory_ + plan_.bytes;
     }
-    /// The place at `block` is empty again.
+    /// Marks the place at `block` as empty.
     void give_back(const std::byte* block);
 
     const MemoryPlan& plan() const { return plan_; }
-    std::size_t blocks() const { return blocks_.size(); }  ///< of a turn, with a place or without
+    std::size_t blocks() const { return blocks_.size(); }  ///< per turn, with or without a place
     std::size_t places() const { return places_; }
     bool is_empty() const { return taken_ == 0; }
 
@@ -57,27 +59,26 @@ private:
     void find_neighbours();
 
     TurnBlocks blocks_;
-    MemoryPlan plan_;  // by number; of those without a place nothing
+    MemoryPlan plan_;  // by number; empty for blocks without a place
     std::size_t places_ = 0;
     std::size_t taken_ = 0;
     std::byte* memory_ = nullptr;
     std::vector<std::size_t> starts_;                   // all offsets, sorted
-    std::vector<std::size_t> who_;                      // who is there now, by start
+    std::vector<std::size_t> who_;                      // latest block there, by start
     std::vector<bool> is_taken_;                        // by number
-    std::vector<std::vector<std::uint32_t>> overlaps_;  // the numbers that would be in the way
+    std::vector<std::vector<std::uint32_t>> overlaps_;  // numbers of the blocks that overlap
 };
 
-/// What a turn asked for and how long it kept it: the blocks of this turn and of the one before.
-/// Time is counted in blocks asked for: what is let go before the next is asked for lived for one
-/// moment.
+/// Records the allocations of this turn and of the one before, and how long the blocks lived. Time
+/// is counted in allocations: a block freed before the next allocation lived for one moment.
 class TurnRecord {
 public:
     void asked(std::size_t bytes, const std::byte* block);
     void let_go(const std::byte* block);
 
-    /// A turn has ended. If it asked for what the one before did: that, with the lives of the one
-    /// before, which may reach into this one. A block that lives for longer than a whole turn, or
-    /// is there yet, has none.
+    /// Ends a turn. If it made the same allocations as the one before, returns these with the
+    /// lifetimes from the turn before, which may extend into this one. A block that outlives a
+    /// whole turn, or is still alive, has length 0.
     std::optional<TurnBlocks> end_turn();
 
 private:
@@ -86,7 +87,7 @@ private:
         std::size_t number;
     };
 
-    TurnBlocks now_, before_;  // length 0: not let go
+    TurnBlocks now_, before_;  // length 0: not freed
     std::uint64_t turn_ = 0;
     std::unordered_map<const std::byte*, Place> alive_;
 };
@@ -101,7 +102,7 @@ public:
     void begin_turn();
     PlannedMemory::Report report() const;
 
-    // With lock_blocks():
+    // With lock_blocks() held:
     std::byte* take(std::size_t bytes);  ///< null: from the allocator
     void took(std::size_t bytes, const std::byte* block) noexcept;
     void let_go(const std::byte* block);
@@ -113,8 +114,8 @@ private:
 
     TurnRecord record_;             // while there is no arena
     std::shared_ptr<Arena> arena_;  // shared with the allocator
-    std::size_t next_ = 0;          // number of the block that is asked for next
-    bool is_aside_ = false;         // for the rest of this turn
+    std::size_t next_ = 0;          // number of the next block
+    bool is_aside_ = false;         // until the end of this turn
     bool gave_up_ = false;
     int aside_in_a_row_ = 0;
     std::int64_t turns_with_plan_ = 0;
@@ -123,10 +124,10 @@ private:
     PlannedMemory::Report report_;
 };
 
-/// Of this thread now, or null.
+/// The calling thread's current TurnMemory, or null.
 TurnMemory*& current_turn_memory();
 
-/// What this thread asks for in this scope is another turn's, or no turn's.
+/// Redirects the allocations of this thread in this scope to another turn, or to none.
 class TurnScope {
 public:
     explicit TurnScope(TurnMemory* memory) : outer_(std::exchange(current_turn_memory(), memory)) {}
@@ -138,13 +139,13 @@ private:
     TurnMemory* outer_;
 };
 
-// In storage.cpp. Nobody gets a block, nor lets one go, while somebody has the lock.
+// Defined in storage.cpp. No block is allocated or freed while the lock is held.
 std::unique_lock<std::mutex> lock_blocks();
 void watch_blocks(TurnMemory& memory);
 void unwatch_blocks(TurnMemory& memory);
-/// It stays until it is empty and nobody else has it.
+/// Keeps the arena until it is empty and not referenced elsewhere.
 void keep_arena(std::shared_ptr<Arena> arena);
-/// Those that nobody has any more, if they are empty.
+/// Releases the arenas that are empty and no longer referenced.
 void let_go_arenas();
 
 }  // namespace tapestry::detail

@@ -1,4 +1,4 @@
-// Which Tapestry this is.
+// The version of Tapestry.
 #pragma once
 
 #include <string_view>

@@ -43,8 +43,8 @@ Shape infer_shape(std::string_view op, const Shape& shape, std::int64_t count) {
 std::optional<Tensor> try_reshape(const Tensor& x, const Shape& shape) {
     const Shape wanted = infer_shape("reshape", shape, x.numel());
     if (x.is_contiguous()) return view(x, wanted, contiguous_strides(wanted), x.offset());
-    // Walk both shapes from the last axis. A run of old axes that lies in memory as one may be cut
-    // into new axes at will; a new axis may not straddle two runs.
+    // Walk both shapes from the last axis. A run of old axes that is contiguous may be split into
+    // new axes freely; a new axis may not straddle two runs.
     Strides strides = Shape::filled(wanted.rank(), 0);
     int next = wanted.rank() - 1;
     for (int axis = x.rank() - 1; axis >= 0;) {
@@ -104,7 +104,7 @@ Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, s
     const int a = normalize_axis("slice", axis, x.rank());
     require(step != 0, "slice: the step is 0");
     const std::int64_t size = x.size(a);
-    // Forwards the place behind the last element is a bound, backwards that before the first.
+    // Forwards the bound is the place after the last element, backwards that before the first.
     const std::int64_t low = step > 0 ? 0 : -1;
     const auto clip = [size, low](std::int64_t i) {
         return std::clamp<std::int64_t>(i < 0 ? i + size : i, low, low + size);
@@ -149,7 +149,7 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int axis0, int axis1) {
     const int columns = normalize_axis("diagonal", axis1, x.rank());
     require<ShapeError>(rows != columns, "diagonal: axes {} and {} of {} are one", axis0, axis1,
                         x.shape());
-    // Any offset beyond the matrix is alike, and its negative may not fit.
+    // All offsets beyond the matrix are equivalent, and the negative of one may not fit.
     const std::int64_t o = std::clamp(offset, -x.size(rows), x.size(columns));
     const std::int64_t row = std::max<std::int64_t>(0, -o);
     const std::int64_t column = std::max<std::int64_t>(0, o);

@@ -1,6 +1,6 @@
-// tapestry._gradcheck: the C ABI, with Python's callables as callbacks. What these raise comes out
-// of the check as it went in. Everything that has to do with arrays of other shapes, and with
-// PyTorch, is written in Python (tapestry/_checks.py).
+// tapestry._gradcheck: the C ABI with Python callables as callbacks. Their exceptions leave the
+// check unchanged. Everything about shapes of arrays and about PyTorch is written in Python
+// (tapestry/_checks.py).
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <tapestry/autograd/capi/tapestry_gradcheck.h>
@@ -17,15 +17,16 @@ namespace {
 
 using Array = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-// One check: what is called, what counts as "not defined there", and the exception that ended it.
+// One check: its callables, the exceptions that mean "not defined there", and the one that ended
+// it.
 struct Callbacks {
     py::object f, vjp, not_defined;
     py::ssize_t inputs, outputs;
-    py::object narrow_f = {}, narrow_vjp = {};  // in another type, where two are compared
+    py::object narrow_f = {}, narrow_vjp = {};  // in another type, if two are compared
     std::exception_ptr raised = {};
 };
 
-// An array of its own, which the callable may keep or overwrite.
+// A new array, which the callable may keep or overwrite.
 py::array_t<double> array_of(const double* numbers, py::ssize_t count) {
     return py::array_t<double>(count, numbers);
 }
@@ -68,7 +69,7 @@ int call_vjp(const double* x, const double* cotangent, double* gradient, void* u
     });
 }
 
-// What the status of a check without a verdict means in Python.
+// The Python exception for the status of a check without a verdict.
 [[noreturn]] void raise(int status, const Callbacks& callbacks) {
     if (status == TAPESTRY_NOT_DEFINED || status == TAPESTRY_CALLBACK_FAILED) {
         std::rethrow_exception(callbacks.raised);

@@ -13,7 +13,7 @@
 namespace tapestry::capi {
 namespace {
 
-// Whoever reads a value says what it should have been; read_request() says of which option.
+// Thrown by the reader of a value: what it should have been. read_request() adds the option's name.
 struct Unfit {
     const char* wanted;
 };
@@ -93,7 +93,7 @@ bool read_bound(const JsonNode& value, double& bound) {
     return true;
 }
 
-// Empty if `value` is not a pair of bounds.
+// nullopt if `value` is not a pair of bounds.
 std::optional<Bounds> pair_of_bounds(const JsonNode& value) {
     if (!value.is(JsonKind::array)) return std::nullopt;
     const std::vector<JsonNode> pair = value.elements();
@@ -120,7 +120,7 @@ std::vector<Bounds> bounds(const JsonNode& value) {
 struct Option {
     const char* name;
     void (*set)(Request& request, const JsonNode& value);
-    bool compares = false;  // of a comparison, too
+    bool compares = false;  // applies to a comparison as well
 };
 
 // docs/python.md has the same names in the same order.

@@ -1,5 +1,5 @@
-// A checker's options as other languages write them: one JSON object, for which no structure has to
-// be laid out alike on both sides. Internal to autograd/capi.
+// A checker's options as other languages pass them: one JSON object, so no structure needs the same
+// layout on both sides. Internal to autograd/capi.
 #pragma once
 
 #include <tapestry/autograd/check/plain.h>
@@ -10,22 +10,21 @@
 
 namespace tapestry::capi {
 
-/// What is checked, and how.
+/// What to check, and how.
 struct Request {
     GradcheckOptions options = {};
     Shape shape = {};                ///< of x; empty: a vector
-    std::vector<Shape> inputs = {};  ///< where x is several, one behind the other; empty: one
+    std::vector<Shape> inputs = {};  ///< if x consists of several, concatenated; empty: one
     Shape output = {};               ///< of f(x); empty: a vector
-    std::string subject = {};        ///< what the report calls it; empty: what the check does
+    std::string subject = {};        ///< name in the report; empty: the kind of check
 };
 
-/// Which options there are: for a check by differences all, for a comparison of two types those
-/// that have a meaning there.
+/// Selects the available options: all of them for a check by differences, those that apply for a
+/// comparison of two types.
 enum class Purpose { check, comparison };
 
-/// Of `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "". Throws
-/// ValueError for what is not JSON, for a name it does not know, and for a value of another kind
-/// than the name asks for.
+/// Parses `{"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}`; all defaults for "".
+/// Throws ValueError for invalid JSON, for an unknown name, and for a value of the wrong kind.
 Request read_request(std::string_view json, Purpose purpose = Purpose::check);
 
 }  // namespace tapestry::capi

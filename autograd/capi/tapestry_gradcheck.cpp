@@ -14,7 +14,7 @@ using namespace tapestry;
 using capi::read_request;
 using capi::Request;
 
-// A report and what is asked of it, which must outlive the question.
+// A report and the texts that its accessors return, which must live as long as the report.
 struct tapestry_report {
     Verdict verdict;
     std::string text, json;
@@ -27,8 +27,8 @@ using Values = std::vector<double>;
 thread_local std::string error_message;
 thread_local std::string why_not_defined;
 
-// A callback's answer on its way through the checker, which takes the first for "not there" and
-// knows nothing of the second.
+// A callback's status as an exception that passes through the checker, which treats the first as
+// "not defined there" and does not know the second.
 struct NotDefined : std::domain_error {
     using std::domain_error::domain_error;
 };
@@ -45,13 +45,13 @@ void heed(int answer, const char* callback) {
     throw CallbackFailed(fmt::format("check_gradient: {} answered {}", callback, answer));
 }
 
-// What `check` answers as a report, what it throws as a status and a message.
+// Converts the result of `check` to a report, its exceptions to a status and a message.
 template <class Check>
 int guarded(tapestry_report** report, const Check& check) noexcept {
     const auto failed = [](int status, const char* what) {
         try {
             error_message = what;
-        } catch (...) {  // no memory for words either
+        } catch (...) {  // no memory for a message either
             error_message.clear();
         }
         return status;
@@ -90,7 +90,7 @@ Request request_of(const void* f, const void* rule, const double* x, std::size_t
     return read_request(options == nullptr ? "" : options, purpose);
 }
 
-// x as the inputs that it consists of, one behind the other.
+// Splits x into the inputs that it consists of, in order.
 PlainInputs split(const Values& x, const std::vector<Shape>& shapes) {
     PlainInputs inputs;
     std::int64_t from = 0;
@@ -218,7 +218,7 @@ int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, voi
 int tapestry_not_defined(const char* why) {
     try {
         why_not_defined = why == nullptr ? "" : why;
-    } catch (...) {  // then without words
+    } catch (...) {  // without a reason then
     }
     return TAPESTRY_NOT_DEFINED;
 }

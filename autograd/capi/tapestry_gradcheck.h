@@ -15,9 +15,9 @@
  *     }
  *
  * Plain C99: numbers, pointers and callbacks, no structure whose layout could change. The shared
- * library libtapestry_gradcheck shows these names and no others; the archive libtapestry has them,
- * too. No C++ exception leaves a function, and none may come out of a callback, nor a longjmp.
- * Callbacks run on the calling thread, one at a time. Several threads may check at once.
+ * library libtapestry_gradcheck only exports these names; the archive libtapestry contains them as
+ * well. No C++ exception leaves a function, and a callback must not throw or call longjmp.
+ * Callbacks run on the calling thread, one at a time. Several threads may run checks concurrently.
  * Read next: docs/python.md; plain.h, the same in C++.
  */
 #pragma once
@@ -28,76 +28,76 @@
 extern "C" {
 #endif
 
-/** What functions and callbacks answer. */
+/** The return value of functions and callbacks. */
 enum tapestry_status {
     TAPESTRY_OK = 0,
-    TAPESTRY_NOT_DEFINED = 1,     /**< a callback: "I am not defined there"; a check: not at x */
-    TAPESTRY_CALLBACK_FAILED = 2, /**< a callback answered something else than these two */
-    TAPESTRY_BAD_INPUT = 3,       /**< sizes that do not fit, an option that is not known, ... */
+    TAPESTRY_NOT_DEFINED = 1,     /**< from a callback: not defined there; from a check: not at x */
+    TAPESTRY_CALLBACK_FAILED = 2, /**< a callback returned any other value */
+    TAPESTRY_BAD_INPUT = 3,       /**< sizes that do not match, an unknown option, ... */
     TAPESTRY_OUT_OF_MEMORY = 4,
     TAPESTRY_INTERNAL_ERROR = 5
 };
 
 enum tapestry_verdict {
     TAPESTRY_PASS = 0,         /**< right, as far as can be seen, and enough could be seen */
-    TAPESTRY_INCONCLUSIVE = 1, /**< nothing can be said, and the report gives the reason */
+    TAPESTRY_INCONCLUSIVE = 1, /**< cannot be judged; the report gives the reason */
     TAPESTRY_FAIL = 2          /**< wrong */
 };
 
-/** Writes f(x) to y. Every answer but 0 and TAPESTRY_NOT_DEFINED ends the check. */
+/** Writes f(x) to y. Any return value but 0 and TAPESTRY_NOT_DEFINED ends the check. */
 typedef int (*tapestry_function)(const double* x, double* y, void* user);
 
-/** Writes df/dx, as many numbers as x has, of a function with one result. */
+/** Writes df/dx of a function with one result: as many numbers as x has. */
 typedef int (*tapestry_gradient)(const double* x, double* gradient, void* user);
 
-/** Writes cotangent^T df/dx, as many numbers as x has: what reverse mode calls a backward. */
+/** Writes cotangent^T df/dx, the backward of reverse mode: as many numbers as x has. */
 typedef int (*tapestry_vjp)(const double* x, const double* cotangent, double* gradient, void* user);
 
 typedef struct tapestry_report tapestry_report;
 
 /**
- * Is `gradient` the gradient of f at the n numbers of x? `options` is NULL or a JSON object, UTF-8:
+ * Checks `gradient` against f at the n numbers of x. `options` is NULL or a JSON object in UTF-8:
  *
  *     {"certainty": 0.9999, "bounds": [0, null], "shape": [2, 3]}
  *
- * docs/python.md lists the names. TAPESTRY_OK says that the check has come to a verdict, whichever,
- * and *report is to be freed; with every other status it is NULL and tapestry_error_message() says
- * why.
+ * docs/python.md lists the names. Returns TAPESTRY_OK if the check has reached a verdict, whichever
+ * it is; the caller must free *report. With any other status *report is NULL and
+ * tapestry_error_message() returns the reason.
  */
 int tapestry_check_gradient(tapestry_function f, tapestry_gradient gradient, void* user,
                             const double* x, size_t n, const char* options,
                             tapestry_report** report);
 
-/** The same of a function with m results. The option "output" is their shape. */
+/** The same for a function with m results. The option "output" is their shape. */
 int tapestry_check_vjp(tapestry_function f, tapestry_vjp vjp, void* user, const double* x, size_t n,
                        size_t m, const char* options, tapestry_report** report);
 
 /**
- * Is a gradient that is computed in bf16 or f16 the one in f64, but for rounding? `narrow_f` and
- * `narrow_vjp` compute in the type that the option "format" names, f and vjp in f64; all are given
- * numbers of that type, as doubles, and give doubles. What differences say of f and vjp is for
- * tapestry_check_vjp() to find out. Other options: "shape", "inputs", "output", "bounds",
- * "subject" and "seed".
+ * Checks that a gradient computed in bf16 or f16 equals that in f64, except for rounding.
+ * `narrow_f` and `narrow_vjp` compute in the type that the option "format" names, f and vjp in f64;
+ * all receive numbers of that type, as doubles, and return doubles. This does not check vjp against
+ * differences of f: use tapestry_check_vjp() for that. Other options: "shape", "inputs", "output",
+ * "bounds", "subject" and "seed".
  */
 int tapestry_compare_precisions(tapestry_function narrow_f, tapestry_vjp narrow_vjp,
                                 tapestry_function f, tapestry_vjp vjp, void* user, const double* x,
                                 size_t n, size_t m, const char* options, tapestry_report** report);
 
-/** For callbacks: keeps `why` for the report and answers TAPESTRY_NOT_DEFINED. */
+/** For callbacks: records `why` for the report and returns TAPESTRY_NOT_DEFINED. */
 int tapestry_not_defined(const char* why);
 
-/** An enum tapestry_verdict. */
+/** The verdict, an enum tapestry_verdict. */
 int tapestry_report_verdict(const tapestry_report* report);
-/** One screen of UTF-8; valid until the report is freed. */
+/** The report as text, one screen of UTF-8; valid until the report is freed. */
 const char* tapestry_report_text(const tapestry_report* report);
 /** The same as a JSON object; valid until the report is freed. */
 const char* tapestry_report_json(const tapestry_report* report);
-/** NULL is allowed. */
+/** Frees the report; NULL is allowed. */
 void tapestry_report_free(tapestry_report* report);
 
-/** Of the last check on this thread that had no verdict; valid until the next check. Never NULL. */
+/** Why the last check on this thread had no verdict; valid until the next check. Never NULL. */
 const char* tapestry_error_message(void);
-/** "0.1.0" */
+/** The version: "0.1.0". */
 const char* tapestry_version(void);
 
 #ifdef __cplusplus

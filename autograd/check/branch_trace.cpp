@@ -1,4 +1,4 @@
-// Which branches a run took, as a hash of all that its ops decided.
+// The branches that a run took, as a hash of everything that its ops decided.
 #include <tapestry/autograd/check/subject.h>
 
 #include <tapestry/autograd/tape.h>

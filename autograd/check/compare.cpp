@@ -19,7 +19,7 @@ constexpr std::size_t kManyEntries = 4096;
 
 double or_zero(double value) { return std::isfinite(value) ? value : 0; }
 
-// By how much entries of the gradient change when bits are shaken, at the most.
+// The largest change of an entry of the gradient when bits are shaken.
 double largest_change(const ClaimedGradient& claim) {
     double moved = 0;
     for (const auto& shaken : claim.shaken) {
@@ -30,8 +30,8 @@ double largest_change(const ClaimedGradient& claim) {
     return moved;
 }
 
-// What is claimed of every entry, for each of the weights: scale and uncertainty. Rounding on the
-// way back is about the same whichever output it comes from, and may by chance not show in one.
+// Scale and uncertainty of the claims about every entry, for each of the weights. Rounding in
+// backward is about the same for all outputs, and may by chance not show in one of them.
 std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
     double rounding = 0;  // for weights of norm 1
     for (const auto& claim : claims) {
@@ -51,7 +51,7 @@ std::vector<Claim> sizes_of(const std::vector<ClaimedGradient>& claims) {
     return sizes;
 }
 
-// How bad a judgement is: verdicts first, then how far outside its tolerance it lies.
+// How bad a judgement is: compares verdicts first, then how far it is outside its tolerance.
 double badness(const SlopeReport& slope) {
     const Judgement& j = slope.judgement;
     if (j.verdict == Verdict::pass && j.subgradient) return 0;
@@ -60,8 +60,8 @@ double badness(const SlopeReport& slope) {
     return std::isfinite(ratio) ? ratio : 1e300;
 }
 
-// What may be behind a claim that f does not bear out, where f is coarse: the two cannot be told
-// apart, and are both named.
+// Possible reasons for a claim that f does not confirm where f is coarse: they cannot be told
+// apart, so both are named.
 std::string noise_note(const SlopeReport& slope) {
     const Judgement& j = slope.judgement;
     if (j.constant) {
@@ -79,8 +79,8 @@ std::string noise_note(const SlopeReport& slope) {
         std::abs(slope.claimed - j.numeric) / larger, j.noise / size);
 }
 
-// Takes one more slope into the report of its leaf. Small outputs that were made large may be
-// nothing but rounding: what cannot be seen of them says nothing against the others.
+// Adds one more slope to the report of its leaf. Small outputs that were scaled up may be nothing
+// but rounding: their inconclusive slopes do not count against the others.
 void count(InputReport& report, SlopeReport slope, bool evened) {
     const Verdict verdict = slope.judgement.verdict;
     if (evened && verdict == Verdict::inconclusive) return;
@@ -125,8 +125,8 @@ Judgement fixed_step(Line& line, const std::vector<double>& weights, const Claim
     return j;
 }
 
-// Measured once for every claim, when it is first asked for: where all numbers move, jumps are met
-// that lie out of reach of a single one.
+// Noise measured once per claim, at the first request: moving all numbers meets jumps that moving a
+// single one cannot reach.
 class NoiseOfClaims {
 public:
     NoiseOfClaims(Subject& subject, std::size_t which, const std::vector<ClaimedGradient>& claims)
@@ -156,15 +156,15 @@ private:
         return subject_.leaves()[which_].second.numel() > static_cast<std::int64_t>(kManyEntries);
     }
 
-    // Where very many numbers move, one line meets what two would.
+    // With very many numbers moving, one line meets what two would.
     std::vector<Line>& lines() {
         constexpr std::uint64_t kSeeds[] = {4711, 4712};
         for (std::size_t i = lines_.size(); i < (is_large() ? 1 : std::size(kSeeds)); ++i) {
             lines_.push_back(subject_.along(which_, subject_.direction(which_, kSeeds[i]), 1));
         }
         if (lines_.size() == std::size(kSeeds)) {
-            // Where all numbers grow together, an iteration takes more rounds: from a quarter of
-            // their size to almost twice.
+            // If all numbers grow together, an iteration takes more rounds: from a quarter of their
+            // size to almost twice.
             auto u = subject_.leaves()[which_].second.to_vector<double>();
             for (double& value : u) value *= 1.5;
             lines_.push_back(subject_.along(which_, u, 1));
@@ -368,7 +368,7 @@ void compare_directions(Subject& subject, std::size_t which, const Neighbourhood
             if (report.note.empty()) report.note = kink_note(subject, which, u, slope.judgement);
             count(report, std::move(slope), claim.evened);
             if (report.verdict != Verdict::fail) continue;
-            constexpr double kFar = 10;  // times what random signs may add up to
+            constexpr double kFar = 10;  // times the possible sum of random signs
             if (report.one_factor || apart > kFar * examination.limits.approximation) return;
             const auto misses =
                 some_misses(subject, which, around, claim, report.worst, examination, hidden);

@@ -1,6 +1,6 @@
-// Dual numbers: a + b e with e^2 = 0. A function computed in them gives its value and its exact
-// derivative along one direction, with no step to choose.
-// Source: Clifford 1873; Griewank and Walther, "Evaluating Derivatives", chapter 3.
+// Dual numbers: a + b e with e^2 = 0. A function evaluated with them gives its value and its exact
+// derivative along one direction, without a step size. Source: Clifford 1873; Griewank and Walther,
+// "Evaluating Derivatives", chapter 3.
 #pragma once
 
 #include <cmath>
@@ -38,7 +38,7 @@ struct Dual {
         return {q, (a.slope - q * b.slope) / b.value};
     }
 
-    // Order is that of the values: branches follow them.
+    // Comparisons only use the values, so branches follow the values.
     friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
     friend bool operator!=(const Dual& a, const Dual& b) { return a.value != b.value; }
     friend bool operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
@@ -69,7 +69,7 @@ inline Dual abs(const Dual& x) {
     const double sign = (x.value > 0) - (x.value < 0);
     return {std::abs(x.value), sign * x.slope};
 }
-/// a^b; the slope along b is taken as 0 at a = 0, and along a as 0 where b = 0.
+/// a^b; the slope along b is taken as 0 at a = 0, and that along a as 0 at b = 0.
 inline Dual pow(const Dual& a, const Dual& b) {
     const double y = std::pow(a.value, b.value);
     double slope = 0;

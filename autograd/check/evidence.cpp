@@ -11,8 +11,8 @@ Evidence::Evidence(Quotients& quotients, const Claim& claim, const GradcheckLimi
     for (const auto& values : quotients_.around().elsewhere) note_size(values);
 }
 
-// A slope of 0 has no size of its own: it is held against that of a function which changes by a
-// tenth of what it is worth when its input changes altogether.
+// A slope of 0 has no natural size: it is compared with that of a function which changes by a tenth
+// of its usual size when its input changes by its full size.
 void Evidence::note_size(const std::vector<double>& values) {
     const auto& weights = quotients_.weights();
     const double usual = (claim_.evened ? size_of(weights, values) : usual_size(weights, values)) /
@@ -29,7 +29,7 @@ double Evidence::tolerance(const Attempt& attempt) const {
            limits_.agreement * std::min(std::abs(claim_.slope), std::abs(attempt.value));
 }
 
-// A claim that means something, but not what the differences say, and is lost in their error.
+// The claim is significant and differs from the estimate, but is lost in the estimate's error.
 bool Evidence::is_lost(const Attempt& attempt) const {
     constexpr double kApart = 0.25;
     const double larger = std::max(std::abs(claim_.slope), std::abs(attempt.value));
@@ -43,8 +43,8 @@ bool Evidence::is_nothing(double slope) const {
     return std::abs(slope) <= kRounding * claim_.uncertainty;
 }
 
-// Where both slopes are next to nothing beside what the function is worth, they may be rounding on
-// the way back that no shaking of bits brought to light.
+// If both slopes are almost nothing compared with the size of the function, they may be rounding in
+// backward that shaking bits did not reveal.
 double Evidence::unseen(double value) const {
     const bool nothing = std::max(claim_.scale, std::abs(value)) <= 64 * invisible_;
     return nothing ? limits_.safety * invisible_ : 0;
@@ -54,9 +54,9 @@ double Evidence::size_beside(double value) const {
     return std::max({claim_.scale, std::abs(value), natural_});
 }
 
-// By which part of its own size may an entry be off that passes? A slope of 0, or of what is left
-// where terms cancel, has none: it is held against the others, closely. So are small ones on a
-// tape.
+// The relative error with which an entry may pass. A slope of 0, or one left over from cancelling
+// terms, has no natural size: it is compared with the others, strictly. On a tape, so are small
+// ones.
 double Evidence::resolution(double allowed, const Attempt& attempt) const {
     const double value = attempt.value;
     const bool directional = claim_.share > 0;
@@ -72,14 +72,14 @@ double Evidence::resolution(double allowed, const Attempt& attempt) const {
     return size > 0 ? (allowed + attempt.error) / size : 0;
 }
 
-// Where a slope of 0 is claimed and f moves, its slope may be as small as it likes: a step that
-// sees little does not do.
+// If the claimed slope is 0 and f moves, the true slope may be arbitrarily small: a coarse step is
+// not sufficient.
 bool Evidence::sees_enough(double allowed, const Attempt& attempt, bool sharply) const {
     constexpr double kSharp = 1e-6, kSharpOfNothing = 1e-13;
     const bool nothing = claim_.slope == 0 && claim_.share == 0 && attempt.value != 0 &&
                          attempt.moved && !limits_.lost_may_pass;
     const double beside = size_beside(attempt.value);
-    if (beside == 0) return true;  // f is 0 wherever one looks
+    if (beside == 0) return true;  // f is 0 everywhere
     const double sharp = (nothing ? kSharpOfNothing : kSharp) * beside;
     if (sharply && allowed + attempt.error > sharp) return false;
     return resolution(allowed, attempt) <= limits_.resolution;
@@ -154,8 +154,8 @@ std::optional<Judgement> Evidence::agreement(bool sharply) const {
     return judgement(*best, Verdict::pass, Reason::none);
 }
 
-// A fit refutes only what leaves the band of the noise: a solver that stops too early, say, is off
-// in the same way over long stretches, and looks better than it is.
+// A fit only refutes a claim beyond the band of the noise: a solver that stops too early, for
+// example, is off in the same way over long stretches, and looks more accurate than it is.
 Judgement Evidence::by_fit(const Attempt& fit) const {
     if (agrees(fit, false)) return judgement(fit, Verdict::pass, Reason::none);
     constexpr double kBand = 8, kPlainRounding = 64 * kEps;
@@ -170,9 +170,9 @@ Judgement Evidence::by_fit(const Attempt& fit) const {
     return judgement(fit, Verdict::inconclusive, Reason::roundoff);
 }
 
-// What an attempt says counts if its differences settled, and if it had a chance to see a slope. A
-// step beyond x's own size may reach where the function is flat; a small one may drown in rounding
-// on the way that leaves no trace in the result: both show a slope of 0.
+// An attempt counts if its differences settled and it could have seen a slope. A step beyond x's
+// own size may reach a region where the function is flat; a small one may drown in intermediate
+// rounding that leaves no trace in the result: both show a slope of 0.
 bool Evidence::counts(const Attempt& attempt) const {
     if (attempt.obstacle != Reason::none || !attempt.settled) return false;
     if (std::abs(attempt.value) > tolerance(attempt)) return true;
@@ -183,7 +183,7 @@ bool Evidence::counts(const Attempt& attempt) const {
     return attempt.moved || std::none_of(attempts_.begin(), attempts_.end(), coarser_moves);
 }
 
-// Of the attempts up to x's own size or beyond it, the one with the smallest error.
+// The attempt with the smallest error, among steps up to x's own size or beyond it.
 const Attempt* Evidence::sharpest(bool beyond) const {
     const Attempt* best = nullptr;
     for (const Attempt& attempt : attempts_) {
@@ -193,9 +193,9 @@ const Attempt* Evidence::sharpest(bool beyond) const {
     return best;
 }
 
-// Do the slopes of smaller steps take the claim's side, or grow without end, by more than rounding
-// explains? Then the function swings or saturates within the step, or rounds in ways that do not
-// show.
+// Whether the slopes of smaller steps support the claim, or grow without bound, by more than
+// rounding explains. Then the function oscillates or saturates within the step, or rounds in ways
+// that do not show.
 bool Evidence::contradicted(const Attempt& attempt) const {
     const double apart = std::abs(attempt.value - claim_.slope);
     const double steep = 10 * std::max(std::abs(attempt.value), tolerance(attempt));
@@ -212,17 +212,17 @@ bool Evidence::contradicted(const Attempt& attempt) const {
     });
 }
 
-// The steps beyond x's own size or up to it: the largest whose slope speaks clearly against the
-// claim and is not contradicted, if no other that is as sharp speaks for the claim. (Small steps
-// drown in rounding that leaves no trace, large ones are contradicted by smaller ones.)
+// Among the steps beyond x's own size or up to it: the largest whose slope speaks clearly against
+// the claim and is not contradicted, unless another that is as accurate supports the claim. (Small
+// steps drown in rounding that leaves no trace, large ones are contradicted by smaller ones.)
 const Attempt* Evidence::strongest_against(bool beyond) const {
     const Attempt* against = nullptr;
     for (const Attempt& attempt : attempts_) {
         if (!counts(attempt) || (attempt.step > quotients_.scale()) != beyond) continue;
         const double apart = std::abs(attempt.value - claim_.slope);
         if (apart <= 4 * tolerance(attempt) + unseen(attempt.value)) continue;
-        // Where a step crosses a kink, three quotients may shrink by 4 each time and lead nowhere:
-        // the finest must not have been at the claim itself.
+        // If a step crosses a kink, three quotients may shrink by 4 each time and converge to
+        // nothing: the finest must not have been at the claim itself.
         if (std::abs(attempt.slopes.back() - claim_.slope) < apart / 8) continue;
         const bool larger = against == nullptr || attempt.step > against->step;
         if (larger && !contradicted(attempt)) against = &attempt;

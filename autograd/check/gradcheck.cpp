@@ -25,8 +25,8 @@ Examination examination_of(const GradcheckOptions& o) {
             o.relative_noise};
 }
 
-// An error is orthogonal to random signs with probability 1/2 at most: given all signs but one of
-// an element that is wrong, at most one choice of the last makes the sum 0.
+// An error is orthogonal to random signs with probability at most 1/2: given all signs except that
+// of one wrong element, at most one choice of the last makes the sum 0.
 int directions_for(double certainty) {
     require(certainty > 0 && certainty < 1, "gradcheck: certainty = {} is not between 0 and 1",
             certainty);
@@ -77,8 +77,8 @@ private:
                 complain(complaint);
             }
         }
-        // Thousands of runs on a few numbers each: threads would spend them waiting for one
-        // another. Their number changes no bit.
+        // Thousands of runs on a few numbers each: several threads would spend the time waiting for
+        // each other. Their number changes no bit.
         const ThreadsGuard threads(is_small() ? 1 : num_threads());
         around_ = subject_.look_around(options_.seed);
         collect_claims();
@@ -88,10 +88,10 @@ private:
         if (report_.verdict == Verdict::fail && options_.explain) explain();
     }
 
-    // What was found wrong stays wrong; what was not looked at in full is open.
+    // Errors found so far remain; inputs not fully examined become inconclusive.
     void stop_at(const std::string& limit) {
         report_.limit = limit;
-        if (concluded_) return;  // nothing but a cause was being looked for
+        if (concluded_) return;  // only the cause was still being sought
         for (std::size_t i = examined_; i < subject_.leaves().size(); ++i) {
             InputReport& input = report_of(i);
             if (input.method.empty()) input.method = "not looked at";
@@ -127,8 +127,8 @@ private:
         return leaf.numel() <= 256 ? GradcheckMethod::entries : GradcheckMethod::directions;
     }
 
-    // The weights that claims are made for: all outputs together; again with their sizes evened
-    // out, where they are very different; each output element alone, if anybody asks.
+    // The weights of the claims: all outputs together; again with their sizes evened out, if they
+    // are very different; each output element by itself, if a method needs it.
     std::vector<Values> all_weights() {
         std::vector<Values> all{weights_};
         words_ = {"all outputs weighted"};
@@ -153,7 +153,7 @@ private:
         const std::vector<Values> all = all_weights();
         const auto& leaves = subject_.leaves();
         const auto gradients = subject_.gradients(all);
-        // Asked the same again, with something else in between, do the rules say the same?
+        // Do the rules give the same result for the same input again, with another call in between?
         subject_.gradient(random_weights(weights_.size(), options_.seed + 3));
         remembers_ = subject_.gradient(weights_) != gradients[0] && !has_nan(gradients[0]);
         if (remembers_) {
@@ -171,7 +171,7 @@ private:
         if (!subject_.overwritten().empty()) {
             complain(fmt::format("a backward rule writes into {}", subject_.overwritten()));
         }
-        // Shaken bits would show nothing but that.
+        // Shaken bits would only show that.
         if (remembers_ || !subject_.overwritten().empty()) return;
         if (options_.limits.format == Format::f64) {  // a rule that rounds is not linear
             const std::string complaint = find_nonlinearity(subject_, weights_, gradients[0]);
@@ -196,11 +196,11 @@ private:
             if (!there || there->branch != around_.base.branch) return;
             subject_.where_defined([&] { found = subject_.gradients(weights); });
         });
-        // On a kink, the last bits of the inputs choose the branch: they are left as they are.
+        // On a kink, the last bits of the inputs select the branch, so they are not shaken.
         return found.empty() ? subject_.gradients(weights) : found;
     }
 
-    // That of leaf i, begun if need be.
+    // The report of leaf i, created if necessary.
     InputReport& report_of(std::size_t i) {
         const auto& [name, leaf] = subject_.leaves()[i];
         if (i == report_.inputs.size()) {
@@ -257,8 +257,8 @@ private:
         for (InputReport& input : report_.inputs) conclude(input);
     }
 
-    // Who stands alone? The differences know the function, dual numbers its definition, the
-    // transpose the rules as they record themselves.
+    // Which oracle disagrees? Differences check the function itself, dual numbers its definition,
+    // the transpose the rules as recorded.
     void conclude(InputReport& input) {
         std::string against;
         bool definition_agrees = false;
@@ -289,7 +289,7 @@ private:
     }
 
     void explain() {
-        // Where f is made of steps, the input's note says all there is to say.
+        // If f is a step function, the input's note explains everything.
         for (const InputReport& input : report_.inputs) {
             if (input.verdict == Verdict::fail && input.worst.judgement.constant) return;
         }
@@ -313,9 +313,9 @@ private:
     Neighbourhood around_;
     std::vector<std::vector<ClaimedGradient>> claims_;  // [leaf][weights]
     std::vector<std::string> words_;                    // [weights]
-    std::size_t together_ = 1;                          // of weights: those of all outputs
+    std::size_t together_ = 1;                          // leading weights: those over all outputs
     bool remembers_ = false;
-    std::size_t examined_ = 0;  // of inputs
+    std::size_t examined_ = 0;  // number of inputs
     bool concluded_ = false;
     GradcheckReport report_;
 };

@@ -29,7 +29,7 @@ GradcheckReport second_order(const std::function<Tensor()>& f, NamedTensors leav
     GradcheckOptions second = options;
     second.dual = {};
     second.transpose = false;
-    second.preconditions = false;  // looked at above
+    second.preconditions = false;  // checked above
     const auto gradient = [f, asked, v] {
         const Tensor y = f();
         Tape& tape = *Tape::current();

@@ -71,7 +71,7 @@ Reach Box::reach(const Values& x, const Values& u) const {
     return reach;
 }
 
-// Steps begin at 1/128 of u: so far, and as far again, there should be room.
+// Steps begin at 1/128 of u: there should be room for twice that.
 Values Box::inwards(const Values& x, Values u, std::uint64_t seed) const {
     constexpr double kRoom = 0x1p-6;
     if (bounds_.empty()) return u;

@@ -1,5 +1,5 @@
-// Limits on how a function under test is called: where its leaves' numbers may lie (Box), and how
-// often it is evaluated (Budget). Internal to autograd/check.
+// Limits on calls of a function under test: the range of its leaves' numbers (Box), and the number
+// of evaluations (Budget). Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/quotients.h>
@@ -15,27 +15,27 @@
 
 namespace tapestry::checker {
 
-/// Where the numbers of one leaf may lie, and what that means for lines through a point in there.
+/// The range of the numbers of one leaf, and its consequences for lines through a point inside.
 class Box {
 public:
-    /// All numbers.
+    /// No bounds.
     Box() = default;
-    /// One for all, or one for each number; none: as above.
+    /// One range for all numbers, or one for each; empty: no bounds.
     explicit Box(std::vector<Bounds> bounds) : bounds_(std::move(bounds)) {}
 
-    /// The boxes of several leaves, from bounds as GradcheckOptions has them: none, one for all, or
-    /// one for each number of all leaves in turn. Throws ShapeError where there are others as many,
-    /// ValueError where a leaf lies outside of its box.
+    /// The boxes of several leaves, from bounds as in GradcheckOptions: none, one for all, or one
+    /// for each number of all leaves, in order. Throws ShapeError for any other number of bounds,
+    /// ValueError if a leaf is outside its box.
     static std::vector<Box> of(const NamedTensors& leaves, const std::vector<Bounds>& bounds);
 
     bool contains(const std::vector<double>& x) const;
-    /// x, numbers outside moved to the nearest bound.
+    /// x with numbers outside moved to the nearest bound.
     std::vector<double> nearest(std::vector<double> x) const;
     /// How far x + t u stays inside, for t < 0 and t > 0.
     Reach reach(const std::vector<double>& x, const std::vector<double>& u) const;
-    /// u, all numbers that stand on a bound or near one turned to move inwards for t > 0, and no
-    /// further than there is room. Their signs are no longer random, so that every other one (by
-    /// `seed`) moves half as far: an error then remains as hard to cancel.
+    /// u with all numbers on or near a bound turned to move inwards for t > 0, by no more than
+    /// there is room for. Their signs are then no longer random, so every other one (by `seed`)
+    /// moves half as far: this keeps it equally unlikely that errors cancel.
     std::vector<double> inwards(const std::vector<double>& x, std::vector<double> u,
                                 std::uint64_t seed) const;
 
@@ -44,18 +44,18 @@ private:
     std::vector<Bounds> bounds_;
 };
 
-/// How often a function may still be evaluated, and until when.
+/// Limits the number and the total time of evaluations.
 class Budget {
 public:
-    /// No std::exception, for what somebody's function throws is caught as one.
+    /// Not a std::exception, because those are caught when the user's function throws them.
     struct Spent {
         std::string limit;  ///< "the limit of 1000 evaluations"
     };
 
-    /// Time counts from here. Throws ValueError for limits that are not positive.
+    /// Starts the clock. Throws ValueError for limits that are not positive.
     explicit Budget(const GradcheckLimits& limits);
 
-    /// One evaluation more. Throws Spent where a limit allows none.
+    /// Counts one evaluation. Throws Spent if a limit does not allow it.
     void spend();
 
 private:

@@ -1,4 +1,4 @@
-// Which entry of the tape is to blame, and what its gradient looks like.
+// Finds the entry of the tape that is at fault, and describes its gradient.
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/mistakes.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-constexpr std::int64_t kSmall = 24;  // so few entries are all compared
+constexpr std::int64_t kSmall = 24;  // up to this many entries, all are compared
 constexpr int kDirections = 4;
 
 std::string shapes_text(const Op& op) {
@@ -31,10 +31,10 @@ std::string shapes_text(const Op& op) {
     return text;
 }
 
-// One entry by itself, as a function of those operands that gradients are asked for.
+// One entry by itself, as a function of those operands whose gradients are needed.
 class EntryChecker {
 public:
-    /// `known`: what was found of the leaves of `whole`.
+    /// `known`: the reports on the leaves of `whole`.
     EntryChecker(const Subject& whole, const std::vector<InputReport>& known, Op& op,
                  const Tensors& inputs, const GradcheckLimits& limits, std::uint64_t seed)
         : op_(op), examination_{.limits = limits}, seed_(seed) {
@@ -59,7 +59,7 @@ public:
         if (subject_ == nullptr || subject_->outputs() == 0) return {};
         const Neighbourhood around = subject_->look_around(seed_);
         const Values real = joined(incoming);
-        // Another seed than the checker weights the outputs with.
+        // A seed other than that of the checker's output weights.
         const Values random = random_weights(real.size(), seed_ + 77);
         if (auto wrong = overwriting(random)) return wrong;
         if (auto wrong = remembering(random)) return wrong;
@@ -72,7 +72,7 @@ public:
             if (auto wrong = compare(k, around, by_random[k], by_real[k])) return wrong;
             if (auto wrong = compare(k, around, by_real[k], by_random[k])) return wrong;
         }
-        const Tape scratch;  // with a tape alive, rules compose themselves of recordable ops
+        const Tape scratch;  // while a tape is alive, rules use recordable ops
         const auto recorded = claims(random);
         for (std::size_t k = 0; k < which_.size(); ++k) {
             auto wrong = compare(k, around, recorded[k], by_real[k]);
@@ -84,7 +84,7 @@ public:
     }
 
 private:
-    // What was found of x, if it is a leaf.
+    // The report on x, if it is a leaf.
     static InputReport of_leaf(const Subject& whole, const std::vector<InputReport>& known,
                                const Tensor& x) {
         for (std::size_t i = 0; i < known.size(); ++i) {
@@ -94,8 +94,8 @@ private:
         return {};
     }
 
-    // Does the rule leave the gradient that it is handed as it is? Another entry may have been
-    // handed the same.
+    // Whether the rule leaves its incoming gradient unchanged: another entry may receive the same
+    // tensor.
     std::optional<WrongOp> overwriting(const Values& weights) {
         const Tensors handed = subject_->as_cotangents(weights);
         op_.walk(handed);
@@ -116,7 +116,7 @@ private:
                          "is used twice, the other use has been handed the same gradient"});
     }
 
-    // Asked the same thing twice, with something else in between, does it say the same?
+    // Whether it gives the same result twice, with another call in between.
     std::optional<WrongOp> remembering(const Values& weights) {
         const Tensors once = op_.walk(subject_->as_cotangents(weights));
         op_.walk(subject_->as_cotangents(random_weights(weights.size(), seed_ + 78)));
@@ -166,7 +166,7 @@ private:
         return grad.defined() ? grad.to_vector<double>() : Values(n, 0.0);
     }
 
-    // The rule's answer to `weights`, and to weights changed in their last bits.
+    // The rule's results for `weights`, and for weights changed in their last bits.
     std::vector<ClaimedGradient> claims(const Values& weights) {
         return claims_of(weights, op_.walk(subject_->as_cotangents(weights)));
     }
@@ -205,7 +205,7 @@ private:
         return wrong;
     }
 
-    // A leaf's wrong entry need not be looked for again among very many.
+    // A large leaf's wrong entry need not be searched again.
     std::optional<InputReport> wrong_where_known(std::size_t k, const Neighbourhood& around,
                                                  const ClaimedGradient& claim) {
         InputReport report = known_[k];
@@ -247,12 +247,12 @@ private:
     Op& op_;
     Examination examination_;
     std::uint64_t seed_;
-    std::vector<std::size_t> which_;  // operand of leaf k
-    std::vector<InputReport> known_;  // of the leaf of the whole function that it is
+    std::vector<std::size_t> which_;  // operand of each leaf
+    std::vector<InputReport> known_;  // the report on the same leaf of `whole`
     std::unique_ptr<Subject> subject_;
 };
 
-// Watches the walk of the subject, and checks every entry as it is walked through.
+// Observes the walk of the subject, and checks every entry as it is walked.
 class TapeChecker final : public TapeObserver {
 public:
     TapeChecker(const Subject& whole, const std::vector<InputReport>& known,
@@ -292,7 +292,7 @@ private:
     bool busy_ = false;
 };
 
-// Operands that are constants to the tape though they are numbers.
+// Operands that are constants to the tape although they hold numbers.
 class ConstantOperands final : public TapeObserver {
 public:
     struct Constant {
@@ -319,7 +319,7 @@ bool reaches_tape(Subject& subject) {
                        [&tape](const Tensor& y) { return tape.follows(y); });
 }
 
-// A constant of the tape that changes when the leaf does: f went round the tape to compute it.
+// A constant of the tape that changes with the leaf: f bypassed the tape to compute it.
 std::string changing_constant(Subject& subject, std::size_t which) {
     const auto constants = [&subject] {
         ConstantOperands watcher;

@@ -1,5 +1,5 @@
-// What commonly goes wrong with a gradient, one function for each: does the claimed gradient look
-// like it? Internal to autograd/check.
+// Common mistakes in gradients, one function for each: does the claimed gradient look like it?
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/mistakes.h>
@@ -9,7 +9,7 @@
 
 namespace tapestry::checker {
 
-/// A gradient that is wrong, and the right one, at symptoms.places.
+/// A wrong gradient and the right one, at symptoms.places.
 struct Wrong {
     const Symptoms& symptoms;
     Values claimed;
@@ -19,14 +19,14 @@ struct Wrong {
     bool knows_all() const { return symptoms.places.size() == symptoms.claimed.size(); }
 };
 
-/// How far apart two gradients may be to count as the same: far above what differences get wrong,
-/// far below what mistakes do.
+/// How far apart two gradients may be and still count as the same: far above the error of
+/// differences, far below the effect of mistakes.
 inline constexpr double kSame = 1e-5;
 
 inline bool same(const Values& a, const Values& b) { return distance(a, b) < kSame; }
 
-/// Is `a` the same as `b`, and far nearer to it than the claim is to the right gradient? Of a small
-/// mistake much would be near.
+/// Whether `a` is the same as `b`, and far closer to it than the claim is to the right gradient.
+/// For a small mistake, many models would be close.
 inline bool explains(const Wrong& w, const Values& a, const Values& b) {
     constexpr double kFar = 0.03, kSameAmongMany = 1e-4;  // sums of very many numbers round
     const double rest = distance(a, b);
@@ -36,26 +36,26 @@ inline bool explains(const Wrong& w, const Values& a, const Values& b) {
 /// The gradient at the places for another cotangent.
 Values gradient_for(const Symptoms& symptoms, const Values& cotangent);
 
-/// Are the operand and the output of one shape?
+/// Whether the operand and the output have the same shape.
 inline bool elementwise(const Wrong& w) { return w.symptoms.shape == w.symptoms.output; }
 
-/// "to 3e-10 of its norm": how well `model` explains what was claimed.
+/// "to 3e-10 of its norm": how well `model` explains the claim.
 std::string closeness(const Wrong& w, const Values& model);
 
 using Match = std::optional<Cause>;
 
 // Values (mistakes_in_values.cpp).
 Match looks_not_finite(const Wrong& w);         ///< infinite or NaN
-Match looks_zero(const Wrong& w);               ///< nothing arrives, of any or of one of two uses
+Match looks_zero(const Wrong& w);               ///< all of it, or that of one of two uses
 Match looks_negated(const Wrong& w);            ///< times -1
 Match looks_scaled_by_a_count(const Wrong& w);  ///< times 2, n, sqrt(n), or divided by it
 Match looks_scaled(const Wrong& w);             ///< times a constant
 Match looks_like_a_chain_factor(
-    const Wrong& w);                       ///< the op's own derivative missing, or there twice
-Match looks_partly_right(const Wrong& w);  ///< right but for some elements
+    const Wrong& w);                       ///< the op's own derivative missing, or applied twice
+Match looks_partly_right(const Wrong& w);  ///< right except for some elements
 
 // Rows (mistakes_in_rows.cpp).
-Match looks_like_some_samples(const Wrong& w);  ///< the last or first sample alone, or all but that
+Match looks_like_some_samples(const Wrong& w);  ///< only the last or first sample, or all others
 Match looks_conjugate(const Wrong& w);          ///< the second number of every pair negated
 Match looks_off_in_rows(const Wrong& w);        ///< rows times factors
 
@@ -66,8 +66,8 @@ Match looks_flipped(const Wrong& w);   ///< reversed along an axis
 
 // Places (mistakes_in_places.cpp).
 Match looks_unsummed(const Wrong& w);  ///< of a broadcast operand: from one place, or summed twice
-Match looks_like_another_operand(const Wrong& w);  ///< another operand's
-Match looks_stale(const Wrong& w);                 ///< an earlier call's
+Match looks_like_another_operand(const Wrong& w);  ///< another operand's gradient
+Match looks_stale(const Wrong& w);                 ///< the gradient of an earlier call
 
 // Terms (mistakes_in_values.cpp).
 Match lacks_the_direct_way(const Wrong& w);   ///< a residual connection is not added

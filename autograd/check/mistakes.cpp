@@ -29,7 +29,7 @@ std::vector<double> numeric_gradient(const Symptoms& symptoms) {
 Cause find_cause(const Symptoms& symptoms) {
     Wrong w{symptoms, at_places(symptoms.claimed, symptoms.places), numeric_gradient(symptoms)};
     w.off = distance(w.claimed, w.right);
-    // From what leaves no doubt to what needs a fit.
+    // From the unambiguous patterns to those that need a fit.
     for (const auto pattern :
          {looks_not_finite, looks_zero, looks_negated, looks_unsummed, looks_like_another_operand,
           looks_stale, looks_scaled_by_a_count, looks_like_a_chain_factor, looks_scaled,
@@ -47,14 +47,13 @@ Cause find_cause(const Symptoms& symptoms) {
         "no common mistake looks like this; derive the rule again for one element"};
 }
 
-// ---- the truth ----------------------------------------------------------------------------------
+// ---- the right gradient -------------------------------------------------------------------------
 
 namespace {
 
-// The slopes of all outputs along a line, good to what telling mistakes apart needs.
+// The slopes of all outputs along a line, accurate enough to tell mistakes apart.
 Values slopes_along(Line& line, std::uint64_t branch) {
-    // By how much a difference changes when its step is halved, as a part of itself, or may have
-    // been moved by the rounding of a sum.
+    // The relative change of a difference when its step is halved, or by the rounding of a sum.
     const auto change = [&](double h) {
         if (line.at(h).branch != branch || line.at(-h).branch != branch) return HUGE_VAL;
         const Values &a = line.at(h).values, &b = line.at(-h).values;
@@ -73,8 +72,8 @@ Values slopes_along(Line& line, std::uint64_t branch) {
     };
     constexpr double kSettled = 1e-3, kGood = 3e-8, kSeen = 0.5;
     double h = std::ldexp(line.scale(), -13), changed = change(h);
-    // What changes is rounding mostly, of which a larger step sees less; and what does not change
-    // at all may have been lost in it.
+    // If most of the change is rounding, a larger step contains less of it; and a value that does
+    // not change at all may have been lost in it.
     if (const double larger = std::ldexp(line.scale(), -7); changed > kGood || changed == 0) {
         const double there = change(larger);
         if (there * there < changed || (changed == 0 && there < kSeen)) {
@@ -112,8 +111,8 @@ std::vector<std::size_t> chosen_places(std::size_t n, std::size_t outputs,
         for (std::size_t i = 0; i < n; ++i) places.push_back(i);
         return places;
     }
-    // Both ends, for what goes wrong at borders; the rest at odd distances, for what goes wrong in
-    // every row.
+    // Both ends, for mistakes at borders; the rest at irregular distances, for mistakes in every
+    // row.
     const std::size_t ends = most / 6, between = most - 2 * ends - 3;
     for (std::size_t i = 0; i < ends; ++i) {
         places.push_back(i);

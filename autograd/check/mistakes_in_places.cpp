@@ -1,8 +1,8 @@
-// Right numbers in the wrong place: transposed, read column by column, flipped, shifted; or left
-// unsummed, or the gradient of something else.
+// Right numbers in the wrong place: transposed, read column by column, flipped, shifted; or not
+// summed, or the gradient of something else.
 //
-// The claim is known everywhere, the right gradient at some places: of each order it is asked where
-// the number that belongs to a place would have gone, and whether it is there.
+// The claim is known everywhere, the right gradient at some places: for each order, this checks
+// whether the number of a place is where that order would have moved it.
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace tapestry::checker {
 namespace {
 
-// What the claim has where `to` says that the number of each place has gone.
+// The claim's values where `to` says that the number of each place has moved.
 template <class Map>
 Values moved_back(const Wrong& w, Map to) {
     Values values;
@@ -30,7 +30,7 @@ std::string how_close(const Wrong& w, const Values& undone) {
     return fmt::format("to {:.1g} of its norm", std::max(distance(undone, w.right), 1e-16));
 }
 
-// A shift or flip runs along an axis, or along all elements in memory order.
+// A shift or flip is along an axis, or along all elements in memory order.
 struct Run {
     std::int64_t size, inner;
     std::string name;
@@ -61,7 +61,7 @@ Cause shifted(const Run& run, std::int64_t by, bool zeros, const std::string& cl
                               : "an offset into a buffer, or a padding that was not taken off"};
 }
 
-// By how much a large number may have moved: where the claim has the same number.
+// Possible shifts of a large number: to places where the claim has the same number.
 std::vector<std::int64_t> possible_shifts(const Wrong& w, const Run& run) {
     std::vector<std::size_t> order(w.right.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -86,7 +86,7 @@ std::vector<std::int64_t> possible_shifts(const Wrong& w, const Run& run) {
         return std::pair(std::abs(a), a < 0) < std::pair(std::abs(b), b < 0);
     });
     shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
-    if (shifts.size() > 64) shifts.resize(64);  // the same number everywhere says nothing
+    if (shifts.size() > 64) shifts.resize(64);  // a number that is everywhere shows nothing
     return shifts;
 }
 
@@ -97,7 +97,7 @@ Match cyclic_shift(const Wrong& w, const Run& run, std::int64_t by) {
     return shifted(run, by, false, how_close(w, undone));
 }
 
-// What left at one end is lost, and zeros came in at the other.
+// Numbers shifted out at one end are lost, and zeros are shifted in at the other.
 Match shift_with_zeros(const Wrong& w, const Run& run, std::int64_t by) {
     if (2 * std::abs(by) > run.size) return {};
     for (std::size_t i = 0; i < w.symptoms.claimed.size(); ++i) {
@@ -127,7 +127,7 @@ Cause permuted_as(const std::string& evidence, bool column_major) {
                            "and A^T g; or a reshape where a transpose belongs"};
 }
 
-// A matrix that lies in a vector, its numbers of rows and columns unknown.
+// A matrix stored in a vector, with unknown numbers of rows and columns.
 Match looks_like_a_transposed_vector(const Wrong& w) {
     const auto n = static_cast<std::int64_t>(w.symptoms.claimed.size());
     for (std::int64_t rows = 2; rows <= n / 2; ++rows) {
@@ -154,7 +154,7 @@ Match looks_permuted(const Wrong& w) {
     std::iota(order.begin(), order.end(), 0);
     const std::vector<int> reversed(order.rbegin(), order.rend());
     while (std::next_permutation(order.begin(), order.end())) {
-        // claimed = right permuted, so undo it: the shape it would have had, axes put back.
+        // claimed = right permuted, so undo it: take the shape it would have had, restore the axes.
         Shape shape;
         std::vector<int> back(order.size());
         for (std::size_t i = 0; i < order.size(); ++i) {
@@ -162,7 +162,7 @@ Match looks_permuted(const Wrong& w) {
             back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
         }
         const bool column_major = order == reversed && !(shape == w.symptoms.shape);
-        // Or the right one, read as if it had that shape, was permuted back.
+        // Or the right one was read as if it had that shape and permuted back.
         for (const Values& whole : {permuted(w.symptoms.claimed, shape, back),
                                     permuted(w.symptoms.claimed, w.symptoms.shape, order)}) {
             const Values undone = at_places(whole, w.symptoms.places);
@@ -202,7 +202,7 @@ Match looks_flipped(const Wrong& w) {
     return {};
 }
 
-// ---- left unsummed, or of something else --------------------------------------------------------
+// ---- not summed, or of something else -----------------------------------------------------------
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Mistakes that have to do with rows: one sample's gradient for that of all, rows off by a factor,
-// the second number of every pair with the wrong sign.
+// Mistakes in rows: one sample's gradient instead of the sum over all, rows off by a factor, the
+// second number of every pair with the wrong sign.
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Values masked(const Wrong& w, int axis, std::int64_t at, bool reverse) {
 // A row: all places with the same index along an axis.
 struct Row {
     double both = 0, squares = 0;
-    int large = 0;  // entries that are not next to nothing
+    int large = 0;  // significant entries
     double factor() const { return both / squares; }
 };
 
@@ -58,7 +58,7 @@ Values scaled_by_rows(const Wrong& w, int axis, const std::map<std::int64_t, Row
 Match rows_off(const Wrong& w, int axis) {
     const auto rows = rows_along(w, axis);
     if (rows.size() < 2) return {};
-    // With one number in a row, any factor would fit.
+    // With one number per row, any factor would fit.
     const bool enough = std::all_of(rows.begin(), rows.end(), [](const auto& row) {
         return row.second.squares == 0 || row.second.large >= 2;
     });

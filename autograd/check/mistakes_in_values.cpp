@@ -1,4 +1,4 @@
-// Numbers that are wrong where they stand: missing, scaled, some of them, or without a term.
+// Wrong numbers in the right place: missing, scaled, wrong in part, or without a term.
 #include <tapestry/autograd/check/mistake_patterns.h>
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::optional<double> fitted(const Wrong& w) {
     return explains(w, w.claimed, model) ? std::optional(c) : std::nullopt;
 }
 
-// Are there two numbers to hold a factor against? One alone is any other times something.
+// Whether there are at least two numbers that confirm a factor: a single one fits any.
 bool shows_a_factor(const Wrong& w, double c) {
     const double most = largest(w.right);
     const auto counts = [most](double value) { return std::abs(value) > 1e-4 * most; };
@@ -157,11 +157,11 @@ Match looks_partly_right(const Wrong& w) {
                  "occurs twice"};
 }
 
-// ---- without a term -----------------------------------------------------------------------------
+// ---- a missing term -----------------------------------------------------------------------------
 
 namespace {
 
-// numeric - claimed, where all elements are known.
+// numeric - claimed, if all elements are known.
 std::optional<Values> missing(const Wrong& w) {
     if (w.symptoms.places.size() != w.symptoms.claimed.size()) return {};
     Values difference = w.right;
@@ -169,7 +169,7 @@ std::optional<Values> missing(const Wrong& w) {
     return difference;
 }
 
-// Is `difference` = c * `pattern` with one c for each place along all axes but `axis`?
+// Whether `difference` = c * `pattern`, with one c for each place along all axes except `axis`.
 bool follows(const Wrong& w, const Values& difference, const Values& pattern, int axis) {
     const std::int64_t inner = numel(w.symptoms.shape.sub(axis + 1, w.symptoms.shape.rank()));
     const std::int64_t size = w.symptoms.shape[axis];

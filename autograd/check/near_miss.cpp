@@ -8,9 +8,9 @@
 namespace tapestry::checker {
 namespace {
 
-// Of an entry's own size: whoever stops an iteration so early knows it.
+// Relative to an entry: an author who stops an iteration as early as that knows it.
 constexpr double kOfItself = 1e-2;
-// Of an entry's own size: nobody mistakes one by so little.
+// Relative to an entry: no mistake has so small an effect.
 constexpr double kTiny = 2e-7;
 
 bool is_within(double share, double claimed, double numeric) {
@@ -75,8 +75,8 @@ int NearMiss::telling() const {
     return static_cast<int>(std::count_if(slopes_.begin(), slopes_.end(), tells));
 }
 
-// A factor, of all that is off, is a pattern, which three numbers show; but nobody mistakes by a
-// millionth.
+// A common factor of everything that is off is a pattern, which three numbers show; but no mistake
+// changes a gradient by a millionth.
 bool NearMiss::is_factor() const {
     constexpr double kLeast = 1e-6, kAlike = 1e-3;
     double along = 0, misses = 0, sizes = 0;

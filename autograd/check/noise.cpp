@@ -11,11 +11,11 @@ namespace tapestry::checker {
 namespace {
 
 constexpr int kPoints = 9;
-constexpr int kOrders = 6;                                   // of differences that are looked at
+constexpr int kOrders = 6;                                   // of differences
 constexpr int kNearest = -44, kFarthest = -4, kFarther = 4;  // distances, as powers of 2
 
-// <w, f> at `points` places, h apart; nothing if it is no number somewhere, or f is known to take
-// other branches than at x: those jumps are no noise.
+// <w, f> at `points` places, h apart; nullopt if it is not finite somewhere, or if f is known to
+// take other branches than at x: those jumps are not noise.
 std::optional<Values> values_around(Line& line, const Values& w, double middle, double h,
                                     int points) {
     Values values;
@@ -27,8 +27,8 @@ std::optional<Values> values_around(Line& line, const Values& w, double middle, 
     return values;
 }
 
-// The middle of `points` places next to x: x itself, but that at a bound they lie on one side of
-// it.
+// The middle of `points` places next to x: x itself, except at a bound, where they are on one side
+// of it.
 double middle_next_to_x(const Line& line, double h, int points) {
     const double half = h * (points / 2);
     return half > line.reach() ? half * line.only_side() : 0;
@@ -39,11 +39,11 @@ void take_differences(Values& values) {
     values.pop_back();
 }
 
-// Of independent noise of variance s^2, differences of order k have the variance s^2 (2k)! /
+// For independent noise of variance s^2, differences of order k have the variance s^2 (2k)! /
 // (k!)^2.
 struct Level {
     double deviation = 0;
-    bool changes_sign = false;  // as noise does, and what is smooth does not
+    bool changes_sign = false;  // as noise does, and smooth functions do not
 };
 
 std::vector<Level> levels_of(Values differences) {
@@ -61,7 +61,7 @@ std::vector<Level> levels_of(Values differences) {
     return levels;
 }
 
-// The first order from which on three say the same.
+// The first order from which three in a row agree.
 std::optional<double> noise_of(const Values& values) {
     const std::vector<Level> levels = levels_of(values);
     for (std::size_t k = 0; k + 2 < levels.size(); ++k) {
@@ -72,7 +72,7 @@ std::optional<double> noise_of(const Values& values) {
     return {};
 }
 
-// Of a function that is constant for a while, and then not.
+// The jumps of a function that is constant over stretches.
 struct Jumps {
     int count = 0;
     double least = 0;
@@ -88,12 +88,11 @@ Jumps jumps_of(const Values& values) {
     return jumps;
 }
 
-// Looked at more and more closely. What is smooth dies away in differences of order 6, a kink
-// becomes smaller with the distance of the points, a jump stays: as 10 times itself, in those
-// differences that it is in the middle of.
+// Looks more and more closely. Smooth parts vanish in differences of order 6, a kink shrinks with
+// the distance of the points, a jump stays: as 10 times itself, in the differences centred on it.
 double jump_within(Line& line, const std::vector<double>& weights, double noise, double h) {
     constexpr int kMany = 33, kOrder = 6, kTimes = 10, kCloser = 8;
-    constexpr double kOfNoise = 128;  // differences of order 6 make 30 = sqrt(12! / 6!^2) of it
+    constexpr double kOfNoise = 128;  // differences of order 6 amplify it by 30 = sqrt(12! / 6!^2)
     double seen = 0;
     double middle = middle_next_to_x(line, h, kMany);
     for (int level = 0; level < kCloser; ++level) {
@@ -109,7 +108,7 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
         seen = std::abs(*largest);
         const auto place = static_cast<double>(largest - differences.begin()) + kOrder / 2;
         middle += h * (place - kMany / 2);
-        h /= 8;  // the four intervals around it become the next window
+        h /= 8;  // the next window is the four intervals around it
     }
     return seen / kTimes;
 }
@@ -117,7 +116,7 @@ double jump_within(Line& line, const std::vector<double>& weights, double noise,
 }  // namespace
 
 double jump_along(Line& line, const std::vector<double>& weights, double noise) {
-    double jump = 0;  // from far a jump may drown in what is smooth, from near be out of sight
+    double jump = 0;  // from afar it may drown in smooth parts, closer it may be missed
     for (const int power : {-5, -6, -8}) {
         jump = std::max(jump, jump_within(line, weights, noise, std::ldexp(line.scale(), power)));
     }
@@ -133,7 +132,7 @@ double noise_along(Line& line, const std::vector<double>& weights) {
         if (!values) continue;
         const Jumps jumps = jumps_of(*values);
         if (2 * jumps.count >= kPoints) return std::max(noise, noise_of(*values).value_or(0));
-        if (noise == 0) noise = jumps.least / 2;  // larger ones further out are a slope
+        if (noise == 0) noise = jumps.least / 2;  // larger ones further out are due to the slope
     }
     return noise;
 }
@@ -144,10 +143,10 @@ namespace {
 
 constexpr int kPairs = 64;
 constexpr int kTerms = 10;                 // 1, t, t^2, ...
-constexpr std::size_t kFewestPlaces = 16;  // places that say anything of noise
+constexpr std::size_t kFewestPlaces = 16;  // the least that tells anything of noise
 
-// Values of <w, f> - <w, f(x)> next to x: where, as parts of h, in order, and what; and what the
-// rounding of a format makes of all outputs, and of those that it leaves hardly any choice.
+// Values of <w, f> - <w, f(x)> next to x: at which multiples of h, in order, and their values; and
+// the rounding by a format of all outputs, and of those that take only a few values.
 struct Sampled {
     Values at, values;
     double rounding = 0, coarse = 0;
@@ -172,17 +171,18 @@ void note_rounding(const std::vector<const Sample*>& samples, const Values& w, d
     found.coarse = size_of(w, few);
 }
 
-// Outputs that take but a few values over all steps hide their slope, or show their rounding as
-// one; and so do all where much less is left over than rounding leaves: x and f then go from number
-// to number in step.
+// Outputs that take only a few values over all steps hide their slope, or show their rounding as
+// one; and so do all outputs if much less is left over than rounding leaves: then x and f move from
+// number to number in step.
 double hidden_by_rounding(const Sampled& sampled, double noise) {
     constexpr double kUsual = 0.29, kMuchLess = 0.25;  // sqrt(1 / 12)
     const bool in_step = noise < kMuchLess * kUsual * sampled.rounding;
     return in_step ? sampled.rounding : sampled.coarse;
 }
 
-// At no regular distances: a function that moves in jumps of its own would meet regular ones always
-// at the same point of a jump. Where x is a number of a narrow format, the steps lead to others.
+// At irregular distances: a function that moves in regular jumps would always be sampled at the
+// same point of a jump otherwise. If x is a number of a narrow format, steps lead to other such
+// numbers.
 std::optional<Sampled> sampled(Line& line, const Values& w, double h, double epsilon) {
     constexpr double kGolden = 0.6180339887498949;
     Values at;
@@ -207,7 +207,7 @@ std::optional<Sampled> sampled(Line& line, const Values& w, double h, double eps
     return found;
 }
 
-// A power of t, made orthogonal to those below it, and its slope at 0.
+// A power of t, orthogonalised against the lower ones, and its slope at 0.
 struct Term {
     Values values;
     double slope = 0;
@@ -235,17 +235,17 @@ std::vector<Term> terms_at(const Values& at) {
     return terms;
 }
 
-// Values that are off in the same way as their neighbours count as one: how many are there?
+// The number of independent values: neighbours that are off in the same direction count as one.
 double independent(const Values& rest) {
     std::size_t changes = 1;
     for (std::size_t j = 0; j + 1 < rest.size(); ++j) changes += rest[j] * rest[j + 1] < 0 ? 1 : 0;
     return static_cast<double>(std::min(rest.size(), 2 * changes));
 }
 
-// The number of terms that leaves the smallest error: of noise, which grows with them, and of the
-// terms left out, of which the next two, an even and an odd one, stand for all.
+// Selects the number of terms with the smallest error: from noise, which grows with the number, and
+// from the terms left out, represented by the next two, an even and an odd one.
 Attempt fitted(const Sampled& sampled, double h) {
-    constexpr double kLeast = 0.25;  // of the noise: no averaging takes away more
+    constexpr double kLeast = 0.25;  // of the noise: the limit of averaging
     Attempt best;
     best.step = h;
     best.settled = best.moved = true;

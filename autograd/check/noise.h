@@ -1,20 +1,20 @@
-// How far rounding inside a function moves its values, where the last bits of its inputs do not
-// show it: a function that works in f32, prints its result, or stops iterating when it is near
-// enough is constant for a while and then jumps.
+// Measures how far rounding inside a function moves its values when the last bits of its inputs do
+// not show it: a function that computes in f32, prints its result, or stops iterating when it is
+// close enough is constant over a stretch and then jumps.
 //
-// Of values at equal distances the differences of differences are taken, again and again: what is
-// smooth dies away in them and noise grows in a known way, so that both can be told apart.
+// From values at equal distances it takes differences of differences, repeatedly: smooth parts
+// vanish in them and noise grows in a known way, so the two can be separated.
 //
 // Source: More and Wild 2011, "Estimating computational noise" (ECnoise).
 //
-// And the slope of a function that is noisy: many values, and least squares. A difference quotient
-// bears the noise of two values; of 128 values the noise averages out, and by what is left over one
-// sees how large it was.
+// Also the slope of a noisy function, by least squares over many values. A difference quotient
+// contains the noise of two values; over 128 values the noise averages out, and the residual shows
+// its size.
 //
 //     f(t) = c0 + c1 t + c2 t^2 + c3 t^3 + ... + noise
 //
-// Internal to autograd/check. Read next: slope.cpp, which asks before it says a claim is wrong, and
-// where quotients say too little.
+// Internal to autograd/check. Read next: slope.cpp, which uses this before it calls a claim wrong,
+// and where quotients are too inaccurate.
 #pragma once
 
 #include <tapestry/autograd/check/quotients.h>
@@ -23,16 +23,17 @@
 
 namespace tapestry::checker {
 
-/// The noise in <weights, f> at the smallest distance at which f moves; 0 where there is none.
+/// The noise in <weights, f> at the smallest distance at which f moves; 0 if there is none.
 double noise_along(Line& line, const std::vector<double>& weights);
 
-/// The largest jump nearby, as that of an iteration which takes one round more; 0 where none is
-/// found. Takes more values, some 250. What `noise` explains is no jump.
+/// The largest jump nearby, for example of an iteration that takes one more round; 0 if none is
+/// found. Evaluates more values: up to 264 at each of three distances. Anything that `noise`
+/// explains is not a jump.
 double jump_along(Line& line, const std::vector<double>& weights, double noise = 0);
 
-/// c1 with its error, from steps of the size that makes the error smallest; nothing where f takes
-/// other branches or is no number. Some 500 values. `epsilon`: that of the format which outputs are
-/// rounded to; 0 for f64.
+/// c1 with its error, from the step size with the smallest error; nullopt if f takes other branches
+/// or is not finite. About 500 values. `epsilon`: that of the format to which outputs are rounded;
+/// 0 for f64.
 std::optional<Attempt> fitted_slope(Line& line, const std::vector<double>& weights,
                                     double epsilon = 0);
 

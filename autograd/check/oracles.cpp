@@ -1,4 +1,4 @@
-// What others than the differences say of a gradient: dual numbers and the transpose identity.
+// The other oracles: dual numbers and the transpose identity.
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/quotients.h>
@@ -23,7 +23,7 @@ Oracles::Oracles(Subject& subject, const GradcheckOptions& options,
     }
 }
 
-// sum of w s and the size of its terms
+// The sum of w s, and the sum of its terms' sizes.
 std::pair<double, double> Oracles::weighted(const Values& slopes) const {
     double sum = 0, size = 0;
     for (std::size_t k = 0; k < slopes.size(); ++k) {
@@ -45,19 +45,18 @@ std::vector<Opinion> Oracles::ask(std::size_t i, const ClaimedGradient& claim) {
     return opinions;
 }
 
-// `terms`: how many numbers the slope along the direction is the sum of.
+// `terms`: the number of terms in the slope along the direction.
 void Oracles::give(const char* oracle, const Values& slopes, const Claim& claim, std::size_t terms,
                    std::vector<Opinion>& opinions) const {
     const auto [slope, size] = weighted(slopes);
-    // A definition in plain formulas overflows where the op does not: it has no opinion there. Nor
-    // is there anything to hold it against where the gradient is infinite.
+    // A definition in plain formulas may overflow where the op does not: then it has no opinion.
+    // Nor is there anything to compare with if the gradient is infinite.
     const bool none = slopes.size() != weights_.size();
     if (none || !std::isfinite(slope) || !std::isfinite(claim.slope)) return;
     const double rounding =
         4 * kEps * (size + claim.scale * std::sqrt(static_cast<double>(terms)) + 16 * worth_);
     Opinion opinion{.oracle = oracle, .slope = slope, .claimed = claim.slope};
-    // A slope that has died away (a softmax far out) is the small difference of terms as large as
-    // f.
+    // A slope that has decayed (a softmax far out) is the small difference of terms as large as f.
     constexpr double kDied = 1e-2;
     opinion.tolerance = options_.limits.safety * (claim.uncertainty + rounding) +
                         options_.limits.exact * std::max(claim.scale, kDied * worth_);
@@ -65,7 +64,7 @@ void Oracles::give(const char* oracle, const Values& slopes, const Claim& claim,
     opinions.push_back(std::move(opinion));
 }
 
-// Do the dual numbers compute f at all? Where they are infinite or NaN they have no opinion.
+// Whether the dual numbers compute f at all. Where they are infinite or NaN they have no opinion.
 bool Oracles::is_the_function(const Values& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
         const double y = around_.base.values[i];
@@ -81,7 +80,7 @@ bool Oracles::is_the_function(const Values& values) {
     return true;
 }
 
-// All inputs as dual numbers, of which leaf i moves along u. Empty: no opinion.
+// All inputs as dual numbers, with leaf i moving along u. Empty: no opinion.
 Oracles::Values Oracles::dual_slopes(std::size_t i, const Values& u) {
     std::vector<std::vector<Dual>> inputs;
     for (std::size_t j = 0; j < subject_.leaves().size(); ++j) {

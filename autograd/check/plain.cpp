@@ -92,7 +92,7 @@ GradcheckReport check_jacobian(const PlainVectorFunction& f, const SparseJacobia
 
 namespace {
 
-// Another size than that of x would make another matrix of the Hessian.
+// A gradient of another size than x would give a Hessian of another shape.
 PlainVectorFunction sized(const PlainGradient& grad, const char* who) {
     return [&grad, who](const Values& x) {
         Values g = grad(x);
@@ -196,8 +196,7 @@ GradcheckReport check_pullback(const ComplexVectorFunction& f, const ComplexPull
     return check_plain(value, back, as_pairs(z), what, options);
 }
 
-// ---- precisions: as ops on a tape (precision.h)
-// --------------------------------------------------
+// ---- precisions: as ops on a tape (precision.h) -------------------------------------------------
 
 namespace {
 

@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    const PlainFunctionOfInputs& f_;  // not copies: what they keep between calls must be seen
+    const PlainFunctionOfInputs& f_;  // not copied, to keep their state between calls visible
     const PlainPullbackOfInputs& pullback_;
 };
 
@@ -63,10 +63,10 @@ Tensors PlainOp::forward(const Tensors& inputs) const {
 }
 
 GradcheckOptions for_plain(GradcheckOptions options) {
-    options.preconditions = false;  // of threads and recomputing it knows nothing
+    options.preconditions = false;  // plain functions have no threads or recomputation
     options.transpose = false;
     options.far_steps = false;
-    constexpr double kCoarsest = 16;  // epsilons of a format that an entry may be off and pass
+    constexpr double kCoarsest = 16;  // epsilons of a format that a passing entry may be off
     const Format format = std::exchange(options.format, Format::f64);
     const bool narrow = format != Format::f64;
     GradcheckLimits& limits = options.limits;
@@ -99,7 +99,7 @@ void refuse_overflow(Format format, const PlainInputs& inputs) {
     }
 }
 
-// The call again, in one line: with the numbers where they are few.
+// The call that repeats the check, in one line: with the numbers if they are few.
 std::string call_again(const PlainCheck& what, const PlainInputs& inputs,
                        const GradcheckOptions& options) {
     constexpr std::size_t kFew = 16;

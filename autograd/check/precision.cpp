@@ -23,26 +23,26 @@ namespace {
 using namespace checker;
 
 constexpr int kShakes = 4;
-constexpr int kMoved = 8;  // where errors are looked at nearby; the last moves are 2^4 shakes
+constexpr int kMoved = 8;  // points nearby for comparing errors; the largest moves are 2^4 shakes
 
-// What is known of a type's rounding.
+// The rounding properties of a type.
 struct Narrow {
     DType dtype;
     Format format;
     double epsilon;
-    double shake;  // by which part of themselves inputs are changed
+    double shake;  // relative change of the inputs
     double safety;
-    // What is rounded inside of an op and no change of the inputs brings to light: 1 - tanh(x) in
-    // f32 loses some ten bits where x is 4. A part of the largest entry.
+    // Rounding inside an op that no change of the inputs reveals: 1 - tanh(x) in f32 loses about
+    // ten bits at x = 4. Relative to the largest entry.
     double unseen;
-    double by_value;  // the same, of what a function's value and inputs say of its gradient
-    double by_size;   // and of what numbers of the size of the loudest lose
+    double by_value;  // the same, relative to the gradient that value and inputs suggest
+    double by_size;   // and for rounding at the size of the loudest number
     double resolution;
-    double largest, smallest;  // gradients beyond are no finding
+    double largest, smallest;  // gradients beyond these are not judged
 };
 
-// Of 16 bits ops compute in f32 and round each result once: less is hidden in an op, and more of
-// what there is shows when the inputs change.
+// With 16-bit types ops compute in f32 and round each result once: less is hidden in an op, and
+// more of the rounding shows when the inputs change.
 Narrow narrow_of(DType dtype) {
     const auto half = [dtype](Format format, double largest, double smallest) {
         const double e = epsilon(format);
@@ -56,7 +56,7 @@ Narrow narrow_of(DType dtype) {
     return {dtype, Format::f32, e, 2 * e, 6, 1024 * e, 64 * e, 4 * e, 1e-2, 1e38, 1e-37};
 }
 
-// The largest number that any op gave (a mask's -1e30 aside), and whether it is all that is seen.
+// The largest number that any op computed (except for a mask's -1e30), and whether an op is opaque.
 class Loudest final : public TapeObserver {
 public:
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override {
@@ -79,7 +79,7 @@ struct Run {
     double loudest = 0;
     std::uint64_t branch = 0;
     bool finite = true;
-    bool plain = false;  // a function that shows nothing of what it does
+    bool plain = false;  // an opaque function
 };
 
 Tensor as(const Values& values, const Shape& shape, DType dtype) {
@@ -98,7 +98,7 @@ bool all_finite(const Values& x) {
     return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
 }
 
-// Gradients in one type, with the leaves holding x.
+// Gradients in one type, with the leaves set to x.
 Run run_in(const TwoPrecisions& f, const std::vector<Values>& x, const Values& weights, DType dtype,
            const std::vector<GeneratorLog::State>& generators) {
     const RewindGuard frozen(generators);
@@ -134,7 +134,7 @@ Values rounded_to(const Narrow& narrow, Values x) {
     return x;
 }
 
-// As with_shaken_bits(), of the narrow type.
+// Like with_shaken_bits(), for the narrow type.
 Values shaken(const Narrow& narrow, Values x, std::uint64_t seed, double times = 1) {
     const Values signs = random_signs(x.size(), seed);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += x[i] * signs[i] * narrow.shake * times;
@@ -155,10 +155,9 @@ PrecisionReport::Input compare(const Narrow& type, const Values& narrow, const V
     PrecisionReport::Input found;
     const double scale = largest(f64);
     const double unseen = type.unseen * scale + type.by_value * natural;
-    // e^x is as wrong, relatively, as x is absolutely, and x is rounded at the size of the largest
-    // number that went into it.
-    // The gradient may be the small difference of such numbers (p - 1): elsewhere one sees of
-    // which.
+    // e^x has the relative error that x has absolutely, and x is rounded at the size of the largest
+    // number that contributed to it. The gradient may be the small difference of such numbers (p -
+    // 1): `elsewhere` shows their size.
     const double by_size = type.by_size * (1 + loudest) * std::max(scale, elsewhere);
     const double allowed = type.safety * uncertainty + unseen + by_size;
     double worst = -1;
@@ -188,7 +187,7 @@ PrecisionReport::Input compare(const Narrow& type, const Values& narrow, const V
     return found;
 }
 
-// f in both types at the same point, with the same cotangent and the same random numbers.
+// Runs f in both types at the same point, with the same cotangent and the same random numbers.
 class PrecisionCheck {
 public:
     PrecisionCheck(const TwoPrecisions& f, std::uint64_t seed, DType narrow)
@@ -208,7 +207,7 @@ public:
 
     PrecisionReport run() {
         const Run narrow = at(x_, w_, type_.dtype);
-        // Measured of a plain function, which is called near x alone.
+        // Measured instead for a plain function, which is only called near x.
         if (narrow.plain) type_.by_size = 0;
         const Run exact = at(x_, w_, DType::f64);
         const Run elsewhere = type_.by_size > 0 ? at(opposite(), w_, DType::f64) : exact;
@@ -251,7 +250,7 @@ private:
         return all;
     }
 
-    // Nothing where f is not defined.
+    // nullopt if f is not defined.
     std::optional<Run> if_defined(const std::vector<Values>& x, const Values& weights,
                                   DType dtype) const {
         try {
@@ -268,20 +267,20 @@ private:
         return near;
     }
 
-    // Asked the same again, with something else in between, do the rules say the same?
+    // Whether the rules give another result for the same input, with another call in between.
     bool remembers(const Run& narrow) const {
         at(x_, rounded_to(type_, random_weights(w_.size(), seed_ + 3)), type_.dtype);
         return at(x_, w_, type_.dtype).gradients != narrow.gradients && narrow.finite;
     }
 
-    // By how much entries of each narrow gradient change with the last bits of inputs and
+    // The largest change of an entry of each narrow gradient with the last bits of inputs and
     // cotangent.
     std::vector<double> largest_changes(const Run& narrow) const {
         std::vector<double> moved(x_.size(), 0.0);
         for (std::uint64_t k = 0; k < kShakes; ++k) {
             const Values w = shaken(type_, w_, seed_ + 10 * k + 9);
             std::optional<Run> other = if_defined(nearby(seed_ + 10 * k), w, type_.dtype);
-            // Where the last bits choose the branch, they are left alone.
+            // Where the last bits select the branch, they are not changed.
             if (!other || other->branch != narrow.branch) other = at(x_, w, type_.dtype);
             for (std::size_t i = 0; i < x_.size(); ++i) {
                 for (std::size_t j = 0; j < x_[i].size(); ++j) {
@@ -293,8 +292,9 @@ private:
         return moved;
     }
 
-    // By how much the error of an entry is another near x: what is rounded inside of a function,
-    // and branches that part there, come and go. A fault stays, and is as smooth as the gradient.
+    // How much the error of an entry varies near x: intermediate rounding in a function, and
+    // branches that differ there, vary from point to point. A bug persists, and is as smooth as the
+    // gradient.
     std::vector<double> changes_of_errors(const Run& narrow, const Run& exact) const {
         std::vector<double> changes(x_.size(), 0.0);
         for (std::uint64_t k = 0; k < kMoved; ++k) {

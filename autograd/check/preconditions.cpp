@@ -1,4 +1,4 @@
-// What must hold before a gradient can be checked at all.
+// Preconditions for checking a gradient.
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/values.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// Sorted by stride, every step must lead beyond all that smaller steps can reach.
+// With axes sorted by stride, every stride must exceed the reach of all smaller ones.
 bool overlaps_itself(const Tensor& x) {
     std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, size
     for (int axis = 0; axis < x.rank(); ++axis) {
@@ -130,7 +130,7 @@ std::vector<std::string> find_dependence_on_running(Subject& subject,
 
 std::string find_nonlinearity(Subject& subject, const Values& weights,
                               const std::vector<Values>& gradient) {
-    // Powers of two change no digit, so that nothing is rounded otherwise.
+    // Powers of two change no digit, so rounding is the same.
     const std::vector<double> factors{-1, 0x1p-12, 0x1p12, 0x1p30};
     std::vector<Values> scaled;
     for (const double factor : factors) {

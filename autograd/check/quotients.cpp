@@ -81,7 +81,7 @@ bool finite(const std::vector<double>& w, const Sample& sample) {
     return true;
 }
 
-// How uncertain one evaluation of <w, f> is, as far as it concerns the outputs that move.
+// The uncertainty of one evaluation of <w, f>, from the outputs that move.
 double Quotients::noise(const Sample& above, const Sample& below) const {
     const auto& base = around_.base.values;
     std::vector<bool> moves(base.size());
@@ -91,8 +91,8 @@ double Quotients::noise(const Sample& above, const Sample& below) const {
         any = any || moves[i];
     }
     if (!any) moves.clear();
-    // An output that does not move may still have done so by less than its last bit. Next to 0 the
-    // last bit is no part of a number any more.
+    // An output that does not move may still have moved by less than its last bit. Next to 0, the
+    // last bit is not relative to the number any more.
     constexpr double kLeastBit = std::numeric_limits<double>::denorm_min();
     double size = std::max(
         {least_noise_, kLeastBit, kEps * size_of(w_, base), kEps * size_of(w_, above.values)});
@@ -102,7 +102,7 @@ double Quotients::noise(const Sample& above, const Sample& below) const {
     return size;
 }
 
-// Does any output that is asked for differ?
+// Whether any output with a nonzero weight differs.
 bool Quotients::moves(const Sample& above, const Sample& below) const {
     for (std::size_t i = 0; i < w_.size(); ++i) {
         if (w_[i] != 0 && above.values[i] != below.values[i]) return true;
@@ -165,7 +165,7 @@ std::optional<Attempt> Quotients::one_sided_step(double side, double h) {
 std::optional<Attempt> Quotients::one_sided(double side) {
     std::optional<Attempt> best;
     for (const int power : {-7, -13, -19, -25, -31, -1, 5, 11, 17}) {
-        if (!met_kink_ && power > -7) break;  // no op told of branches: stay close
+        if (!met_kink_ && power > -7) break;  // no op reported branches: stay close
         const auto attempt = one_sided_step(side, std::ldexp(line_.scale(), power));
         if (!attempt || !attempt->settled) continue;
         if (!best || attempt->error < best->error) best = attempt;
@@ -173,7 +173,7 @@ std::optional<Attempt> Quotients::one_sided(double side) {
     return best;
 }
 
-// By how much the slopes to both sides differ, if that matters here.
+// The difference of the slopes to both sides, if it matters here; otherwise 0.
 double Quotients::bend(int power, double slope, double scale) {
     const double h = std::ldexp(line_.scale(), power);
     const Sample &above = line_.at(h), &below = line_.at(-h);

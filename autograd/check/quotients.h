@@ -1,6 +1,6 @@
-// Difference quotients of <weights, f> along a line: from both sides, from one, and how much
-// rounding may have moved them; and three of them into one slope with an error.
-// Internal to autograd/check. Read next: evidence.cpp, which decides what to make of it.
+// Difference quotients of <weights, f> along a line: central, one-sided, and how much rounding may
+// have moved them; and their extrapolation, three of them into one slope with an error.
+// Internal to autograd/check. Read next: evidence.cpp, which draws the conclusions.
 #pragma once
 
 #include <tapestry/autograd/check/curve.h>
@@ -19,22 +19,22 @@
 namespace tapestry::checker {
 
 // ---- a function of one number -------------------------------------------------------------------
-// As the checker looks at it: the outputs of f along a line x + t u, and what is known of f around
-// x before any step is taken.
+// The checker's view of f: its outputs along a line x + t u, and what is known of f around x before
+// any step is taken.
 
-/// The outputs of a function at one point, and which branches it took there.
+/// The outputs of a function at one point, and the branches taken there.
 struct Sample {
     std::vector<double> values = {};
     std::uint64_t branch = 0;
 };
 
-/// How far t may go to both sides, as distances.
+/// How far t may go to each side, as distances.
 struct Reach {
     double below = std::numeric_limits<double>::infinity();
     double above = std::numeric_limits<double>::infinity();
 };
 
-/// A function along a line x + t u. Every t is computed once.
+/// A function along a line x + t u. Every t is evaluated only once.
 class Line {
 public:
     using Function = std::function<Sample(double t)>;
@@ -45,14 +45,14 @@ public:
 
     const Sample& at(double t);
     double scale() const { return scale_; }
-    /// That of central steps, and that to one side (+1 or -1).
+    /// The reach of central steps, and of steps to one side (+1 or -1).
     double reach() const { return std::min(reach_.below, reach_.above); }
     double reach(double side) const { return side > 0 ? reach_.above : reach_.below; }
-    /// t, or next to it the step that leads to a number of the format that x lives in.
+    /// t, or the nearest step that leads to a number of the format of x.
     double nearest(double t) const { return nearest_ ? nearest_(t) : t; }
     void set_nearest(std::function<double(double)> nearest) { nearest_ = std::move(nearest); }
 
-    /// The side that steps must be taken to where x is on a bound, or next to one; else 0.
+    /// The side on which steps must be taken if x is on a bound or next to one; otherwise 0.
     double only_side() const;
 
 private:
@@ -65,17 +65,17 @@ private:
 
 struct Neighbourhood {
     Sample base = {};
-    /// The outputs where every input is changed in its last bits, at random.
+    /// The outputs when the last bits of every input are changed at random.
     std::vector<std::vector<double>> shaken = {};
-    /// The outputs where all inputs are other numbers of the same sizes: what the function is worth
-    /// elsewhere. Where it has died away (e^-x far out), it is small here, but rounds as it does
-    /// there.
+    /// The outputs when all inputs are other numbers of the same sizes: the usual size of the
+    /// function. Where it has decayed (e^-x far out) it is small at x, but rounds as at its usual
+    /// size.
     std::vector<std::vector<double>> elsewhere = {};
 };
 
 // ---- extrapolation ------------------------------------------------------------------------------
-// Three difference quotients into one slope with an error: Richardson's extrapolation, the noise
-// carried along.
+// Richardson's extrapolation of three difference quotients to one slope with an error, including
+// the noise.
 
 inline constexpr int kLevels = 3;  // steps h, h/2, h/4
 using Slopes = std::array<double, kLevels>;
@@ -84,37 +84,37 @@ using Slopes = std::array<double, kLevels>;
 struct Attempt {
     double step = 0;
     Reason obstacle = Reason::none;
-    bool settled = false;  ///< the differences shrink as those of a smooth function, or are noise
-    bool moved = false;    ///< does any output change?
-    double rounding = 0;   ///< how uncertain one evaluation is
+    bool settled = false;  ///< the differences shrink like those of a smooth function, or are noise
+    bool moved = false;    ///< whether any output changes
+    double rounding = 0;   ///< uncertainty of one evaluation
     Slopes slopes{};       ///< D(step), D(step / 2), D(step / 4)
     double value = 0;
     double noise = 0;  ///< part of the error
     double error = std::numeric_limits<double>::infinity();
-    double hidden = 0;  ///< slopes that outputs of a narrow format may have without showing them
+    double hidden = 0;  ///< slope that outputs in a narrow format may have without showing it
 };
 
-/// Value, noise, error and whether it settled, from attempt.slopes and the noise of each. `order`:
-/// by which factor the first term of the error shrinks when h is halved: 4 for central differences,
-/// 2 for one-sided ones. (The second shrinks by 16, and by 4.)
+/// Computes value, noise, error and whether it settled, from attempt.slopes and the noise of each.
+/// `order`: the factor by which the first term of the error shrinks when h is halved: 4 for central
+/// differences, 2 for one-sided ones. (The second term shrinks by 16, and by 4.)
 void extrapolate(const Slopes& noise, double order, Attempt& attempt);
 
-/// <w, a - b>, over the outputs that `counts` names (all if it is empty).
+/// <w, a - b>, over the outputs that `counts` selects (all if it is empty).
 double weighted_difference(const std::vector<double>& w, const std::vector<double>& a,
                            const std::vector<double>& b, const std::vector<bool>& counts = {});
 double weighted(const std::vector<double>& w, const std::vector<double>& a);
 
-/// sqrt(sum of (w y)^2): the size of <w, y> had its terms random signs, as rounding errors have.
+/// sqrt(sum of (w y)^2): the size of <w, y> if its terms had random signs, as rounding errors have.
 double size_of(const std::vector<double>& w, const std::vector<double>& y);
-/// The same had every output the size that outputs have on average.
+/// The same if every output had the average size of outputs.
 double usual_size(const std::vector<double>& w, const std::vector<double>& y);
 
-/// Are the outputs with a weight numbers?
+/// Whether all outputs with a nonzero weight are finite.
 bool finite(const std::vector<double>& w, const Sample& sample);
 
 // ---- quotients ----------------------------------------------------------------------------------
 
-/// Up to so many times its uncertainty a number is nothing but rounding.
+/// A number of up to this many times its uncertainty is nothing but rounding.
 inline constexpr double kRounding = 32;
 inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
@@ -133,36 +133,36 @@ public:
     bool is_finite_here() const { return finite(w_, around_.base); }
     bool takes_own_branches(double t) { return line_.at(t).branch == around_.base.branch; }
 
-    /// From f(t) - f(-t) for t = h, h/2, h/4.
+    /// The attempt from f(t) - f(-t) for t = h, h/2, h/4.
     Attempt central(double h);
 
-    /// The slope to one side (+1 or -1), from steps that all take the same branches; the sharpest
-    /// of several sizes, nothing if none settled.
+    /// The slope to one side (+1 or -1), from steps that all take the same branches; the most
+    /// accurate of several step sizes, nullopt if none settled.
     std::optional<Attempt> one_sided(double side);
 
-    /// How uncertain an evaluation at x is.
+    /// The uncertainty of an evaluation at x.
     double noise_here() const { return noise(around_.base, around_.base); }
-    /// Every evaluation is at least this uncertain.
+    /// Sets a lower bound on the uncertainty of every evaluation.
     void set_least_noise(double noise) { least_noise_ = noise; }
 
-    /// Where x is on a bound, or next to one: the side that is left, +1 or -1; else 0.
+    /// If x is on a bound or next to one: the side that is left, +1 or -1; otherwise 0.
     double only_side() const { return line_.only_side(); }
 
-    /// Has a step of central() taken other branches than x?
+    /// Whether a step of central() took other branches than x.
     bool met_kink() const { return met_kink_; }
 
-    /// Is there a kink that no op told of: a bend that is as sharp seen from closer by? (A curve
-    /// straightens.) `slope` and `scale` say which bends matter.
+    /// Whether there is a kink that no op reported: a bend that is as sharp at a smaller distance.
+    /// (A curve straightens.) `slope` and `scale` determine which bends matter.
     bool is_corner(double slope, double scale);
-    /// Of a corner: is x next to it, on one side, as can be seen from very close?
+    /// Whether x is next to a corner, on one side, as steps very close to x show.
     bool is_beside_corner(double slope, double scale);
 
-    /// Does f not move at all, from the smallest steps to some hundredth of x?
+    /// Whether f does not move at all, from the smallest steps to about a hundredth of x.
     bool is_constant_here();
-    /// Nor where all inputs are numbers of about the same sizes?
+    /// Whether f also does not move when all inputs are other numbers of about the same sizes.
     bool is_constant_elsewhere() const;
 
-    /// |D(h) - slope| and what rounding explains of it, for steps from large to small.
+    /// |D(h) - slope| and the part of it that rounding explains, for steps from large to small.
     std::vector<CurvePoint> curve(double slope);
 
 private:

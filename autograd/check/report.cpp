@@ -1,4 +1,4 @@
-// What checks found, as text and as JSON: a GradcheckReport, and a PrecisionReport (precision.h).
+// Results of checks as text and as JSON: a GradcheckReport, and a PrecisionReport (precision.h).
 #include <tapestry/autograd/check/report.h>
 
 #include <tapestry/autograd/check/compare.h>
@@ -77,7 +77,7 @@ std::string wrong_entries(const InputReport& report) {
     if (report.wrong == numel(report.shape)) return "every entry is wrong";
     const std::string first =
         checker::index_text(report.shape, static_cast<std::int64_t>(report.first_wrong));
-    // Along directions stretches of entries are seen, not each.
+    // Along directions only stretches of entries are seen.
     const bool at_least = report.wrong > 1 && report.compared < numel(report.shape);
     return fmt::format("{}{} {} wrong, the first at {}", at_least ? "at least " : "", report.wrong,
                        report.wrong == 1 ? "entry is" : "entries are", first);
@@ -98,7 +98,7 @@ std::string to_string(const GradcheckReport& report) {
         if (report.points.size() > 1) write_point(text, point);
     }
     if (!report.not_defined.empty()) line(text, "  not defined at {}", report.not_defined);
-    // A model has many parameters: those that are right are only counted.
+    // A model has many parameters: inputs that pass are only counted.
     int right = 0;
     for (const InputReport& input : report.inputs) {
         const bool plain = input.verdict == Verdict::pass && input.note.empty();
@@ -268,8 +268,7 @@ std::string to_json(const GradcheckReport& report) {
     return json.text();
 }
 
-// ---- of precisions
-// -------------------------------------------------------------------------------
+// ---- precision reports --------------------------------------------------------------------------
 
 std::string to_string(const PrecisionReport& report) {
     const std::string of = report.subject.empty() ? "" : report.subject + ", ";

@@ -1,4 +1,4 @@
-// What a check found: for programs as a struct, for people on one screen, for others as JSON.
+// The result of a check: as a struct for programs, as text on one screen, and as JSON.
 #pragma once
 
 #include <tapestry/autograd/check/verdict.h>
@@ -12,7 +12,7 @@
 
 namespace tapestry {
 
-/// What somebody else than the tape says about one slope.
+/// What another oracle than the tape finds for one slope.
 struct Opinion {
     std::string oracle = {};  ///< "dual numbers", "transpose"
     double slope = 0;
@@ -21,14 +21,14 @@ struct Opinion {
     bool agrees = true;  ///< with the tape
 };
 
-/// One slope: what was claimed and what the differences say.
+/// One slope: the claim and what the differences show.
 struct SlopeReport {
     std::string where = {};  ///< "at [2, 5]", "along direction 3"
     double claimed = 0;
     Judgement judgement = {};
 };
 
-/// A slope of which nothing could be said.
+/// A slope that could not be judged.
 struct Unseen {
     std::string where = {};
     Reason reason = Reason::none;
@@ -44,15 +44,15 @@ struct InputReport {
     std::string note = {};    ///< "on a kink of relu (#3); the gradient is a subgradient"
     int compared = 0;
     int inconclusive = 0;
-    std::vector<Unseen> unseen = {};  ///< the first of these
-    double least_step = 0;            ///< of those that decided; 0: none did
+    std::vector<Unseen> unseen = {};  ///< only the first few
+    double least_step = 0;            ///< of the steps that decided; 0: none did
     double most_step = 0;
-    double noise = 0;             ///< the largest that was found in one evaluation
-    double resolution = 0;        ///< the worst of those that passed (Judgement::resolution)
-    int wrong = 0;                ///< entries that were seen to be wrong; there may be more
+    double noise = 0;             ///< largest found in one evaluation
+    double resolution = 0;        ///< worst of those that passed (Judgement::resolution)
+    int wrong = 0;                ///< entries found to be wrong; there may be more
     std::size_t first_wrong = 0;  ///< the first of them, in memory order
-    bool one_factor = false;      ///< they are off by one factor, seen along directions alone
-    SlopeReport worst = {};       ///< the one that decided the verdict
+    bool one_factor = false;      ///< all by one factor, found only along directions
+    SlopeReport worst = {};       ///< the slope that decided the verdict
     std::vector<Opinion> opinions = {};
 };
 
@@ -60,17 +60,17 @@ struct InputReport {
 struct WrongOp {
     std::string op = {};           ///< "layer_norm"
     std::string module_path = {};  ///< "blocks.3.norm"
-    int number = 0;                ///< its place on the tape
-    std::size_t operand = 0;       ///< whose gradient is wrong
+    int number = 0;                ///< its index on the tape
+    std::size_t operand = 0;       ///< the operand whose gradient is wrong
     std::string shapes = {};       ///< "[4, 8], [8], [8] -> [4, 8]"
-    std::string form = {};         ///< "" or "recorded": only where gradients are recorded
+    std::string form = {};         ///< empty, or "as recorded for gradients of gradients"
     std::string wrong = {};        ///< "3 entries are wrong, the first at [0, 2]"
     SlopeReport slope = {};
     Cause cause = {};
     int others = 0;  ///< further entries that are wrong
 };
 
-/// One of the points that were looked at.
+/// One of the points that were checked.
 struct PointReport {
     std::string what = {};  ///< "x", "random point 2"
     Verdict verdict = Verdict::pass;
@@ -80,31 +80,31 @@ struct PointReport {
 };
 
 struct GradcheckReport {
-    std::string subject = {};  ///< "order 1", "order 2", or what the caller calls it
+    std::string subject = {};  ///< "order 1", "order 2", or the caller's name for it
     Verdict verdict = Verdict::pass;
     Reason reason = Reason::none;
     std::vector<std::string> complaints =
-        {};  ///< preconditions that do not hold, and what stands alone
+        {};  ///< preconditions that do not hold, and oracles that disagree
     std::vector<InputReport> inputs = {};
     std::optional<WrongOp> first_wrong = {};
-    std::optional<Cause> cause = {};       ///< where no single op is to blame
-    std::string not_defined = {};          ///< where f said so first, and what it said
+    std::optional<Cause> cause = {};       ///< if no single op is at fault
+    std::string not_defined = {};          ///< where f first was undefined, and its message
     std::string limit = {};                ///< "the limit of 1000 evaluations", if one was reached
     std::vector<PointReport> points = {};  ///< the report is of the first that is worst
     std::string reproduce = {};            ///< the call, in one line
     std::uint64_t seed = 1;
     double resolution = 0;  ///< the worst of the inputs
-    double certainty = 1;   ///< that an error anywhere would have been seen, at least
-    int runs = 0;           ///< of the function
+    double certainty = 1;   ///< lower bound on the probability that an error would have been found
+    int runs = 0;           ///< evaluations of the function
     explicit operator bool() const { return verdict == Verdict::pass; }
 };
 
 /// "3 entries are wrong, the first at [0, 2]"; empty where none is known to be.
 std::string wrong_entries(const InputReport& report);
 
-/// One screen: the verdict, a line per input, and of what is wrong everything known.
+/// One screen: the verdict, a line per input, and everything known about errors.
 std::string to_string(const GradcheckReport& report);
-/// The same as one JSON object; docs/gradcheck_report.schema.json says what is in it.
+/// The same as one JSON object, described by docs/gradcheck_report.schema.json.
 std::string to_json(const GradcheckReport& report);
 
 }  // namespace tapestry

@@ -9,7 +9,7 @@
 namespace tapestry::checker {
 namespace {
 
-// Which steps are tried, and in which order: few where the case is plain, more where it is not.
+// Selects the steps and their order: few if the case is clear, more if it is not.
 class SlopeEstimator {
 public:
     SlopeEstimator(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
@@ -41,20 +41,20 @@ public:
         if (!quotients_.met_kink() && !at_corner && evidence_.plainly_refuted(first, second)) {
             return evidence_.judgement(first, Verdict::fail, Reason::none);
         }
-        if (claim_.evened) {  // a second look, for what is plainly wrong
+        if (claim_.evened) {  // only a second check, for clear errors
             return evidence_.undecided();
         }
         return all_steps(first, at_corner);
     }
 
-    // Of numbers that a narrow format rounds: quotients of two values say nothing.
+    // For numbers rounded to a narrow format, where quotients of two values show nothing.
     Judgement run_in_format(Format format) {
         if (!quotients_.is_finite_here()) return Evidence::no_number();
         const auto fit = fitted_slope(line_, quotients_.weights(), epsilon(format));
         return fit ? evidence_.by_fit(*fit) : Evidence::no_number();
     }
 
-    // What could not be seen sharply may be right as far as it can be seen.
+    // A claim that could not be checked sharply may be right as far as can be seen.
     Judgement settled_for_less(const Judgement& j) {
         if (j.verdict != Verdict::inconclusive || j.reason == Reason::kink || claim_.evened)
             return j;
@@ -65,8 +65,9 @@ public:
         return fitted.verdict == Verdict::inconclusive ? j : fitted;
     }
 
-    // Where f is constant for a while and then jumps by a good part of itself, it is made of steps:
-    // no arithmetic is as coarse. Its slope is 0, whatever a straight-through estimator claims.
+    // If f is constant over a stretch and then jumps by a large part of itself, it is a step
+    // function: no arithmetic is as coarse. Its slope is 0, even if a straight-through estimator
+    // claims another.
     Judgement as_step_function(Judgement j, double jump) {
         constexpr double kCoarse = 1e-2;
         if (j.verdict == Verdict::pass || claim_.slope == 0) return j;
@@ -114,8 +115,8 @@ private:
         return {};
     }
 
-    // At a kink the gradient may be anything between the slopes to both sides. Close to one, it is
-    // the slope of the side that x itself is on. At a bound there is but one side.
+    // On a kink the gradient may be anything between the slopes to both sides. Close to one, it is
+    // the slope of the side that x itself is on. At a bound there is only one side.
     std::optional<Judgement> from_one_side() {
         if (const double side = quotients_.only_side(); side != 0) {
             return from_the_only(quotients_.one_sided(side));
@@ -133,7 +134,7 @@ private:
         return evidence_.between(*left, *right);
     }
 
-    // Where x is on a bound. That a function is constant over a small step is no evidence.
+    // If x is on a bound. A function that is constant over a small step is not evidence.
     std::optional<Judgement> from_the_only(const std::optional<Attempt>& side) const {
         if (!side) return {};
         const bool counts = side->moved || side->step >= std::ldexp(scale_, -7);
@@ -154,8 +155,8 @@ private:
 
 }  // namespace
 
-// A pass that sees a slope to more than a few digits needs no closer look at the noise; one that
-// says how far it sees next to rounding must know it.
+// A pass that resolves a slope to more than a few digits needs no closer look at the noise; a pass
+// close to rounding must know it to state its resolution.
 Judgement check_slope(Line& line, const std::vector<double>& weights, const Neighbourhood& around,
                       const Claim& claim, const GradcheckLimits& limits, bool one_number,
                       const HiddenNoise& hidden) {

@@ -14,7 +14,7 @@
 namespace tapestry::checker {
 namespace {
 
-// A leaf stands somewhere else for a while.
+// Moves a leaf for the lifetime of this object.
 class Moved {
 public:
     explicit Moved(Tensor leaf) : leaf_(std::move(leaf)), before_(leaf_.to_vector<double>()) {}
@@ -173,7 +173,7 @@ std::vector<std::vector<double>> Subject::gradient_of(Tape& tape, const Tensors&
     return sums;
 }
 
-// A rule that writes into what it was given spoils it for others.
+// Detects and undoes a rule's writes to its inputs, which would affect later runs.
 void Subject::put_back(const std::vector<Values>& x) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) {
         if (same_bits(leaves_[i].second.to_vector<double>(), x[i])) continue;
@@ -230,7 +230,7 @@ void Subject::stay_near_as(const Subject& whole, const Tensors& origins) {
     }
 }
 
-// Where the leaves stand now: the number that has moved the most, in parts of itself.
+// The current place of the leaves: the number that has moved the most, relative to itself.
 std::string Subject::place() const {
     std::string words;
     double most = 0;
@@ -252,7 +252,7 @@ std::string Subject::place() const {
     return others > 0 ? words + " and others moved" : words;
 }
 
-// What somebody's function throws for want of memory, say, or by mistake, is not for us to catch.
+// Other exceptions of the user's function (out of memory, bugs) are not caught here.
 bool Subject::where_defined(const std::function<void()>& then) {
     const auto note = [this](const char* what) {
         if (not_defined_.empty()) not_defined_ = fmt::format("{}: {}", place(), what);
@@ -331,7 +331,8 @@ Neighbourhood Subject::look_around(std::uint64_t seed, int samples) {
             }
         });
     }
-    // Every number becomes one of about its size: half of it, or its negative; 0, a typical one.
+    // Replaces every number by one of about its size: its half or its negative; a 0 by half a
+    // typical one or its negative.
     for (const double factor : {-1.0, 0.5}) {
         if (stays_near_ && factor < 0) continue;
         const auto other = [factor](Values x, std::size_t) {

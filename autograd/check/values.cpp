@@ -18,7 +18,8 @@ double dot(const Values& a, const Values& b) {
 }
 
 double norm(const Values& a) {
-    constexpr double kLeast = 1e-140, kMost = 1e140;  // whose squares are still numbers
+    constexpr double kLeast = 1e-140,
+                     kMost = 1e140;  // their squares neither overflow nor underflow
     const double plain = std::sqrt(dot(a, a));
     if (plain > kLeast && plain < kMost) return plain;
     double most = 0, squares = 0;

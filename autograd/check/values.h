@@ -1,4 +1,4 @@
-// Arithmetic on gradients as plain vectors, and on what their shapes mean.
+// Arithmetic on gradients as plain vectors, and on the axes of their shapes.
 // Internal to autograd/check.
 #pragma once
 
@@ -10,11 +10,11 @@ namespace tapestry::checker {
 
 using Values = std::vector<double>;
 
-/// -0 and 0 differ, and a NaN is like itself.
+/// -0 and 0 differ; a NaN equals itself.
 bool same_bits(const Values& a, const Values& b);
 double dot(const Values& a, const Values& b);
 double norm(const Values& a);
-/// |a - b| / max(|a|, |b|); 0 where both are 0.
+/// |a - b| / max(|a|, |b|); 0 if both are 0.
 double distance(const Values& a, const Values& b);
 /// The largest |x| that is finite; 0 if none is.
 double largest(const Values& x);
@@ -24,7 +24,7 @@ Values at_places(const Values& whole, const std::vector<std::size_t>& places);
 /// x [shape] with its axes in another order, row-major in the new one.
 Values permuted(const Values& x, const Shape& shape, const std::vector<int>& order);
 
-/// Does `operand` broadcast to `output`? And along which axes of the output is it repeated?
+/// Whether `operand` broadcasts to `output`, and the axes of the output along which it is repeated.
 bool broadcasts(const Shape& operand, const Shape& output);
 std::vector<int> broadcast_axes(const Shape& operand, const Shape& output);
 

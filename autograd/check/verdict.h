@@ -1,6 +1,6 @@
-// The words of the gradient checker: what it says of one slope, and of everything together; what a
-// wrong gradient looks like; and the formats that a plain function's numbers may be stored in.
-// Read next: report.h, which is made of them.
+// The vocabulary of the gradient checker: verdicts on one slope and on everything together; kinds
+// of wrong gradients; and the formats of a plain function's numbers.
+// Read next: report.h, which uses them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tapestry {
 
 enum class Verdict {
     pass,          ///< right, as far as can be seen, and enough could be seen
-    inconclusive,  ///< nothing can be said, and there is a reason for it
+    inconclusive,  ///< cannot be judged, see Reason
     fail,          ///< wrong
 };
 
@@ -21,57 +21,58 @@ enum class Reason {
     none,
     roundoff,           ///< the function's own rounding hides its slope at every step
     truncation,         ///< no step is small enough for the differences to settle
-    kink,               ///< branches change at every step, and no side is smooth
+    kink,               ///< branches change at every step, and neither side is smooth
     not_finite,         ///< the function or its gradient is infinite or NaN here
     not_deterministic,  ///< the same inputs give different values
-    limit,              ///< no more evaluations, or no more time, were allowed
-    bounds,             ///< x has no room to move between its bounds
-    undeclared_error,   ///< off by little everywhere: wrong, or right of what f approximates
+    limit,              ///< the limit on evaluations or time was reached
+    bounds,             ///< x has no room to move within its bounds
+    undeclared_error,   ///< off by little everywhere: wrong, or right for what f approximates
 };
 
 std::string_view to_string(Verdict verdict);
 std::string_view to_string(Reason reason);
 
-/// What differences say of one claimed slope.
+/// The result of differences for one claimed slope.
 struct Judgement {
     Verdict verdict = Verdict::pass;
     Reason reason = Reason::none;
-    bool subgradient = false;  ///< x is on a kink, and the claim lies between the two slopes
+    bool subgradient = false;  ///< x is on a kink, and the claim is between the two slopes
     bool constant = false;     ///< f does not move at all near x, and the claim is not 0
-    double numeric = 0;        ///< the estimated slope; on a kink the nearer of the two
-    double error = 0;          ///< estimated, of `numeric`
-    double tolerance = 0;      ///< what |claim - numeric| may be
-    double step = 0;           ///< the largest h that went into `numeric`
-    double noise = 0;          ///< how uncertain one value of <weights, f> is
-    /// The part of the entry's own size by which a claim that passes may still be off: tolerance
-    /// and error together. Of a direction: of what an entry of the usual size contributes to it.
+    double numeric = 0;        ///< estimated slope; on a kink the nearer of the two
+    double error = 0;          ///< of `numeric`, estimated
+    double tolerance = 0;      ///< largest allowed |claim - numeric|
+    double step = 0;           ///< largest h used for `numeric`
+    double noise = 0;          ///< uncertainty of one value of <weights, f>
+    /// How far a claim that passes may still be off, relative to the entry's own size: tolerance
+    /// and error together. For a direction: relative to the contribution of an entry of the usual
+    /// size.
     double resolution = 0;
     double above = 0;  ///< <weights, f(step)>
     double below = 0;  ///< <weights, f(-step)>
 };
 
-/// What a wrong gradient looks like, in words: the mistakes that are commonly made.
+/// The common mistakes in gradients, by what they look like.
 enum class Mistake {
     unknown,
     not_finite,    ///< infinite or NaN
     zero,          ///< nothing arrives
-    dropped,       ///< a value used twice by one op: one of its uses gives nothing
+    dropped,       ///< a value used twice by one op: one use contributes nothing
     sign,          ///< times -1
     factor,        ///< times a constant
     permuted,      ///< axes exchanged
-    missing_sum,   ///< a broadcast operand's gradient taken from one place, not summed over all
-    doubled_sum,   ///< the same summed once too often
+    missing_sum,   ///< a broadcast operand's gradient taken from one place, not summed
+    doubled_sum,   ///< the same, summed once too often
     flipped,       ///< reversed along an axis
-    shifted,       ///< moved by one element or more, cyclically or with zeros following
-    samples,       ///< the contribution of the last or first sample alone, or all but that
+    shifted,       ///< moved by one element or more, cyclically or with zeros moved in
+    samples,       ///< the contribution of only the last or first sample, or of all others
     rows,          ///< some rows, or each, times a factor
     conjugate,     ///< the second number of every pair with the wrong sign
     stale,         ///< another operand's, or an earlier call's
-    chain,         ///< the op's own factor missing, or there twice
-    detached,      ///< a way from input to output that the tape does not see
+    chain,         ///< the op's own factor missing, or applied twice
+    detached,      ///< a path from input to output that the tape does not see
     missing_term,  ///< a mean or sum along an axis is not subtracted
-    partial,       ///< right but for some elements
-    overwrites,    ///< the rule changes the gradient that it was handed
+    partial,       ///< right except for some elements
+    overwrites,    ///< the rule changes its incoming gradient
 };
 
 std::string_view to_string(Mistake mistake);
@@ -79,10 +80,10 @@ std::string_view to_string(Mistake mistake);
 struct Cause {
     Mistake mistake = Mistake::unknown;
     std::string evidence = {};  ///< "claimed = 0.5 * numeric, to 3e-10 of it; 1/2 = 1/sqrt(4)"
-    std::string hint = {};      ///< what to look at, in words
+    std::string hint = {};      ///< what to check, in words
 };
 
-/// What a plain function's numbers are stored in.
+/// The storage format of a plain function's numbers.
 enum class Format { f64, f32, bf16, f16 };
 
 std::string_view to_string(Format format);
@@ -90,40 +91,40 @@ std::string_view to_string(Format format);
 /// The nearest number of the format, ties to even; infinity beyond its largest.
 double rounded(Format format, double x);
 
-/// Between 1 and the next number.
+/// The distance from 1 to the next number.
 double epsilon(Format format);
 
-/// Where a number may lie.
+/// The range of a number.
 struct Bounds {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
 };
 
-/// How small an error must be to pass unseen.
+/// How small an error must be to go undetected.
 struct GradcheckLimits {
-    /// Of an entry's own size: where errors larger than this may pass unseen, the verdict is
-    /// inconclusive. What may pass below it, a judgement says: its resolution.
+    /// Relative to an entry's own size: if larger errors than this may go undetected, the verdict
+    /// is inconclusive. The resolution of a judgement is what may go undetected below it.
     double resolution = 1e-3;
-    /// What f's numbers are stored in. Below f64 there are so few of them that slopes are fitted to
+    /// The format of f's numbers. Formats below f64 have so few numbers that slopes are fitted to
     /// many values.
     Format format = Format::f64;
-    /// By how much an error may exceed what was estimated.
+    /// The factor by which an error may exceed its estimate.
     double safety = 6;
-    /// A claim that agrees with the differences to this part of itself is right: of functions that
-    /// nobody can look into it is not known how they round, nor how their gradients do.
+    /// A claim that agrees with the differences to this part of itself is right: how opaque
+    /// functions and their gradients round is not known.
     double agreement = 0;
     /// A claim that is off by less than this part of the whole gradient, nearly everywhere and in
     /// no pattern, is inconclusive: it may be the gradient of what f approximates. 0 for a tape,
-    /// whose ops say what they compute, and where f's noise is declared.
+    /// whose ops define what they compute, and if f's noise is declared.
     double approximation = 0;
-    /// May an entry pass that is lost in the error of the differences, beside larger ones? Of a
-    /// tape each op can be checked by itself; of a plain function there is nothing else to go by.
+    /// Whether an entry may pass that is lost in the error of the differences, next to larger ones.
+    /// On a tape each op can be checked by itself; for a plain function there is no other evidence.
     bool lost_may_pass = true;
-    /// The part of the scale by which an exact oracle may differ: it rounds inside, too, and that
-    /// cannot be seen from outside.
+    /// The part of the scale by which an exact oracle may differ: it rounds internally as well,
+    /// invisibly.
     double exact = 1e-10;
-    /// How often f is evaluated, and for how many seconds, at the most. What was not looked at by
-    /// then is inconclusive. A call of f that takes longer is waited for.
+    /// The limits on evaluations of f and on seconds. Anything not examined by then is
+    /// inconclusive. A call of f that takes longer is not interrupted.
     std::int64_t evaluations = std::numeric_limits<std::int64_t>::max();
     double seconds = std::numeric_limits<double>::infinity();
 };

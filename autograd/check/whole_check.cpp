@@ -1,4 +1,4 @@
-// A check as the call that makes it again, and one check at several points.
+// A check as the call that repeats it, and a check at several points.
 #include <tapestry/autograd/check/whole_check.h>
 
 #include <tapestry/autograd/check/limits.h>
@@ -70,7 +70,7 @@ std::string text_of(const GradcheckLimits& limits) {
 
 }  // namespace
 
-// In the order of the struct, as C++ wants it.
+// In the order of the struct, as C++ requires.
 std::string to_string(const GradcheckOptions& options) {
     const GradcheckOptions usual;
     Fields fields;
@@ -115,7 +115,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The leaves are put back however this is left.
+// Restores the leaves on any exit from the scope.
 class Restored {
 public:
     explicit Restored(NamedTensors leaves) : leaves_(std::move(leaves)) {
@@ -127,7 +127,7 @@ public:
     Restored(const Restored&) = delete;
     Restored& operator=(const Restored&) = delete;
 
-    // `part` of its size is what a number moves by at the most.
+    // `part`: the largest move of a number, relative to its size.
     void move(const std::vector<Box>& boxes, double part, std::uint64_t seed) {
         for (std::size_t i = 0; i < leaves_.size(); ++i) {
             Generator generator(seed + 1000 * i);
@@ -151,7 +151,7 @@ private:
     std::vector<Values> before_;
 };
 
-// The first numbers of the first inputs: enough to know a point again.
+// The first numbers of the first inputs: enough to recognise a point.
 std::vector<Values> beginning_of(const NamedTensors& leaves) {
     constexpr std::size_t kInputs = 16, kNumbers = 16;
     std::vector<Values> first;

@@ -1,6 +1,6 @@
-// One check from beginning to end, which gradcheck() and gradgradcheck() are both made of, and what
-// it asks besides differences: what must hold before, other oracles, which op is to blame, and the
-// same at further points. Internal to autograd/check.
+// One complete check, the basis of gradcheck() and gradgradcheck(), and its parts other than
+// differences: preconditions, other oracles, the op at fault, and further points.
+// Internal to autograd/check.
 #pragma once
 
 #include <tapestry/autograd/check/compare.h>
@@ -10,60 +10,61 @@
 
 namespace tapestry::checker {
 
-/// Copies of the inputs that ask for their gradient, "input 0" and so on. Throws what gradcheck()
-/// says of inputs.
+/// Copies of the inputs that require a gradient, named "input 0" and so on. Throws as gradcheck()
+/// does for inputs.
 NamedTensors named_leaves(const Tensors& inputs);
 Tensors values_of(const NamedTensors& leaves);
 
-/// The first derivatives of a function where its leaves stand now.
+/// Checks the first derivatives of a function at the current values of its leaves.
 GradcheckReport check_subject(Subject& subject, const GradcheckOptions& options);
 
-/// The same with the limits, bounds and points of `options`; `name` is what it is called.
+/// The same with the limits, bounds and points of `options`; `name` is the subject in the report.
 GradcheckReport check_function(const Subject::Function& f, const NamedTensors& leaves,
                                const char* name, const GradcheckOptions& options);
 
-/// "gradcheck(f, inputs{})" with what differs from the default options in place of "{}":
+/// "gradcheck(f, inputs{})" with "{}" replaced by the options that differ from their defaults:
 /// "gradcheck(f, inputs, {.seed = 7})".
 std::string call_text(const std::string& call, const GradcheckOptions& options);
 
-// ---- what must hold before (preconditions.cpp) --------------------------------------------------
+// ---- preconditions (preconditions.cpp) ----------------------------------------------------------
 
-/// Throws ValueError where an input overlaps itself (a stride of 0) or another: a step in one
-/// number would be a step in several.
+/// Throws ValueError if an input overlaps itself (a stride of 0) or another: a step in one number
+/// would be a step in several.
 void refuse_overlaps(const Tensors& inputs);
 
-/// "dropout (#4, ffn) gives other results ..." where two runs on the same inputs differ; empty if
-/// they are the same to the last bit.
+/// "dropout (#4, ffn) gives other results ..." if two runs on the same inputs differ; empty if they
+/// are equal to the last bit.
 std::string find_randomness(Subject& subject);
 
-/// What changes, and should not, when f runs with one thread or several, or inside recompute():
-/// value and gradient, bit by bit. One sentence each.
+/// Changes of value or gradient, compared bit by bit, when f runs with another number of threads or
+/// inside recompute(), where there should be none. One sentence each.
 std::vector<std::string> find_dependence_on_running(Subject& subject,
                                                     const std::vector<double>& weights);
 
-/// What there is to say if gradients are not proportional to what comes in, or not the sum of those
-/// of its parts: a backward rule is a linear function of the incoming gradient. `gradient`: that
-/// for `weights`, [leaf][element].
+/// A complaint if gradients are not proportional to the incoming gradient, or not additive: a
+/// backward rule is a linear function of its incoming gradient. `gradient`: the gradient for
+/// `weights`, [leaf][element].
 std::string find_nonlinearity(Subject& subject, const std::vector<double>& weights,
                               const std::vector<std::vector<double>>& gradient);
 
 // ---- oracles (oracles.cpp) ----------------------------------------------------------------------
-// What others than the differences say of a gradient: dual numbers through a definition, and the
-// transpose identity <v, J u> = <J^T v, u>. Both are exact but for rounding.
+// What oracles other than differences find for a gradient: dual numbers through a definition, and
+// the transpose identity <v, J u> = <J^T v, u>. Both are exact except for rounding.
 
 inline constexpr const char* kDualNumbers = "dual numbers";
 inline constexpr const char* kTranspose = "transpose";
 
 class Oracles {
 public:
-    /// Asks those that `options` name; all arguments must outlive it.
+    /// Uses the oracles that `options` enable; all arguments must outlive it.
     Oracles(Subject& subject, const GradcheckOptions& options, const std::vector<double>& weights,
             const Neighbourhood& around);
 
-    /// Of the slope of leaf i along a random direction. Who has no opinion is left out.
+    /// Opinions on the slope of leaf i along a random direction. Oracles without an opinion are
+    /// omitted.
     std::vector<Opinion> ask(std::size_t i, const ClaimedGradient& claim);
 
-    /// That the dual numbers are of another function; empty if they are not.
+    /// Set if the dual numbers compute another function; empty otherwise.
     const std::string& complaint() const { return complaint_; }
 
 private:
@@ -78,35 +79,35 @@ private:
     const GradcheckOptions& options_;
     const Values& weights_;
     const Neighbourhood& around_;
-    double worth_;  // what f is worth, here and elsewhere: rounding on the way is a part of that
+    double worth_;  // usual size of f, here and elsewhere: rounding is relative to it
     std::string complaint_;
 };
 
-// ---- which op is to blame (locate.cpp) ----------------------------------------------------------
-// Every entry of the tape is checked by itself: its own forward pass at the inputs it really had,
-// moved a little, against its own rule for the gradient that really came and for a random one. A
-// wrong gradient that an entry was handed is not its fault, so that one bug does not spoil the name
-// of what lies before it.
+// ---- the op at fault (locate.cpp) ---------------------------------------------------------------
+// Every entry of the tape is checked by itself: its own forward pass at the inputs that it had,
+// moved a little, against its own rule for the actual incoming gradient and for a random one. An
+// entry is not blamed for a wrong incoming gradient, so one bug does not incriminate the ops before
+// it.
 
-/// The first entry, in the order of the tape, whose own rule is wrong; nothing if all are right.
-/// weights: one per output of the subject; known: what was found of its leaves.
+/// The first entry, in the order of the tape, whose own rule is wrong; nullopt if all are right.
+/// weights: one per output of the subject; known: the reports on its leaves.
 std::optional<WrongOp> find_wrong_op(Subject& subject, const std::vector<InputReport>& known,
                                      const std::vector<double>& weights,
                                      const GradcheckLimits& limits, std::uint64_t seed);
 
-/// For a leaf whose gradient is wrong where no entry is: what it looks like, and whether f goes
-/// round the tape. `first_wrong`: an element known to be wrong.
+/// For a leaf whose gradient is wrong although no entry is: what the gradient looks like, and
+/// whether f bypasses the tape. `first_wrong`: an element known to be wrong.
 Cause find_cause(Subject& subject, std::size_t which, const std::vector<double>& weights,
                  const std::vector<double>& claimed, std::size_t first_wrong);
 
 // ---- further points (whole_check.cpp) -----------------------------------------------------------
-// A rule that is wrong somewhere may be right at x, where numbers are equal, or 0, or on one side
+// A rule that is wrong elsewhere may be right at x, where numbers are equal, or 0, or on one side
 // of a branch.
 
-/// What check() says where the leaves stand, and at options.points - 1 places around: every number
-/// is moved at random by up to half of its own size (0 by a typical one), within bounds. Where f is
-/// not defined there, it is tried nearer by. Of the reports that with the worst verdict, the first
-/// of them, with what was found at each point. The leaves are put back.
+/// The result of check() at the current values of the leaves, and at options.points - 1 points
+/// around: every number is moved at random by up to half of its own size (a 0 by that of a typical
+/// one), within bounds; closer if f is not defined there. Returns the first report with the worst
+/// verdict, together with the result at each point. The leaves are restored.
 GradcheckReport check_points(const NamedTensors& leaves, const GradcheckOptions& options,
                              const std::function<GradcheckReport()>& check);
 

@@ -19,14 +19,14 @@ public:
               const ClaimedGradient& claim, double noise, std::uint64_t seed)
         : subject_(subject), which_(which), around_(around), claim_(claim), noise_(noise) {
         u_ = subject.direction(which, seed);
-        // With signs alone two equal errors might cancel.
+        // With signs only, two equal errors might cancel.
         const auto normal = random_weights(u_.size(), seed + 1);
         for (std::size_t i = 0; i < u_.size(); ++i)
             u_[i] *= 0.5 + 0.5 * std::exp(-std::abs(normal[i]));
     }
 
-    /// Is the claim clearly off along the whole direction, for steps of this size? Settles how
-    /// differences are taken from now on: one alone where that is good enough.
+    /// Whether the claim is clearly off along the whole direction, for steps of this size. Also
+    /// decides how differences are taken from now on: a single one if that is accurate enough.
     bool starts_with(double step) {
         const double claimed = claimed_of(0, u_.size());
         const Attempt whole = attempt(0, u_.size(), step);
@@ -37,7 +37,7 @@ public:
         step_ = step;
         levels_ = kLevels;
         for (std::size_t i = 0; i < whole.slopes.size(); ++i) {
-            // What truncation does to one difference, and twice as much to be on the safe side.
+            // The effect of truncation on one difference, doubled for safety.
             const double h = std::ldexp(step, -static_cast<int>(i));
             const double error =
                 2 * std::abs(whole.slopes[i] - whole.value) + whole.rounding / h + uncertain;
@@ -50,8 +50,8 @@ public:
         return std::abs(apart_) > kClearly * error_;
     }
 
-    /// Halves until one entry is left; nothing where a difference cannot be taken, or where none
-    /// shows what is wrong with one entry: of very many that are off by little.
+    /// Halves until one entry is left; nullopt if a difference cannot be taken, or if none shows
+    /// the error of one entry among very many that are off by little.
     std::optional<WrongEntry> run() {
         auto found = descend(Towards::first);
         if (!found || apart_at_end_ <= kClearly * error_) {
@@ -64,7 +64,7 @@ public:
     }
 
 private:
-    // Of two halves that are off: the first one, or the one that is off by more.
+    // If both halves are off: take the first one, or the one that is off by more.
     enum class Towards { first, most };
 
     std::optional<WrongEntry> descend(Towards towards) {
@@ -109,13 +109,14 @@ private:
         return quotients.central(step);
     }
 
-    // Is a part still off by about as much along half the step? Truncation would be a quarter.
+    // Whether a part is still off by about as much for half the step. Truncation would shrink to a
+    // quarter.
     bool stays(std::size_t first, std::size_t last, double apart) {
         const auto slope = slope_of(first, last, step_ / 2);
         return slope && std::abs(*slope - claimed_of(first, last)) > std::abs(apart) / 2;
     }
 
-    // Along the entries from `first` to before `last`.
+    // The slope along the entries from `first` up to but excluding `last`.
     std::optional<double> slope_of(std::size_t first, std::size_t last, double step) {
         if (levels_ > 1) {
             const Attempt part = attempt(first, last, step);
@@ -138,10 +139,10 @@ private:
     double noise_;
     std::vector<double> u_;
     double apart_ = 0;         // numeric - claimed, along u
-    double apart_at_end_ = 0;  // |numeric - claimed|, of the entry that the last descent led to
+    double apart_at_end_ = 0;  // |numeric - claimed| at the entry where the last descent ended
     double error_ = 0;
     double step_ = 0;
-    int levels_ = kLevels;  // steps of each difference
+    int levels_ = kLevels;  // number of steps per difference
 };
 
 }  // namespace
@@ -167,15 +168,15 @@ std::optional<SlopeReport> WrongEntrySearch::look(Line& line, const ClaimedGradi
     return slope ? slope : locate(claim, hidden);
 }
 
-// One factor common to all entries is the same along every direction. Two more differences show it,
-// where halving a direction, along which every part is off, would take some forty; and one entry of
-// very many is seen less well than all of them together.
+// A factor common to all entries is the same along every direction. Two more differences show it,
+// where halving a direction, along which every part is off, would take about forty; and one entry
+// of very many is measured less accurately than all of them together.
 std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradient& claim,
                                                              const Part& seen,
                                                              const HiddenNoise& hidden) {
-    constexpr double kLeast = 1e-6;  // nobody mistakes by less
+    constexpr double kLeast = 1e-6;  // no mistake is smaller
     constexpr double kAlike = 1e-3, kSharp = 1e-2;
-    constexpr std::size_t kMany = 4096;  // of fewer, one entry that is wrong tells more
+    constexpr std::size_t kMany = 4096;  // below, a wrong entry shows more
     if (claim.gradient.size() <= kMany) return {};
     if (!(std::abs(seen.off) > kLeast && seen.error <= kSharp * std::abs(seen.off))) return {};
     const auto is_like_seen = [&](Line& line, const Claim& along) {
@@ -190,7 +191,7 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     const std::vector<double> u = subject_.direction(which_, kSeed);
     Line line = subject_.along(which_, u, 1);
     if (!is_like_seen(line, claim_along(claim, u))) return {};
-    // Uphill, as is claimed: no two terms cancel, and the whole stands out from what rounds.
+    // Uphill by the claim: no two terms cancel, so the sum is well above rounding.
     std::vector<double> uphill = u, steepness(u.size());
     for (std::size_t i = 0; i < u.size(); ++i) {
         uphill[i] = std::copysign(u[i], claim.gradient[i]);
@@ -200,7 +201,7 @@ std::optional<SlopeReport> WrongEntrySearch::judge_as_factor(const ClaimedGradie
     const Claim all = claim_along(claim, uphill);
     if (!is_like_seen(up, all)) return {};
     SlopeReport slope{.where = "uphill along all entries", .claimed = all.slope};
-    // Jumps that hide nearby would not have left the same factor three times.
+    // Jumps hidden nearby would not have left the same factor three times.
     const HiddenNoise usual_noise = [&](bool) { return hidden(false); };
     slope.judgement = examine(up, claim.weights, around_, all, examination_, false, usual_noise);
     if (slope.judgement.verdict != Verdict::fail) return {};
@@ -237,7 +238,7 @@ std::optional<WrongEntry> find_wrong_entry(Subject& subject, std::size_t which,
                                            const Neighbourhood& around,
                                            const ClaimedGradient& claim, double noise,
                                            std::uint64_t seed) {
-    constexpr int kTries = 2;  // directions: along one of them errors may add up to nothing
+    constexpr int kTries = 2;  // directions: along one of them errors may cancel
     for (std::uint64_t k = 0; k < kTries; ++k) {
         Bisection bisection(subject, which, around, claim, noise, seed + 2 * k);
         for (const int power : {-7, -13, -1, -19}) {

@@ -8,7 +8,7 @@ namespace tapestry {
 
 namespace {
 
-// An expanded tensor has fewer numbers than elements.
+// An expanded tensor has more elements than its memory holds.
 double bytes_of(const Tensor& x) {
     if (!x.defined()) return 0;
     return static_cast<double>(std::min(x.bytes(), x.storage()->bytes()));
@@ -20,7 +20,7 @@ bool shares_memory(const Tensor& x, const Tensors& with) {
     });
 }
 
-// Those of `tensors` that are no views of `others`.
+// The bytes of those of `tensors` that are not views of `others`.
 double new_bytes(const Tensors& tensors, const Tensors& others) {
     double bytes = 0;
     for (const Tensor& x : tensors) {
@@ -95,7 +95,7 @@ bool is_number(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// `key(row)` is what the rows of a sum have in common.
+// `key(row)` holds what the rows of a sum have in common.
 template <class Key>
 std::vector<ProfileRow> summed(const std::vector<ProfileRow>& rows, const Key& key) {
     std::map<std::pair<std::string, std::string>, ProfileRow> sums;

@@ -1,5 +1,5 @@
-// Where a training step's time goes: of every operation that a tape records, how long it took, what
-// it computed and moved, and how long that would take a machine that does nothing else.
+// Where a training step's time goes: for every operation that a tape records, the time it took, the
+// FLOPs and bytes of its work, and the least time that a machine needs for this work.
 //
 //     Profiler profiler(measure_peak());
 //     {
@@ -30,24 +30,24 @@
 
 namespace tapestry {
 
-/// How much an entry of a tape computes and moves, whoever counts it: the profiler, which adds up,
-/// and nn/inspect, which shows every entry by itself. FLOPs, and bytes that had to be read or
-/// written, each once.
+/// The work of a tape entry: FLOPs, and bytes that must be read or written, each counted once. The
+/// profiler adds it up, nn/inspect shows every entry by itself.
 struct OpWork {
     double flops = 0;
     double bytes = 0;
 };
 
-/// Of an entry that was recorded with these tensors: Op::flops(), and the bytes of inputs and
-/// outputs. A view moves nothing, and what computes nothing (a row looked up, a piece joined) reads
-/// no more than it writes.
+/// The work of the forward pass of an entry recorded with these tensors: Op::flops(), and the bytes
+/// of inputs and outputs. A view moves nothing, and an op without arithmetic (a row lookup, a
+/// concatenation) reads no more than it writes.
 OpWork forward_work(const Op& op, const Tensors& inputs, const Tensors& outputs);
 
-/// Of its rule, which made `outgoing` of `incoming`. FLOPs once more for every input of rank 2 or
-/// above that needs its gradient, two at the most: exact for products, which need one product per
-/// operand (and twice the two products of attention); what a rule computes again to save memory is
-/// not counted. Bytes are those of the outputs' gradients, of what the rule reads again (what was
-/// saved, as far as it is not more than inputs and outputs), and of the new gradients.
+/// The work of an entry's rule, which computed `outgoing` from `incoming`. FLOPs: those of the
+/// forward pass once for each input of rank 2 or above that needs its gradient, at least once and
+/// at most twice: exact for matrix products, which need one product per operand (and twice the two
+/// products of attention); recomputation to save memory is not counted. Bytes: those of the
+/// outputs' gradients, of the data that the rule reads again (what was saved, up to the size of
+/// inputs and outputs), and of the new gradients.
 OpWork backward_work(const Op& op, const Tensors& incoming, const Tensors& outgoing);
 
 /// Some work and the time it took.
@@ -55,15 +55,15 @@ struct ProfiledWork {
     std::int64_t calls = 0;
     double seconds = 0;
     double flops = 0;
-    double bytes = 0;  ///< that had to be read or written, each once
+    double bytes = 0;  ///< that must be read or written, each once
     double least = 0;  ///< seconds, summed over the calls: MachinePeak::least_seconds
 
     ProfiledWork& operator+=(const ProfiledWork& other);
-    /// How much of the peak: least / seconds; 0 where no time was taken.
+    /// The fraction of the peak reached: least / seconds; 0 if no time was taken.
     double of_peak() const { return seconds > 0 ? least / seconds : 0; }
 };
 
-/// The work of one kind of operation in one place, or a sum over several of either.
+/// The work of one kind of operation in one module, or a sum over several of either.
 struct ProfileRow {
     std::string op;      ///< "linear"; empty in sums over operations
     std::string module;  ///< "blocks.3.feed_forward.up"; empty in sums over modules
@@ -73,31 +73,31 @@ struct ProfileRow {
     ProfiledWork total() const;
 };
 
-/// Watches the tapes of this thread from construction to destruction.
+/// Observes the tapes of this thread from construction to destruction.
 ///
-/// Time passes from one event to the next: what has passed when an operation is recorded was spent
-/// on its forward pass, what passes between the start and the end of a rule on its backward. After
-/// a rule its gradients are added to others and what it saved is let go: this is the row
-/// "accumulate" of the operation's module. The profiler's own time counts nowhere.
+/// Time is measured from one event to the next: the time before an operation is recorded belongs to
+/// its forward pass, the time between the start and the end of a rule to its backward. After a
+/// rule, its gradients are added to others and its saved tensors released: this is the row
+/// "accumulate" of the operation's module. The profiler's own time is not counted.
 ///
-/// FLOPs and bytes are counted as autograd/profile/profiler.h says; what a rule computes again to
-/// save memory shows as time and not as work.
+/// FLOPs and bytes are those of forward_work() and backward_work(); recomputation to save memory
+/// counts as time but not as work.
 class Profiler final : public TapeObserver {
 public:
     explicit Profiler(MachinePeak peak);
 
-    /// The time since the last event was spent on `what`, outside of the tape: on data, say, or on
-    /// the optimiser, whose work the caller knows.
+    /// Attributes the time since the last event to `what`, outside the tape: data loading, for
+    /// example, or the optimiser, whose work the caller provides.
     void mark(std::string_view what, double flops = 0, double bytes = 0);
 
-    /// Forgets what it has seen; time counts from here.
+    /// Discards everything recorded; time counts from here.
     void restart();
 
-    /// Every operation in every place, by module and name. Their `total()`s sum up to the time on
+    /// Every operation in every module, by module and name. Their `total()`s sum up to the time on
     /// the tape.
     std::vector<ProfileRow> rows() const;
 
-    /// What was marked, as `forward` of rows that have a name and no module, by name.
+    /// The marked work, as `forward` of rows that have a name and no module, by name.
     std::vector<ProfileRow> outside() const;
 
     void recorded(const Op& op, const Tensors& inputs, const Tensors& outputs) override;
@@ -113,21 +113,21 @@ private:
     MachinePeak peak_;
     std::map<std::pair<std::string, std::string>, ProfileRow> rows_;  // module, name
     std::map<std::string, ProfileRow, std::less<>> outside_;
-    std::string accumulating_;  // the module of the rule that ran last
+    std::string accumulating_;  // module of the latest rule
     Clock::time_point last_;
 };
 
-/// "blocks.3.attention.qkv" -> "blocks.*.attention" at depth 3: layers that differ in their number
-/// alone become one. Depth 0 keeps all parts.
+/// "blocks.3.attention.qkv" -> "blocks.*.attention" at depth 3: layers that differ only in their
+/// number become one. Depth 0 keeps all parts.
 std::string folded_path(std::string_view path, int depth = 0);
 
-/// Sums over the same operation, those that took longest first.
+/// Sums over the same operation, the slowest first.
 std::vector<ProfileRow> by_op(const std::vector<ProfileRow>& rows);
 
-/// Sums over the same folded_path, those that took longest first.
+/// Sums over the same folded_path, the slowest first.
 std::vector<ProfileRow> by_module(const std::vector<ProfileRow>& rows, int depth = 0);
 
-/// All in one.
+/// The sum of all rows.
 ProfileRow sum_of(const std::vector<ProfileRow>& rows);
 
 }  // namespace tapestry

@@ -54,7 +54,7 @@ bool fits(const Json& value) {
                           byte, std::string(rule));
 }
 
-// Makes a tree, and none that is deeper than kDepth: destroyed, copied and printed it is
+// Builds a tree of at most kDepth levels, because trees are destroyed, copied and printed
 // recursively.
 class TreeParser : public nlohmann::detail::json_sax_dom_parser<Json> {
 public:
@@ -92,7 +92,7 @@ public:
         return handler_.real_number(text), true;
     }
     bool string(std::string& value) override { return handler_.string(value), true; }
-    bool binary(Json::binary_t&) override { return false; }  // not in a text
+    bool binary(Json::binary_t&) override { return false; }  // does not occur in a text
     bool start_object(std::size_t) override { return handler_.begin_object(), true; }
     bool key(std::string& name) override { return handler_.name(name), true; }
     bool end_object() override { return handler_.end_object(), true; }
@@ -106,7 +106,7 @@ private:
     JsonHandler& handler_;
 };
 
-// Checks the names in the outermost object.
+// Checks that names occur once in the outermost object.
 class NamesOnce final : public JsonHandler {
 public:
     void null() override {}

@@ -1,12 +1,13 @@
-// A JSON text read: as a tree, each value asked for with the type it must have, or value by value,
-// for texts whose tree nobody needs (JsonHandler, at the end). Internal to Tapestry.
-// json_tree.cpp is the only object of the library that compiles nlohmann-json, which takes seconds.
+// Reads JSON: as a tree whose values are requested with the type that they must have, or value by
+// value, for texts that need no tree (JsonHandler, at the end). Internal to Tapestry. json_tree.cpp
+// is the only object of the library that compiles nlohmann-json, which takes seconds.
 //
 //     const JsonTree tree(text);
 //     const auto step = tree.root().get<std::int64_t>("step");
 //     for (const JsonNode& group : tree.root().at("groups").elements()) ...
 //
-// Read next: nn/io/config_file.h, for the settings of a file; json_writer.h, the other way round.
+// Read next: nn/io/config_file.h, for the settings in a file; json_writer.h, the opposite
+// direction.
 #pragma once
 
 #include <tapestry/core/error.h>
@@ -22,7 +23,7 @@
 
 namespace tapestry {
 
-/// What is wrong with a JSON text, or with what stands in it.
+/// A text is not JSON, or its contents are not as required.
 class JsonError : public ValueError {
 public:
     using ValueError::ValueError;
@@ -33,17 +34,18 @@ enum class JsonKind { null, boolean, number, string, array, object };
 /// "null", "boolean", "number", "string", "array", "object".
 std::string_view name_of(JsonKind kind);
 
-/// One place in a JsonTree, which outlives it. What is not as asked for is a JsonError.
+/// One value in a JsonTree, which must outlive it. Throws JsonError for anything that is not as
+/// requested.
 class JsonNode {
 public:
     JsonKind kind() const;
     bool is(JsonKind wanted) const { return kind() == wanted; }
-    /// As it may stand in a message: the value itself, but "array" and "object".
+    /// For messages: the value itself, or "array" or "object".
     std::string shown() const;
-    /// The value as JSON, in one line.
+    /// The value as JSON, on one line.
     std::string text() const;
 
-    /// A member of an object; nothing where there is none of that name, or no object.
+    /// The member `name`; nullopt if there is none, or if this is not an object.
     std::optional<JsonNode> find(const std::string& name) const;
     JsonNode at(const std::string& name) const;
     std::vector<std::pair<std::string, JsonNode>> members() const;
@@ -59,8 +61,8 @@ public:
     /// The member `name`.
     template <class T>
     T get(const std::string& name) const;
-    /// The member `name`, a count: 0 or more, and small enough that the sum of two is a number
-    /// still.
+    /// The member `name`, a count: 0 or more, and small enough that the sum of two does not
+    /// overflow.
     std::int64_t count(const std::string& name) const;
 
 private:
@@ -70,17 +72,18 @@ private:
     const void* value_;  // nlohmann's
 };
 
-/// Destroyed without asking for memory. (nlohmann's destructor puts children on a list of its own,
-/// lest deep trees overflow the stack; where there is no memory for the list, it ends the process.
-/// Trees here are shallow: they are taken apart from the leaves, and only what is nested deeper
-/// than any file of ours is left to nlohmann. Nor is it an ordered_json, which copies and destroys
-/// all its members whenever it grows: what is written in order, json_writer.h writes.)
+/// A JSON document, which is destroyed without allocating memory. (nlohmann's destructor moves
+/// children to a list because deep trees might overflow the stack; if there is no
+/// memory for the list, it terminates the process. Trees here are shallow: they are dismantled from
+/// the leaves, and only levels deeper than any file of ours are left to nlohmann. It is not an
+/// ordered_json, which copies and destroys all its members whenever it grows: json_writer.h writes
+/// text that needs an order.)
 class JsonTree {
 public:
     /// Throws JsonError: "not JSON: error at byte 7"; also for a text nested deeper than 100
-    /// levels, which copying and printing a tree would overflow the stack for.
+    /// levels, because copying or printing such a tree would overflow the stack.
     explicit JsonTree(std::string_view text);
-    /// A copy of what stands there.
+    /// Copies `node` and everything below it.
     explicit JsonTree(const JsonNode& node);
     ~JsonTree();
     JsonTree(const JsonTree&) = delete;
@@ -93,11 +96,11 @@ private:
     std::unique_ptr<Root> root_;
 };
 
-/// Throws JsonError for a name that comes twice in the object that the text is, of which a JsonTree
-/// has the last: one thing said twice is two things.
+/// Throws JsonError for a name that occurs twice in the outermost object: duplicate names are
+/// ambiguous, and a JsonTree keeps only the last.
 void check_names_once(std::string_view text);
 
-/// `text` as JSON writes it, between quotes. Bytes that are not UTF-8 become U+FFFD.
+/// `text` as a JSON string, with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(std::string_view text);
 
 // ---- value by value -----------------------------------------------------------------------------
@@ -108,12 +111,12 @@ public:
     JsonSyntaxError(const std::string& message, std::size_t place, std::string broken);
 
     std::size_t byte;  ///< counted from 1
-    std::string rule;  ///< the parser's words: what it expected and what it found
+    std::string rule;  ///< in the parser's words: what it expected and what it found
 };
 
 /// Receives a JSON text value by value, in the order of the text, without a tree in memory: members
-/// in their order, and names that come twice. handle_json calls it; an exception ends the reading
-/// and reaches the caller of handle_json.
+/// in their order, including names that occur twice. handle_json calls it; an exception ends the
+/// parsing and reaches the caller of handle_json.
 class JsonHandler {
 public:
     virtual ~JsonHandler() = default;
@@ -127,11 +130,12 @@ public:
     virtual void begin_array() = 0;
     virtual void end_array() = 0;
     virtual void begin_object() = 0;
-    virtual void name(const std::string& name) = 0;  ///< of the member whose value comes next
+    virtual void name(const std::string& name) = 0;  ///< of the member whose value follows
     virtual void end_object() = 0;
 };
 
-/// Reads `text` to its end. Nesting has no limit here: the handler sets it. Throws JsonSyntaxError.
+/// Parses `text` to its end. The nesting is unlimited here: the handler limits it. Throws
+/// JsonSyntaxError.
 void handle_json(std::string_view text, JsonHandler& handler);
 
 }  // namespace tapestry

@@ -17,7 +17,7 @@ void JsonWriter::members_of(std::string_view object) {
     object = object.substr(0, object.find_last_not_of(kSpace) + 1);
     separate();
     const auto deeper = static_cast<std::size_t>(std::max(indent_ * (depth_ - 1), 0));
-    for (const char character : object) {  // a newline is between values: in a text it is escaped
+    for (const char character : object) {  // newlines separate values: texts escape them
         text_ += character;
         if (character == '\n') text_.append(deeper, ' ');
     }

@@ -1,4 +1,4 @@
-// JSON, written as it is told. Internal to Tapestry.
+// A JSON writer that appends values as they come. Internal to Tapestry.
 //
 //     JsonWriter json;
 //     json.object([&] {
@@ -8,9 +8,9 @@
 //         json.member("status", [&] { write(json, status); });
 //     });
 //
-// Nothing is held but the text. A tree of nlohmann's allocates where it is destroyed, too, in a
-// destructor that must not throw: where memory ends, the process would. Read next: json_tree.h, for
-// JSON that is read.
+// It only holds the text. A tree of nlohmann's also allocates when it is destroyed, in a destructor
+// that must not throw: if memory ran out there, the process would terminate. Read next:
+// json_tree.h, which reads JSON.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,20 +36,20 @@ inline constexpr bool is_optional<std::optional<T>> = true;
 
 class JsonWriter {
 public:
-    /// Members and values on lines of their own, each level `indent` spaces deeper; -1: without
-    /// lines or spaces. What is deeper than `levels` stays on one line.
+    /// Writes members and values on separate lines, each level `indent` spaces deeper; -1: no line
+    /// breaks or spaces. Anything deeper than `levels` stays on one line.
     explicit JsonWriter(int indent = -1, int levels = std::numeric_limits<int>::max())
         : indent_(indent), levels_(levels) {}
 
     const std::string& text() const { return text_; }
 
-    /// `write` writes the members.
+    /// An object; `write` writes the members.
     template <class F>
     void object(const F& write) {
         enclosed('{', write, '}');
     }
 
-    /// `write` writes the values.
+    /// An array; `write` writes the values.
     template <class F>
     void array(const F& write) {
         enclosed('[', write, ']');
@@ -73,11 +73,12 @@ public:
         });
     }
 
-    /// All members of `object`, a text that a writer of the same indent made.
+    /// All members of `object`, a text from a writer with the same indent.
     void members_of(std::string_view object);
 
-    /// A number (null if it is not finite), a bool, a text (U+FFFD for what is no UTF-8), nullptr,
-    /// one of these that may be missing (null), a range of them, or a function that writes it.
+    /// A number (null if it is not finite), a bool, a text (U+FFFD for bytes that are not UTF-8),
+    /// nullptr, an optional of these (null if empty), a range of them, or a function that writes
+    /// it.
     template <class T>
     void value(const T& x) {
         if constexpr (std::is_invocable_v<const T&>) {
@@ -115,7 +116,7 @@ private:
         is_first_ = false;
     }
 
-    // What stands between the value before and the next.
+    // Writes the separator between the previous value and the next.
     void separate() {
         if (!std::exchange(follows_name_, false) && depth_ > 0) {
             if (!is_first_) text_ += ',';
@@ -140,7 +141,7 @@ private:
             }
         }
         fmt::format_to(std::back_inserter(text_), "{}", x);
-        if constexpr (std::is_floating_point_v<T>) {  // a real number stays one where it is read
+        if constexpr (std::is_floating_point_v<T>) {  // a real number must read back as one
             if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
         }
     }

@@ -1,4 +1,4 @@
-// Parts of messages: how many of something, and paths.
+// Parts of messages: a count with its noun, and paths.
 #pragma once
 
 #include <tapestry/core/text/utf8.h>
@@ -17,7 +17,7 @@ inline std::string counted(std::int64_t count, std::string_view one) {
     return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-/// How messages show a path: between single quotes, made printable, cut after 300 characters.
+/// A path for messages: between single quotes, made printable, cut after 300 characters.
 inline std::string shown(const std::filesystem::path& path) {
     return utf8::quoted(path.native(), 300);
 }

@@ -9,14 +9,14 @@ constexpr bool lies_in(char32_t code, char32_t first, char32_t last) {
     return code >= first && code <= last;
 }
 
-// Most text is ASCII and need not be looked up.
+// Most text is ASCII and needs no table.
 constexpr Kind kind_of_ascii(char32_t code) {
     if (lies_in(code, U'a', U'z') || lies_in(code, U'A', U'Z')) return Kind::letter;
     if (lies_in(code, U'0', U'9')) return Kind::number;
     return code == U' ' || lies_in(code, U'\t', U'\r') ? Kind::space : Kind::other;
 }
 
-// The range that holds `code`, or nothing.
+// The range that holds `code`, or null.
 template <class R>
 const R* find_range(std::span<const R> table, char32_t code) {
     const auto after = std::upper_bound(table.begin(), table.end(), code,

@@ -1,4 +1,5 @@
-// The decoder reads one character at a time and says why it cannot; the rest is built on it.
+// The decoder reads one character at a time and reports why it cannot; everything else builds on
+// it.
 #include <tapestry/core/text/utf8.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ unsigned byte_at(std::string_view text, std::size_t at) {
     return static_cast<unsigned char>(text[at]);
 }
 
-// Bytes that a first byte announces; 0 for one that begins no character.
+// The length that a first byte announces; 0 if it cannot begin a character.
 std::size_t announced(unsigned first) {
     if (first < 0x80) return 1;
     if (first >= 0xC0 && first < 0xE0) return 2;
@@ -27,14 +28,14 @@ std::size_t announced(unsigned first) {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// Whether bytes that follow could make `text` from `at` on a character.
+// Whether further bytes could complete `text` from `at` on to a character.
 bool is_unfinished(std::string_view text, std::size_t at) {
     const Step here = step(text, at);
     return here.flaw != nullptr && at + here.bytes == text.size() &&
            here.bytes < announced(byte_at(text, at));
 }
 
-// Whether the next eight bytes are there, and characters each.
+// Whether at least eight bytes follow, all of them ASCII.
 bool is_ascii(std::string_view text, std::size_t at) {
     if (text.size() - at < 8) return false;
     std::uint64_t bytes = 0;
@@ -44,8 +45,9 @@ bool is_ascii(std::string_view text, std::size_t at) {
 
 bool is_surrogate(char32_t code) { return code >= 0xD800 && code <= 0xDFFF; }
 
-// Ranges (first, last) of characters that show nothing, move the text around, or have no meaning
-// outside private agreement: Unicode's Cc, Cf (the common ones), Zl, Zp, Co, and the odd spaces.
+// Ranges (first, last) of characters that are invisible, move the text around, or have no meaning
+// outside private agreement: Unicode's Cc, Cf (the common ones), Zl, Zp, Co, and the unusual
+// spaces.
 constexpr std::array<std::array<char32_t, 2>, 16> kUnprintable{{{0x00, 0x1F},
                                                                 {0x7F, 0xA0},
                                                                 {0xAD, 0xAD},
@@ -85,7 +87,7 @@ bool is_harmless(char32_t code) {
 }
 
 // Appends the character at byte `at`, escaped unless `stays(code)`, or an escape for a byte that is
-// not UTF-8. Returns where the next one begins.
+// not UTF-8. Returns the position of the next one.
 template <class Stays>
 std::size_t append_shown(std::string& shown, std::string_view text, std::size_t at,
                          const Stays& stays) {
@@ -156,7 +158,7 @@ void append(std::string& text, char32_t code) {
         return;
     }
     const unsigned length = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    const unsigned mark = (0xFF00u >> length) & 0xFFu;  // as many ones as there are bytes
+    const unsigned mark = (0xFF00u >> length) & 0xFFu;  // one leading 1 bit per byte
     text.push_back(static_cast<char>(mark | (code >> (6 * (length - 1)))));
     for (unsigned i = length - 1; i-- > 0;) {
         text.push_back(static_cast<char>(0x80u | ((code >> (6 * i)) & 0x3Fu)));
@@ -209,7 +211,7 @@ std::string for_terminal(std::string_view text) {
     return result;
 }
 
-// Outside its strings, JSON holds no character that is escaped here.
+// JSON contains no character that is escaped here, except in its strings.
 std::string json_for_terminal(std::string_view json) {
     std::string result;
     result.reserve(json.size());

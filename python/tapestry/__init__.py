@@ -1,4 +1,4 @@
-"""Is a gradient right? The gradient checker of Tapestry, for NumPy and PyTorch.
+"""Tapestry's gradient checker for NumPy and PyTorch.
 
     report = tapestry.check_gradient(f, df, x)          # df(x) is the gradient of the number f(x)
     report = tapestry.check_vjp(f, vjp, (x, w))         # vjp(x, w, g) is g^T df, for each of them
@@ -7,9 +7,9 @@
     print(report)
     assert report
 
-Tolerances and steps are derived from f, so that there is nothing to choose. The verdict is PASS,
-FAIL or INCONCLUSIVE; where something is wrong, the report says what it looks like. docs/python.md
-tells all of it, and lists the options that every check takes by name.
+Tolerances and steps are derived from f, so there is nothing to choose. The verdict is PASS, FAIL or
+INCONCLUSIVE; if a gradient is wrong, the report names the probable mistake. See docs/python.md for
+details and for the keyword options of every check.
 """
 
 from ._checks import (

@@ -1,27 +1,27 @@
-"""Several arrays as one list of float64, and back: what the checker sees, and what functions do.
+"""Converts arrays, as functions see them, to one list of float64, as the checker sees them, and back.
 
-bf16 is ml_dtypes.bfloat16, or its bits as uint16 where a check says that they are; f16 is float16.
-Numbers of either are handed over after the checker has rounded them, so that nothing is rounded here.
+bf16 is ml_dtypes.bfloat16, or its bits as uint16 if a check specifies that; f16 is float16.
+The checker rounds numbers of either type before it passes them on, so nothing is rounded here.
 """
 
 import numpy as np
 
 
 def _is_bf16(dtype):
-    return dtype.name == "bfloat16"  # ml_dtypes', which need not be there
+    return dtype.name == "bfloat16"  # of ml_dtypes, which may not be installed
 
 
 def as_shown(value, what):
-    """An array of whatever type: of numbers, of an array, of whatever shows its memory (DLPack, the
+    """An array of any type, from numbers, an array, or any object that exposes its memory (DLPack, the
     buffer protocol), which is not copied. Tensors are detached."""
-    if hasattr(value, "detach"):  # PyTorch's, where conjugating is put off until somebody reads
+    if hasattr(value, "detach"):  # PyTorch's, which conjugates lazily
         value = value.detach().cpu().resolve_conj().resolve_neg()
         if str(value.dtype) == "torch.bfloat16":
             value = value.double()
     if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
         try:
             value = np.from_dlpack(value)
-        except (RuntimeError, BufferError):  # a type that NumPy has not: what else does it show?
+        except (RuntimeError, BufferError):  # a type that NumPy lacks: try other protocols
             pass
     array = np.asarray(value)
     if array.dtype.kind not in "biufc" and not _is_bf16(array.dtype):
@@ -30,7 +30,7 @@ def as_shown(value, what):
 
 
 def as_array(value, what, bits=False):
-    """The same as float64 or complex128, not copied if it is of that type. `bits`: uint16 is bf16."""
+    """The same as float64 or complex128, not copied if it has that type. `bits`: uint16 is bf16."""
     array = as_shown(value, what)
     if bits and array.dtype == np.uint16:
         array = np.asarray(array.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -38,7 +38,7 @@ def as_array(value, what, bits=False):
 
 
 def of_type(array, dtype):
-    """float64 as an array of another type, which has these numbers; uint16: as the bits of bf16."""
+    """float64 as an array of another type that can represent it; uint16: as the bits of bf16."""
     if dtype != np.uint16 and not _is_bf16(dtype):
         return array.astype(dtype, copy=False)
     bits = array.astype(np.float32).view(np.uint32) >> np.uint32(16)
@@ -47,7 +47,7 @@ def of_type(array, dtype):
 
 
 def narrow_type(name, array, what):
-    """What functions get in the place of `array` if they compute in "bf16" or "f16"."""
+    """The type in which functions receive `array` if they compute in "bf16" or "f16"."""
     if name not in ("bf16", "f16"):
         raise ValueError(f'dtype is "{name}"; it must be "bf16" or "f16" (f32: format="f32")')
     if array.dtype.kind == "c":
@@ -67,8 +67,8 @@ def narrow_type(name, array, what):
 
 
 class Layout:
-    """Which arrays lie one behind the other in a list. Complex numbers count twice: real, imaginary.
-    `handed_over`: the types in which functions get them, if it is not float64; uint16 is bf16 then."""
+    """Arrays concatenated in one list. Complex numbers count twice: real, imaginary.
+    `handed_over`: the types in which functions receive them, if not float64; uint16 is then bf16."""
 
     def __init__(self, arrays, what, handed_over=None):
         self.arrays = [(array.shape, array.dtype) for array in arrays]
@@ -83,11 +83,11 @@ class Layout:
         return self.what if len(self.arrays) == 1 else f"{self.what} {i}"
 
     def shapes(self):
-        """As the report shows them, where a complex number is a row of two."""
+        """The shapes as the report shows them, with a complex number as a row of two."""
         return [[*shape, 2] if dtype.kind == "c" else list(shape) for shape, dtype in self.arrays]
 
     def split(self, flat):
-        """Views of the list, in which nothing is copied but where types differ."""
+        """Views of the list; only arrays of other types are copied."""
         parts = np.split(flat, self.ends[:-1])
         return [
             of_type(part.view(dtype).reshape(shape), given)
@@ -95,13 +95,13 @@ class Layout:
         ]
 
     def join(self, values):
-        """The list of these arrays. Raises TypeError where they are of other shapes: ValueError would
-        say that the function is not defined there."""
+        """The list of these arrays. Raises TypeError if they have other shapes, because ValueError would
+        mean that the function is not defined there."""
         if len(values) != len(self.arrays):
             raise TypeError(f"{len(self.arrays)} of {self.what} expected, not {len(values)}")
         flat = []
         for i, (value, (shape, dtype)) in enumerate(zip(values, self.arrays)):
-            if value is None:  # nothing arrives there
+            if value is None:  # no gradient arrives there
                 value = np.zeros(shape, dtype)
             array = as_array(value, self.name(i), self.bits)
             if array.dtype.kind == "c" and dtype.kind != "c":

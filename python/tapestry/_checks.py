@@ -1,4 +1,4 @@
-"""The checks: what a function and its gradient are to the checker."""
+"""The checks: adapts a function and its gradient to the checker."""
 
 import json
 
@@ -16,7 +16,7 @@ def _several(values):
 
 
 def _plain(option):
-    """An option as JSON has it, where a bound that is not there is null."""
+    """An option as a JSON value, with null for an infinite bound."""
     if isinstance(option, (tuple, list, np.ndarray)):
         return [_plain(part) for part in option]
     if isinstance(option, np.generic):
@@ -25,7 +25,7 @@ def _plain(option):
 
 
 def _resetting(reset, call):
-    """`call` after `reset`, where there is one."""
+    """`call`, preceded by `reset` if given."""
     if reset is None:
         return call
 
@@ -37,8 +37,8 @@ def _resetting(reset, call):
 
 
 class ArrayFunction:
-    """f and vjp as the checker sees them, over lists of float64. `types`: those in which they compute
-    and get their inputs, if not in float64; they get cotangents in the types of their results."""
+    """f and vjp as the checker sees them, over lists of float64. `types`: the types of their inputs, in
+    which they compute, if not float64; they receive cotangents in the types of their results."""
 
     errors = ()
 
@@ -50,7 +50,7 @@ class ArrayFunction:
         self.is_tuple = isinstance(there, (tuple, list))
         results = [as_shown(y, "f(x)") for y in _several(there)]
         is_f32 = any(y.dtype == np.float32 for y in results)
-        self.format = "f32" if is_f32 else "f64"  # of what is given float64
+        self.format = "f32" if is_f32 else "f64"  # with inputs of float64
         wide = [as_array(y, "f(x)", types is not None) for y in results]
         self.outputs = Layout(wide, "f(x)", types and [y.dtype for y in results])
 
@@ -73,8 +73,8 @@ def _json(subject, options):
 
 
 def _check(subject, options):
-    """A subject has lists of float64: its value and vjp take and give these, x is one; `inputs` and
-    `outputs` say what they mean, `errors` what it raises where it is not defined."""
+    """Runs one check. A subject works on lists of float64: its value and vjp take and return them, x is
+    one; `inputs` and `outputs` are their layouts, `errors` the exceptions for "not defined there"."""
     return Report(*_gradcheck.check(subject.value, subject.vjp, subject.x, subject.outputs.size,
                                     _json(subject, options), (*_NOT_DEFINED, *subject.errors)))  # fmt: skip
 
@@ -83,7 +83,7 @@ _OF_COMPARISONS = ("subject", "bounds", "seed")
 
 
 def _check_in(dtype, narrow, wide, options):
-    """`narrow` computes in `dtype` what `wide` does in float64: is that right, and is it the same?"""
+    """Checks `wide`, in float64, and compares `narrow`, the same computation in `dtype`, with it."""
     if "format" in options:
         raise ValueError(f"format is for what is computed in float64; this is computed in {dtype}")
     if narrow.outputs.shapes() != wide.outputs.shapes():
@@ -101,23 +101,23 @@ def _check_in(dtype, narrow, wide, options):
 
 
 def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, **options):
-    """Is vjp(*inputs, g) the product g^T df/dx for every input?
+    """Check that vjp(*inputs, g) is the product g^T df/dx for every input.
 
-    `inputs` is an array, or a tuple of them. f(*inputs) gives an array or a tuple of arrays, of any
-    shapes, and g is of the same form. vjp gives an array of the shape of each input, or a list of
-    them; None is 0. Complex numbers are pairs of real ones: of L the gradient is dL/da + i dL/db, as
-    in PyTorch. docs/python.md lists the options.
+    `inputs` is an array, or a tuple of arrays. f(*inputs) returns an array or a tuple of arrays, of any
+    shapes, and g has the same form. vjp returns an array of the shape of the input, or a list of one
+    for each; None means 0. Complex numbers are pairs of real ones: the gradient of L is
+    dL/da + i dL/db, as in PyTorch. docs/python.md lists the options.
 
-    f is called near `inputs` alone, on the calling thread, with float64 arrays that it may keep. What
-    f and vjp raise comes out as it is, but where f raises an ArithmeticError, a ValueError or a
-    LinAlgError elsewhere than at `inputs`, it is not defined there. Raises TypeError for shapes
-    that do not fit, ValueError for options that do not.
+    f is only called near `inputs`, on the calling thread, with float64 arrays that it may keep.
+    Exceptions of f and vjp propagate unchanged, except that an ArithmeticError, ValueError or
+    LinAlgError of f anywhere but at `inputs` means that it is not defined there. Raises TypeError for
+    shapes that do not match, ValueError for invalid options.
 
-    `reset` is called before every call of f and of vjp, for what they keep between calls.
+    `reset` is called before every call of f and of vjp, to reset state that they keep between calls.
 
-    With dtype="f16" or "bf16" f and vjp compute in what they are given. The gradient is checked with
-    float64 first, then that of float16 (or of bf16: ml_dtypes.bfloat16, or bits as uint16 if inputs are
-    that) is compared with it; the report is the worse of the two. Rounding is accounted for.
+    With dtype="f16" or "bf16", f and vjp compute in the type of their inputs. The gradient in float64
+    is checked first, then that in float16 (or in bf16: ml_dtypes.bfloat16, or bits as uint16 if the
+    inputs are such) is compared with it; the report is the worse of the two. Rounding is allowed for.
     """
     f, vjp = _resetting(reset, f), _resetting(reset, vjp)
     alone = not isinstance(inputs, tuple)
@@ -131,9 +131,10 @@ def check_vjp(f, vjp, inputs, *, reset=None, dtype=None, **options):
 
 
 def check_gradient(f, df, x, *, dtype=None, **options):
-    """Is df(x) the gradient of f at x? f(x) is one number, df(x) an array of the shape of x.
+    """Check that df(x) is the gradient of f at x. f(x) is one number, df(x) an array of the shape of x.
 
-    x may be a tuple of arrays: f(*x), and df(*x) gives a gradient for each. Else as check_vjp().
+    x may be a tuple of arrays: then f(*x), and df(*x) returns a gradient for each. Otherwise like
+    check_vjp().
     """
 
     def number(*x):
@@ -154,7 +155,7 @@ def check_gradient(f, df, x, *, dtype=None, **options):
 
 
 def _product(matrix, rows, columns, g, bits):
-    """g^T matrix, of an array of any shape with so many numbers, or a sparse one of SciPy's."""
+    """g^T matrix, for an array of any shape with rows * columns numbers, or a SciPy sparse matrix."""
     if hasattr(matrix, "tocoo"):
         if matrix.shape != (rows, columns):
             raise TypeError(f"a matrix of the shape {matrix.shape}, not {(rows, columns)}")
@@ -179,9 +180,9 @@ def _check_matrix(f, product, x, dtype, options, name):
 
 
 def check_jacobian(f, jacobian, x, *, dtype=None, **options):
-    """Is jacobian(x) the matrix of df_i / dx_j? x and f(x) are arrays, the matrix is one of the shape
-    [*f(x).shape, *x.shape] or [f(x).size, x.size], or a sparse matrix of SciPy's, which claims 0 where
-    it has no entry. Else as check_vjp().
+    """Check that jacobian(x) is the matrix df_i / dx_j. x and f(x) are arrays, the matrix is an array of
+    shape [*f(x).shape, *x.shape] or [f(x).size, x.size], or a SciPy sparse matrix, which claims 0 where
+    it has no entry. Otherwise like check_vjp().
     """
 
     def product(x, g, bits):
@@ -201,8 +202,9 @@ def _sized(df):
 
 
 def check_hessian(df, hessian, x, *, dtype=None, **options):
-    """Is hessian(x) the Hessian of the function whose gradient is df? It is compared with differences
-    of df, which is taken at its word: check_gradient() first. The matrix is as in check_jacobian().
+    """Check that hessian(x) is the Hessian of the function whose gradient is df. It is compared with
+    differences of df, which is assumed to be right: use check_gradient() first. The matrix is as in
+    check_jacobian().
     """
 
     def product(x, g, bits):
@@ -212,8 +214,8 @@ def check_hessian(df, hessian, x, *, dtype=None, **options):
 
 
 def check_hvp(df, hvp, x, *, dtype=None, **options):
-    """Is hvp(x, v) the Hessian, of the function whose gradient is df, times v? Else as
-    check_hessian().
+    """Check that hvp(x, v) is the product of v and the Hessian of the function whose gradient is df.
+    Otherwise like check_hessian().
     """
 
     def product(x, v, bits):
@@ -224,17 +226,17 @@ def check_hvp(df, hvp, x, *, dtype=None, **options):
 
 
 def check_torch(function, inputs, *, order=1, reset=None, **options):
-    """Is the backward of a torch.autograd.Function, or of any function of tensors, right?
+    """Check the backward of a torch.autograd.Function, or of any function of tensors.
 
-    `inputs` is a tensor or a tuple of what function takes. Checked are the tensors of floating point
-    that require a gradient, or all of these if none does; they are neither changed, nor do they get a
-    .grad. They are all of float64 and complex128, or all of float32: what such numbers cannot tell
-    apart is right then. Or they are all of bfloat16, or all of float16: then as check_vjp() with a
-    dtype, for which function must take tensors of float64, too. Results that are not floating point
-    are left out.
+    `inputs` is a tensor or the tuple of the function's arguments. The floating-point tensors that
+    require a gradient are checked, or all floating-point tensors if none does; they are not changed and
+    get no .grad. All of them must be float64 or complex128, or all float32: differences that such
+    numbers cannot represent then count as right. Or all bfloat16, or all float16: then as in
+    check_vjp() with a dtype, and the function must accept float64 tensors as well. Results that are not
+    floating point are ignored.
 
-    With order=2 the gradient is the function: is what the backward of the backward gives its
-    derivative, by inputs and cotangents? Options and errors are those of check_vjp().
+    With order=2 the gradient is the function: checks the backward of the backward as its derivative
+    with respect to inputs and cotangents. Options and errors are those of check_vjp().
     """
     from ._torch import TorchFunction, gradient_of, in_float64
 

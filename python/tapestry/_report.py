@@ -1,4 +1,4 @@
-"""What a check found, for people on a screen or in a notebook, and for programs."""
+"""The result of a check, as text, for notebooks, and for programs."""
 
 import html
 import json
@@ -7,7 +7,7 @@ _COLOURS = {"PASS": "#1a7f37", "INCONCLUSIVE": "#9a6700", "FAIL": "#cf222e"}
 
 
 class Report:
-    """A verdict and what led to it. True if the verdict is PASS."""
+    """A verdict and its reasons. True if the verdict is PASS."""
 
     def __init__(self, verdict, text, as_json):
         self.verdict = verdict
@@ -25,7 +25,7 @@ class Report:
         return f"<tapestry.Report: {self._text.splitlines()[0]}>"
 
     def to_dict(self):
-        """All of it as dictionaries, lists, numbers and texts; NaN and infinities are texts."""
+        """The report as dictionaries, lists, numbers and strings; NaN and infinities are strings."""
         return json.loads(self._json)
 
     def to_json(self):

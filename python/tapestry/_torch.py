@@ -1,4 +1,4 @@
-"""A function of tensors as the checker sees it: lists of float64, whose memory tensors of float64 share;
+"""A function of tensors as the checker sees it: lists of float64. Tensors of float64 share their memory;
 others are rounded from them."""
 
 import torch
@@ -28,14 +28,14 @@ def callable_of(function):
 
 
 def checked_of(arguments):
-    """Which of the arguments are checked: tensors that require a gradient, or all of floating point
-    if none does."""
+    """The indices of the arguments to check: tensors that require a gradient, or all floating-point
+    tensors if none does."""
     floating = [i for i, x in enumerate(arguments) if _is_differentiable(x)]
     return [i for i in floating if arguments[i].requires_grad] or floating
 
 
 def results_of(function, arguments):
-    """Those that a gradient could have."""
+    """The results that could have a gradient."""
     with torch.enable_grad():
         results = function(*arguments)
     results = results if isinstance(results, (tuple, list)) else (results,)
@@ -60,7 +60,7 @@ class TorchFunction:
         self.outputs = Layout([as_array(_widened(y), "a result") for y in results], "the results")
 
     def common_format(self):
-        """What the numbers of all checked tensors are stored in, as the checker calls it."""
+        """The storage format of all checked tensors, by the checker's name."""
         formats = set()
         for i in self.checked:
             dtype = self.arguments[i].dtype
@@ -95,7 +95,7 @@ class TorchFunction:
             for y, g in zip(results, self.outputs.split(cotangent))
             if y.requires_grad
         ]
-        if not pairs:  # to PyTorch they are constants
+        if not pairs:  # constants to PyTorch
             return self.inputs.join([None] * len(leaves))
         ys, gs = zip(*pairs)
         gradients = torch.autograd.grad(ys, leaves, gs, allow_unused=True)
@@ -103,7 +103,7 @@ class TorchFunction:
 
 
 def in_float64(narrow):
-    """The same of tensors of float64: all of floating point, also those that are not checked."""
+    """The same with float64 for all floating-point tensors, including those that are not checked."""
     arguments = [
         x.detach().double().requires_grad_(x.requires_grad)
         if isinstance(x, torch.Tensor) and x.is_floating_point()
@@ -122,8 +122,8 @@ def in_float64(narrow):
 
 
 def gradient_of(function, arguments, seed):
-    """The gradient as a function of its own, and what to give it: the checked inputs, and the
-    cotangents, since a backward depends on these, too."""
+    """The gradient as a function, and its arguments: those of `function`, and the cotangents, on which a
+    backward depends as well."""
     call = callable_of(function)
     checked = checked_of(arguments)
     arguments = [
