@@ -48,7 +48,7 @@ struct EncodedSource {
 /// where attend is AdditiveAttention or DotAttention over the real positions of the source. The
 /// readout W_c is Luong's for both (Bahdanau's has maxout units).
 ///
-/// For all functions: source i64 [B, S]; source_lengths i64 [B], all S if undefined. Throw
+/// For all functions: source i64 [B, S]; source_lengths i64 [B], all S if undefined. They throw
 /// DTypeError, ShapeError (also for an empty batch and empty sequences), ValueError for a length
 /// outside 1 .. S, IndexError for a token outside the vocabulary (with position and value; padding
 /// is checked as well).
