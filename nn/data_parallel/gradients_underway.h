@@ -4,9 +4,9 @@
 // tape it polls for incoming messages and sums a bucket that has arrived, so it needs no thread of
 // its own. The order of arrival does not affect the bits, because each bucket has its own tree.
 //
-// At most a quarter of the buckets, or four, are in flight at a time; the others queue. Incoming
-// buckets take memory, and over a slow network all of them would be in flight at once. Internal to
-// nn/data_parallel. Read next: data_parallel.h, which uses this.
+// A quarter of the buckets, but at least four, may be in flight; the others queue, because
+// incoming buckets take memory, and over a slow network all of them would be in flight at once.
+// Internal to nn/data_parallel. Read next: data_parallel.h, which uses this.
 #pragma once
 
 #include <tapestry/autograd/observer.h>
