@@ -2,7 +2,7 @@
 //
 // Inputs are constants, as in an AttentionRecord: heads [B, H, T, D], weights [B, H, T, S], f32 or
 // f64 (DTypeError; ShapeError for another rank). Results are f64 constants. Computed in double, not
-// optimized for speed.
+// optimised for speed.
 #pragma once
 
 #include <tapestry/core/tensor.h>

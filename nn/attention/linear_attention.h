@@ -19,7 +19,7 @@ namespace tapestry {
 Tensor linear_attention(const Tensor& a, const Tensor& b, const Tensor& v, bool causal);
 
 /// linear_attention of phi(q) and phi(k), phi(x) = elu(x) + 1 = x + 1 where x > 0, else e^x. Cost:
-/// O((T + S) D E) operations; keeps O(T (D + E)) numbers. It summarizes a sequence in a matrix [D,
+/// O((T + S) D E) operations; keeps O(T (D + E)) numbers. It summarises a sequence in a matrix [D,
 /// E], so it cannot distinguish more than about D keys.
 ///
 /// Masks: bool [B, 1, 1, S] (others: ValueError). There are no scores and no weights, so a scale or

@@ -115,7 +115,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, G
     register_module("output", output);
 }
 
-// [B, T, H D] -> [B, H, T, D], or G for H; normalized if there is a norm.
+// [B, T, H D] -> [B, H, T, D], or G for H; normalised if there is a norm.
 Tensor MultiHeadAttention::split_heads(const Tensor& x, const std::optional<HeadNorm>& norm) const {
     const std::int64_t width = config_.dim / config_.heads;
     const Tensor heads = reshape(x, {x.size(0), x.size(1), x.size(2) / width, width});

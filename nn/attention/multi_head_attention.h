@@ -1,5 +1,5 @@
 // Multi-head attention: several heads side by side, each in its own subspace; and QK-norm, which
-// normalizes queries and keys per head, so that scores stay bounded however large the projections
+// normalises queries and keys per head, so that scores stay bounded however large the projections
 // become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tapestry {
 
-/// Normalization of queries and keys.
+/// Normalisation of queries and keys.
 enum class QKNorm { none, rms, layer };
 
 template <>
@@ -25,7 +25,7 @@ struct NamesOf<QKNorm> {
         {{QKNorm::none, "none"}, {QKNorm::rms, "rms"}, {QKNorm::layer, "layer"}}};
 };
 
-/// Normalizes each vector of x [..., D], with one weight (and bias) for all heads. Sources: Henry
+/// Normalises each vector of x [..., D], with one weight (and bias) for all heads. Sources: Henry
 /// et al. 2020, "Query-Key Normalization for Transformers"; layer norm: Dehghani et al. 2023,
 /// "Scaling Vision Transformers to 22 Billion Parameters"; RMS norm: Qwen 3, Gemma 3.
 class HeadNorm : public Module {
@@ -56,8 +56,8 @@ struct MultiHeadAttentionConfig {
     /// Rotary, alibi and relative positions are applied here; the others were added before.
     Positions positions = Positions::none;
     RotaryConfig rotary = {};        ///< for rotary positions
-    QKNorm qk_norm = QKNorm::none;   ///< normalization of queries and keys, before rotation
-    double norm_eps = 1e-5;          ///< epsilon of that normalization
+    QKNorm qk_norm = QKNorm::none;   ///< normalisation of queries and keys, before rotation
+    double norm_eps = 1e-5;          ///< epsilon of that normalisation
     AttentionFormFactory form = {};  ///< softmax if empty
 };
 

@@ -1,4 +1,4 @@
-// Synchronizes the processes that train one model, apart from gradients: the state that a
+// Synchronises the processes that train one model, apart from gradients: the state that a
 // checkpoint holds, at the beginning, and the running statistics of each step. Internal to nn.
 #pragma once
 

@@ -90,7 +90,7 @@ void Communicator::wait(Underway& messages, std::string_view what) {
 }
 
 // Halfway through the timeout, the awaited processes are asked; at its end, one that has not
-// answered is lost. A process that is itself waiting answers; it has to find the culprit by its own
+// answered is lost. A process that is itself waiting answers, and finds the lost process by its own
 // wait.
 //
 // A process that has not polled for long has not seen the answers of that time either: if a whole

@@ -12,7 +12,7 @@ namespace tapestry {
 bool has_mpi();
 
 /// All processes started together with this one; a OneProcess, without touching MPI, if it is the
-/// only one. Call it once; MPI is finalized when the result is destroyed. Throws ValueError if
+/// only one. Call it once; MPI is finalised when the result is destroyed. Throws ValueError if
 /// mpirun started several processes and this program was built without MPI, and if MPI itself fails
 /// to start.
 std::unique_ptr<Communicator> join_processes();

@@ -26,7 +26,7 @@ struct BeamOptions : SearchOptions {
 
 struct Hypothesis {
     std::vector<std::int64_t> ids;
-    double score = 0;            ///< length-normalized
+    double score = 0;            ///< length-normalised
     double log_probability = 0;  ///< sum over its tokens, the end's included
 };
 

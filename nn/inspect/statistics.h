@@ -1,4 +1,4 @@
-// A tensor summarized in a few numbers, for the pages.
+// A tensor summarised in a few numbers, for the pages.
 #pragma once
 
 #include <tapestry/core/tensor.h>

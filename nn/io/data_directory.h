@@ -31,8 +31,8 @@ bool has_data(const std::filesystem::path& directory);
 void check_holds_no_data(const std::filesystem::path& directory);
 
 /// Encodes the documents into a directory, which is created if necessary. data.json is written
-/// last: without it the directory counts as empty, so an unfinished one is rewritten. Overwrites
-/// existing data. Throws IoError, and as encode_documents does. `options` apply to every file.
+/// last: without it there is no data, so an unfinished directory is rewritten. Overwrites existing
+/// data. Throws IoError, and as encode_documents does. `options` apply to every file.
 EncodedDocuments write_data(const std::filesystem::path& directory, DocumentReader& documents,
                             const Tokenizer& tokenizer, const WriteOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Normalization: of each vector along the last axis (layer norm, RMS norm), or of channels (batch
+// Normalisation: of each vector along the last axis (layer norm, RMS norm), or of channels (batch
 // norm, with its running statistics, and group norm). Read next: ops/norm.h, the formulas.
 #pragma once
 
@@ -50,7 +50,7 @@ struct BatchNormOptions {
 /// - once per forward pass, with or without a tape; not when recompute() runs the module again
 ///   for the same step, nor under gradcheck() (autograd/recompute.h);
 /// - once per batch or micro-batch if a step sums over several, in the order of these leaves: a
-///   left fold, regardless of the number of threads and processes. Each is normalized separately.
+///   left fold, regardless of the number of threads and processes. Each is normalised separately.
 ///   With micro-batches they stay unchanged until all of the step's gradients are complete;
 /// - not in evaluation.
 ///

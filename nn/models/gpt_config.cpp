@@ -50,7 +50,7 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     const Sizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
     // Per layer and token, the tape keeps: the inputs of two norms, q k v (q and k twice, if they
-    // are rotated or normalized), the heads, the hidden layer before and after its activation, the
+    // are rotated or normalised), the heads, the hidden layer before and after its activation, the
     // residual stream; and, per layer, the relative bias of all pairs.
     const bool twice = config.positions == Positions::rotary || config.qk_norm != QKNorm::none;
     const bool learned_bias = config.positions == Positions::relative;

@@ -33,7 +33,7 @@ struct GPTConfig {
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
     double deviation = 0.02;  ///< initial standard deviation of matrices; narrow models need more
-    /// Initializes matrices that write to the residual stream to zero: each block starts as the
+    /// Initialises matrices that write to the residual stream to zero: each block starts as the
     /// identity.
     bool zero_outputs = false;
     std::int64_t earlier = 0;  ///< TokenHistoryConfig (nn/layers/embedding.h), as is the next

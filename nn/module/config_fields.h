@@ -58,7 +58,7 @@ std::string option_name(const Field<Config, T>& one) {
     return "--" + name;
 }
 
-/// Specialized for every configuration with a list: list(field) calls field(name, member, meaning)
+/// Specialised for every configuration with a list: list(field) calls field(name, member, meaning)
 /// or field(name, member, meaning, traits) for each field.
 template <class Config>
 struct FieldsOf;
@@ -92,7 +92,7 @@ void check_positive(const char* model, const Config& config) {
     });
 }
 
-/// Specialized for every enumeration used as a field: `list`, an array of values and their names.
+/// Specialised for every enumeration used as a field: `list`, an array of values and their names.
 template <class Enum>
 struct NamesOf;
 

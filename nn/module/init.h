@@ -1,4 +1,4 @@
-// Parameter initialization, with PyTorch's names:
+// Parameter initialisation, with PyTorch's names:
 //
 //     init::kaiming_normal_(layer.weight, {.generator = generator});
 //     for (auto& [name, p] : model.named_parameters()) {

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // batches of text only
+constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
 
 void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
