@@ -63,7 +63,7 @@ public:
     PerformerAttention(std::int64_t head_dim, std::int64_t features,
                        Generator& generator = default_generator());
 
-    /// Draws new features; call it occasionally in training, so that the model does not fit one
+    /// Draws new features; call it occasionally in training to keep the model from fitting one
     /// draw.
     void redraw(Generator& generator = default_generator());
 

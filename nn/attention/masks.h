@@ -6,7 +6,7 @@
 namespace tapestry {
 
 /// bool [T, S]: query i sees keys up to i + S - T, aligned at the end as AttentionOptions::causal,
-/// which costs nothing and should be preferred; this one is for combining with other masks.
+/// which costs nothing and should be preferred; use this mask to combine it with others.
 Tensor causal_mask(std::int64_t queries, std::int64_t keys);
 
 /// ids i64 [B, S] -> bool [B, 1, 1, S]: false where the id is `padding_id`.

@@ -1,5 +1,5 @@
 // Multi-head attention: several heads side by side, each in its own subspace; and QK-norm, which
-// normalises queries and keys per head, so that scores stay bounded however large the projections
+// normalises queries and keys per head, which bounds the scores however large the projections
 // become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
 #pragma once
 
@@ -87,7 +87,7 @@ struct AttentionInputs {
 /// Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled DropHead".
 class MultiHeadAttention : public Module {
 public:
-    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], so that self-attention is one
+    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], which makes self-attention one
     // product; or in three, if keys and values are computed from vectors of other sizes.
     std::optional<Linear> qkv;
     std::optional<Linear> query, key, value;

@@ -1,5 +1,4 @@
-// Cuts a sequence into blocks with their neighbours, so that nearness becomes a matter of rows and
-// columns.
+// Cuts a sequence into blocks with their neighbours, which turns distances into rows and columns.
 #include <tapestry/nn/attention/sparse_attention.h>
 
 #include <tapestry/core/create.h>

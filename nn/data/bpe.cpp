@@ -18,7 +18,7 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
 // Merges the bytes of words. The symbols of a word are a linked list, and the pairs that can be
-// merged a heap by rank and position: n log n for n bytes, so that even a megabyte of one letter is
+// merged a heap by rank and position: n log n for n bytes, so even a megabyte of one letter is
 // fast.
 class BytePairTokenizer::WordEncoder {
 public:

@@ -63,7 +63,7 @@ public:
     /// Throws ValueError, naming piece.what, when the text is not UTF-8. Time: n log n in the worst
     /// case, for a single word of n bytes; repeated words cost a table look-up.
     void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
-    /// The last position where a word begins whatever the context.
+    /// The last position where a word begins in any context.
     std::size_t piece_end(std::string_view text) const override;
 
     /// The bytes of the ids: decode(encode(text)) == text. Other ids may give invalid UTF-8: see

@@ -27,7 +27,7 @@ public:
     /// "char" or "bpe".
     virtual std::string_view kind() const = 0;
     virtual std::int64_t vocab_size() const = 0;
-    /// What a token is called in messages: "character" or "token".
+    /// The word for a token in messages: "character" or "token".
     std::string_view unit() const { return kind() == "char" ? "character" : "token"; }
 
     /// An id after which a text may begin: the model's input when there is no prompt.
@@ -107,7 +107,7 @@ private:
 };
 
 /// The ids of an encoder-decoder on characters: a few marks (padding, begin, end), then the
-/// characters. Text alone does not show where the output begins or ends.
+/// characters. Without marks a text does not show where the output begins or ends.
 struct MarkedCharacters {
     CharTokenizer characters;  ///< character id i is first + i in the model
     std::int64_t begin = 1;    ///< the decoder's first input

@@ -19,11 +19,11 @@ namespace tapestry {
 /// `text` must be UTF-8. Time: linear in the word's length.
 std::size_t word_end(std::string_view text, std::size_t begin);
 
-/// The last byte position of `text` that is a word boundary whatever follows the text, so a long
-/// text can be cut there into pieces without changing its words. 0 if there is none. The character
-/// before it is not white space, that after it is of another kind, and one of the following holds:
-/// the latter is white space; it is not ASCII; one of the two is a number. (A letter after an
-/// apostrophe may end its word.) `text` must be UTF-8.
+/// The last byte position of `text` that is a word boundary regardless of what follows the text, so
+/// a long text can be cut there into pieces without changing its words. 0 if there is none. The
+/// character before it is not white space, that after it is of another kind, and one of the
+/// following holds: the latter is white space; it is not ASCII; one of the two is a number. (A
+/// letter after an apostrophe may end its word.) `text` must be UTF-8.
 std::size_t last_cut(std::string_view text);
 
 }  // namespace tapestry

@@ -228,7 +228,7 @@ std::unique_ptr<Communicator> join_processes() {
     const int launched = launched_size();
     if (launched <= 1) return std::make_unique<OneProcess>();
     auto all = std::make_unique<MpiCommunicator>();
-    // Otherwise each process would believe that it is alone, and do the others' work.
+    // Otherwise each process would take itself for the only one, and do the others' work.
     require(all->size() == launched,
             "mpirun has started {} processes, of which MPI finds {}: it is another MPI's mpirun "
             "than the one that this program was built with",

@@ -11,8 +11,8 @@
 
 namespace tapestry {
 
-/// For one sequence of a batch. The numbers are in ordinary memory instead of tensors, so that the
-/// Inspector's own memory does not show up in the step's.
+/// For one sequence of a batch. The numbers are in ordinary memory instead of tensors, which keeps
+/// the Inspector's memory out of the step's.
 struct AttentionTrace {
     int entry = -1;      ///< index into Inspector::entries()
     std::string module;  ///< "blocks.3.attention"

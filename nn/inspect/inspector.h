@@ -181,7 +181,7 @@ private:
 class WatchedStep {
 public:
     /// Takes a step on `loss` in evaluation mode, so without dropout; the weights are unchanged. An
-    /// unobserved step precedes it, so that memory and caches are in their steady state. `products`
+    /// unobserved step precedes it, to bring memory and caches into their steady state. `products`
     /// is the type of most matrix products: shares of peak refer to its peak.
     WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products = DType::f32);
 

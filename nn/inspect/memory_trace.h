@@ -63,7 +63,7 @@ private:
     std::unordered_map<const Storage*, Watched> alive_;
     std::vector<MemoryLife> lives_;
     std::vector<std::size_t> bytes_;
-    std::unordered_map<int, std::size_t> freed_;  // by time, so that no step searches all lives
+    std::unordered_map<int, std::size_t> freed_;  // by time; saves searching all lives
 };
 
 // ---- the layout ---------------------------------------------------------------------------------

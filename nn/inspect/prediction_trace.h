@@ -17,9 +17,9 @@ namespace tapestry {
 
 // ---- the logit lens -----------------------------------------------------------------------------
 
-// What each layer by itself would predict. A stack of layers passes a stream of vectors [B, T, C]
-// from one to the next, and the entries after the last turn it into logits: a norm, a head. The
-// same entries, rerun on an earlier layer's input, give logits for that layer. Source:
+// The logit lens: predictions of each layer by itself. A stack of layers passes a stream of vectors
+// [B, T, C] from one to the next, and the entries after the last turn it into logits: a norm, a
+// head. The same entries, rerun on an earlier layer's input, give logits for that layer. Source:
 // nostalgebraist 2020, "interpreting GPT: the logit lens".
 //
 // This does not depend on the model: layers are recognized by their paths ("blocks.3",

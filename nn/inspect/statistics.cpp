@@ -16,7 +16,7 @@ namespace {
 
 // Processed by threads in pieces of this size: a page reads every tensor of a step twice.
 constexpr std::int64_t kPiece = 1 << 14;
-// Separate sums for neighbours, so that additions do not wait for one another.
+// Independent sums for neighbours: an addition need not wait for the previous one.
 constexpr std::size_t kLanes = 4;
 
 std::size_t pieces_of(std::int64_t n) {

@@ -31,7 +31,7 @@ namespace tapestry {
 struct Checkpoint {
     Module& module;
     Optimizer& optimizer;
-    /// All generators that training draws from (batches, dropout), by names of your choice.
+    /// All generators used in training (batches, dropout), by names of your choice.
     std::map<std::string, Generator*> generators = {};
     std::int64_t step = 0;    ///< steps taken
     std::string config = {};  ///< any other text to store, such as a configuration in JSON
@@ -53,7 +53,7 @@ struct CheckpointInfo {
 
 /// The contents of a checkpoint's file in memory, for write_safetensors.
 struct CheckpointFile {
-    NamedTensors tensors;  ///< the training objects' own, which the next step changes
+    NamedTensors tensors;  ///< the objects' own, which the next step changes
     std::map<std::string, std::string> metadata;
 };
 /// Throws ValueError for texts that are not UTF-8.
@@ -100,7 +100,7 @@ public:
 
 private:
     CheckpointFile copy_;
-    bool is_copy_ = true;  // false: refers to the training objects' tensors
+    bool is_copy_ = true;  // false: refers to the objects' own tensors
 };
 
 }  // namespace tapestry

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A number unique to this commit, so that its staged files are not confused with another's.
+// A number unique to this commit, which keeps its staged files apart from another's.
 std::string new_stage() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}", random(), random());

@@ -28,7 +28,7 @@ using FileWriter = std::function<FileDigest(const std::filesystem::path&, const 
 /// they need not be read again. Reused from one commit to the next.
 using WrittenFiles = std::map<std::string, Folder::Identity>;
 
-/// Only one may exist at a time: its owner holds the directory's lock (core/directory.h).
+/// At most one exists at a time: its owner holds the directory's lock (core/directory.h).
 class Commit {
 public:
     /// Completes a commit that was interrupted in the directory, which must exist, and removes
@@ -50,9 +50,9 @@ public:
     /// directory's manifest lists. (Files in the directory itself are the responsibility of the
     /// user who named the directory.)
     void check_place(const std::string& name) const;
-    /// Stages an existing file that is to be renamed to `name`. It may be open.
+    /// Stages an existing file to be renamed to `name`. It may be open.
     void adopt(const std::string& name, const std::string& from, const FileDigest& digest);
-    /// Stages a manifest of the files written into this folder, so that it can be read as a
+    /// Stages a manifest of the files written into this folder, which makes it readable as a
     /// directory by itself.
     void write_manifest_of(const std::string& folder);
     /// Lists a file that is already in place, or was appended to there.
@@ -66,7 +66,7 @@ public:
     /// Whether the commit took effect, or may have: the new files are then the directory's, even if
     /// finish() threw.
     bool is_done() const { return is_done_; }
-    /// Files that were to be removed but stay, because they are not what was saved.
+    /// Files that remove() left because they are not what was saved.
     const std::vector<std::string>& kept() const { return kept_; }
 
 private:

@@ -34,7 +34,7 @@ public:
     /// Whether the setting exists and is not null.
     bool has(const char* name) const;
 
-    /// The setting `name`: T is bool, std::int64_t (below 2^62, so that two can be added),
+    /// The setting `name`: T is bool, std::int64_t (below 2^62, so two can be added),
     /// std::uint64_t, double, std::string or a vector of them. Throws if it is missing or of
     /// another type.
     template <class T>

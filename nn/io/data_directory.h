@@ -21,7 +21,7 @@ struct TokenData {
     std::string hash;  ///< data_hash of both
 };
 
-/// XXH3 of ids and tokenizer: identifies the data, wherever it is stored.
+/// XXH3 of ids and tokenizer: identifies the data independently of where it is stored.
 std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer);
 
 /// Whether a directory has data, without reading it.

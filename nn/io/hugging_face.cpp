@@ -195,7 +195,7 @@ std::string without_prefix(const std::string& name) {
 
 // ---- reading
 
-// Full names, so that an extra layer is detected.
+// Full names, to detect an extra layer.
 std::set<std::string> mask_names(const GPTConfig& config) {
     std::set<std::string> names;
     for (std::int64_t i = 0; i < config.layers; ++i) {

@@ -1,7 +1,8 @@
 // tapestry-manifest.json: the files of a directory that belong together, with the length and
-// checksum of each. Several files cannot be replaced atomically; one can. So new files are written
-// next to the old ones under other names ("staged"), and then the manifest is replaced, which is
-// the commit: before it the old files are valid, after it the new ones, which only need renaming.
+// checksum of each. Several files cannot be replaced atomically, only one file can. So new files
+// are written next to the old ones under other names ("staged"), and then the manifest is replaced,
+// which is the commit: before it the old files are valid, after it the new ones, which only need
+// renaming.
 //
 // Reading never writes. If a commit was interrupted before its last rename, SavedFiles reads the
 // staged files; the next writer completes it (commit.h).
@@ -30,7 +31,7 @@ namespace tapestry {
 // ---- names --------------------------------------------------------------------------------------
 
 // Names that the files of a run, a model or a trap may have in its directory. A manifest may be
-// untrusted: every name in one is checked here before it is used in a path.
+// untrusted: every name in it is checked here before it is used in a path.
 
 inline constexpr const char* kConfigName = "config.json";
 inline constexpr const char* kWeightsName = "model.safetensors";

@@ -62,8 +62,8 @@ void check_vocabulary(const Tokenizer& tokenizer, const GPTConfig& config,
                       const std::filesystem::path& directory);
 
 /// Constructs a model whose weights are still to be loaded. Throws IoError, naming config.json, for
-/// settings that are invalid and, before allocating memory, for a model far larger than the weights
-/// file.
+/// settings that are invalid and, before allocating memory, if the model is far larger than the
+/// weights file.
 std::unique_ptr<GPT> make_model(const GPTConfig& config, const SavedFiles& files);
 std::unique_ptr<Transformer> make_model(const TransformerConfig& config, const SavedFiles& files);
 
@@ -79,7 +79,7 @@ struct StoredParameter {
 };
 
 /// Copies the stored tensors into the parameters, and removes them from `stored`. Throws IoError,
-/// with file and tensor, if one is missing or has another shape or dtype.
+/// with file and tensor, if a tensor is missing or has another shape or dtype.
 void fill_parameters(const std::string& file, std::map<std::string, Tensor>& stored,
                      const std::vector<StoredParameter>& parameters);
 

@@ -199,7 +199,7 @@ void check_text(std::string_view what, std::string_view text) {
     if (text.substr(0, 3) == "\xEF\xBB\xBF") {  // the JSON parser would skip it
         fail<IoError>("{}: the header begins with a byte order mark", what);
     }
-    if (const auto zero = text.find('\0'); zero != text.npos) {  // likewise, for the end
+    if (const auto zero = text.find('\0'); zero != text.npos) {  // the parser would stop there
         fail<IoError>("{}: byte {} of the header is 0", what, zero);
     }
     if (const auto flaw = utf8::find_flaw(text)) {
@@ -208,7 +208,7 @@ void check_text(std::string_view what, std::string_view text) {
 }
 
 /// Size of the elements in bits; empty on overflow. Axes of size 0 count as 1 in the overflow
-/// check, so that strides, which are products as well, cannot overflow.
+/// check, which then also covers strides.
 std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, unsigned bits) {
     std::uint64_t product = bits;
     bool empty = false;

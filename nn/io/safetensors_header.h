@@ -37,7 +37,7 @@ struct Header {
     std::map<std::string, std::string> metadata;
 };
 
-/// What is wrong with a tensor's name, or "" if it is valid.
+/// The error in a tensor's name, or "" if it is valid.
 std::string flaw_of_name(std::string_view name);
 
 /// Parses `text`, whose tensors must fill exactly `data_bytes`. Throws IoError with messages that

@@ -110,8 +110,8 @@ std::optional<fs::path> user_cache_directory() {
     return fs::path(home) / ".cache" / "tapestry";
 }
 
-// A text tokenized by its own characters has an entry of its own, so it can be found without
-// reading the text to determine its tokenizer.
+// A text tokenized by its own characters has a separate entry, so it can be found without reading
+// the text to determine its tokenizer.
 std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
                                         const Tokenizer* tokenizer) {
     if (tokenizer == nullptr || tokenizer->kind() == "char") {

@@ -77,7 +77,7 @@ struct TokenizeOptions {
     std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
-/// What was written.
+/// Summary of the files written.
 struct TokenizedFiles {
     EncodedDocuments encoded = {};
     double bytes = 0;        ///< size of the files

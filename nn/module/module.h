@@ -139,8 +139,8 @@ public:
     Unmatched load_state_dict(const NamedTensors& state, bool strict = true);
 
     /// Calls `hook` after each call of this module, recorded or not, until the returned handle is
-    /// dropped. Several hooks run in order of registration, each on the previous one's output. The
-    /// hook's computation is recorded under the module's path.
+    /// dropped. Several hooks run in order of registration, each on the output of the previous
+    /// hook. The hook's computation is recorded under the module's path.
     ///
     /// A module calls its hooks by returning hooked(output, inputs...), as all of the library's do;
     /// if it has several outputs, hooks get the first. Cross-attention reads the weights of its

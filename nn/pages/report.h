@@ -35,7 +35,7 @@ struct RecipeLine {
     std::string meaning = {};
 };
 
-/// What is known before the first step. Texts are UTF-8 and may contain anything.
+/// Facts known before the first step. Texts are UTF-8 and may contain anything.
 struct TrainingRecipe {
     std::string title = {};
     std::string subtitle = {};

@@ -68,8 +68,8 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
 
 // ---- in several processes -----------------------------------------------------------------------
 
-// What the processes agree on before the first step. Process 0 owns the directory and starts as a
-// single process does; the others only need the data, on a local or a shared disk.
+// Agreement between the processes before the first step. Process 0 owns the directory and starts as
+// a single process does; the others only need the data, on a local or a shared disk.
 //
 //     BegunRun begun = begin_shared_run(*processes, request);
 //     processes->rank() == 0 ? TrainingRun(*begun.session, *begun.directory, {}).to_the_end()

@@ -95,8 +95,7 @@ public:
     std::optional<std::int64_t> written() const { return written_; }
     std::int64_t count() const { return count_; }  ///< checkpoints written
 
-    /// Files that were left alone because they are not what was saved there, and why. Reported once
-    /// each.
+    /// Files left untouched because they are not what was saved there, and why. Reported once each.
     std::vector<std::string> take_kept() { return std::exchange(kept_, {}); }
 
     /// Seconds that the run was blocked, and CPU seconds of the thread.

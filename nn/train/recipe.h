@@ -1,5 +1,5 @@
-// What a run's report shows before the first step: what is trained, how to reproduce it, and losses
-// to compare with.
+// The part of a run's report that precedes the first step: what is trained, how to reproduce it,
+// and losses to compare with.
 #pragma once
 
 #include <tapestry/nn/pages/report.h>

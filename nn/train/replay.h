@@ -56,8 +56,8 @@ struct RetakenStep {
 RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
                    const MachinePeak& peak = {});
 
-/// What a finding means for the run: "batch 2 of 4: first NaN: parameter w ...; the update of step
-/// 7 made it".
+/// The meaning of a finding for the run: "batch 2 of 4: first NaN: parameter w ...; the update of
+/// step 7 made it".
 std::string finding_text(const RecordedStep& step, const RetakenStep& retaken);
 
 /// What step.json holds in addition to the step: its outcome when recorded.

@@ -96,7 +96,7 @@ public:
     void put_in_order() const;
 
     /// Files in the checkpoint folders that the manifest does not list, as paths within the
-    /// directory. They are left alone.
+    /// directory. They are not touched.
     std::vector<std::string> foreign() const;
 
     /// Files that this process wrote, or verified to be what was saved. For Commit.

@@ -98,7 +98,7 @@ public:
 
     // The phases, to run them separately.
     void zero_grad();
-    double gradients(const BatchLoss& loss);  ///< the mean loss, or this process's share of it
+    double gradients(const BatchLoss& loss);  ///< mean loss, or this process's share of it
     void reduce(double& loss);
     double norm() const;                             ///< of all gradients, in f64
     double check(std::int64_t number, double loss);  ///< norm(), or throws DivergedError

@@ -52,7 +52,7 @@ struct TrainingRunOptions {
     std::optional<EarlierRun> earlier = {};  ///< not for a run that is resumed
     /// With no interval set: at every evaluation. Always one at the end.
     CheckpointOptions checkpoints = {};
-    TrainingRecipe recipe = {};  ///< how to reproduce the run, for the report
+    TrainingRecipe recipe = {};  ///< the report's instructions to reproduce the run
     /// Called after each step; return false to end the run, which is then saved. May be empty.
     std::function<bool(const StepMetrics&, const Speed&)> stepped = {};
     /// Called once for each problem in writing the report or a checkpoint; training continues. May
