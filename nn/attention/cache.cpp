@@ -13,7 +13,7 @@ Tensor first(const Tensor& x, std::int64_t length) {  // [B, H, length, D]
     return x.defined() ? views::slice(x, 2, 0, length) : Tensor();
 }
 
-// Room for `wanted` tokens, the first `length` of which are kept.
+// Grows x to `wanted` tokens, keeping the first `length`.
 void reserve(Tensor& x, const Tensor& like, std::int64_t length, std::int64_t wanted) {
     if (x.defined() && wanted <= x.size(2)) return;
     constexpr std::int64_t kSmallest = 32;

@@ -1,6 +1,5 @@
-// What attention remembers of earlier tokens while a text is written one token at a time: their
-// keys and values, which do not depend on what comes later. So that token t costs one row of work
-// instead of t.
+// The keys and values of earlier tokens, cached while a text is generated one token at a time; they
+// do not depend on later tokens. With them, token t costs one row of work instead of t.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -12,20 +11,20 @@ public:
     bool empty() const { return length_ == 0; }
     std::int64_t length() const { return length_; }
 
-    /// Adds keys [B, H, T, D] and values [B, H, T, E] of the next T tokens. Constants: throws
-    /// AutogradError if a tape follows them. Throws ShapeError if they do not go with the earlier
-    /// ones.
+    /// Appends keys [B, H, T, D] and values [B, H, T, E] of the next T tokens. They are constants:
+    /// throws AutogradError if a tape records them. Throws ShapeError if they do not match the
+    /// earlier ones.
     void append(const Tensor& keys, const Tensor& values);
 
     Tensor keys() const;    ///< [B, H, length, D]
     Tensor values() const;  ///< [B, H, length, E]
 
-    /// Sequence i becomes a copy of sequence rows[i]: i64 [B']. For beam search, where one
-    /// beginning may have several continuations. Throws IndexError for a row outside [0, B).
+    /// Replaces sequence i by a copy of sequence rows[i], i64 [B'], for beam search, where one
+    /// prefix may have several continuations. Throws IndexError for a row outside [0, B).
     void select(const Tensor& rows);
 
-    /// Ids of the last tokens, i64 [B, n], for a model that looks at them besides attention; kept
-    /// with the sequences they belong to. Undefined: nobody did.
+    /// Ids of the last tokens, i64 [B, n], for models that use them outside attention; reordered
+    /// with their sequences. Undefined if not set.
     const Tensor& latest() const { return latest_; }
     void set_latest(const Tensor& ids) { latest_ = ids; }
 

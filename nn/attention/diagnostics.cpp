@@ -15,7 +15,7 @@ namespace {
 
 using Matrix = std::vector<double>;  // n x n, row-major
 
-// The smaller Gram matrix of x [rows, columns], and its size.
+// The smaller Gram matrix of x [rows, columns]; returns its size.
 std::int64_t gram(const double* x, std::int64_t rows, std::int64_t columns, Matrix& g) {
     const bool by_rows = rows <= columns;
     const std::int64_t n = std::min(rows, columns), length = std::max(rows, columns);
@@ -52,9 +52,10 @@ void rotate(Matrix& g, std::size_t n, std::size_t p, std::size_t q) {
     }
 }
 
-// Turns symmetric g until what is off the diagonal is roundoff: the diagonal are its eigenvalues.
+// Rotates symmetric g until its off-diagonal part is roundoff; the diagonal then holds its
+// eigenvalues.
 void diagonalise(Matrix& g, std::size_t n) {
-    constexpr int kMostSweeps = 50;  // convergence is quadratic: some 10 do
+    constexpr int kMostSweeps = 50;  // quadratic convergence: about 10 are enough
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
         double off = 0, diagonal = 0;
         for (std::size_t i = 0; i < n * n; ++i) {
@@ -74,7 +75,7 @@ Tensor in_double(const char* what, const Tensor& x, int rank) {
     return dense(cast(x, DType::f64));
 }
 
-// The mean over all queries of what f(weights, S, position of the query) gives.
+// The mean of f(weights, S, position of the query) over all queries.
 template <class F>
 Tensor mean_over_queries(const char* what, const Tensor& weights, const F& f) {
     const Tensor w = in_double(what, weights, 4);

@@ -1,8 +1,8 @@
-// What heads do, in numbers: do they find different things, and where do they look?
+// Measures of attention heads: whether they find different things, and where they look.
 //
-// Inputs are constants, what an AttentionRecord holds: heads [B, H, T, D], weights [B, H, T, S],
-// f32 or f64 (DTypeError; ShapeError for another rank). Results are f64 constants. Computed in
-// double, with no regard to speed.
+// Inputs are constants, as in an AttentionRecord: heads [B, H, T, D], weights [B, H, T, S], f32 or
+// f64 (DTypeError; ShapeError for another rank). Results are f64 constants. Computed in double, not
+// optimised for speed.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -10,28 +10,28 @@
 namespace tapestry {
 
 /// The min(M, N) singular values of each matrix of x [..., M, N], descending: [..., min(M, N)].
-/// They are the square roots of the eigenvalues of the smaller of x x^T and x^T x, found by Jacobi
-/// rotations: values below 1e-8 times the largest are lost in roundoff.
-/// Source: Golub and Van Loan, "Matrix Computations", section 8.5 (cyclic Jacobi).
+/// They are the square roots of the eigenvalues of the smaller of x x^T and x^T x, computed by
+/// Jacobi rotations, so values below 1e-8 times the largest are lost in roundoff. Source: Golub and
+/// Van Loan, "Matrix Computations", section 8.5 (cyclic Jacobi).
 Tensor singular_values(const Tensor& x);
 
-/// How many dimensions the output of each head really uses: the number of singular values of its
-/// [T, D] above `threshold` times the largest, i64 [B, H]. The default lies well above the roundoff
-/// of f32 and of the method. 0 for a head that found nothing. Throws ValueError unless
-/// 1e-8 <= threshold < 1.
+/// Effective rank of each head's output: the number of singular values of its [T, D] above
+/// `threshold` times the largest, i64 [B, H]. The default is well above the roundoff of f32 and of
+/// the method. 0 for a head whose output is zero. Throws ValueError unless 1e-8 <= threshold < 1.
 Tensor head_rank(const Tensor& heads, double threshold = 1e-4);
 
-/// How alike heads are: cos(i, j) = <h_i, h_j> / (|h_i| |h_j|) of outputs h [T, D] taken as
-/// vectors, [B, H, H], symmetric, 1 on the diagonal; 0 for a head that found nothing.
+/// Similarity of heads: cos(i, j) = <h_i, h_j> / (|h_i| |h_j|) of outputs h [T, D] taken as
+/// vectors, [B, H, H], symmetric, 1 on the diagonal; 0 for a head whose output is zero.
 Tensor head_similarity(const Tensor& heads);
 
-/// -sum_j p_j ln p_j of a query's weights p, in nats, from 0 (one key) to ln S (all alike); the
-/// mean over queries and sequences for each head, [H]. Queries that see nothing (weights 0) do not
-/// count; NaN if there are no others.
+/// Entropy -sum_j p_j ln p_j of a query's weights p, in nats, from 0 (one key) to ln S (uniform);
+/// the mean over queries and sequences for each head, [H]. Skips queries that see nothing (weights
+/// 0); NaN if there are no others.
 Tensor attention_entropy(const Tensor& weights);
 
-/// sum_j p_j |i - j|, how far a query at position i looks: the mean over queries and sequences for
-/// each head, [H]. With T < S queries are the last positions. What does not count: as above.
+/// Distance sum_j p_j |i - j| at which a query at position i looks: the mean over queries and
+/// sequences for each head, [H]. With T < S, queries are the last positions. Skips the same queries
+/// as attention_entropy().
 Tensor attention_distance(const Tensor& weights);
 
 }  // namespace tapestry

@@ -1,6 +1,5 @@
-// AttentionForm: what a head does with its queries, keys and values. The softmax of the paper is
-// one form; cheaper ones for long sequences stand beside it in this folder, and a
-// MultiHeadAttention takes any of them:
+// AttentionForm: how a head combines its queries, keys and values. The paper's softmax is one form;
+// cheaper ones for long sequences are in this folder, and a MultiHeadAttention takes any of them:
 //
 //     MultiHeadAttention attention({.dim = 128, .heads = 4, .form = [] {
 //         return std::make_unique<SlidingWindowAttention>(64);
@@ -20,8 +19,8 @@ namespace tapestry {
 
 class AttentionForm : public Module {
 public:
-    /// q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] -> [B, H, T, E]. A form that cannot honour
-    /// one of the options throws ValueError rather than leave it out.
+    /// q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] -> [B, H, T, E]. A form that does not support
+    /// one of the options throws ValueError instead of ignoring it.
     virtual Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                               const AttentionOptions& options) const = 0;
 
@@ -29,11 +28,12 @@ protected:
     using Module::Module;
 };
 
-/// Makes the form of one attention: every layer has its own, since a form may have parameters.
+/// Creates the form of one attention module; each layer has its own, because a form may have
+/// parameters.
 using AttentionFormFactory = std::function<std::unique_ptr<AttentionForm>()>;
 
-/// softmax(q k^T / sqrt(D)) v, the form that is taken where none is named: T S D operations;
-/// its weights are not kept. Source: Vaswani et al. 2017, equation 1.
+/// softmax(q k^T / sqrt(D)) v, the default form: T S D operations; does not keep its weights.
+/// Source: Vaswani et al. 2017, equation 1.
 class SoftmaxAttention : public AttentionForm {
 public:
     SoftmaxAttention() : AttentionForm("SoftmaxAttention") {}
@@ -51,22 +51,21 @@ struct AttentionSizes {
     std::int64_t width, values;  // D, E
 };
 
-/// Throws ShapeError unless q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] go together and T and S
-/// are not 0, and DTypeError unless they are f32 or f64, all the same. `options.weights` is made
-/// undefined: no efficient form has weights [T, S].
+/// Throws ShapeError unless q [B, H, T, D], k [B, H, S, D], v [B, H, S, E] match and T and S are
+/// positive, and DTypeError unless all are f32 or all f64. Makes `options.weights` undefined,
+/// because no efficient form has weights [T, S].
 AttentionSizes check_attention(std::string_view form, const Tensor& q, const Tensor& k,
                                const Tensor& v, const AttentionOptions& options);
 
-/// For forms that look from a position at others near it: throws ValueError unless T = S, or, if
-/// causal, T <= S, the queries being the last ones.
+/// For forms in which a position sees its neighbours: throws ValueError unless T = S or, if causal,
+/// T <= S, the queries being the last positions.
 void check_positions(std::string_view form, const AttentionSizes& sizes, bool causal);
 
-/// For forms that never compute a weight: throws ValueError for dropout or a scale.
+/// For forms without explicit weights: throws ValueError for dropout or a scale.
 void refuse_weights(std::string_view form, const AttentionOptions& options, bool scaled);
 
-/// A mask that says of a key, but not of a query and a key, whether it is seen: bool [B, H, 1, S],
-/// any of the first two sizes may be 1. All keys if `mask` is undefined. Throws ValueError for any
-/// other mask.
+/// A mask on keys, the same for all queries: bool [B, H, 1, S], where the first two sizes may be 1.
+/// All true if `mask` is undefined. Throws ValueError for any other mask.
 Tensor key_mask(std::string_view form, const Tensor& mask, std::int64_t keys);
 
 }  // namespace tapestry

@@ -24,7 +24,7 @@ constexpr std::int64_t kSmallestChunk = 32;
 
 Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
-// [B, H, T, D] -> [B, H, N, c, D], the last chunk filled up with 0.
+// [B, H, T, D] -> [B, H, N, c, D], the last chunk padded with 0.
 Tensor chunked(const Tensor& x, std::int64_t chunk) {
     const std::int64_t length = x.size(2), count = (length - 1) / chunk + 1;
     const Tensor full = pad(x, {{}, {}, {.before = 0, .after = count * chunk - length}, {}});
@@ -41,7 +41,7 @@ Tensor running_sum(const Tensor& a, const Tensor& b, const Tensor& v) {
     if (count > 1) {
         const Tensor states = matmul(transposed(slice(bc, 2, 0, count - 1)),  // [B, H, N - 1, F, E]
                                      slice(vc, 2, 0, count - 1));
-        const Tensor before =  // what chunk n finds: the states up to n - 1, and no later number
+        const Tensor before =  // what precedes chunk n: the states up to n - 1
             cumsum(pad(states, {{}, {}, {.before = 1, .after = 0}, {}, {}}), 2);
         sums = sums + matmul(ac, before);
     }
@@ -54,8 +54,8 @@ Tensor elu_plus_one(const Tensor& x) {
 
 }  // namespace
 
-// The denominator is the same sum with 1 for v: v gets a column of ones, and both come out of one
-// product.
+// The denominator is the same sum with 1 for v: v gets a column of ones, and one product gives
+// both.
 Tensor linear_attention(const Tensor& a, const Tensor& b, const Tensor& v, bool causal) {
     const AttentionSizes sizes = check_attention("linear_attention", a, b, v, {});
     Shape column = v.shape();
@@ -94,8 +94,8 @@ Tensor LinearAttention::operator()(const Tensor& q, const Tensor& k, const Tenso
 
 // ---- Performer ----------------------------------------------------------------------------------
 
-// Features are exponentials, and any constant factor on those of one query, or of all keys
-// together, cancels in the quotient of linear_attention: it is chosen so that nothing overflows.
+// Features are exponentials, and a constant factor on those of one query, or of all keys, cancels
+// in the quotient of linear_attention: it is chosen to prevent overflow.
 
 namespace {
 
@@ -104,22 +104,22 @@ Tensor exponents(const Tensor& x, const Tensor& projection) {
     return matmul(x, transpose(projection, 0, 1)) - 0.5 * sum(square(x), {-1}, true);
 }
 
-// The largest number along `axes`, as a constant.
+// The largest element along `axes`, as a constant.
 Tensor largest(const Tensor& x, const std::vector<int>& axes) {
-    constexpr double kFinite = 1e30;  // where all are masked, -inf - -inf would be NaN
+    constexpr double kFinite = 1e30;  // if all are masked, -inf - -inf would be NaN
     return clamp(max(x.detach(), axes, true), -kFinite, kFinite);
 }
 
-// By completing the square W x - |x|^2 / 2 <= |W|^2 / 2: what has to be subtracted so that not even
-// e^ of that overflows. Of the largest key itself a causal form must know nothing.
+// Completing the square gives W x - |x|^2 / 2 <= |W|^2 / 2; returns what to subtract so that even
+// this bound does not overflow. A causal form must not depend on the largest key itself.
 double overflow_shift(const Tensor& projection) {
     constexpr double kSafe = 60;  // e^60 = 1e26
     const double highest = max(sum(square(projection.detach()), {-1})).item() / 2;
     return std::max(0.0, highest - kSafe);
 }
 
-// Rows i .. of w become orthogonal to those before them, and of length 1 (Gram and Schmidt; twice,
-// since once leaves roundings that grow).
+// Makes rows i .. of w orthogonal to those before them, with length 1 (Gram-Schmidt, twice, because
+// one pass leaves roundoff that grows).
 void orthonormalise(double* w, std::int64_t rows, std::int64_t dim) {
     const auto dot = [dim](const double* a, const double* b) {
         double sum = 0;
@@ -147,7 +147,7 @@ Tensor positive_features(const Tensor& x, const Tensor& projection) {
 Tensor orthogonal_gaussian(std::int64_t m, std::int64_t dim, Generator& generator, DType dtype) {
     require(m > 0 && dim > 0, "orthogonal_gaussian: [{}, {}] is empty", m, dim);
     Tensor w = randn({m, dim}, generator, DType::f64);
-    // Lengths as those of independent rows, directions at right angles.
+    // Lengths as of independent rows, orthogonal directions.
     const Tensor lengths = sqrt(sum(square(randn({m, dim}, generator, DType::f64)), {-1}, true));
     for (std::int64_t first = 0; first < m; first += dim) {
         orthonormalise(w.mutable_data<double>() + first * dim, std::min(dim, m - first), dim);

@@ -1,4 +1,4 @@
-// Who may look at whom: masks for attention, true where a query may look at a key.
+// Attention masks: true where a query may attend to a key.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -6,18 +6,18 @@
 namespace tapestry {
 
 /// bool [T, S]: query i sees keys up to i + S - T, aligned at the end as AttentionOptions::causal,
-/// which costs nothing and should be preferred; this is for combining with others.
+/// which costs nothing and should be preferred; use this mask to combine it with others.
 Tensor causal_mask(std::int64_t queries, std::int64_t keys);
 
 /// ids i64 [B, S] -> bool [B, 1, 1, S]: false where the id is `padding_id`.
 Tensor padding_mask(const Tensor& ids, std::int64_t padding_id);
 
 /// lengths i64 [B] -> bool [B, 1, 1, S]: sequence b sees its first lengths[b] keys. Throws
-/// ValueError, naming the place, for a length outside [0, S].
+/// ValueError, naming the position, for a length outside [0, S].
 Tensor length_mask(const Tensor& lengths, std::int64_t keys);
 
-/// What is to be added to scores where a mask may stand too: `bias`, f32 or f64, which broadcasts
-/// with the mask; -inf where a bool mask is false; the sum with one of numbers.
+/// Combines a mask, which may be undefined, with `bias`, f32 or f64, which broadcasts with it, into
+/// one tensor to add to scores: -inf where a bool mask is false; the sum with a numeric mask.
 Tensor added_mask(const Tensor& mask, const Tensor& bias);
 
 }  // namespace tapestry

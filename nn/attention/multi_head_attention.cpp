@@ -39,7 +39,7 @@ void check_probability(const char* what, double p) {
     require(p >= 0 && p <= 1, "MultiHeadAttention: {} {} is no probability", what, p);
 }
 
-// With the defaults filled in.
+// Fills in the defaults.
 MultiHeadAttentionConfig checked(MultiHeadAttentionConfig c) {
     if (c.key_dim == 0) c.key_dim = c.dim;
     if (c.value_dim == 0) c.value_dim = c.dim;
@@ -72,7 +72,7 @@ Tensor rows(const Tensor& x, std::int64_t first, std::int64_t last) {
     return x.defined() ? slice(x, 0, first, last) : Tensor();
 }
 
-// [B, G, S, D] -> [B, H, S, D], for forms to which each head's keys are its own.
+// [B, G, S, D] -> [B, H, S, D], for forms that need separate keys for each head.
 Tensor for_each_head(const Tensor& x, std::int64_t heads) {
     const std::int64_t batch = x.size(0), shared = x.size(1), keys = x.size(2), width = x.size(3);
     const Tensor alone = reshape(x, {batch, shared, 1, keys, width});
@@ -130,7 +130,7 @@ Tensor MultiHeadAttention::project_part(const Tensor& x, std::int64_t first,
                   beside(x, rows(qkv->bias, first, last)));
 }
 
-// Q [B, T, C], K and V [B, S, G D]: those made from the same vectors come out of one product.
+// Q [B, T, C], K and V [B, S, G D]; one product for all that are computed from the same vectors.
 Tensors MultiHeadAttention::project_packed(const Tensor& x, const AttentionInputs& inputs) const {
     const std::int64_t dim = config_.dim, shared = dim / config_.heads * config_.kv_heads;
     if (!inputs.keys.defined()) return split((*qkv)(x), {dim, shared, shared}, -1);
@@ -163,7 +163,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project(const Tensor& x,
     return all;
 }
 
-// The same, joined with what the cache holds and kept in it.
+// The same, appended to the cache's contents.
 MultiHeadAttention::Projected MultiHeadAttention::project_cached(
     const Tensor& x, const AttentionInputs& inputs) const {
     KeyValueCache& cache = *inputs.cache;
@@ -176,7 +176,7 @@ MultiHeadAttention::Projected MultiHeadAttention::project_cached(
     return {now.q, cache.keys(), cache.values()};
 }
 
-// The mask, and what is added for how far keys are away: [H, T, S], or [B, H, T, S].
+// The mask plus the position bias: [H, T, S], or [B, H, T, S].
 Tensor MultiHeadAttention::mask_with_positions(const Tensor& mask, std::int64_t queries,
                                                std::int64_t keys, DType dtype) const {
     if (alibi_) return added_mask(mask, (*alibi_)(queries, keys, dtype));

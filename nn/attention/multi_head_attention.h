@@ -1,6 +1,6 @@
-// Several attentions side by side, each in its own subspace; and QK-norm, which normalises queries
-// and keys head by head before they meet, so that no score outgrows the softmax however large the
-// projections become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
+// Multi-head attention: several heads side by side, each in its own subspace; and QK-norm, which
+// normalises queries and keys per head, which bounds the scores however large the projections
+// become. Read next: form.h, what a head does; cache.h, which keeps keys and values.
 #pragma once
 
 #include <tapestry/nn/attention/cache.h>
@@ -16,7 +16,7 @@
 
 namespace tapestry {
 
-/// How queries and keys are normalised.
+/// Normalisation of queries and keys.
 enum class QKNorm { none, rms, layer };
 
 template <>
@@ -25,15 +25,15 @@ struct NamesOf<QKNorm> {
         {{QKNorm::none, "none"}, {QKNorm::rms, "rms"}, {QKNorm::layer, "layer"}}};
 };
 
-/// x [..., D], each vector by itself, with one weight (and bias) for all heads.
-/// Sources: Henry et al. 2020, "Query-Key Normalization for Transformers"; layer norm: Dehghani et
-/// al. 2023, "Scaling Vision Transformers to 22 Billion Parameters"; RMS norm: Qwen 3, Gemma 3.
+/// Normalises each vector of x [..., D], with one weight (and bias) for all heads. Sources: Henry
+/// et al. 2020, "Query-Key Normalization for Transformers"; layer norm: Dehghani et al. 2023,
+/// "Scaling Vision Transformers to 22 Billion Parameters"; RMS norm: Qwen 3, Gemma 3.
 class HeadNorm : public Module {
 public:
     Tensor weight;  // [D], ones
-    Tensor bias;    // [D], zeros; undefined for RMS norm, or without
+    Tensor bias;    // [D], zeros; undefined for RMS norm, or without bias
 
-    /// `kind` rms or layer (ops/norm.h).
+    /// `kind` is rms or layer (ops/norm.h).
     HeadNorm(QKNorm kind, std::int64_t width, double eps, bool with_bias);
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
@@ -46,34 +46,34 @@ private:
 struct MultiHeadAttentionConfig {
     std::int64_t dim = 0;
     std::int64_t heads = 1;
-    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
-    std::int64_t key_dim = 0;   ///< size of the vectors that keys are made from; dim if 0
+    std::int64_t kv_heads = 0;   ///< of keys and values, each used by heads / kv_heads; 0: heads
+    std::int64_t key_dim = 0;    ///< size of the vectors that keys are computed from; dim if 0
     std::int64_t value_dim = 0;  ///< the same for values
     bool causal = false;         ///< position t attends to positions 0 .. t
     double dropout = 0;          ///< on the attention weights, in training
     double head_dropout = 0;     ///< on whole heads of a sequence, in training
     bool bias = true;
-    /// Rotary, alibi and relative are done here; to others, which were added before, nothing is.
+    /// Rotary, alibi and relative positions are applied here; the others were added before.
     Positions positions = Positions::none;
-    RotaryConfig rotary = {};        ///< of rotary positions
-    QKNorm qk_norm = QKNorm::none;   ///< of queries and keys, before they turn
-    double norm_eps = 1e-5;          ///< added to their variance
+    RotaryConfig rotary = {};        ///< for rotary positions
+    QKNorm qk_norm = QKNorm::none;   ///< normalisation of queries and keys, before rotation
+    double norm_eps = 1e-5;          ///< epsilon of that normalisation
     AttentionFormFactory form = {};  ///< softmax if empty
 };
 
-/// What happened in one call, for those who want to see it. Constants.
+/// What one call computed, for inspection. Constants.
 struct AttentionRecord {
-    Tensor weights;  ///< [B, H, T, S], before dropout; undefined where the form has none
-    Tensor heads;    ///< [B, H, T, D]: what each head found, before they are mixed
+    Tensor weights;  ///< [B, H, T, S], before dropout; undefined if the form has none
+    Tensor heads;    ///< [B, H, T, D]: each head's output, before they are mixed
 };
 
-/// What attention may be given besides the queries' side x.
+/// Inputs of attention other than the queries' x.
 struct AttentionInputs {
-    Tensor keys = {};    ///< [B, S, key_dim]: what is attended to; x itself if undefined
+    Tensor keys = {};    ///< [B, S, key_dim], what to attend to; x itself if undefined
     Tensor values = {};  ///< [B, S, value_dim]; the keys if undefined
     Tensor mask = {};    ///< as in AttentionOptions; broadcasts to [B, H, T, S]
-    /// Self-attention adds x's keys and values to it and attends to all it holds. Attention to
-    /// other `keys` fills an empty one and afterwards reads it instead of them.
+    /// Self-attention appends x's keys and values to it and attends to all that it holds.
+    /// Cross-attention (with `keys`) fills an empty cache and afterwards reads it instead of them.
     KeyValueCache* cache = nullptr;
     AttentionRecord* record = nullptr;  ///< filled if not null; the result is the same
 };
@@ -82,13 +82,13 @@ struct AttentionInputs {
 ///     head_i = softmax(Q_i K_i^T / sqrt(D)) V_i,  D = C / heads,  y = [head_1 ... head_H] W_O,
 ///     Q = x W_Q,  K = keys W_K,  V = values W_V.
 /// Head dropout zeroes a head of a sequence with probability p and scales the others by 1 / (1 -
-/// p). With kv_heads = G < H, K and V have G heads, and head i attends by their head i G / H
+/// p). With kv_heads = G < H, K and V have G heads, and head i uses their head i G / H
 /// (ops/attention.h); a cache holds these G.
 /// Sources: Vaswani et al. 2017, section 3.2; head dropout: Zhou et al. 2020, "Scheduled DropHead".
 class MultiHeadAttention : public Module {
 public:
-    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], so that self-attention is one
-    // product; or, where keys and values are made from vectors of other sizes, in three.
+    // W_Q, W_K and W_V in one matrix [3 C, C], or [C + 2 G D, C], which makes self-attention one
+    // product; or in three, if keys and values are computed from vectors of other sizes.
     std::optional<Linear> qkv;
     std::optional<Linear> query, key, value;
     Linear output;                                 // [C, C]
@@ -96,7 +96,7 @@ public:
     std::optional<RelativeBias> relative_bias;     // [buckets, H]; with relative positions
 
     /// Throws ValueError when heads do not divide dim or kv_heads do not divide heads, for sizes
-    /// and probabilities that are none, and as RotaryPositions does.
+    /// that are not positive and invalid probabilities, and as RotaryPositions does.
     explicit MultiHeadAttention(const MultiHeadAttentionConfig& config,
                                 Generator& generator = default_generator());
 

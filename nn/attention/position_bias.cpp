@@ -14,8 +14,8 @@
 namespace tapestry {
 namespace {
 
-// A row of numbers for keys N - 1 behind a query to N - 1 ahead, per head: [H, 2 N - 1].
-// -> [H, T, S], the same memory: one query on is one number back.
+// Per head, values for keys from N - 1 behind a query to N - 1 ahead: [H, 2 N - 1] -> [H, T, S], a
+// view of the same memory: the next query starts one element earlier.
 Tensor by_distance(const char* what, const Tensor& row, std::int64_t queries, std::int64_t keys) {
     require(queries <= keys, "{}: {} queries are not the last of {} positions", what, queries,
             keys);

@@ -1,5 +1,4 @@
-// A sequence is cut into blocks, each with its neighbours beside it, so that nearness becomes a
-// matter of rows and columns.
+// Cuts a sequence into blocks with their neighbours, which turns distances into rows and columns.
 #include <tapestry/nn/attention/sparse_attention.h>
 
 #include <tapestry/core/create.h>
@@ -19,7 +18,7 @@
 namespace tapestry {
 namespace {
 
-// [B, H, T, D] -> [B, N, b, H, D] in blocks of b positions, the last one filled up with 0.
+// [B, H, T, D] -> [B, N, b, H, D] in blocks of b positions, the last one padded with 0.
 Tensor to_blocks(const Tensor& x, std::int64_t block) {
     const std::int64_t length = x.size(2), count = (length - 1) / block + 1;
     Tensor rows = transpose(x, 1, 2);  // [B, T, H, D]
@@ -29,14 +28,14 @@ Tensor to_blocks(const Tensor& x, std::int64_t block) {
     return reshape(rows, {x.size(0), count, block, x.size(1), x.size(3)});
 }
 
-// Back: [B, N, H, b, D] -> [B, H, T, D]
+// The inverse: [B, N, H, b, D] -> [B, H, T, D]
 Tensor from_blocks(const Tensor& x, std::int64_t length) {
     const Tensor rows = transpose(x, 2, 3);  // [B, N, b, H, D]
     const Tensor joined = flatten(rows, 1, 2);
     return transpose(slice(joined, 1, 0, length), 1, 2);
 }
 
-// [B, N, b, H, D] -> [B, N, H, (before + 1 + after) b, D]: the blocks before and after come to
+// [B, N, b, H, D] -> [B, N, H, (before + 1 + after) b, D]: appends the blocks before and after to
 // each; 0 where there are none.
 Tensor with_neighbours(const Tensor& blocks, std::int64_t before, std::int64_t after) {
     const std::int64_t count = blocks.size(1);
@@ -62,12 +61,12 @@ Tensor pad_front(const Tensor& x, std::int64_t rows) {
 
 // ---- sliding window -----------------------------------------------------------------------------
 
-// Blocks at least as long as the window: then a block needs no more than its neighbours. Query r of
-// a block and key c of [the block before, the block itself, the block after] are r + b - c apart.
+// Blocks are at least as long as the window, so a block only needs its neighbours. Query r of a
+// block and key c of [the block before, the block itself, the block after] are r + b - c apart.
 
 namespace {
 
-constexpr std::int64_t kSmallestBlock = 32;  // shorter ones cost more in going round than they save
+constexpr std::int64_t kSmallestBlock = 32;  // shorter ones cost more overhead than they save
 
 }  // namespace
 
@@ -115,8 +114,8 @@ std::string SlidingWindowAttention::settings() const { return fmt::format("windo
 
 // ---- strided ------------------------------------------------------------------------------------
 
-// The sequence is a matrix of rows of l = stride positions. Scores along rows and along columns are
-// two batches of small products, laid side by side for one softmax.
+// The sequence is a matrix with rows of l = stride positions. Scores along rows and along columns
+// are two batches of small products, concatenated for one softmax.
 
 namespace {
 
@@ -135,7 +134,7 @@ Tensor visible_to_rows(const Tensor& seen, std::int64_t after, bool causal) {
     const std::int64_t ahead = causal ? 0 : stride - 1;
     const Tensor near = logical_and(transpose(with_neighbours(seen, 1, after), 3, 4),
                                     band(stride, width, -ahead - stride, -1));
-    // Its own row is among the near ones already.
+    // The position's own row is already among the near ones.
     const Tensor past = band(rows, rows, 1, rows);
     const Tensor others = causal ? past : logical_or(past, transpose(past, 0, 1));
     const Tensor column = logical_and(permute(seen, {0, 4, 3, 2, 1}),  // [B, 1, H, l, N]

@@ -1,5 +1,5 @@
-// The merging of one word, which is where the time goes, and texts as words. Read next:
-// bpe_files.cpp, where a tokenizer comes from.
+// Merging within a word, which takes most of the time, and splitting texts into words. Read next:
+// bpe_files.cpp, which reads and writes tokenizers.
 #include <tapestry/nn/data/bpe.h>
 
 #include <tapestry/core/checksum.h>
@@ -17,14 +17,15 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
-// Merges the bytes of words. The symbols of a word are a linked list, the pairs that can be merged
-// a heap by rank and place: n log n for n bytes, so that a megabyte of one letter is no attack.
+// Merges the bytes of words. The symbols of a word are a linked list, and the pairs that can be
+// merged a heap by rank and position: n log n for n bytes, so even a megabyte of one letter is
+// fast.
 class BytePairTokenizer::WordEncoder {
 public:
     WordEncoder(const BytePairTokenizer& tokenizer, std::vector<std::int64_t>& ids)
         : tokenizer_(tokenizer), ids_(ids) {}
 
-    // Appends the ids of `word`, which must outlive the encoder: words come again and again.
+    // Appends the ids of `word`, which must outlive the encoder: results are cached by word.
     void encode(std::string_view word) {
         const auto known = known_.find(word);
         if (known != known_.end()) return repeat(known->second);
@@ -46,7 +47,7 @@ private:
     };
     struct Symbol {
         Id id;
-        std::uint32_t rank;  // of the pair it makes with the next one
+        std::uint32_t rank;  // of the pair with the next symbol
         std::size_t previous, next;
     };
     struct Candidate {
@@ -74,7 +75,7 @@ private:
         for (std::size_t i = 0; i + 1 < word.size(); ++i) look_at(i);
     }
 
-    // Whether the pair that begins here can be merged.
+    // Adds the pair that begins here as a candidate if it can be merged.
     void look_at(std::size_t at) {
         Symbol& symbol = symbols_[at];
         symbol.rank = kNoMerge;
@@ -86,8 +87,8 @@ private:
         std::push_heap(candidates_.begin(), candidates_.end());
     }
 
-    // All places of the pair with the lowest rank, from left to right, before any other pair; also
-    // before one of a still lower rank that these merges make, as the definition has it.
+    // Merges all occurrences of the pair with the lowest rank, from left to right, before any other
+    // pair; also before one of even lower rank that these merges create, as BPE is defined.
     void merge_all_of_best() {
         const std::uint32_t rank = candidates_.front().rank;
         places_.clear();
@@ -97,7 +98,7 @@ private:
             candidates_.pop_back();
         }
         for (const std::size_t at : places_) {
-            if (symbols_[at].rank == rank) merge(at);  // unless a merge has changed the pair since
+            if (symbols_[at].rank == rank) merge(at);  // unless a merge has changed the pair
         }
     }
 
@@ -163,7 +164,7 @@ void BytePairTokenizer::encode_piece(const TextPiece& piece, std::vector<std::in
     }
 }
 
-// No such place lies within "<|endoftext|>".
+// No such position is within "<|endoftext|>".
 std::size_t BytePairTokenizer::piece_end(std::string_view text) const { return last_cut(text); }
 
 std::string BytePairTokenizer::hash() const {

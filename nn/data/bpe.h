@@ -1,12 +1,12 @@
-// GPT-2's tokenizer: byte-level byte-pair encoding. A text is cut into words (nn/data/words.h), a
-// word into its bytes, and then the pairs that were most frequent in the training text are merged,
-// the most frequent first, until none is left. Every text has an encoding, since every byte is a
-// token; common words are one.
+// GPT-2's tokenizer: byte-level byte-pair encoding. A text is split into words (nn/data/words.h)
+// and each word into its bytes; then pairs are merged, those most frequent in the training text
+// first, until none is left. Every text has an encoding, because every byte is a token; common
+// words are single tokens.
 //
-// In its two files a byte is written as a visible character: those of Latin-1 that are visible as
-// themselves, the others, in order, as U+0100 and on; a space is U+0120.
-// Sources: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units"; on
-// bytes: Radford et al. 2019 (GPT-2), section 2.2.
+// In its two files a byte is written as a printable character: printable Latin-1 characters as
+// themselves, the others, in order, as U+0100 and up; a space is U+0120. Sources: Sennrich et al.
+// 2016, "Neural Machine Translation of Rare Words with Subword Units"; on bytes: Radford et al.
+// 2019 (GPT-2), section 2.2.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
@@ -21,11 +21,11 @@ namespace tapestry {
 /// Byte sequences <-> ids 0 .. vocab_size() - 1. Immutable.
 class BytePairTokenizer final : public Tokenizer {
 public:
-    /// Separates documents. Where a text says it, it is this one token, as in transformers, if the
-    /// vocabulary has it.
+    /// Separates documents. If the vocabulary has it, the text "<|endoftext|>" is encoded as this
+    /// one token, as in transformers.
     static constexpr std::string_view kEndOfText = "<|endoftext|>";
 
-    /// How errors call the two files.
+    /// Names of the two files in error messages.
     struct Names {
         std::string vocab = "vocabulary";
         std::string merges = "merges";
@@ -33,40 +33,41 @@ public:
 
     /// `vocab` is the JSON of vocab.json or encoder.json, {"!": 0, ...}; `merges` the text of
     /// merges.txt or vocab.bpe: a first line "#version: 0.2" (or none), then a pair per line, the
-    /// most frequent first. Throws ValueError, with file and line or entry: no JSON, an entry that
-    /// is no id, ids that are not 0 .. n - 1, each once, a token that comes twice, one spelled with
-    /// characters that stand for no byte, a byte without token; a line that is not two tokens and a
-    /// space, a pair that comes twice or that names, or makes, what is not in the vocabulary.
+    /// most frequent first. Throws ValueError, with file and line or entry, for: invalid JSON, an
+    /// entry that is not an id, ids other than 0 .. n - 1, each once, a duplicate token, a token
+    /// with a character that represents no byte, a byte without a token; a line that is not two
+    /// tokens and a space, a duplicate pair, or one whose parts or result are not in the
+    /// vocabulary.
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges,
                                        const Names& names);
     static BytePairTokenizer from_text(std::string_view vocab, std::string_view merges) {
         return from_text(vocab, merges, Names{});
     }
 
-    /// Pairs of tokens, each a byte or what an earlier pair makes; the most frequent first.
+    /// Pairs of tokens, each a byte or the result of an earlier pair; the most frequent first.
     using Merges = std::vector<std::pair<std::string, std::string>>;
-    /// The bytes, with their values as ids, what the merges make, in their order, and kEndOfText.
-    /// Throws ValueError for a pair of what is no token yet.
+    /// A vocabulary of the bytes, with their values as ids, the results of the merges, in order,
+    /// and kEndOfText. Throws ValueError for a pair with an undefined token.
     static BytePairTokenizer from_merges(const Merges& merges);
 
-    /// The two files: what from_text reads.
+    /// The contents of the two files, as from_text reads them.
     std::string vocab_json() const;
     std::string merges_text() const;
 
     std::string_view kind() const override { return "bpe"; }
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(bytes_.size()); }
     std::optional<std::int64_t> end_of_text() const override { return end_of_text_; }
-    /// end_of_text(), or the token of a line's end.
+    /// end_of_text(), or the token of a newline.
     std::int64_t beginning() const override;
 
-    /// Throws ValueError in the name of piece.what when the text is not UTF-8. Time: n log n at the
-    /// worst, for one word of n bytes; a word that came before costs a look at a table.
+    /// Throws ValueError, naming piece.what, when the text is not UTF-8. Time: n log n in the worst
+    /// case, for a single word of n bytes; repeated words cost a table look-up.
     void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
-    /// The last place where a word begins whatever stands around it.
+    /// The last position where a word begins in any context.
     std::size_t piece_end(std::string_view text) const override;
 
-    /// The bytes of the ids: decode(encode(text)) == text. Other ids may make what is not UTF-8:
-    /// see utf8::Stream. Throws IndexError for an id outside the vocabulary.
+    /// The bytes of the ids: decode(encode(text)) == text. Other ids may give invalid UTF-8: see
+    /// utf8::Stream. Throws IndexError for an id outside the vocabulary.
     std::string decode(std::span<const std::int64_t> ids) const override;
     std::string hash() const override;
 
@@ -74,7 +75,7 @@ private:
     using Id = std::int32_t;
     struct Merge {
         std::uint32_t rank;
-        Id id;  // of what the pair becomes
+        Id id;  // of the merged token
     };
     struct Pair {
         Id left, right;
@@ -85,8 +86,8 @@ private:
     void read_vocab(std::string_view json, const std::string& name);
     void read_merges(std::string_view text, const Names& names);
     void add_merge(std::string_view line, std::size_t number, const Names& names);
-    Id add_token(const std::string& bytes);  // or the id that it has
-    Id id_of(std::string_view bytes) const;  // -1 if it is no token
+    Id add_token(const std::string& bytes);  // or its existing id
+    Id id_of(std::string_view bytes) const;  // -1 if it is not a token
     void encode_words(std::string_view text, WordEncoder& encoder) const;
     static std::uint64_t key(Id left, Id right);
 

@@ -1,5 +1,4 @@
-// The tokenizer's two files: read, with everything checked, so that encoding can trust them, and
-// written.
+// Reads and writes the tokenizer's two files. Reading checks everything that encoding relies on.
 #include <tapestry/nn/data/bpe.h>
 
 #include <tapestry/core/text/json_tree.h>
@@ -11,12 +10,12 @@
 namespace tapestry {
 namespace {
 
-// Visible characters of Latin-1, which stand for themselves.
+// Printable Latin-1 characters, which represent themselves.
 constexpr bool is_visible(char32_t byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
-// The character that stands for each byte.
+// The character that represents each byte.
 constexpr std::array<char32_t, 256> kCharacters = [] {
     std::array<char32_t, 256> characters{};
     char32_t next = 0x100;
@@ -26,7 +25,7 @@ constexpr std::array<char32_t, 256> kCharacters = [] {
     return characters;
 }();
 
-// The other way round; -1 for a character that stands for no byte.
+// The inverse; -1 for a character that represents no byte.
 constexpr std::array<int, 0x144> kBytes = [] {
     std::array<int, 0x144> bytes{};
     for (int& byte : bytes) byte = -1;
@@ -36,7 +35,7 @@ constexpr std::array<int, 0x144> kBytes = [] {
     return bytes;
 }();
 
-// How the files write bytes.
+// Bytes as the files represent them.
 std::string written(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes) {
@@ -45,7 +44,7 @@ std::string written(std::string_view bytes) {
     return text;
 }
 
-// The other way round. `place` begins the error: "vocab.json: entry 7".
+// The inverse. `place` begins the error message: "vocab.json: entry 7".
 std::string read_token(std::string_view text, const std::string& place) {
     std::string bytes;
     for (const char32_t character : utf8::decode(place, text)) {
@@ -58,12 +57,12 @@ std::string read_token(std::string_view text, const std::string& place) {
     return bytes;
 }
 
-// {"token": id, ...} and nothing else; without a tree in memory, and seeing what comes twice.
+// Parses {"token": id, ...} and nothing else, without building a tree, and detects duplicates.
 class VocabParser final : public JsonHandler {
 public:
     explicit VocabParser(const std::string& file) : file_(file) {}
 
-    std::unordered_map<std::string, std::uint64_t> ids;  // by token, as it is written
+    std::unordered_map<std::string, std::uint64_t> ids;  // by token, as written in the file
 
     void number(std::uint64_t value) override {
         if (!open_) unexpected("a number");
@@ -99,7 +98,7 @@ void check_text(std::string_view text, const std::string& name) {
     if (const auto flaw = utf8::find_flaw(text)) {
         fail("{}: not UTF-8 at byte {}: {}", name, flaw->byte, flaw->what);
     }
-    // The JSON parser would take a byte of 0 for the end of the text.
+    // The JSON parser would take a 0 byte for the end of the text.
     const std::size_t zero = text.find('\0');
     require(zero == std::string_view::npos, "{}: byte {} is 0", name, zero);
 }

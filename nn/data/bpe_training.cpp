@@ -13,7 +13,7 @@ namespace {
 
 using Id = std::uint32_t;
 
-// Ordered as pairs of ids are.
+// Ordered as pairs of ids.
 std::uint64_t key(Id left, Id right) { return std::uint64_t{left} << 32 | right; }
 Id left_of(std::uint64_t pair) { return static_cast<Id>(pair >> 32); }
 Id right_of(std::uint64_t pair) { return static_cast<Id>(pair); }
@@ -25,10 +25,10 @@ struct Word {
 
 struct PairCount {
     std::int64_t count = 0;
-    std::vector<std::uint32_t> words;  // where it occurs, or did; some of them twice
+    std::vector<std::uint32_t> words;  // words that contain it, or did; may have duplicates
 };
 
-// A pair, and how often it occurred when it was put there.
+// A pair and its count when it was queued.
 struct Candidate {
     std::int64_t count;
     std::uint64_t pair;
@@ -51,7 +51,7 @@ public:
         for (const auto& [pair, known] : pairs_) queue_.push({known.count, pair});
     }
 
-    // Merges until there are `tokens` tokens, or nothing is worth it.
+    // Merges until there are `tokens` tokens or no pair occurs twice.
     BytePairTokenizer::Merges merge_up_to(std::size_t tokens) {
         BytePairTokenizer::Merges merges;
         while (tokens_.size() < tokens && !queue_.empty()) {
@@ -59,7 +59,7 @@ public:
             queue_.pop();
             const std::int64_t now = pairs_.find(best.pair)->second.count;
             if (now < best.count && now > 1) queue_.push({now, best.pair});
-            if (now != best.count) continue;  // if there are more than then, that was put there
+            if (now != best.count) continue;  // outdated; a larger count was queued as well
             if (now < 2) break;
             merges.emplace_back(tokens_[left_of(best.pair)], tokens_[right_of(best.pair)]);
             merge(best.pair);
@@ -83,7 +83,7 @@ private:
         if (known.words.empty() || known.words.back() != word) known.words.push_back(word);
     }
 
-    // The token that the pair becomes; another pair may have become it before.
+    // The token that the pair becomes; another pair may already have given the same one.
     Id token_of(std::uint64_t pair) {
         const std::string text = tokens_[left_of(pair)] + tokens_[right_of(pair)];
         const auto [found, is_new] = ids_.emplace(text, static_cast<Id>(tokens_.size()));
@@ -101,7 +101,8 @@ private:
         for (const std::uint64_t made : made_) queue_.push({pairs_[made].count, made});
     }
 
-    // In one word, from left to right. All its pairs are counted anew: words are short.
+    // Merges within one word, from left to right, and recounts all its pairs, because words are
+    // short.
     void merge_in(std::uint32_t number, std::uint64_t pair, Id token) {
         Word& word = words_[number];
         std::vector<Id>& symbols = word.symbols;
@@ -131,7 +132,7 @@ private:
     std::vector<Word> words_;
     std::unordered_map<std::uint64_t, PairCount> pairs_;
     std::priority_queue<Candidate> queue_;
-    std::vector<std::uint64_t> made_;  // pairs that the merge made
+    std::vector<std::uint64_t> made_;  // pairs created by the merge
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// Byte pairs learned from a text: the pair of neighbouring tokens that is most frequent within the
-// text's words becomes a token of its own; again, until there are enough tokens. Read next: bpe.h,
-// which encodes with what was learned.
+// Learns byte pairs from a text: the most frequent pair of adjacent tokens within the text's words
+// becomes a new token; this repeats until there are enough tokens. Read next: bpe.h, which encodes
+// with the result.
 //
-// Words that come again are counted once, with how often; a merge looks only at the words in which
-// its pair occurs, and a heap has the most frequent pair. Sources: Sennrich et al. 2016, "Neural
-// Machine Translation of Rare Words with Subword Units", section 3.2; on bytes: Radford et al. 2019
+// Repeated words are stored once, with their counts; a merge visits only the words that contain its
+// pair, and a heap provides the most frequent pair. Sources: Sennrich et al. 2016, "Neural Machine
+// Translation of Rare Words with Subword Units", section 3.2; on bytes: Radford et al. 2019
 // (GPT-2), section 2.2.
 #pragma once
 
@@ -17,18 +17,18 @@
 
 namespace tapestry {
 
-/// How often each word of a text occurs, words being GPT-2's (the first step of its encoding).
+/// Counts of the words of a text, split as GPT-2 does (the first step of its encoding).
 class WordCounts {
 public:
-    /// What has more bytes than this is no word that a token should be made of.
+    /// Longer words, in bytes, are not used for learning.
     static constexpr std::size_t kLongest = 256;
 
-    /// A text's words, less those above kLongest and what is BytePairTokenizer::kEndOfText.
+    /// Adds a text's words, except those longer than kLongest and BytePairTokenizer::kEndOfText.
     void add(std::string_view text);
 
     std::int64_t of(std::string_view word) const;
-    std::size_t size() const { return counts_.size(); }  ///< different words
-    auto begin() const { return counts_.begin(); }       ///< of (word, count), in any order
+    std::size_t size() const { return counts_.size(); }  ///< distinct words
+    auto begin() const { return counts_.begin(); }       ///< of (word, count), in unspecified order
     auto end() const { return counts_.end(); }
 
 private:
@@ -41,10 +41,10 @@ private:
     std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> counts_;
 };
 
-/// A tokenizer of `vocab` tokens: the bytes, whose ids are their values, what the merges make, in
-/// their order, and <|endoftext|>; fewer when no pair is left that occurs twice. Of pairs that are
-/// equally frequent the one with the lower ids comes first, so the same counts give the same
-/// tokenizer everywhere. Throws ValueError when vocab is less than 257.
+/// A tokenizer of `vocab` tokens: the bytes, whose ids are their values, the results of the merges,
+/// in order, and <|endoftext|>; fewer if no pair is left that occurs twice. Ties between equally
+/// frequent pairs go to the lower ids, so the same counts give the same tokenizer everywhere.
+/// Throws ValueError when vocab is less than 257.
 BytePairTokenizer train_byte_pairs(const WordCounts& words, std::int64_t vocab);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// Examples as tensors that belong together, images [N, 8, 8] and their labels [N], say; and batches
-// of them, epoch after epoch:
+// Datasets of tensors whose rows belong together, for instance images [N, 8, 8] and labels [N]; and
+// batches of them, epoch after epoch:
 //
 //     const TensorDataset digits(images, labels);
 //     const auto [train, held_out] = random_split(digits, {0.8, 0.2}, generator);
@@ -8,10 +8,10 @@
 //         for (const auto& [images, labels] : batches) { ... }       // [32, 8, 8], [32]
 //     }
 //
-// Which examples batch i has follows from seed and i alone. So position(), the number of batches
-// given out, is all that must be kept to go on later where one stopped. A loop that was left with
-// `break` goes on with the rest of its epoch, too; set_position begins elsewhere. Read next:
-// text.h, for texts, which have no examples.
+// The examples in batch i depend only on the seed and i, so position(), the number of batches
+// returned so far, is all that a resumed run needs. A loop left by `break` continues with the rest
+// of its epoch next time; set_position starts elsewhere. Read next: text.h, for texts, which have
+// no examples.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -24,21 +24,21 @@
 namespace tapestry {
 
 namespace detail {
-/// The size that all have on axis 0. Throws ShapeError where they differ, and for rank 0.
+/// The common size of axis 0. Throws ShapeError if they differ, and for rank 0.
 std::int64_t count_examples(std::span<const Tensor> tensors);
-/// Those rows of `from`, copied.
+/// Copies these rows of `from`.
 void copy_rows(std::span<const Tensor> from, const Tensor& ids, std::span<Tensor> to);
-/// The numbers below n in random order, in as many parts as there are fractions.
+/// The numbers below n in random order, split into one part per fraction.
 Tensors split_ids(std::int64_t n, std::span<const double> fractions, Generator& generator);
 }  // namespace detail
 
-/// N tensors of any dtype and shape, whose row i is example i.
+/// N tensors of any dtype and shape; row i of each belongs to example i.
 template <std::size_t N>
 class TensorDataset {
 public:
     using Examples = std::array<Tensor, N>;
 
-    /// Shares their memory. Throws ShapeError unless all have the same size on axis 0.
+    /// Shares the tensors' memory. Throws ShapeError unless all have the same size on axis 0.
     explicit TensorDataset(Examples tensors)
         : tensors_(std::move(tensors)), size_(detail::count_examples(tensors_)) {}
 
@@ -49,7 +49,7 @@ public:
     std::int64_t size() const { return size_; }
     const Examples& tensors() const { return tensors_; }
 
-    /// The examples ids [n], i64, copied. Throws IndexError.
+    /// Copies the examples ids [n], i64. Throws IndexError.
     Examples examples(const Tensor& ids) const {
         Examples chosen;
         detail::copy_rows(tensors_, ids, chosen);
@@ -64,8 +64,9 @@ private:
 template <class... T>
 TensorDataset(const Tensor&, const T&...) -> TensorDataset<1 + sizeof...(T)>;
 
-/// Each example in one of the parts, by chance: fractions that sum to 1, each rounded down; what is
-/// left goes to the parts in turn, as PyTorch does it. Throws ValueError for other fractions.
+/// Assigns each example to one of the parts at random. The fractions must sum to 1; sizes are
+/// rounded down, and the remaining examples are distributed round-robin, as in PyTorch. Throws
+/// ValueError for other fractions.
 template <std::size_t N, std::size_t Parts>
 std::array<TensorDataset<N>, Parts> random_split(const TensorDataset<N>& dataset,
                                                  const double (&fractions)[Parts],
@@ -82,20 +83,20 @@ std::array<TensorDataset<N>, Parts> random_split(const TensorDataset<N>& dataset
 
 struct DataLoaderOptions {
     std::int64_t batch_size = 1;
-    bool shuffle = false;    ///< another order in each epoch
-    bool drop_last = false;  ///< leave out what does not fill a batch at the end of an epoch
+    bool shuffle = false;    ///< a different order in each epoch
+    bool drop_last = false;  ///< drop an incomplete batch at the end of an epoch
     std::uint64_t seed = 0;  ///< of the orders
 };
 
-/// Which examples come when.
+/// The order of the examples.
 class EpochOrder {
 public:
-    /// Of n examples. Throws ValueError if an epoch had no batch.
+    /// For n examples. Throws ValueError if an epoch would have no batch.
     EpochOrder(std::int64_t n, const DataLoaderOptions& options);
 
     /// Batches in an epoch.
     std::int64_t batches() const { return batches_; }
-    /// Those of batch i = 0, 1, ..., i64 [batch_size] or fewer.
+    /// The examples of batch i = 0, 1, ..., i64 [batch_size] or fewer.
     Tensor ids(std::int64_t i) const;
 
 private:
@@ -116,20 +117,20 @@ public:
     /// Batches in an epoch.
     std::int64_t size() const { return order_.batches(); }
 
-    /// Batches given out so far, over all epochs.
+    /// Batches returned so far, over all epochs.
     std::int64_t position() const { return position_; }
-    /// Throws ValueError if it is negative.
+    /// Throws ValueError if negative.
     void set_position(std::int64_t position) {
         require(position >= 0, "DataLoader: position {} is negative", position);
         position_ = position;
     }
-    /// The epoch in which the next batch lies: 0, 1, ...
+    /// The epoch of the next batch: 0, 1, ...
     std::int64_t epoch() const { return position_ / size(); }
 
     /// The next batch; after the last of an epoch, the first of the next.
     Batch next() { return dataset_.examples(order_.ids(position_++)); }
 
-    /// Gives out the next batches to the end of the epoch.
+    /// Iterates over the batches up to the end of the epoch.
     class Iterator {
     public:
         explicit Iterator(DataLoader& loader) : loader_(&loader), batch_(loader.next()) {}

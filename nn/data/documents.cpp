@@ -1,4 +1,4 @@
-// A buffer of a file, cut at whole characters or at lines; and the pieces to ids.
+// A file buffer, cut at whole characters or at lines, and encoding of the pieces.
 #include <tapestry/nn/data/documents.h>
 
 #include <tapestry/core/directory.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 
-// The commonest way not to be UTF-8 and still be text.
+// The most common case of text that is not UTF-8.
 std::string_view hint_for(std::string_view beginning) {
     const std::string_view mark = beginning.substr(0, 2);
     if (mark == "\xFF\xFE" || mark == "\xFE\xFF") {
@@ -27,7 +27,7 @@ std::string_view hint_for(std::string_view beginning) {
     return "; text must be UTF-8 (iconv converts it)";
 }
 
-// All bytes, but those of a last character that takes several: some of these may be missing.
+// Length of the text without a multi-byte last character, which may be incomplete.
 std::size_t whole_characters(std::string_view text) {
     for (std::size_t last = text.size(); last > 0 && text.size() - last < 4;) {
         const auto byte = static_cast<unsigned char>(text[--last]);
@@ -37,7 +37,7 @@ std::size_t whole_characters(std::string_view text) {
     return text.size();
 }
 
-// What stands in the field; `place` begins the errors.
+// The string in the field; `place` begins the error messages.
 std::string field_of(std::string_view line, const std::string& field, const std::string& place) {
     try {
         const JsonTree tree(line);
@@ -54,8 +54,7 @@ std::string field_of(std::string_view line, const std::string& field, const std:
     }
 }
 
-// Links to files are followed, those to directories are not; what cannot be looked at is not left
-// out in silence.
+// Follows links to files, but not to directories; an entry that cannot be examined is an error.
 void add_files_in(const fs::path& directory, std::vector<fs::path>& files) {
     std::error_code error;
     const std::vector<std::string> names = names_in(directory, error);
@@ -87,7 +86,7 @@ std::vector<fs::path> files_in(const fs::path& directory) {
 std::vector<fs::path> files_below(const std::vector<std::string>& paths) {
     std::vector<fs::path> files;
     for (const fs::path path : paths) {
-        std::error_code ignored;  // a missing file is said by who opens it
+        std::error_code ignored;  // opening a missing file reports it
         if (!fs::is_directory(path, ignored)) {
             files.push_back(path);
             continue;
@@ -148,7 +147,7 @@ void DocumentReader::close() {
     file_.reset();
 }
 
-// Puts what follows of the file behind what has not been handed on.
+// Appends the next bytes of the file to those not returned yet.
 void DocumentReader::fill() {
     buffer_.erase(0, used_);
     offset_ += used_;
@@ -177,7 +176,7 @@ std::optional<DocumentPiece> DocumentReader::next_block() {
     return DocumentPiece{text, name_, begins, ends};
 }
 
-// Nothing where the line, or the document in it, is empty.
+// Empty if the line, or its document, is empty.
 std::optional<DocumentPiece> DocumentReader::next_line() {
     std::size_t end = buffer_.find('\n', used_);
     while (end == std::string::npos && left_ > 0) {
@@ -200,7 +199,7 @@ std::optional<DocumentPiece> DocumentReader::next_line() {
 
 namespace {
 
-// Encodes pieces as they come; what a tokenizer cannot yet cut off waits for the next.
+// Encodes pieces as they come; text that the tokenizer cannot cut off yet waits for the next piece.
 class PieceEncoder {
 public:
     PieceEncoder(const Tokenizer& tokenizer, std::vector<std::int64_t>& ids)
@@ -217,7 +216,7 @@ public:
     }
 
 private:
-    // Returns how many bytes of the text are encoded.
+    // Returns the number of bytes encoded.
     std::size_t encode(const DocumentPiece& piece, std::string_view text) {
         const std::size_t end = piece.ends ? text.size() : tokenizer_.piece_end(text);
         const std::size_t before = ids_.size();
@@ -233,7 +232,7 @@ private:
     std::int64_t position_ = 0;
 };
 
-// Documents are separated from the second on.
+// The separator before every document but the first.
 std::int64_t separator(const Tokenizer& tokenizer, const std::string& place) {
     const auto end = tokenizer.end_of_text();
     require(end.has_value(),
@@ -266,7 +265,7 @@ EncodedDocuments encode_documents(DocumentReader& documents, const Tokenizer& to
 }
 
 CharTokenizer characters_of(DocumentReader& documents) {
-    std::vector<char> occurs(0x110000);  // not of bool: a load and no shifts for each character
+    std::vector<char> occurs(0x110000);  // not bool: one load without shifts per character
     std::int64_t count = 0;
     while (const auto piece = documents.next()) {
         count += piece->begins ? 1 : 0;

@@ -1,6 +1,6 @@
-// Texts from files of any size, a piece at a time: what a tokenizer reads when a text does not fit
-// into memory; and these pieces as ids, with memory for one at a time. Read next:
-// nn/io/data_directory.h, where the ids go.
+// Reads texts from files of any size in pieces, for tokenizing texts that do not fit into memory,
+// and encodes these pieces one at a time. Read next: nn/io/data_directory.h, where the ids are
+// stored.
 #pragma once
 
 #include <tapestry/core/checksum.h>
@@ -22,28 +22,28 @@
 
 namespace tapestry {
 
-/// The files among these paths, and, in the order of their names, all that lie in the directories
-/// among them or further down; names that begin with a dot are left out. Throws IoError for a
-/// directory that cannot be read or holds none.
+/// Expands paths: files are kept, and directories replaced by all files below them, sorted by name;
+/// names that begin with a dot are skipped. Throws IoError for a directory that cannot be read or
+/// contains no files.
 std::vector<std::filesystem::path> files_below(const std::vector<std::string>& paths);
 
-/// Throws IoError, saying at which byte of the file, unless the text, which begins at byte `offset`
-/// of it, is UTF-8.
+/// Throws IoError, with the byte position in the file, unless the text, which begins at byte
+/// `offset` of it, is UTF-8.
 void check_utf8(std::string_view text, const std::string& file, std::uint64_t offset = 0);
 
 struct DocumentOptions {
     /// If given, files whose names end with .jsonl or .ndjson are JSON Lines: every line is an
-    /// object, and a document is what stands in its field of this name.
+    /// object, and its field of this name is a document.
     std::optional<std::string> field = {};
-    /// Told now and then how many bytes of how many have been read. May be empty.
+    /// Called occasionally with the bytes read so far and the total. May be empty.
     std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};
 };
 
-/// A part of a document. One document's follow one another.
+/// A part of a document. The pieces of a document are consecutive.
 struct DocumentPiece {
-    std::string_view text;  ///< UTF-8, whole characters, never none
+    std::string_view text;  ///< UTF-8, whole characters, never empty
     std::string what;       ///< where it is, for errors: "a.txt", "b.jsonl:3"
-    bool begins = false;    ///< the document
+    bool begins = false;    ///< first piece of its document
     bool ends = false;
 };
 
@@ -54,8 +54,8 @@ struct SourceFile {
     std::string hash;  ///< XXH3 of its bytes
 };
 
-/// Reads every file once, from the beginning to the end. A plain file is a document, less a byte
-/// order mark at its beginning; so is a line of JSON. Empty ones are passed over.
+/// Reads every file once, in order. A plain file is a document, without its byte order mark if it
+/// has one; so is a line of JSON. Empty documents are skipped.
 class DocumentReader {
 public:
     /// Throws IoError for a file that is missing, a directory or unreadable.
@@ -64,13 +64,13 @@ public:
     DocumentReader(const DocumentReader&) = delete;
     DocumentReader& operator=(const DocumentReader&) = delete;
 
-    /// Nothing at the end. The text is valid until the next call. Throws IoError for what is not
-    /// UTF-8, a line that is no JSON object or lacks the field, with file and line, a file that
-    /// cannot be read, and when all of them together have no text.
+    /// The next piece; empty at the end. The text is valid until the next call. Throws IoError for
+    /// text that is not UTF-8, a line that is not a JSON object or lacks the field, with file and
+    /// line, a file that cannot be read, and if no file has any text.
     std::optional<DocumentPiece> next();
 
     std::uint64_t bytes() const { return bytes_; }  ///< of all files together
-    /// Those that have been read to their ends.
+    /// The files read to their end.
     const std::vector<SourceFile>& sources() const { return sources_; }
 
 private:
@@ -87,38 +87,38 @@ private:
     std::vector<SourceFile> sources_;
     bool any_text_ = false;
 
-    // The file that is open.
+    // The open file.
     std::unique_ptr<InputFile> file_;
     std::unique_ptr<Checksum> sum_;
     std::string name_;
-    std::uint64_t left_ = 0;    // bytes of it that have not been read
+    std::uint64_t left_ = 0;    // bytes of it not read yet
     std::uint64_t offset_ = 0;  // bytes of it before the buffer
-    std::size_t used_ = 0;      // bytes of the buffer that have been handed on
+    std::size_t used_ = 0;      // bytes of the buffer already returned
     std::uint64_t line_ = 0;
     std::string buffer_;
-    std::string document_;  // of JSON
+    std::string document_;  // from JSON
 };
 
 // ---- to ids -------------------------------------------------------------------------------------
 
 struct EncodedDocuments {
-    std::int64_t ids = 0;  ///< separators among them
+    std::int64_t ids = 0;  ///< including separators
     std::int64_t documents = 0;
 };
 
-/// Hands the ids of all documents to `write`, as pack_ids keeps them, with the tokenizer's
-/// end-of-text id between a document and the next. A document's ids are those of all of it, encoded
-/// at once. Throws as the reader and the tokenizer do, and ValueError for a second document where
-/// there is no end-of-text id.
+/// Passes the ids of all documents, packed by pack_ids, to `write`, with the tokenizer's
+/// end-of-text id between documents. The ids are the same as if each document were encoded at once.
+/// Throws as the reader and the tokenizer do, and ValueError for a second document if there is no
+/// end-of-text id.
 EncodedDocuments encode_documents(DocumentReader& documents, const Tokenizer& tokenizer,
                                   IdType type,
                                   const std::function<void(std::span<const std::byte>)>& write);
 
-/// A tokenizer of the characters that occur, sorted by code point; of several documents with
-/// CharTokenizer::kEndOfText. Throws as the reader does.
+/// A tokenizer of the characters that occur, sorted by code point, plus CharTokenizer::kEndOfText
+/// if there are several documents. Throws as the reader does.
 CharTokenizer characters_of(DocumentReader& documents);
 
-/// The words of about `sample` bytes of the documents, taken in pieces from all over them.
+/// The words of about `sample` bytes of the documents, in pieces spread evenly over them.
 WordCounts words_of(DocumentReader& documents, std::uint64_t sample);
 
 }  // namespace tapestry

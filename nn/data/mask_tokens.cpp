@@ -34,7 +34,7 @@ std::vector<bool> special_tokens(const MaskingOptions& o) {
     return special;
 }
 
-// `count` of the places, which are shuffled as far as needed.
+// Chooses `count` of the positions by a partial shuffle.
 void choose(std::vector<std::size_t>& places, std::size_t count, Generator& generator) {
     for (std::size_t i = 0; i < count; ++i) {
         std::swap(places[i], places[i + generator.below(places.size() - i)]);

@@ -1,4 +1,4 @@
-// Hiding words of a text, for a model that learns by guessing them (nn/models).
+// Masks tokens of a text, for models trained to predict them (nn/models).
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -11,26 +11,26 @@ namespace tapestry {
 
 struct MaskingOptions {
     std::int64_t vocab = 0;
-    std::int64_t mask_id = 0;  ///< what a hidden token is replaced by: [MASK]
-    /// Tokens that are never hidden and never put in another's place: [PAD], [CLS], [SEP]. The mask
+    std::int64_t mask_id = 0;  ///< replaces a masked token: [MASK]
+    /// Tokens that are never masked and never used as replacements: [PAD], [CLS], [SEP]. The mask
     /// is one of them, listed or not.
     std::vector<std::int64_t> special_ids = {};
-    double rate = 0.15;   ///< share of a sequence's ordinary tokens that are to be guessed
-    double masked = 0.8;  ///< share of these that become [MASK]
-    double random = 0.1;  ///< share of these that become any ordinary token; the others stay
+    double rate = 0.15;   ///< fraction of a sequence's ordinary tokens to predict
+    double masked = 0.8;  ///< fraction of these replaced by [MASK]
+    double random = 0.1;  ///< fraction of these replaced by random ordinary tokens; the others stay
 };
 
 struct MaskedTokens {
     Tensor ids;      ///< i64 [B, T]
-    Tensor targets;  ///< i64 [B, T]: what stood at the chosen places; elsewhere -100, not counted
+    Tensor targets;  ///< i64 [B, T]: original ids at the chosen positions; -100 (ignored) elsewhere
 };
 
-/// Chooses rate * n places, rounded but at least one, of the n ordinary tokens of each sequence,
-/// all places equally likely. Why some are not masked: text that is read later holds no [MASK], and
-/// a model that knows which places count would care for no other. All random numbers come from
+/// Chooses rate * n positions, rounded but at least one, of the n ordinary tokens of each sequence,
+/// uniformly. Some are not masked because text seen after training has no [MASK], and a model that
+/// could tell which positions count would ignore the others. All random numbers come from
 /// `generator`. ids i64 [B, T]. Throws ShapeError and DTypeError for other ids, IndexError for an
-/// id outside the vocabulary, ValueError for options that are none.
-/// Source: Devlin et al. 2018 (BERT), section 3.1 and appendix A.1.
+/// id outside the vocabulary, ValueError for invalid options. Source: Devlin et al. 2018 (BERT),
+/// section 3.1 and appendix A.1.
 MaskedTokens mask_tokens(const Tensor& ids, const MaskingOptions& options, Generator& generator);
 
 }  // namespace tapestry

@@ -13,7 +13,7 @@ using Counts = std::vector<std::int64_t>;
 
 using Pieces = std::vector<TokenIds>;
 
-// All of it; of a long text pieces from its beginning to its end.
+// The whole text, or evenly spaced pieces of a long one.
 Pieces pieces_of(const TokenIds& ids) {
     constexpr std::int64_t kPieces = 1000;
     constexpr std::int64_t kLength = CountingLosses::kMostCounted / kPieces;
@@ -30,7 +30,7 @@ std::int64_t size_of(const Pieces& pieces) {
     return size;
 }
 
-// What is predicted: all but the first of each.
+// The ids to predict: all but the first of each piece.
 Pieces targets_of(const Pieces& pieces) {
     Pieces targets;
     for (const TokenIds& piece : pieces) targets.push_back(piece.slice(1, piece.size() - 1));
@@ -51,7 +51,7 @@ Counts count_ids(const Pieces& pieces, std::int64_t vocab) {
     return counts;
 }
 
-// counts[a vocab + b]: how often b follows a
+// counts[a vocab + b]: number of times b follows a
 Counts count_pairs(const Pieces& pieces, std::int64_t vocab) {
     Counts counts(static_cast<std::size_t>(vocab * vocab));
     for (const TokenIds& piece : pieces) {
@@ -75,7 +75,7 @@ std::vector<double> frequencies(const Counts& counts, std::int64_t ids) {
     return p;
 }
 
-// -sum over pairs of ln p(b | a), every pair as often as it is held out
+// -sum over pairs of ln p(b | a), weighted by their counts in the held-out text
 double pair_loss(const Counts& seen, const Counts& held_out, const std::vector<double>& p) {
     const std::size_t vocab = p.size();
     double loss = 0;
@@ -110,7 +110,7 @@ CountingLosses counting_losses(const TokenIds& training, const TokenIds& held_ou
     const auto predicted = static_cast<double>(size_of(targets));
     const std::vector<double> p = frequencies(count_ids(learned, vocab), size_of(learned));
     CountingLosses losses{.uniform = std::log(static_cast<double>(vocab))};
-    count_ids(tried, vocab);  // all are in the vocabulary
+    count_ids(tried, vocab);  // checks that all are in the vocabulary
     const Counts wanted = count_ids(targets, vocab);
     for (std::size_t b = 0; b < p.size(); ++b) {
         losses.unigram -= static_cast<double>(wanted[b]) * std::log(p[b]) / predicted;

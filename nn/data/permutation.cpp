@@ -6,8 +6,8 @@
 namespace tapestry {
 namespace {
 
-// Luby and Rackoff prove 4 enough for long halves. Where a half has a bit or two, 6 still prefer
-// some places (tests/nn/permutation_test.cpp); 10 is what NIST SP 800-38G takes.
+// Luby and Rackoff prove 4 enough for long halves. With halves of one or two bits, 6 are still
+// biased (tests/nn/permutation_test.cpp); NIST SP 800-38G uses 10.
 constexpr std::uint32_t kRounds = 10;
 
 std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }

@@ -1,4 +1,4 @@
-// From a file to batches: read, refuse what is not text, split, cut out pieces.
+// From a file to batches: reads, rejects invalid text, splits, extracts sequences.
 #include <tapestry/nn/data/text.h>
 
 #include <tapestry/core/file.h>

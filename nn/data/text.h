@@ -1,6 +1,6 @@
-// A text as training data: its ids, cut once into a part to learn from, one to validate on and, if
-// asked for, one to test on; and batches of its pieces. Read next: token_ids.h, where the ids are;
-// nn/train, which asks for the batches.
+// A text as training data: its ids, split into parts for training, validation and, optionally,
+// testing; and batches of sequences from a part. Read next: token_ids.h, which holds the ids;
+// nn/train, which uses the batches.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -15,13 +15,13 @@
 
 namespace tapestry {
 
-/// The text in a file: UTF-8, without a byte order mark if there was one; line ends as they are.
+/// The text in a file: UTF-8, without its byte order mark if it has one; line endings unchanged.
 /// Throws IoError when the file is missing, a directory, unreadable, larger than `max_bytes`,
-/// empty, or not UTF-8 throughout (saying at which byte, and how to convert it from UTF-16).
+/// empty, or not valid UTF-8 (with the byte position, and how to convert it from UTF-16).
 std::string read_text(const std::filesystem::path& path,
                       std::uint64_t max_bytes = std::uint64_t{1} << 30);
 
-/// Which part of a text: the beginning, what follows it, the end, or all of it.
+/// A part of a text: its beginning, the next part, its end, or all of it.
 enum class Split { train, validation, test, all };
 
 template <>
@@ -32,10 +32,10 @@ struct NamesOf<Split> {
                                                {Split::all, "all"}}};
 };
 
-/// Which sequences a batch has. random: each begins anywhere in the part with equal probability;
-/// overlaps and repetitions happen. epoch: the part is cut into floor((n - 1) / context) sequences
-/// that follow one another (fewer ids than a context are left over at the end), and each comes once
-/// before any comes again, in another order every time.
+/// How batches choose sequences. random: each starts anywhere in the part with equal probability;
+/// overlaps and repetitions occur. epoch: the part is cut into floor((n - 1) / context) consecutive
+/// sequences (fewer ids than a context are left over at the end), and each is used once per epoch,
+/// in a different order every time.
 enum class BatchOrder { random, epoch };
 
 template <>
@@ -46,8 +46,8 @@ struct NamesOf<BatchOrder> {
 
 struct TextOptions {
     double train_fraction = 0.9;
-    double test_fraction = 0;   ///< of all ids, the last of them
-    std::string name = "text";  ///< how errors call it: the file's name, say
+    double test_fraction = 0;   ///< fraction of all ids, at the end
+    std::string name = "text";  ///< used in error messages: for instance the file's name
 };
 
 /// A batch of sequences; targets[b, t] is the id that follows inputs[b, t] in the text.
@@ -58,34 +58,32 @@ struct Batch {
 
 class TextData {
 public:
-    /// Of n ids the first floor(train_fraction n) are for training, the last floor(test_fraction n)
-    /// for testing, those between for validation. Throws ValueError unless 0 < train_fraction < 1
-    /// and 0 <= test_fraction < 1 - train_fraction.
+    /// Splits n ids: the first floor(train_fraction n) are for training, the last
+    /// floor(test_fraction n) for testing, those between for validation. Throws ValueError unless 0
+    /// < train_fraction < 1 and 0 <= test_fraction < 1 - train_fraction.
     explicit TextData(TokenIds ids, TextOptions options = {});
     explicit TextData(const std::vector<std::int64_t>& ids, TextOptions options = {});
 
     TokenIds ids(Split split) const;
     std::int64_t size(Split split) const { return ids(split).size(); }
 
-    /// Throws ValueError, naming the sizes, unless each part (but that for testing, if it is empty)
-    /// holds a sequence of `context` ids and the one that follows it. For asking before a training
-    /// begins.
+    /// Throws ValueError, with the sizes, unless each part (except an empty test part) holds a
+    /// sequence of `context` ids and the next id. Call it before training.
     void check_context(std::int64_t context) const;
 
-    /// `batch` sequences of `context` ids, chosen as `order` says. What is chosen depends on the
-    /// generator alone, so that its state says which batch comes next: random order takes its
-    /// random numbers from it, epoch order counts sequences with its offset, and its seed decides
-    /// on the orders. Throws ValueError when batch or context is less than 1 or the part is shorter
-    /// than context + 1.
+    /// `batch` sequences of `context` ids, chosen according to `order`. The choice depends only on
+    /// the generator, so its state determines the next batch: random order draws from it; epoch
+    /// order counts sequences with its offset and derives the orders from its seed. Throws
+    /// ValueError when batch or context is less than 1 or the part is shorter than context + 1.
     Batch batch(BatchOrder order, Split split, std::int64_t batch, std::int64_t context,
                 Generator& generator) const;
 
-    /// The same in random order.
+    /// The same with random order.
     Batch random_batch(Split split, std::int64_t batch, std::int64_t context,
                        Generator& generator) const;
 
-    /// The sequences that begin at these places of the part. Throws ValueError as random_batch
-    /// does, and IndexError for a start from which context + 1 ids do not fit.
+    /// The sequences that start at these positions of the part. Throws ValueError as random_batch
+    /// does, and IndexError for a start with fewer than context + 1 ids after it.
     Batch batch_at(Split split, std::span<const std::int64_t> starts, std::int64_t context) const;
 
 private:

@@ -1,4 +1,4 @@
-// Packing and unpacking, the two places where bytes can be, and ids as text.
+// Packing and unpacking, the two kinds of storage, and ids as text.
 #include <tapestry/nn/data/token_ids.h>
 
 #include <tapestry/core/text/message.h>
@@ -44,7 +44,7 @@ void unpack(std::span<const std::byte> bytes, IdType type, std::int64_t* to) {
     });
 }
 
-// Also of ids that no tokenizer gives.
+// Handles any ids, not only a tokenizer's.
 IdType type_of(std::span<const std::int64_t> ids) {
     if (ids.empty()) return IdType::u8;
     const auto [least, most] = std::minmax_element(ids.begin(), ids.end());
@@ -93,7 +93,7 @@ public:
 
     IdType type() const { return type_; }
     std::int64_t count() const { return count_; }
-    /// Of ids that are there.
+    /// The ids must exist.
     virtual void read(std::int64_t begin, std::span<std::int64_t> to) const = 0;
 
 private:

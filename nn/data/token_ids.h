@@ -1,10 +1,10 @@
-// A sequence of token ids, in as few bytes as they need, in memory or in a file: a text of 10 GB is
-// trained on with the memory that one of 10 MB takes. Read next: nn/data/text.h, which cuts it into
-// parts and draws batches from these.
+// A sequence of token ids in the narrowest type that fits, in memory or in a file: training on a
+// text of 10 GB takes no more memory than on 10 MB. Read next: nn/data/text.h, which splits it and
+// draws batches.
 //
-// A file is read with pread, not mapped: pages of a mapping that were looked at once count as the
-// process's memory, a file that another program cuts short would end it with SIGBUS, and a bad disk
-// too. One call for each sequence of a batch is nothing beside a training step.
+// Files are read with pread, not mapped: mapped pages count as the process's memory once touched,
+// and SIGBUS would kill the process if another program truncated the file or the disk failed. One
+// call per sequence of a batch is negligible compared with a training step.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -21,8 +21,8 @@
 
 namespace tapestry {
 
-/// How an id is kept: little-endian, unsigned but for i64, which is for ids of other origin than a
-/// tokenizer and never stands in a file.
+/// Storage type of an id: little-endian, unsigned except i64, which is for ids that do not come
+/// from a tokenizer and is never used in files.
 enum class IdType : unsigned char { u8, u16, u32, i64 };
 
 template <>
@@ -32,38 +32,38 @@ struct NamesOf<IdType> {
 };
 
 std::int64_t bytes_of(IdType type);
-/// The narrowest for the ids of a vocabulary, 0 .. vocab - 1.
+/// The narrowest type for the ids of a vocabulary, 0 .. vocab - 1.
 IdType id_type_for(std::int64_t vocab);
 
-/// Appends the ids as they are kept. Those must fit.
+/// Appends the ids in their storage type. They must fit.
 void pack_ids(std::span<const std::int64_t> ids, IdType type, std::vector<std::byte>& to);
 
-/// A value: copies and slices share what is kept. Reading from several threads is safe.
+/// Has value semantics: copies and slices share the storage. Thread-safe for reading.
 class TokenIds {
 public:
-    /// In memory, in the narrowest type that holds them all.
+    /// Ids in memory, in the narrowest type that holds all of them.
     explicit TokenIds(std::span<const std::int64_t> ids);
-    /// In memory, as pack_ids has left them.
+    /// Ids in memory, packed by pack_ids.
     TokenIds(std::vector<std::byte> packed, IdType type);
-    /// In a file that consists of them, which `name` calls in errors; it may have been unlinked. An
-    /// id of `vocab` or more is an error when it is read. Throws IoError when the file is not a
-    /// whole number of ids long.
+    /// The ids in a file that contains nothing else; `name` is for error messages, and the file may
+    /// have been unlinked. Reading an id of `vocab` or more is an error. Throws IoError when the
+    /// file's length is not a multiple of the size of an id.
     TokenIds(std::shared_ptr<const FileDescriptor> file, std::string name, IdType type,
              std::int64_t vocab);
 
     std::int64_t size() const { return size_; }
     IdType type() const;
 
-    /// The ids from `begin` on, as many as `to` holds. Throws IndexError when they are not all
-    /// there, IoError for a file that cannot be read, has become shorter, or holds an id outside
-    /// the vocabulary.
+    /// Reads ids from `begin` on until `to` is full. Throws IndexError if the range exceeds the
+    /// sequence, IoError for a file that cannot be read, was truncated, or holds an id outside the
+    /// vocabulary.
     void read(std::int64_t begin, std::span<std::int64_t> to) const;
     std::vector<std::int64_t> read(std::int64_t begin, std::int64_t count) const;
 
-    /// `count` of them, from `begin` on. Throws IndexError as read does.
+    /// `count` ids from `begin` on. Throws IndexError as read does.
     TokenIds slice(std::int64_t begin, std::int64_t count) const;
 
-    /// visit(span<const std::int64_t>) for all of them in order, a block at a time.
+    /// Calls visit(span<const std::int64_t>) for all ids in order, one block at a time.
     template <class Visit>
     void for_each_block(Visit&& visit) const {
         constexpr std::int64_t kBlock = 1 << 16;
@@ -85,9 +85,9 @@ private:
     std::int64_t size_ = 0;
 };
 
-/// Token ids from a file, for models whose tokenizer is not at hand: the whole numbers in it,
-/// separated by white space. Throws IoError for what is no number, an id outside a vocabulary of
-/// `vocab`, with its position counted from 0, or fewer than two of them.
+/// Reads token ids from a text file, for models whose tokenizer is not available: integers
+/// separated by white space. Throws IoError for text that is not an integer, an id outside a
+/// vocabulary of `vocab`, with its position counted from 0, or fewer than two ids.
 std::vector<std::int64_t> read_token_file(const std::string& path, std::int64_t vocab);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// The vocabulary is a list, and so is its inverse: a look-up is one load. JSON stays inside this
+// Both the vocabulary and its inverse are arrays, so a look-up is one load. JSON stays inside this
 // file: users of the library need not have nlohmann-json installed.
 #include <tapestry/nn/data/tokenizer.h>
 
@@ -24,7 +24,7 @@ char32_t vocab_entry(const JsonNode& entry, std::size_t id) {
 }
 
 JsonTree parse(std::string_view text) {
-    // The parser would take a byte of 0 for the end of the text and skip a byte order mark.
+    // The parser would take a 0 byte for the end of the text and skip a byte order mark.
     const std::size_t zero = text.find('\0');
     require(zero == std::string_view::npos, "tokenizer: byte {} of the JSON is 0", zero);
     try {

@@ -1,6 +1,6 @@
-// Tokenizer: from text to ids and back. The one in this file takes the characters (Unicode code
-// points) of a text as tokens: nothing to train, works for every script, and short to read. The
-// other is GPT-2's, in nn/data/bpe.h; nn/data/text.h turns the ids into batches.
+// Tokenizer: from text to ids and back. The one in this file uses the characters (Unicode code
+// points) of a text as tokens: no training, any script, and little code. The other is GPT-2's, in
+// nn/data/bpe.h; nn/data/text.h forms batches of the ids.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace tapestry {
 
-/// A part of a text that is encoded by itself.
+/// A part of a text that is encoded separately.
 struct TextPiece {
     std::string_view text;
-    std::string_view what = "text";  ///< how errors call the text: "prompt", a file's name
-    std::int64_t position = 0;       ///< ids of what comes before it, which errors count as well
+    std::string_view what = "text";  ///< the text's name in error messages: "prompt", a file's name
+    std::int64_t position = 0;       ///< number of ids before it, which error messages include
 };
 
-/// What a model's ids stand for: ids 0 .. vocab_size() - 1.
+/// The mapping between text and a model's ids 0 .. vocab_size() - 1.
 class Tokenizer {
 public:
     virtual ~Tokenizer() = default;
@@ -27,32 +27,31 @@ public:
     /// "char" or "bpe".
     virtual std::string_view kind() const = 0;
     virtual std::int64_t vocab_size() const = 0;
-    /// What one of its tokens is, for people: "character" or "token".
+    /// The word for a token in messages: "character" or "token".
     std::string_view unit() const { return kind() == "char" ? "character" : "token"; }
 
-    /// The id after which a text may begin: what a model is asked to continue when nothing is
-    /// given.
+    /// An id after which a text may begin: the model's input when there is no prompt.
     virtual std::int64_t beginning() const = 0;
     /// The id that separates documents, if the vocabulary has one.
     virtual std::optional<std::int64_t> end_of_text() const = 0;
 
-    /// Throws ValueError in the name of `what` when `text` is not UTF-8 or cannot be said in this
+    /// Throws ValueError, naming `what`, when `text` is not UTF-8 or cannot be encoded in this
     /// vocabulary.
     std::vector<std::int64_t> encode(std::string_view text, std::string_view what = "text") const;
 
-    /// Appends the ids of a piece. Those of a text's pieces are the text's if each but the last
-    /// ends where piece_end says. Throws as encode does.
+    /// Appends the ids of a piece. The pieces of a text give the text's ids if all but the last end
+    /// where piece_end says. Throws as encode does.
     virtual void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const = 0;
 
-    /// How much of `text`, the beginning of a longer one, is encoded as within that, whatever
-    /// follows; it ends with a whole character. 0: more of the text is needed.
+    /// Length of the prefix of `text`, itself the beginning of a longer text, whose encoding does
+    /// not depend on what follows; it ends with a whole character. 0: more text is needed.
     virtual std::size_t piece_end(std::string_view text) const = 0;
 
     /// The text of the ids: decode(encode(text)) == text. Throws IndexError for an id outside the
     /// vocabulary.
     virtual std::string decode(std::span<const std::int64_t> ids) const = 0;
 
-    /// XXH3 of its files: tokenizers with the same hash give every text the same ids.
+    /// XXH3 of its files: tokenizers with equal hashes encode every text the same.
     virtual std::string hash() const = 0;
 
 protected:
@@ -66,34 +65,34 @@ protected:
 /// Characters <-> ids 0 .. vocab_size() - 1. Immutable.
 class CharTokenizer final : public Tokenizer {
 public:
-    /// Unicode's END OF TEXT separates documents, where the vocabulary has it.
+    /// Unicode's END OF TEXT, which separates documents if the vocabulary has it.
     static constexpr char32_t kEndOfText = U'\x03';
 
-    /// The vocabulary is every character that occurs in `text`, sorted by code point: the same
+    /// The vocabulary is every character that occurs in `text`, sorted by code point, so the same
     /// text gives the same ids everywhere. Throws ValueError when `text` is empty or not UTF-8.
     static CharTokenizer from_text(std::string_view text);
-    /// The vocabulary is these characters, each once; a character's place is its id.
+    /// The vocabulary is these distinct characters; a character's index is its id.
     explicit CharTokenizer(std::u32string vocab);
 
-    /// Reads what to_json() writes: {"type":"char","vocab":["\n"," ","a"]}; an entry's place is its
-    /// id, so any order is taken. Other keys are ignored. Throws ValueError, saying what is wrong:
-    /// no JSON, another type, no or an empty vocab, an entry that is not exactly one character, a
-    /// character or a key that comes twice.
+    /// Parses the output of to_json(): {"type":"char","vocab":["\n"," ","a"]}; an entry's index is
+    /// its id, in any order. Ignores other keys. Throws ValueError, with the reason: invalid JSON,
+    /// another type, a missing or empty vocab, an entry that is not exactly one character, a
+    /// duplicate character or key.
     static CharTokenizer from_json(std::string_view json);
     std::string to_json() const;
 
     std::string_view kind() const override { return "char"; }
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(vocab_.size()); }
-    /// The end of a text before it, or of a line, where the vocabulary has one; otherwise id 0.
+    /// The id of an end of text or a newline, if the vocabulary has one; otherwise 0.
     std::int64_t beginning() const override;
     std::optional<std::int64_t> end_of_text() const override;
-    /// Character of every id.
+    /// The character of every id.
     const std::u32string& vocab() const { return vocab_; }
 
-    /// One id per character. Throws ValueError in the name of piece.what when the text is not UTF-8
-    /// or holds a character outside the vocabulary; positions count characters from 0.
+    /// One id per character. Throws ValueError, naming piece.what, when the text is not UTF-8 or
+    /// has a character outside the vocabulary; positions count characters from 0.
     void encode_piece(const TextPiece& piece, std::vector<std::int64_t>& ids) const override;
-    /// All of it: characters know nothing of one another.
+    /// All of it: characters are encoded independently.
     std::size_t piece_end(std::string_view text) const override { return text.size(); }
 
     /// The text of the ids. Throws IndexError for an id outside the vocabulary.
@@ -104,33 +103,32 @@ private:
     std::int32_t id_of(char32_t code) const { return code < ids_.size() ? ids_[code] : -1; }
 
     std::u32string vocab_;
-    std::vector<std::int32_t> ids_;  // by code point, up to the last in the vocabulary; -1: none
+    std::vector<std::int32_t> ids_;  // by code point, up to the vocabulary's last; -1: none
 };
 
-/// The ids of an encoder-decoder that reads and writes characters: a few marks (padding, begin,
-/// end), then the characters. A text alone says neither where what is written begins nor where it
-/// ends.
+/// The ids of an encoder-decoder on characters: a few marks (padding, begin, end), then the
+/// characters. Without marks a text does not show where the output begins or ends.
 struct MarkedCharacters {
-    CharTokenizer characters;  ///< whose id i is first + i in the model
-    std::int64_t begin = 1;    ///< what the decoder reads before anything is written
-    std::int64_t end = 2;      ///< what it writes after everything
-    std::int64_t first = 3;    ///< ids below it are marks
+    CharTokenizer characters;  ///< character id i is first + i in the model
+    std::int64_t begin = 1;    ///< the decoder's first input
+    std::int64_t end = 2;      ///< the decoder's last output
+    std::int64_t first = 3;    ///< smaller ids are marks
 
     std::int64_t size() const { return first + characters.vocab_size(); }
 
-    /// An id per character, no marks. Throws as CharTokenizer::encode does.
+    /// One id per character, without marks. Throws as CharTokenizer::encode does.
     std::vector<std::int64_t> encode(std::string_view text, std::string_view what = "text") const {
         std::vector<std::int64_t> ids = characters.encode(text, what);
         for (std::int64_t& id : ids) id += first;
         return ids;
     }
 
-    /// The character of an id from `first` on. Throws IndexError for others.
+    /// The character of an id >= first. Throws IndexError for others.
     std::string text_of(std::int64_t id) const {
         id -= first;
         return characters.decode({&id, 1});
     }
-    /// Of any id, for people: a mark is "[begin]", "[end]" or "[padding]".
+    /// Any id as text for display: a mark is "[begin]", "[end]" or "[padding]".
     std::string name_of(std::int64_t id) const {
         if (id >= first) return text_of(id);
         return id == begin ? "[begin]" : id == end ? "[end]" : "[padding]";

@@ -18,7 +18,7 @@ Character character_at(std::string_view text, std::size_t at) {
     return {unicode::kind_of(step.code), step.bytes};
 }
 
-// Bytes of the contraction at `at`; 0 if there is none.
+// Length in bytes of the contraction at `at`; 0 if there is none.
 std::size_t contraction_at(std::string_view text, std::size_t at) {
     for (const std::string_view word : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
         if (text.substr(at, word.size()) == word) return word.size();
@@ -26,7 +26,7 @@ std::size_t contraction_at(std::string_view text, std::size_t at) {
     return 0;
 }
 
-// Where the character before `at` begins.
+// Start of the character before `at`.
 std::size_t previous(std::string_view text, std::size_t at) {
     do {
         --at;
@@ -39,20 +39,20 @@ std::size_t previous(std::string_view text, std::size_t at) {
 std::size_t word_end(std::string_view text, std::size_t begin) {
     if (const std::size_t bytes = contraction_at(text, begin)) return begin + bytes;
 
-    // A space goes with the word it stands before.
+    // A space belongs to the word after it.
     std::size_t at = begin;
     if (text[at] == ' ' && at + 1 < text.size()) {
         if (character_at(text, at + 1).kind != Kind::space) ++at;
     }
     const Kind kind = character_at(text, at).kind;
-    std::size_t last = at;  // where the last character of the run begins
+    std::size_t last = at;  // start of the run's last character
     while (at < text.size()) {
         const Character next = character_at(text, at);
         if (next.kind != kind) break;
         last = at;
         at += next.bytes;
     }
-    // White space before a word leaves its last character to it, unless it is the only one.
+    // White space before a word leaves its last character to the word, unless that is the only one.
     const bool leaves_one = kind == Kind::space && at < text.size() && last > begin;
     return leaves_one ? last : at;
 }

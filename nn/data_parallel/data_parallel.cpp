@@ -42,8 +42,8 @@ double DataParallel::reduce(const std::vector<double>& losses) {
     return loss;
 }
 
-// A process knows of its own leaves alone which modules have statistics that move: that all leaves
-// move the same ones is what makes theirs comparable. All find the same fault.
+// A process only knows which modules move statistics in its own leaves; their moves can be matched
+// because all leaves move the same ones. All processes find the same fault.
 void DataParallel::check_kinds(const std::vector<std::vector<double>>& all) const {
     for (int p = 0; p < communicator_.size(); ++p) {
         const Range share = share_of(leaves_, p, communicator_.size());
@@ -57,8 +57,8 @@ void DataParallel::check_kinds(const std::vector<std::vector<double>>& all) cons
     }
 }
 
-// What all have to know: which statistics each leaf moves, the losses of all subtrees, and the sums
-// of squares.
+// Exchanges what all processes must know: which statistics each leaf moves, the losses of all
+// subtrees, and the sums of squares.
 double DataParallel::agree(const std::vector<double>& own_losses) {
     std::vector<double> mine;
     for (const LeafMoves& moves : moves_) mine.push_back(kind_of(moves));
@@ -80,7 +80,7 @@ double DataParallel::agree(const std::vector<double>& own_losses) {
         all_gather(communicator_, mine, counts, "losses and norms");
     check_kinds(all);
     KnownSums<double> losses;
-    std::vector<std::size_t> next;  // of each process's numbers
+    std::vector<std::size_t> next;  // position in each process's numbers
     for (int p = 0; p < communicator_.size(); ++p) {
         const Range range = share_of(leaves_, p, communicator_.size());
         next.push_back(static_cast<std::size_t>(range.size()));
@@ -92,7 +92,8 @@ double DataParallel::agree(const std::vector<double>& own_losses) {
     return tree_sum(losses, 0, leaves_, [](double& left, double right) { left += right; });
 }
 
-// Piece after piece, as one process adds them. `next` is where each process's begin.
+// Adds the pieces in the order in which one process does. `next` is where each process's pieces
+// begin.
 double DataParallel::norm_of(const std::vector<std::vector<double>>& all,
                              std::vector<std::size_t> next) const {
     double sum = 0;
@@ -111,7 +112,7 @@ void DataParallel::update(double lr, double grad_scale) {
     const int rank = communicator_.rank();
     if (!slice_) slice_.emplace(optimizer_, flat_, rank);
     slice_->step(gradient_, lr, grad_scale);
-    gradient_ = Tensor();  // or the next step would have it besides its own
+    gradient_ = Tensor();  // or it would coexist with the next step's
     exchange_slices(flat_.pack(parameters_, rank), parameters_, "parameters");
 }
 
@@ -129,7 +130,7 @@ Tensors DataParallel::empty_gradients() const {
     return gradients;
 }
 
-// `mine` goes to all, and theirs come in `into`.
+// Sends `mine` to all processes and unpacks theirs into `into`.
 void DataParallel::exchange_slices(const Tensor& mine, Tensors& into, std::string_view what) {
     const int rank = communicator_.rank();
     Tensors others;
@@ -143,9 +144,8 @@ void DataParallel::exchange_slices(const Tensor& mine, Tensors& into, std::strin
     }
     const double before = communicator_.seconds();
     communicator_.exchange(sent, received, what);
-    // What has all its own may still owe others a word or a piece that MPI has put aside and sends
-    // only while it is called: whoever went on to compute would let them wait for a third of a
-    // step.
+    // A process that has received everything may still owe others messages that MPI has queued and
+    // only sends during its calls: if it resumed computing, they would wait for a third of a step.
     barrier(communicator_, what);
     traffic_.parameters += communicator_.seconds() - before;
     for (int p = 0; p < communicator_.size(); ++p) {

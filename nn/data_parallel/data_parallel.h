@@ -1,21 +1,21 @@
-// One training step of several processes, with the bits of one.
+// One training step over several processes, with the bits of a single one.
 //
-// The n leaves of a step, its micro-batches, are shared out: process p computes a contiguous range
-// of them, and sums the subtrees of GradientSum's tree that it has whole. The parameters are cut
-// into P slices (flat_parameters.h), and what follows is done by a slice's owner:
+// The n leaves of a step, its micro-batches, are divided among P processes: process p computes a
+// contiguous range of them and sums the subtrees of GradientSum's tree that lie within it. The
+// parameters are cut into P slices (flat_parameters.h), and the owner of a slice does the
+// following:
 //
-//     reduce     everybody's subtrees come in, as far as they belong to the slice, and the tree is
-//                finished: the same additions in the same grouping as in one process. This begins
-//                while the last leaf is still on its way back (gradients_underway.h)
-//     norm       a sum of squares of every 8192 numbers, known to all, added by all in one order
-//     update     the optimiser's step on the slice (optimizer_slice.h), and the parameters go
-//     round;
-//                or, of optimisers that want whole matrices, the gradient goes round, and all take
-//                the same step
+//     reduce     receives all processes' subtrees, restricted to its slice, and completes the
+//                tree: the same additions in the same grouping as in one process. This begins
+//                during the backward pass of the last leaf (gradients_underway.h)
+//     norm       a sum of squares for every 8192 numbers, sent to all, added by all in one order
+//     update     the optimiser's step on the slice (optimizer_slice.h), then an all-gather of the
+//                parameters; or, for optimisers that need whole matrices, an all-gather of the
+//                gradient, after which all processes take the same step
 //
-// So nothing depends on P. Loss and norm are equal everywhere before anybody updates: a step that
-// diverges does so everywhere. A process sends 2 (P - 1) / P times the bytes of the parameters
-// where n and P are powers of two, and some more subtrees where they are not. Internal to nn.
+// So no result depends on P. All processes know the same loss and norm before any of them updates,
+// so a step that diverges does so everywhere. A process sends 2 (P - 1) / P times the bytes of the
+// parameters if n and P are powers of two, and some additional subtrees otherwise. Internal to nn.
 // Read next: train_step.h, which calls these.
 #pragma once
 
@@ -38,8 +38,8 @@ namespace tapestry {
 
 class DataParallel {
 public:
-    /// Both outlive it. All processes have the same parameters and optimiser. Throws ValueError for
-    /// more processes than leaves.
+    /// Both arguments must outlive it. All processes have the same parameters and optimiser. Throws
+    /// ValueError for more processes than leaves.
     DataParallel(Optimizer& optimizer, Communicator& communicator, std::int64_t leaves);
     DataParallel(const DataParallel&) = delete;
     DataParallel& operator=(const DataParallel&) = delete;
@@ -47,42 +47,42 @@ public:
     /// The leaves that this process computes.
     Range share() const;
 
-    /// What the leaves of this process have moved, to be made in reduce().
+    /// Stores the running-statistics moves of this process's leaves, to be applied in reduce().
     void hold(std::vector<LeafMoves> moves) { moves_ = std::move(moves); }
 
-    /// What watches the backward pass of the last leaf of this process, which `sum` is about to be
-    /// given: gradients set out as they are complete. `sum` outlives reduce().
+    /// Observer of the backward pass of this process's last leaf, which `sum` is about to receive:
+    /// sends gradients as they become complete. `sum` must outlive reduce().
     std::unique_ptr<TapeObserver> send_from(GradientSum& sum);
 
-    /// Sums what all processes have, and moves running statistics as all leaves would; returns the
-    /// losses' sum, of which `losses` are this process's subtrees'. grad() of the parameters is
-    /// empty from then on. Throws ValueError for a parameter without a gradient: freeze it; and, in
-    /// all processes, for leaves that move other statistics than the first.
+    /// Sums the gradients of all processes and applies the running-statistics moves of all leaves.
+    /// `losses` are those of this process's subtrees; returns the sum of all losses. Afterwards
+    /// grad() of the parameters is empty. Throws ValueError for a parameter without a gradient
+    /// (freeze it) and, on all processes, for leaves that move other statistics than the first.
     double reduce(const std::vector<double>& losses);
 
-    /// Of the sum of all gradients.
+    /// Norm of the sum of all gradients.
     double norm() const { return norm_; }
 
-    /// Whether a process has the moments of its slice alone: those of Adam and AdamW.
+    /// Whether each process only holds the moments of its slice, as for Adam and AdamW.
     bool keeps_slices() const;
 
-    /// The optimiser's step, for all parameters, if it keeps slices. From the first on, its moments
-    /// are here for this process's slice alone.
+    /// The optimiser's step, for all parameters, if it keeps slices. From the first one on, this
+    /// process only has the moments of its slice.
     void update(double lr, double grad_scale);
 
-    /// Else: puts the whole gradient into grad() of every process's parameters, for an optimiser
-    /// that asks for more than a number at a time and takes the same step everywhere.
+    /// Otherwise: copies the whole gradient into grad() of the parameters on every process, for an
+    /// optimiser that needs more than one element at a time and takes the same step everywhere.
     void share_gradients();
 
-    /// Puts the whole gradient into grad() of process 0's parameters.
+    /// Gathers the whole gradient into grad() of process 0's parameters.
     void collect_gradients();
 
-    /// Puts the whole state into process 0's optimiser, as one process would have it.
+    /// Gathers the whole state in process 0's optimiser, as a single process would have it.
     void collect_state();
 
     const StepTraffic& traffic() const { return traffic_; }
 
-    /// What the moments take here, if it keeps slices.
+    /// Bytes of the moments on this process, if it keeps slices.
     std::size_t moment_bytes() const { return slice_ ? slice_->bytes() : 0; }
 
 private:
@@ -98,7 +98,7 @@ private:
     std::int64_t leaves_;
     Tensors parameters_;
     FlatParameters flat_;
-    std::vector<LeafMoves> moves_;  // of this process's leaves, until they are made
+    std::vector<LeafMoves> moves_;  // of this process's leaves, until applied
     std::optional<GradientsUnderway> underway_;
     StepTraffic traffic_;
     Tensor gradient_;  // [n], of this process's slice

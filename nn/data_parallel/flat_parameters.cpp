@@ -9,9 +9,9 @@ namespace tapestry {
 
 namespace {
 
-// 4 MiB of f32: some milliseconds on a fast network, and long beside the latency of any.
+// 4 MiB of f32: a few milliseconds on a fast network, and long compared with any latency.
 constexpr std::int64_t kLargestBucket = 128;  // pieces
-// What remains to be sent when the backward pass has ended is a bucket: a small part of all.
+// One bucket remains to be sent after the backward pass: a small part of the total.
 constexpr std::int64_t kFewestBuckets = 16;
 
 }  // namespace
@@ -55,7 +55,7 @@ std::int64_t FlatParameters::owned(int rank) const {
 }
 
 std::int64_t FlatParameters::pieces_owned(int rank) const {
-    return (owned(rank) + kGrain - 1) / kGrain;  // none but the last of all is not whole
+    return (owned(rank) + kGrain - 1) / kGrain;  // only the last piece of all may be partial
 }
 
 std::vector<FlatParameters::Part> FlatParameters::parts(int rank) const {

@@ -1,9 +1,9 @@
-// Parameters as if they lay one behind the other, in buckets of a few megabytes, of which each
-// process owns a part: all of these parts are its slice. So what a bucket's gradients are sent to
-// is all processes and not one, whichever parameters are done first. Buckets and parts begin at
-// multiples of kGrain numbers: the pieces of which sum_of_squares() makes a norm are then whole in
-// one slice, and the norm has the bits that it has in one process.
-// Internal to nn/data_parallel. Read next: gradients_underway.h, which sends buckets.
+// Parameters as one flat array, cut into buckets of a few megabytes. Each process owns a part of
+// every bucket, and these parts are its slice. So every bucket goes to all processes instead of
+// one, whichever parameters finish first. Buckets and parts begin at multiples of kGrain numbers:
+// the pieces from which sum_of_squares() forms a norm then lie within one slice, and the norm has
+// the same bits as in one process. Internal to nn/data_parallel. Read next: gradients_underway.h,
+// which sends buckets.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -18,7 +18,8 @@ namespace tapestry {
 
 class FlatParameters {
 public:
-    /// Throws DTypeError unless all are of one floating type, and ValueError if there are none.
+    /// Throws DTypeError unless all have the same floating-point type, and ValueError if there are
+    /// none.
     FlatParameters(const Tensors& parameters, int processes);
 
     std::int64_t numel() const { return ends_.back(); }
@@ -26,26 +27,26 @@ public:
 
     std::size_t buckets() const;
     Range bucket(std::size_t number) const;
-    /// What process `rank` is the owner of there. Empty for some where pieces are few.
+    /// The part of a bucket that process `rank` owns. May be empty if there are few pieces.
     Range share(std::size_t bucket, int rank) const;
-    /// How many numbers it owns in all, and how many pieces of kGrain that is.
+    /// The total of numbers that it owns, and of pieces of kGrain numbers.
     std::int64_t owned(int rank) const;
     std::int64_t pieces_owned(int rank) const;
 
-    /// What of a parameter lies in a range.
+    /// The part of a parameter that lies in a range.
     struct Part {
         std::size_t parameter;
-        Range own;        ///< of its numbers
-        std::int64_t at;  ///< where in the range, or in the slice
+        Range own;        ///< of the parameter's numbers
+        std::int64_t at;  ///< offset within the range or slice
     };
     std::vector<Part> parts(Range range) const;
     std::vector<Part> parts(int rank) const;
 
-    /// The numbers of a range, or of a slice, copied out of tensors of the parameters' shapes: [n].
-    /// Those of a range are converted to `dtype`.
+    /// Copies the numbers of a range, or of a slice, out of tensors with the parameters' shapes:
+    /// [n]. Those of a range are converted to `dtype`.
     Tensor pack(const Tensors& tensors, Range range, DType dtype) const;
     Tensor pack(const Tensors& tensors, int rank) const;
-    /// And of a slice back into these.
+    /// Copies the numbers of a slice back.
     void unpack(const Tensor& numbers, int rank, Tensors& into) const;
 
 private:

@@ -16,7 +16,7 @@ void add_to(Tensors& sums, Tensors gradients) {
     for (std::size_t i = 0; i < sums.size(); ++i) add_gradient(sums[i], std::move(gradients[i]));
 }
 
-// Two subtrees of one size are one where the left begins at an even multiple of it.
+// Two subtrees of equal size are siblings if the left one begins at an even multiple of it.
 bool are_siblings(const GradientSubtree& left, const GradientSubtree& right) {
     return left.leaves == right.leaves && left.first % (2 * left.leaves) == 0;
 }
@@ -28,7 +28,7 @@ bool are_half(const Tensors& parameters) {
 
 }  // namespace
 
-// A parameter that a leaf does not reach has no gradient there.
+// A leaf that does not use a parameter has no gradient for it.
 void add_gradient(Tensor& sum, Tensor more) {
     if (!more.defined()) return;
     if (!sum.defined()) {
@@ -66,8 +66,8 @@ Tensors GradientSum::take_all() {
     return gradients;
 }
 
-// How many of the subtrees the next leaf leaves as they are: those to the right of them, it makes
-// one with itself, smallest first.
+// Number of subtrees that the next leaf leaves unchanged; those to the right of them it merges with
+// itself, smallest first.
 std::size_t GradientSum::kept() const {
     std::size_t kept = subtrees_.size();
     GradientSubtree right{next_leaf_, 1};
@@ -148,7 +148,7 @@ double GradientSum::finish() {
         Tensor& sum = all.gradients[i];
         if (!sum.defined()) continue;
         parameters_[i].set_grad(to(sum, parameters_[i].dtype()));
-        sum = Tensor();  // before the next is rounded
+        sum = Tensor();  // freed before the next is rounded
     }
     return all.loss;
 }

@@ -1,6 +1,6 @@
-// The order in which a step's gradients are added up. Floating-point sums depend on it, so it is
-// part of what a training is: it follows from the numbers of batches and of parts alone, not from
-// threads, nor from who computed a part. Read next: train_step.h, which adds them.
+// The order in which a step's gradients are added. Floating-point sums depend on it, so it is part
+// of a run's definition: it follows only from the numbers of batches and micro-batches, not from
+// threads or from which process computed a part. Read next: train_step.h, which adds them.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -12,7 +12,7 @@
 
 namespace tapestry {
 
-/// Numbers begin .. end - 1 of something.
+/// A half-open range of indices, [begin, end).
 struct Range {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -20,67 +20,67 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
-/// Share number `part` of 0 .. count - 1 in `parts` contiguous ones, which differ by one at the
-/// most; the first are the larger, so that none but the last are empty.
+/// Share number `part` of 0 to count - 1, divided into `parts` contiguous shares whose sizes differ
+/// by at most one; larger shares first, so only trailing ones can be empty.
 Range share_of(std::int64_t count, std::int64_t part, std::int64_t parts);
 
-/// sum <- sum + more; either may be undefined, which is nothing. Numbers of 16 bits are added up in
-/// f32: beside a sum of eight bits what is small would be lost.
+/// sum <- sum + more; an undefined tensor counts as zero. 16-bit types are summed in f32, because
+/// small numbers would be lost next to a sum with 8 significant bits.
 void add_gradient(Tensor& sum, Tensor more);
 
-/// What add_gradient makes of this many gradients of that type.
+/// The type of the sum that add_gradient forms of `count` gradients.
 constexpr DType sum_dtype(DType dtype, std::int64_t count) {
     return count > 1 ? compute_dtype(dtype) : dtype;
 }
 
-/// The sum of some neighbouring leaves, of which the tree has one.
+/// The sum of adjacent leaves that form a subtree.
 struct GradientSubtree {
     std::int64_t first = 0;   ///< leaf
-    std::int64_t leaves = 0;  ///< how many, a power of two
+    std::int64_t leaves = 0;  ///< number of leaves, a power of two
     double loss = 0;
-    /// Of the parameters, in their order; undefined where none arrived. Of bf16 those of several
-    /// leaves are f32.
+    /// One per parameter, in order; undefined if no gradient arrived. Those of several bf16 leaves
+    /// are f32.
     Tensors gradients = {};
 };
 
-/// The sum of the gradients and losses of a step's leaves 0 .. n - 1: its batches, or, where these
-/// are cut into V micro-batches, all parts of all batches.
+/// Sums the gradients and losses of a step's leaves 0 .. n - 1: its batches or, if each is split
+/// into V micro-batches, all micro-batches of all batches.
 ///
-/// V = 1: one after the other, in the parameters' grad(), as tapes add them. V >= 2, and wherever
-/// parameters are of 16 bits, so that their sums are f32 and rounded once: a binary tree,
+/// V = 1: one after the other in the parameters' grad(), as tapes add them. V >= 2, and for all
+/// 16-bit parameters (sums are then f32 and rounded once): a binary tree,
 ///     sum(0 .. n) = sum(0 .. p) + sum(p .. n),   p the largest power of two below n,
-/// of which every subtree depends on its own leaves alone: whoever has the gradients of leaves 4 to
-/// 7 can sum these, and send one sum. Of the subtrees that are complete, sizes are powers of two
-/// that fall from left to right, as the digits of a binary counter: so no more than
+/// in which every subtree depends only on its own leaves: a process with the gradients of leaves 4
+/// to 7 can sum them and send one sum. The sizes of the completed subtrees are powers of two,
+/// decreasing from left to right like the digits of a binary counter, so at most
 /// gradient_sets(n) sets of gradients exist at a time.
 class GradientSum {
 public:
-    /// With V >= 2 the leaves may begin at another than 0: this is then one of several that share
-    /// them (data_parallel.h).
+    /// With V >= 2 the first leaf may be other than 0, when several processes share the leaves
+    /// (data_parallel.h).
     GradientSum(Tensors parameters, std::int64_t micro_batches, std::int64_t first_leaf = 0);
 
-    /// What the parameters' grad() has got since the last call, and this loss, are the next leaf.
-    /// Throws AutogradError for a gradient that has come after it was taken.
+    /// Adds the next leaf: the gradients that arrived in the parameters' grad() since the last
+    /// call, and its loss. Throws AutogradError for a gradient that arrived after it was taken.
     void add(double loss);
 
-    /// Before that: the next leaf's gradient of this parameter is complete, and may be added to
-    /// those of the subtrees that the leaf makes whole. V >= 2.
+    /// Before add(): marks the next leaf's gradient of this parameter as complete, so it may be
+    /// added to those of the subtrees that the leaf completes. V >= 2.
     void take(std::size_t parameter);
 
-    /// The gradients of the subtrees that are whole, from left to right, the next leaf's as far as
-    /// they have been taken among them.
+    /// The gradients of the completed subtrees, from left to right, including those of the next
+    /// leaf that have been taken.
     std::vector<Tensors*> whole();
 
-    /// Puts the sum into the parameters' grad(), added to what was there before the first leaf, and
-    /// returns the losses' sum.
+    /// Writes the sum into the parameters' grad(), added to what was there before the first leaf,
+    /// and returns the sum of the losses.
     double finish();
 
-    /// Instead, for whoever has taken the gradients elsewhere: the losses of the subtrees that are
-    /// whole, from left to right. V >= 2.
+    /// Alternative to finish() when the gradients were consumed elsewhere: the losses of the
+    /// completed subtrees, from left to right. V >= 2.
     std::vector<double> losses() const;
 
-    /// Sets of gradients that exist at the most while n leaves are added up, that of the leaf which
-    /// is being computed included.
+    /// Maximum number of gradient sets that exist while n leaves are summed, including that of the
+    /// leaf being computed.
     static std::int64_t gradient_sets(std::int64_t n, std::int64_t micro_batches);
 
 private:
@@ -93,13 +93,13 @@ private:
     Tensors before_;
     std::int64_t next_leaf_;
     std::vector<GradientSubtree> subtrees_;  // from left to right
-    Tensors pending_;                        // of the next leaf, with all that it makes whole
-    std::vector<bool> taken_;                // into these; empty: nothing yet
-    double loss_ = 0;                        // not in a tree
+    Tensors pending_;          // of the next leaf, with the subtrees that it completes
+    std::vector<bool> taken_;  // whether already in pending_; empty: none
+    double loss_ = 0;          // without a tree
 };
 
-/// XXH3 of the gradients' bytes, parameter by parameter in their order; one without a gradient adds
-/// nothing. Two steps with the same checksum have the same gradients.
+/// XXH3 of the gradients' bytes, parameter by parameter in order; a parameter without a gradient
+/// adds nothing. Equal checksums mean equal gradients.
 std::string checksum_of_gradients(const Tensors& parameters);
 
 }  // namespace tapestry

@@ -34,7 +34,7 @@ private:
     std::unordered_map<const Leaf*, std::size_t> numbers_;
 };
 
-// Some messages of which one has arrived, or more.
+// Done when at least one of several messages has arrived.
 class AnyOf final : public Underway {
 public:
     explicit AnyOf(std::vector<Underway*> all) : all_(std::move(all)) {}
@@ -103,18 +103,19 @@ void GradientsUnderway::complete(std::size_t parameter) {
     send_ready();
 }
 
-// A few at a time: of each this process has the slices of all others' subtrees besides its own.
+// Limited because each one holds the slices of all other processes' subtrees in addition to its
+// own.
 std::size_t GradientsUnderway::most_in_flight() const {
     return std::max<std::size_t>(4, buckets_.size() / 4);
 }
 
-// All but one of them: see finish().
+// Keeps one place free: see finish().
 void GradientsUnderway::send_ready() {
     while (!ready_.empty() && in_flight_.size() + 1 < most_in_flight()) send(ready_.front());
 }
 
-// All subtrees that this process has, to each its slice; and the same from each, which knows when
-// to send it as this one does. A gradient that is packed altogether is let go.
+// Sends to each process its slice of all subtrees held here, and posts the receives for theirs;
+// each process knows the other's schedule. Frees gradients that are packed completely.
 void GradientsUnderway::send(std::size_t bucket) {
     std::erase(ready_, bucket);
     Bucket& b = buckets_[bucket];
@@ -188,7 +189,7 @@ void GradientsUnderway::arrived(std::size_t bucket) {
     b.messages.reset();
 }
 
-// Of all processes' subtrees, from left to right.
+// Sums all processes' subtrees, from left to right.
 Tensor GradientsUnderway::add_up(Tensors subtrees) const {
     KnownSums<Tensor> known;
     std::size_t next = 0;
@@ -210,10 +211,9 @@ std::vector<double> GradientsUnderway::to_go() const {
     return all;
 }
 
-// Processes may have completed buckets in different orders, and each could then wait for what
-// another does not send before its turn. So there is always room for one that sets out in an order
-// that all have: of the buckets that anybody waits for, the first of that order is under way
-// everywhere.
+// Processes may complete buckets in different orders, and each could then wait for one that another
+// has queued. So one place is reserved for buckets sent in an order common to all: of the buckets
+// that are awaited, the first in that order is in flight everywhere.
 Tensor GradientsUnderway::finish() {
     finished_ = Clock::now();
     for (std::size_t i = 0; i < parameters_.size(); ++i) complete(i);

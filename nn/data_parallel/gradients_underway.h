@@ -1,13 +1,12 @@
-// A step's gradients on their way to the owners of their slices, while the backward pass makes
-// others: a bucket (flat_parameters.h) sets out when the last of its parameters' gradients is
-// complete in this process's last leaf, and so in all subtrees that it has whole. What comes in
-// from others is looked for after every entry of the tape, and a bucket that is there is added up
-// at once: the engine has no thread of its own, and needs none. Which bucket comes when changes no
-// bit: each has its own tree.
+// A step's gradients on their way to the owners of their slices, while the backward pass computes
+// others. A bucket (flat_parameters.h) is sent when the gradient of the last of its parameters is
+// complete in this process's last leaf, and so in all of its subtrees. After every entry of the
+// tape it polls for incoming messages and sums a bucket that has arrived, so it needs no thread of
+// its own. The order of arrival does not affect the bits, because each bucket has its own tree.
 //
-// A quarter of the buckets, or four, are under way at a time, and the others wait for their turn:
-// what comes in takes memory here, and over a slow network all of it would be under way at once.
-// Internal to nn/data_parallel. Read next: data_parallel.h, whose part this is.
+// A quarter of the buckets, but at least four, may be in flight; the others queue, because
+// incoming buckets take memory, and over a slow network all of them would be in flight at once.
+// Internal to nn/data_parallel. Read next: data_parallel.h, which uses this.
 #pragma once
 
 #include <tapestry/autograd/observer.h>
@@ -29,16 +28,17 @@ namespace tapestry {
 
 // ---- the tree over a step's leaves --------------------------------------------------------------
 
-// As those need it who have parts of its sum: which subtrees are whole within a range of leaves,
-// and the sum of all of them in the tree's order. Read next: gradient_sum.h, whose tree it is.
+// The tree as seen by processes that hold parts of its sum: the subtrees that are complete within a
+// range of leaves, and the sum of all of them in the tree's order. Read next: gradient_sum.h, whose
+// tree it is.
 
 struct Leaves {
     std::int64_t first;
     std::int64_t count;
 };
 
-/// The largest subtrees within a range of leaves, from left to right: what a GradientSum has of
-/// them.
+/// The largest subtrees within a range of leaves, from left to right; a GradientSum holds exactly
+/// these.
 inline std::vector<Leaves> subtrees_in(Range range) {
     std::vector<Leaves> all;
     for (std::int64_t first = range.begin; first < range.end;) {
@@ -50,12 +50,12 @@ inline std::vector<Leaves> subtrees_in(Range range) {
     return all;
 }
 
-/// Of subtrees, by their first leaves: how many leaves, and their sum.
+/// Subtrees by their first leaf: number of leaves, and sum.
 template <class T>
 using KnownSums = std::map<std::int64_t, std::pair<std::int64_t, T>>;
 
-/// The sum over `count` leaves from `first` on, by add(left, right), which changes left. `known` is
-/// used up.
+/// The sum over `count` leaves starting at `first`, by add(left, right), which modifies left.
+/// Consumes `known`.
 template <class T, class Add>
 T tree_sum(KnownSums<T>& known, std::int64_t first, std::int64_t count, const Add& add) {
     const auto found = known.find(first);
@@ -72,33 +72,35 @@ T tree_sum(KnownSums<T>& known, std::int64_t first, std::int64_t count, const Ad
 
 class GradientsUnderway {
 public:
-    /// All outlive it. `sum` is about to be given its last leaf.
+    /// All arguments must outlive it. `sum` is about to receive its last leaf.
     GradientsUnderway(const FlatParameters& flat, Communicator& communicator,
                       const Tensors& parameters, std::int64_t leaves, GradientSum& sum);
 
-    /// `sum` has all of this parameter's gradient: what is whole by that sets out, or waits for its
-    /// turn, and is let go. Throws ValueError for one that has none in some subtree.
+    /// Declares that `sum` has the whole gradient of this parameter. Buckets completed by it are
+    /// sent or queued, and packed gradients are freed. Throws ValueError for one that is missing in
+    /// some subtree.
     void complete(std::size_t parameter);
-    /// Helps along what is under way, without waiting, and sends whose turn has come.
+    /// Polls pending transfers and starts queued ones; does not block.
     void advance();
-    /// Completes all, waits for it, and returns this process's slice of the sum over all leaves:
-    /// [n].
+    /// Completes all parameters, waits for the transfers, and returns this process's slice of the
+    /// sum over all leaves: [n].
     Tensor finish();
 
-    /// Seconds in which anything was under way, and those of finish() that were spent waiting.
+    /// Seconds during which any transfer was in flight, and those that finish() spent waiting.
     double seconds() const { return seconds_; }
     double waited() const { return waited_; }
-    /// By bucket, in the order in which they were whole: seconds from then to finish().
+    /// Per bucket, in the order of completion: seconds from then to finish().
     std::vector<double> to_go() const;
 
-    /// Takes gradients into `sum`, and calls complete() and advance(), as a backward pass goes by.
+    /// Observer that takes gradients into `sum` and calls complete() and advance() during a
+    /// backward pass.
     std::unique_ptr<TapeObserver> watch();
 
 private:
     struct Bucket {
-        std::size_t missing = 0;  // of its parameters, those whose gradients are not complete
+        std::size_t missing = 0;  // parameters whose gradients are not complete
         Tensors outgoing = {};
-        Tensors incoming = {};  // the slice of all subtrees, this process's own among them
+        Tensors incoming = {};  // this slice of all subtrees, its own included
         std::unique_ptr<Underway> messages = {};
     };
     void send_ready();
@@ -114,14 +116,14 @@ private:
     std::int64_t leaves_;
     GradientSum& sum_;
     std::vector<Bucket> buckets_;
-    std::vector<std::vector<std::size_t>> buckets_of_;  // by parameter: those that are not sent
+    std::vector<std::vector<std::size_t>> buckets_of_;  // by parameter: buckets not yet sent
     std::vector<bool> complete_;                        // by parameter
-    std::vector<std::size_t> ready_;                    // buckets that wait for their turn
-    std::vector<std::size_t> in_flight_;                // in the order they set out
+    std::vector<std::size_t> ready_;                    // queued buckets
+    std::vector<std::size_t> in_flight_;                // in the order of sending
     Tensors slice_;                                     // by bucket
-    Clock::time_point since_ = {};                      // something has been under way
-    std::vector<Clock::time_point> whole_;              // as ready_ once was
-    Clock::time_point finished_ = {};                   // the backward pass has
+    Clock::time_point since_ = {};                      // start of the current time in flight
+    std::vector<Clock::time_point> whole_;              // when each became ready, in ready_'s order
+    Clock::time_point finished_ = {};                   // when the backward pass ended
     double seconds_ = 0;
     double waited_ = 0;
 };

@@ -1,18 +1,18 @@
-// What the messages of data-parallel steps took, and what of it lay behind backward passes. Read
-// next: train_step.h, which tells it.
+// Time spent on messages of data-parallel steps, and how much of it overlapped with backward
+// passes. Read next: train_step.h, which reports it.
 #pragma once
 
 #include <vector>
 
 namespace tapestry {
 
-/// Seconds, in all steps.
+/// Seconds, summed over all steps.
 struct StepTraffic {
-    double gradients = 0;  ///< some were under way
-    double waited = 0;     ///< of these: nothing else was done; the rest lay behind backward passes
-    double parameters = 0;  ///< new ones going round, which is waited for
-    /// Of the latest step, by bucket in the order in which they could set out: from then to the end
-    /// of the backward pass.
+    double gradients = 0;   ///< gradients in flight
+    double waited = 0;      ///< of these, spent blocked; the rest overlapped with backward passes
+    double parameters = 0;  ///< all-gather of new parameters, not overlapped
+    /// For the latest step, per bucket in the order of completion: time from then to the end of the
+    /// backward pass.
     std::vector<double> to_go = {};
 };
 

@@ -23,7 +23,7 @@ void broadcast_number(Communicator& c, T& number) {
     broadcast(c, 0, std::as_writable_bytes(std::span(&number, 1)), kFirstState);
 }
 
-// An optimiser's tensors are those of its parameters' shapes, and their numbers of steps.
+// An optimiser's tensors have its parameters' shapes, except for the step counts.
 Tensor empty_for(const std::string& name, const std::map<std::string, Tensor>& parameters) {
     const std::size_t dot = name.find('.');
     if (name.substr(0, dot) == "steps") return tensor(std::vector<std::int64_t>{0}, {});
@@ -75,7 +75,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// A leaf's statistics, one behind the other.
+// Appends a leaf's statistics.
 void append(Bytes& bytes, const LeafMoves& moves) {
     for (const StatisticsMove& move : moves) {
         for (const Tensor& x : {dense(move.mean), dense(move.var)}) {
@@ -85,7 +85,7 @@ void append(Bytes& bytes, const LeafMoves& moves) {
     }
 }
 
-// The same moves with other statistics.
+// The same moves with the statistics in `bytes`.
 LeafMoves with_statistics(LeafMoves moves, std::span<const std::byte> bytes) {
     for (StatisticsMove& move : moves) {
         for (Tensor* x : {&move.mean, &move.var}) {
@@ -120,7 +120,7 @@ void fold_statistics(Communicator& communicator, std::int64_t count,
                      const std::vector<LeafMoves>& own) {
     Bytes mine;
     for (const LeafMoves& moves : own) append(mine, moves);
-    const std::size_t size = mine.size() / own.size();  // of a leaf
+    const std::size_t size = mine.size() / own.size();  // per leaf
     Bytes all(size * static_cast<std::size_t>(count));
     std::vector<Sent> sent;
     std::vector<Received> received;

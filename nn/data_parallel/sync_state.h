@@ -1,6 +1,5 @@
-// What processes that train one model tell one another besides gradients, so that all of them have
-// the same state: what a checkpoint holds, at the beginning, and the running statistics of each
-// step. Internal to nn.
+// Synchronises the processes that train one model, apart from gradients: the state that a
+// checkpoint holds, at the beginning, and the running statistics of each step. Internal to nn.
 #pragma once
 
 #include <tapestry/nn/distributed/communicator.h>
@@ -14,32 +13,33 @@ namespace tapestry {
 
 // ---- at the beginning ---------------------------------------------------------------------------
 
-// What a checkpoint holds, sent instead of saved: every process stands where process 0 does.
+// Broadcasts a checkpoint's contents instead of saving them: all processes start in process 0's
+// state.
 
-/// Module, optimiser and generators become process 0's. All have the same module and optimiser, of
-/// the same settings. Returns process 0's step.
+/// Copies process 0's module, optimiser and generators to all processes, which have the same
+/// module, and an optimiser with the same settings. Returns process 0's step.
 std::int64_t broadcast_state(Communicator& communicator, const Checkpoint& state);
 
 // ---- running statistics -------------------------------------------------------------------------
 
-// The running statistics of a step whose micro-batches are computed here and there: batch norm's
-// move once for each, in the order of the step's leaves, whoever has computed which. Each process
-// tells all others what its leaves would have moved, and all make all moves: as many as one process
-// would have made, in its order, so that their bits are its bits. Read next:
-// nn/layers/running_statistics.h, one move.
+// The running statistics of a step whose micro-batches are computed on several processes. Batch
+// norm's statistics move once per leaf, in the order of the leaves, regardless of which process
+// computed it. Each process sends what its leaves would have moved, and all apply all moves in the
+// order of a single process, so the bits are the same. Read next: nn/layers/running_statistics.h,
+// one move.
 
-/// What one leaf moves, in the order of its forward pass.
+/// The moves of one leaf, in the order of its forward pass.
 using LeafMoves = std::vector<StatisticsMove>;
 
-/// All of one process.
+/// Applies the moves of a single process.
 void fold_statistics(const std::vector<LeafMoves>& leaves);
 
-/// Which statistics a leaf moves, as a number that differs, but for an accident of one in 2^52,
-/// where modules, their order, or sizes do. 0: none.
+/// A number that identifies the statistics that a leaf moves; it differs (except for a collision,
+/// with probability 2^-52) if modules, their order or sizes differ. 0: none.
 double kind_of(const LeafMoves& moves);
 
-/// Those of all processes, this one's share of `count` leaves among them. All leaves are of one
-/// kind, and move something. All processes call it. Throws LostProcessError.
+/// Applies the moves of all processes; `own` are this process's share of `count` leaves. All leaves
+/// are of one kind and move something. Call it on all processes. Throws LostProcessError.
 void fold_statistics(Communicator& communicator, std::int64_t count,
                      const std::vector<LeafMoves>& own);
 

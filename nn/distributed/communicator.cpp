@@ -15,13 +15,13 @@ namespace tapestry {
 
 namespace {
 
-// One process's: there is nothing to wait for.
+// A single process has nothing to wait for.
 struct Nothing final : Underway {
     bool advance() override { return true; }
     std::vector<int> awaited() const override { return {}; }
 };
 
-// Messages that have arrived, and are kept back for a while.
+// Delays messages after their arrival.
 class Later final : public Underway {
 public:
     Later(std::unique_ptr<Underway> messages, double seconds)
@@ -45,7 +45,7 @@ std::vector<int> each_once(std::vector<int> processes) {
     return processes;
 }
 
-// Those still asked after, once these have answered and these alone are waited for.
+// Removes from `silent` the processes that have answered or are no longer awaited.
 void keep_silent(std::vector<int>& silent, const std::vector<int>& answered,
                  const std::vector<int>& awaited) {
     const auto has = [](const std::vector<int>& all, int p) {
@@ -89,14 +89,16 @@ void Communicator::wait(Underway& messages, std::string_view what) {
     seconds_ += seconds_since(start);
 }
 
-// After half of the time those that are waited for are asked; after the whole, one that has not
-// answered is lost. One that is itself waiting answers: finding out for whom is its own part.
+// Halfway through the timeout, the awaited processes are asked; at its end, one that has not
+// answered is lost. A process that is itself waiting answers, and finds the lost process by its own
+// wait.
 //
-// Who does not look for long has no answer of that time either: were a whole machine to stand
-// still, all on it would blame one another. While all are being ended, nobody answers.
+// A process that has not polled for long has not seen the answers of that time either: if a whole
+// machine stood still, its processes would all blame one another. While the job is being ended, no
+// process answers.
 void Communicator::wait_for(Underway& messages, std::string_view what) {
     auto since = Clock::now(), looked = since;
-    std::optional<std::vector<int>> silent;  // of those who were asked
+    std::optional<std::vector<int>> silent;  // of the processes asked
     for (int looks = 0; !messages.advance(); ++looks) {
         looks < 100 ? std::this_thread::yield() : nap();
         if (timeout_ <= 0) continue;
@@ -140,7 +142,7 @@ std::unique_ptr<Underway> OneProcess::start(std::span<const Sent>, std::span<con
 
 namespace {
 
-// From `root` to everybody else.
+// From `root` to all others.
 template <class Byte>
 void from_root(Communicator& c, int root, std::span<Byte> bytes, std::string_view what) {
     if (c.rank() != root) {
@@ -154,7 +156,7 @@ void from_root(Communicator& c, int root, std::span<Byte> bytes, std::string_vie
     c.exchange(sent, {}, what);
 }
 
-// `mine` to everybody else, and what each of them has into its place.
+// Sends `mine` to all others, and receives theirs into `places`.
 void to_all(Communicator& c, std::span<const std::byte> mine,
             const std::vector<std::span<std::byte>>& places, std::string_view what) {
     std::vector<Sent> sent;

@@ -1,11 +1,11 @@
-// Processes that work on one thing, and what they tell one another.
+// Communication between the processes of one job.
 //
-// There is one primitive, begin(): messages set out, and this process goes on until it looks
-// whether they have arrived. exchange() is that and waiting; broadcasts and gathers are made of it.
-// So whoever implements it (mpi.cpp for real processes, thread_group.cpp for tests) has one
-// function to write, and nobody waits in a circle. No sum is ever left to the engine: what is
-// added, and in which order, is the caller's. Read next: nn/data_parallel/data_parallel.h, what is
-// exchanged in a training step.
+// There is one primitive, begin(): it starts messages and returns; the caller polls for their
+// completion. exchange() starts and waits; broadcasts and gathers are built from it. So an
+// implementation (mpi.cpp for real processes, thread_group.cpp for tests) has one function to
+// provide, and processes never deadlock in a cycle. The engine never sums: which values are added,
+// and in which order, is up to the caller. Read next: nn/data_parallel/data_parallel.h, the
+// exchanges of a training step.
 #pragma once
 
 #include <tapestry/core/error.h>
@@ -20,14 +20,14 @@
 
 namespace tapestry {
 
-/// Another process has ended, hangs, or cannot be reached any more.
+/// Another process has ended, hangs, or cannot be reached.
 class LostProcessError : public Error {
 public:
     using Error::Error;
 };
 
-/// Between two processes messages of one channel keep their order. Channels from 0 to kChannels
-/// - 1.
+/// Between two processes, messages on one channel keep their order. Channels are 0 to kChannels -
+/// 1.
 struct Sent {
     int to = 0;
     std::span<const std::byte> bytes = {};
@@ -40,8 +40,7 @@ struct Received {
     int channel = 0;
 };
 
-/// Messages that are under way while this process does something else. What they are sent from, and
-/// received into, outlives this.
+/// Messages in flight. The buffers that they are sent from and received into must outlive this.
 class Underway {
 public:
     Underway() = default;
@@ -49,10 +48,10 @@ public:
     Underway(const Underway&) = delete;
     Underway& operator=(const Underway&) = delete;
 
-    /// Helps them along, without waiting. True, then and from then on: all have arrived, and what
-    /// was sent may be changed.
+    /// Makes progress without blocking. Returns true once all messages have arrived and the sent
+    /// buffers may be changed, and on every later call.
     virtual bool advance() = 0;
-    /// The processes that they still come from or go to.
+    /// The processes with which messages are still in flight.
     virtual std::vector<int> awaited() const = 0;
 };
 
@@ -65,38 +64,38 @@ public:
     Communicator(const Communicator&) = delete;
     Communicator& operator=(const Communicator&) = delete;
 
-    /// This process, from 0 to size() - 1.
+    /// This process, 0 to size() - 1.
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    /// The machine a process runs on, for messages and tables.
+    /// The machine that a process runs on, for messages and tables.
     virtual std::string host_of(int process) const = 0;
     std::string host() const { return host_of(rank()); }
 
-    /// Sends and receives all of these at once. Both sides know how long a message is. Throws
-    /// ValueError for a message to oneself or to nobody, and LostProcessError.
+    /// Starts all of these at once. Both sides know the length of each message. Throws ValueError
+    /// for a message to this process itself or to one that does not exist, and LostProcessError.
     std::unique_ptr<Underway> begin(std::span<const Sent> sent, std::span<const Received> received);
 
-    /// Returns when everything has arrived and what was sent may be changed. `what` is what a
-    /// process waits for, should it wait in vain. Throws LostProcessError.
+    /// Blocks until everything has arrived and the sent buffers may be changed. `what` describes
+    /// the exchange in error messages. Throws LostProcessError.
     void wait(Underway& messages, std::string_view what);
 
-    /// begin(), and wait().
+    /// begin() and wait().
     void exchange(std::span<const Sent> sent, std::span<const Received> received,
                   std::string_view what);
 
-    /// After so many seconds without a sign of life from a process that is waited for, wait()
-    /// throws a LostProcessError that names it. A process that waits itself answers; one that
-    /// computes does not. One that was itself away for a quarter of the time (stopped, or without a
-    /// processor) blames nobody for what it has missed, and waits anew. 0: never.
-    /// The same in all processes.
+    /// Timeout, in seconds: if an awaited process gives no sign of life for that long, wait()
+    /// throws a LostProcessError that names it. A process that is itself waiting answers; one that
+    /// is computing does not. A process that was itself suspended for a quarter of that time
+    /// (stopped, or without a CPU) restarts its wait, because it may have missed answers. 0: wait
+    /// forever. Set the same value on all processes.
     void set_timeout(double seconds) { timeout_ = seconds; }
     double timeout() const { return timeout_; }
 
-    /// From now on whatever arrives here is there only so many seconds after it was noticed: a
-    /// network that is slower than this one, for measurements. Throws ValueError if it is negative.
+    /// Delays every arrival by this many seconds after it was noticed, to simulate a slower network
+    /// in measurements. Throws ValueError if negative.
     void set_latency(double seconds);
 
-    /// What has been sent so far, and the time that wait() took.
+    /// Bytes sent so far, and seconds spent in wait().
     std::uint64_t bytes_sent() const { return bytes_sent_; }
     double seconds() const { return seconds_; }
 
@@ -104,13 +103,14 @@ protected:
     virtual std::unique_ptr<Underway> start(std::span<const Sent> sent,
                                             std::span<const Received> received) = 0;
 
-    /// While nothing arrives: after a few looks, lets others run.
+    /// Called while nothing arrives: after polling a few times, yields the CPU.
     virtual void nap();
-    /// For a process that waits: asks these processes whether they are there, and answers those
-    /// that ask it. heard() are those that have answered since. Nothing is asked without a timeout.
+    /// For a waiting process: asks these processes for a sign of life, and answers those that ask.
+    /// heard() returns those that have answered since. Without a timeout nothing is asked.
     virtual void ask(std::span<const int> processes) = 0;
     virtual std::vector<int> heard() = 0;
-    /// Has one of them said that it ends all? It does not answer then, and is not to blame.
+    /// Whether a process has announced that it is ending the job; it will not answer, and is not
+    /// lost.
     virtual bool are_ending() { return false; }
 
 private:
@@ -123,7 +123,7 @@ private:
     double seconds_ = 0;
 };
 
-/// One process alone: nothing to send.
+/// A single process: nothing to send.
 class OneProcess final : public Communicator {
 public:
     int rank() const override { return 0; }
@@ -136,25 +136,25 @@ private:
     std::vector<int> heard() override { return {}; }
 };
 
-// In all of these `what` is exchange()'s.
+// In all of these, `what` is as in exchange().
 
-/// Everybody has what `root` had in `bytes`, which is of one length everywhere.
+/// Copies `root`'s `bytes` to all processes; the length must be the same everywhere.
 void broadcast(Communicator& communicator, int root, std::span<std::byte> bytes,
                std::string_view what);
-/// The same of a text, whose length `root` alone knows.
+/// The same for a string, whose length only `root` knows.
 void broadcast(Communicator& communicator, int root, std::string& text, std::string_view what);
 
-/// Process p's text is number p of the result, everywhere.
+/// Element p of the result, on every process, is process p's string.
 std::vector<std::string> all_gather(Communicator& communicator, std::string_view mine,
                                     std::string_view what);
 
-/// Process p's numbers, counts[p] of them, are number p of the result, everywhere.
+/// Element p of the result, on every process, is process p's counts[p] numbers.
 std::vector<std::vector<double>> all_gather(Communicator& communicator,
                                             const std::vector<double>& mine,
                                             const std::vector<std::size_t>& counts,
                                             std::string_view what);
 
-/// Returns when all have come here.
+/// Returns when all processes have called it.
 void barrier(Communicator& communicator, std::string_view what);
 
 }  // namespace tapestry

@@ -1,6 +1,6 @@
-// Open MPI and MPICH behind Communicator. Waiting is MPI_Testsome and a nap: their own MPI_Wait
-// spins, and more processes than cores would then wait for those that spin. Source: MPI: A
-// Message-Passing Interface Standard, version 3.1, chapter 3.7.
+// Implements Communicator with Open MPI or MPICH. Waits by MPI_Testsome and a nap, because MPI_Wait
+// spins, and with more processes than cores the others would wait for the spinning ones. Source:
+// MPI: A Message-Passing Interface Standard, version 3.1, chapter 3.7.
 #include <tapestry/nn/distributed/mpi.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace tapestry {
 namespace {
 
-// A number that a launcher has put into the environment: Open MPI's, MPICH's, Slurm's PMI.
+// A number from the launcher's environment: Open MPI's, MPICH's, Slurm's PMI.
 int launched(std::initializer_list<const char*> names, int otherwise) {
     for (const char* name : names) {
         if (const char* text = std::getenv(name)) return std::atoi(text);
@@ -35,9 +35,9 @@ int launched_rank() { return launched({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0); 
 #ifdef TAPESTRY_WITH_MPI
 namespace {
 
-// Longer messages go in pieces that MPI sends at once, as Open MPI does over TCP up to 64 KiB. For
-// what is longer it asks the other side first, and gets on only while both look: a process that
-// computes looks seldom, and 40 of 180 ms were not hidden that could be.
+// Longer messages are cut into pieces that MPI sends eagerly, as Open MPI does over TCP up to 64
+// KiB. For longer ones it first asks the other side, and only makes progress while both poll: a
+// computing process rarely polls, so 40 of 180 ms were not hidden that could have been.
 constexpr std::size_t kLongest = 60 * 1024;
 
 void check_mpi(int code, const char* what) {
@@ -48,7 +48,7 @@ void check_mpi(int code, const char* what) {
     fail<LostProcessError>("mpi: {}: {}", what, text);
 }
 
-// Tags above these are channels.
+// Larger tags are channels.
 constexpr int kQuestion = 0, kAnswer = 1, kEnd = 2, kFirstChannel = 3;
 
 class MpiUnderway final : public Underway {
@@ -73,7 +73,7 @@ public:
         done_.resize(requests_.size());
     }
 
-    // Left before its end, where something else has failed: nothing comes into these bytes later.
+    // Destroyed early after an error elsewhere: nothing may arrive in these buffers later.
     ~MpiUnderway() override {
         for (MPI_Request& request : requests_) {
             if (request == MPI_REQUEST_NULL) continue;
@@ -138,7 +138,7 @@ public:
 private:
     static constexpr std::size_t kLongestName = MPI_MAX_PROCESSOR_NAME;
 
-    // So that they can be named when they do not answer any more.
+    // Fetched at the start, to name processes that no longer answer.
     void ask_hosts() {
         std::array<char, kLongestName> name{};
         int length = 0;
@@ -154,8 +154,8 @@ private:
         return std::make_unique<MpiUnderway>(sent, received);
     }
 
-    // Questions and answers are a number long, which MPI sends at once; it tells late answers from
-    // those to this question.
+    // Questions and answers are one number, which MPI sends eagerly; it distinguishes answers to
+    // this question from late ones.
     void ask(std::span<const int> processes) override {
         ++question_;
         for (const int process : processes) say(process, question_, kQuestion);
@@ -179,7 +179,7 @@ private:
         check_mpi(MPI_Send(&number, 1, MPI_INT, process, tag, MPI_COMM_WORLD), "asking");
     }
 
-    // Who has said what, if anybody has.
+    // A pending message with this tag: its sender and number.
     static std::optional<std::pair<int, int>> listen(int tag) {
         int there = 0, number = 0;
         MPI_Status status;
@@ -198,8 +198,9 @@ private:
     std::vector<char> hosts_;
 };
 
-// To all others, so that nobody blames this process, which answers no more. What has not left after
-// the fifth of a second does not leave: one of them may hang.
+// Announces the end to all others, which would otherwise report this process as lost when it stops
+// answering. A message not sent within a fifth of a second is abandoned, because its receiver may
+// hang.
 void say_end() {
     static int code = 0;
     int rank = 0, size = 1;
@@ -227,7 +228,7 @@ std::unique_ptr<Communicator> join_processes() {
     const int launched = launched_size();
     if (launched <= 1) return std::make_unique<OneProcess>();
     auto all = std::make_unique<MpiCommunicator>();
-    // Or each would believe that it is the only one, and take the others' work for its own.
+    // Otherwise each process would take itself for the only one, and do the others' work.
     require(all->size() == launched,
             "mpirun has started {} processes, of which MPI finds {}: it is another MPI's mpirun "
             "than the one that this program was built with",

@@ -1,6 +1,5 @@
-// The processes that mpirun has started. The one room that knows of MPI is mpi.cpp, a library of
-// its own (the target tapestry::mpi), so that a program that never asks for it is not linked with
-// it.
+// The processes started by mpirun. Only mpi.cpp uses MPI; it is a separate library (the target
+// tapestry::mpi), so a program that does not use it is not linked with MPI.
 #pragma once
 
 #include <tapestry/nn/distributed/communicator.h>
@@ -9,19 +8,20 @@
 
 namespace tapestry {
 
-/// Was this program built with MPI? CMake's TAPESTRY_MPI.
+/// Whether this program was built with MPI (CMake's TAPESTRY_MPI).
 bool has_mpi();
 
-/// All processes that this one was started with; of one alone a OneProcess, and MPI is not touched.
-/// To be called once; MPI ends with the result. Throws ValueError where mpirun has started several
-/// and this program was built without MPI, and where MPI itself does not start.
+/// All processes started together with this one; a OneProcess, without touching MPI, if it is the
+/// only one. Call it once; MPI is finalised when the result is destroyed. Throws ValueError if
+/// mpirun started several processes and this program was built without MPI, and if MPI itself fails
+/// to start.
 std::unique_ptr<Communicator> join_processes();
 
-/// This process among those that mpirun has started, by its environment alone: 0 without mpirun.
+/// This process's rank under mpirun, from the environment only: 0 without mpirun.
 int launched_rank();
 
-/// Ends all processes at once with this exit code: for one that goes no further while others wait
-/// for it. Does nothing unless there are several.
+/// Ends all processes at once with this exit code, for a process that cannot continue while others
+/// wait for it. Does nothing for a single process.
 void abort_processes(int code);
 
 }  // namespace tapestry

@@ -22,7 +22,7 @@ struct Message {
     Clock::time_point arrives;
 };
 
-// What is on its way, from everybody to everybody.
+// Messages in flight between all processes.
 struct Post {
     Post(int processes, const Network& between)
         : size(processes),
@@ -48,9 +48,9 @@ struct Post {
     std::mutex mutex;
     std::condition_variable arrived;
     std::map<std::array<int, 3>, std::deque<Message>> boxes;
-    std::vector<Clock::time_point> napped;  // when each process has last waited
-    std::vector<Clock::time_point> left;    // when all that it has sent has
-    int lost = -1;                          // a process that threw
+    std::vector<Clock::time_point> napped;  // when each process last waited
+    std::vector<Clock::time_point> left;    // when everything that it sent has left
+    int lost = -1;                          // process that threw
     std::exception_ptr error;
 };
 
@@ -109,8 +109,8 @@ private:
         return std::make_unique<ThreadUnderway>(post_, rank_, sent, received);
     }
 
-    // Until something is sent to somebody; no longer, for it may have been there already. Of a
-    // network's latency little is to be added to.
+    // Sleeps until a message is sent to any process, but not for long, because it may have arrived
+    // before. With a simulated network, naps are short so as not to add to its latency.
     void nap() override {
         std::unique_lock lock(post_.mutex);
         post_.napped[static_cast<std::size_t>(rank_)] = Clock::now();
@@ -138,7 +138,7 @@ private:
     Clock::time_point asked_at_ = {};
 };
 
-// With an exception at hand: the others hear of it.
+// Called in an exception handler: reports the exception to the others.
 void lose(Post& post, int rank) {
     const std::lock_guard lock(post.mutex);
     if (post.lost < 0) {
@@ -172,7 +172,7 @@ void run_in_threads(int size, const std::function<void(Communicator&)>& program,
     for (int rank = 0; rank < size; ++rank) {
         try {
             threads.emplace_back([&post, &program, rank] { run_one(post, rank, program); });
-        } catch (...) {  // the system has no more: those that run must not wait for this one
+        } catch (...) {  // no more threads: running ones must not wait for it
             lose(post, rank);
             break;
         }

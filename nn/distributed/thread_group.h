@@ -1,5 +1,5 @@
-// Processes that are threads of this one: the same programs, where no MPI is. Each has its own
-// tapes, modules and optimisers, and they share nothing but messages.
+// Runs processes as threads of this one: the same programs, without MPI. Each has its own tapes,
+// modules and optimisers; they share only messages.
 #pragma once
 
 #include <tapestry/nn/distributed/communicator.h>
@@ -8,16 +8,16 @@
 
 namespace tapestry {
 
-/// What lies between the processes. A message sets out when those before it from the same process
-/// have left, and takes its bytes' time to leave; nobody computes less for it.
+/// A simulated network between the processes. A message leaves after the earlier ones of its
+/// process, and takes time in proportion to its bytes; computation is not slowed down.
 struct Network {
     double latency = 0;           ///< seconds: Communicator::set_latency()
-    double bytes_per_second = 0;  ///< out of each process; 0: without limit
+    double bytes_per_second = 0;  ///< per sending process; 0: unlimited
 };
 
-/// Runs `program` once for each of `size` processes, each in a thread of its own, and returns when
-/// all have ended. If one throws, whoever waits for it gets a LostProcessError, and what it threw
-/// is thrown here. Throws ValueError unless size >= 1 and the network's numbers are not negative.
+/// Runs `program` once per process, each in its own thread, and returns when all have ended. If one
+/// throws, the processes that wait for it get a LostProcessError, and its exception is rethrown
+/// here. Throws ValueError unless size >= 1 and the network's numbers are not negative.
 void run_in_threads(int size, const std::function<void(Communicator&)>& program,
                     const Network& network = {});
 

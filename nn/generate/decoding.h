@@ -1,5 +1,5 @@
-// Decoding: a batch of sequences that grow by one token at a time. What greedy and beam search ask
-// of a model, whatever it is made of.
+// Decoding: a batch of sequences that grow by one token at a time; the interface between greedy or
+// beam search and a model.
 #pragma once
 
 #include <tapestry/nn/models/gpt.h>
@@ -11,15 +11,16 @@ class Decoding {
 public:
     virtual ~Decoding() = default;
 
-    /// ids i64 [B]: the latest token of each sequence -> logits [B, V] of the one that follows.
+    /// ids i64 [B], the latest token of each sequence -> logits [B, V] of the next one.
     virtual Tensor next(const Tensor& ids) = 0;
 
-    /// Sequence i becomes a copy of sequence rows[i], i64 [B']: how beam search drops and splits.
+    /// Replaces sequence i by a copy of sequence rows[i], i64 [B'], as beam search drops and splits
+    /// sequences.
     virtual void select(const Tensor& rows) = 0;
 };
 
-/// A Transformer that writes what belongs to `source` [B, S], reading it once. Works under a
-/// NoGradGuard and on a model in evaluation mode; the model must outlive it.
+/// A Transformer that generates the target of `source` [B, S], which is encoded once. Works under a
+/// NoGradGuard, with the model in evaluation mode; the model must outlive it.
 class TransformerDecoding : public Decoding {
 public:
     TransformerDecoding(const Transformer& model, const Tensor& source);
@@ -33,17 +34,18 @@ private:
     std::vector<DecoderCache> caches_;
 };
 
-/// A GPT that continues B prompts of one length. `next` throws ShapeError when the context is full.
+/// A GPT that continues B prompts of equal length. `next` throws ShapeError when the context is
+/// full.
 class GPTDecoding : public Decoding {
 public:
     explicit GPTDecoding(const GPT& model) : model_(model) {}
 
-    /// Reads tokens [B, T] at once and returns logits [B, V] of what follows the last.
+    /// Reads tokens [B, T] at once and returns the logits [B, V] after the last.
     Tensor read(const Tensor& ids);
     Tensor next(const Tensor& ids) override;
     void select(const Tensor& rows) override;
     std::int64_t length() const { return caches_.empty() ? 0 : caches_.front().length(); }
-    /// Forgets what was read.
+    /// Clears all that was read.
     void clear() { caches_.clear(); }
 
 private:

@@ -21,11 +21,11 @@ void check(const SampleOptions& options, const std::vector<std::int64_t>& prompt
             options.top_p);
 }
 
-// Tokens by their logits, the likeliest first, put in order as far as they are asked for: a
-// vocabulary has fifty thousand, and most draws end among its first.
+// Tokens by descending logits, sorted only as far as requested: a vocabulary has fifty thousand,
+// and most samples are among the first.
 class Ranking {
 public:
-    // The first `size` of logits [1, V].
+    // Considers the first `size` of logits [1, V].
     Ranking(const Tensor& logits, std::int64_t size) : logits_(logits), size_(size) {}
 
     std::int64_t size() const { return size_; }
@@ -43,7 +43,7 @@ private:
         const auto known = static_cast<std::int64_t>(ids_.size());
         if (i < known) return;
         std::int64_t wanted = std::max<std::int64_t>(64, 16 * known);
-        if (wanted > size_ / 16) wanted = size_;  // then topk orders all of them
+        if (wanted > size_ / 16) wanted = size_;  // topk then sorts all of them
         const Selection likeliest = topk(logits_, wanted);
         ids_ = likeliest.indices.to_vector<std::int64_t>();
         values_ = likeliest.values.to_vector<double>();
@@ -55,7 +55,7 @@ private:
     std::vector<double> values_;
 };
 
-// One id drawn from softmax(logits / temperature), logits [1, V], restricted to the likeliest.
+// Samples one id from softmax(logits / temperature), logits [1, V], restricted by top_k and top_p.
 std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator& generator) {
     const std::vector<double> of_all = logits.to_vector<double>();
     for (const double logit : of_all) {
@@ -84,7 +84,7 @@ std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator&
     }
 
     double rest = generator.uniform() * kept;
-    std::int64_t last = 0;  // takes what rounding leaves over
+    std::int64_t last = 0;  // takes the remainder left by rounding
     for (std::int64_t i = 0; i < count; ++i) {
         const double share = weight(ranking.logit(i));
         rest -= share;
@@ -94,7 +94,7 @@ std::int64_t draw(const Tensor& logits, const SampleOptions& options, Generator&
     return ranking.id(last);
 }
 
-// The logits after the last of `ids`, of which the model sees as many as its context holds.
+// The logits after the last of `ids`; the model sees as many as its context holds.
 Tensor last_logits(GPTDecoding& decoding, const std::vector<std::int64_t>& ids,
                    std::int64_t context, bool cache) {
     const auto count = static_cast<std::int64_t>(ids.size());
@@ -126,7 +126,7 @@ std::vector<std::int64_t> sample(const GPT& model, const std::vector<std::int64_
 }
 
 std::string DrawnText::next(std::int64_t id) {
-    // A model's table may have more rows than its tokenizer tokens.
+    // A model's table may have more rows than the tokenizer has tokens.
     if (id >= tokenizer_.vocab_size()) return stream_.push("\xFF");
     return stream_.push(tokenizer_.decode(std::span(&id, 1)));
 }

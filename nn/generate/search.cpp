@@ -55,10 +55,10 @@ private:
 struct Beam {
     Ids ids;
     double log_probability = 0;
-    std::int64_t row = 0;  // of the decoding, where its beginning stands
+    std::int64_t row = 0;  // in the decoding, of its prefix
 };
 
-// One sequence of the batch.
+// The search for one sequence of the batch.
 class Search {
 public:
     Search(const BeamOptions& options, std::int64_t row)
@@ -66,7 +66,7 @@ public:
 
     const std::vector<Beam>& growing() const { return growing_; }
 
-    // The growing beams stand in rows first, first + 1, ... of `next`.
+    // The growing beams are in rows first, first + 1, ... of `next`.
     void extend(const NextTokens& next, std::size_t first) {
         const std::vector<Candidate> best = candidates(next, first);
         std::vector<Beam> extended;
@@ -101,7 +101,7 @@ private:
 
     std::size_t beams() const { return static_cast<std::size_t>(options_.beams); }
 
-    // Twice as many as there are beams: should half of them be ends, enough go on.
+    // Twice as many as there are beams: if half of them are ends, enough remain.
     std::vector<Candidate> candidates(const NextTokens& next, std::size_t first) const {
         std::vector<double> scores;  // [beams, V]
         for (std::size_t beam = 0; beam < growing_.size(); ++beam) {
@@ -135,7 +135,7 @@ private:
         if (finished_.size() > beams()) finished_.pop_back();
     }
 
-    // Tokens to come only lower log P; the most lenient penalty is that of the greatest length.
+    // Further tokens only lower log P; the penalty is most lenient at the maximum length.
     bool cannot_improve() const {
         if (finished_.size() < beams()) return false;
         const auto longest = static_cast<std::size_t>(options_.max_length) + 1;
@@ -149,7 +149,7 @@ private:
     std::vector<Hypothesis> finished_;
 };
 
-// One step of all searches together; false when nothing grows any more.
+// One step of all searches; false when nothing grows any more.
 bool extend_all(std::vector<Search>& searches, Decoding& decoding, const BeamOptions& options) {
     Ids rows;
     Ids latest;

@@ -10,7 +10,7 @@
 namespace tapestry {
 namespace {
 
-// [..., H, T, D] -> [H, T, D] of sequence 0
+// [..., H, T, D] -> [H, T, D], for sequence 0
 Tensor heads_of_first(const Tensor& x) {
     Shape shape = x.shape();
     while (shape.rank() < 3) shape.insert(0, 1);
@@ -22,7 +22,7 @@ Tensor heads_of_first(const Tensor& x) {
     return y;
 }
 
-// [G, S, D] for each of H heads, [H, S, D]
+// [G, S, D] -> [H, S, D], repeated for each head
 Tensor for_each_head(const Tensor& x, std::int64_t heads) {
     const std::int64_t shared = x.size(0), keys = x.size(1), width = x.size(2);
     if (shared == heads) return x;
@@ -31,7 +31,7 @@ Tensor for_each_head(const Tensor& x, std::int64_t heads) {
                           {heads, keys, width});
 }
 
-// bool or added numbers -> what is added
+// The mask as addends, whether bool or numeric.
 std::vector<float> added(const Tensor& mask) {
     std::vector<float> numbers = mask.to_vector<float>();
     if (mask.dtype() != DType::boolean) return numbers;

@@ -56,7 +56,7 @@ std::vector<ParameterFlow> GradientFlow::after_update() {
 
 namespace {
 
-// Per unit: is it other than 0 in some row? NaN is.
+// Per unit: whether it is nonzero in some row. NaN counts as nonzero.
 std::vector<bool> moved(const Tensor& gradient, std::int64_t units) {
     std::vector<bool> moved(static_cast<std::size_t>(units), false);
     const Tensor g = dense(gradient);

@@ -1,7 +1,7 @@
-// What in a model learns, and what does not. GradientFlow: what one step of an optimiser did to
-// every parameter. A step that learns changes each by about a thousandth of its size; a part that
-// stays at a millionth learns nothing, and one near 1 forgets what it knew. And dead units, which
-// pass no gradient on. Read next: nn/pages/report.h, which shows the flow over a training.
+// Which parts of a model learn, and which do not. GradientFlow measures what one optimiser step
+// does to every parameter. A healthy step changes each by about a thousandth of its size; a part at
+// a millionth learns nothing, and one near 1 forgets what it knew. Also counts dead units, which
+// pass no gradient on. Read next: nn/pages/report.h, which shows the flow over a run.
 //
 //     GradientFlow flow(model);
 //     tape.backward(loss);
@@ -16,34 +16,33 @@
 
 namespace tapestry {
 
-/// Root mean squares over the elements, and how many elements have which size.
+/// Root mean squares over the elements, and histograms of their magnitudes.
 struct ParameterFlow {
     std::string name;
     Shape shape;
     bool frozen = false;
     double value_rms = 0;     ///< before the update
-    double gradient_rms = 0;  ///< as in Tensor::grad: before clipping; 0 if there is none
-    double update_rms = 0;    ///< of the difference that the update made
+    double gradient_rms = 0;  ///< of Tensor::grad, before clipping; 0 if there is none
+    double update_rms = 0;    ///< of the change made by the update
     Log2Histogram values = {};
     Log2Histogram gradients = {};
     Log2Histogram updates = {};
 
-    /// update_rms / value_rms, which is ||update|| / ||value||; not a number where all values were
-    /// 0.
+    /// update_rms / value_rms, which is ||update|| / ||value||; NaN if all values were 0.
     double ratio() const;
 };
 
-/// Holds a copy of all parameters between the two calls, and nothing otherwise.
+/// Holds a copy of all parameters between the two calls, otherwise nothing.
 class GradientFlow {
 public:
-    /// The model must live as long, and its parameters stay the same tensors.
+    /// The model must outlive it, and its parameters must stay the same tensors.
     explicit GradientFlow(const Module& model);
 
-    /// Copies the parameters. Call it with or without gradients in place.
+    /// Copies the parameters. Gradients need not exist yet.
     void before_update();
 
-    /// Compares with the copies, which are given up. The gradients must still be those of the step.
-    /// Throws ValueError without a before_update().
+    /// Compares the parameters with the copies, and releases these. The gradients must still be the
+    /// step's. Throws ValueError without a before_update().
     std::vector<ParameterFlow> after_update();
 
 private:
@@ -53,30 +52,32 @@ private:
 
 // ---- dead units ---------------------------------------------------------------------------------
 
-// Of an activation function (relu, gelu, ...) the units that learned nothing in a step, because the
-// function passed no gradient on for any row. A relu whose input is negative for every row is the
-// usual case; gelu and silu do so where their slope underflows, tanh and sigmoid where they are
-// saturated, far from 0 on either side.
+// Units of an activation function (relu, gelu, ...) that learned nothing in a step, because the
+// function passed no gradient on in any row. Typically a relu whose input is negative in every row;
+// gelu and silu where their slope underflows, tanh and sigmoid where they saturate, far from 0 on
+// either side.
 
-/// Of an entry y = f(x) whose last axis counts units; the others are rows: every token of every
-/// sequence, say. With one row, half of relu's units look dead and are not.
+/// Counts for an entry y = f(x) whose last axis is the units; the others are rows, such as every
+/// token of every sequence. With a single row, half of relu's units look dead but are not.
 struct UnitCounts {
     std::int64_t rows = 0;
     std::int64_t units = 0;
-    /// A gradient that is not 0 came to the unit's output in some row, and what went on to its
-    /// input is exactly 0 in all of them.
+    /// A nonzero gradient arrived at the unit's output in some row, but its input's gradient is
+    /// exactly 0 in all rows.
     std::int64_t dead = 0;
-    /// No gradient but 0 came to its output in any row: what comes after ignores the unit (a row of
-    /// zero weights, or the loss does not depend on it). Whether the unit itself is dead is then
-    /// not known; it is not among `dead`.
+    /// Only zero gradients arrived at the unit's output: later layers ignore it (a row of zero
+    /// weights, or the loss does not depend on it). Whether the unit itself is dead is unknown; it
+    /// is not counted in `dead`.
     std::int64_t unreached = 0;
 };
 
-/// Is it an activation function? Known by name: relu, gelu, silu, softplus, tanh, sigmoid. With
-/// TAPESTRY_FUSE=0 gelu and silu are on the tape as their parts, of which the sigmoid is one.
+/// Whether it is an activation function, by name: relu, relu_squared, gelu, silu, softplus, tanh,
+/// sigmoid. With TAPESTRY_FUSE=0 gelu and silu are recorded as their parts, which include the
+/// sigmoid.
 bool is_activation(const Op& op);
 
-/// From the gradients at output and input, [..., units] both, of one shape and dtype (f32 or f64).
+/// Counts from the gradients at output and input, [..., units] both, of the same shape and dtype
+/// (f32 or f64).
 UnitCounts count_units(const Tensor& output_gradient, const Tensor& input_gradient);
 
 }  // namespace tapestry

@@ -36,7 +36,7 @@ std::string Inspector::leaf_name(const Tensor& x) const {
     return found == leaf_names_.end() ? "a leaf" : found->second;
 }
 
-// What stands in a leaf does not change within a step: it is looked at once.
+// A leaf's contents do not change within a step, so they are examined once.
 void Inspector::describe(InspectedInput& input, const Tensor& x) {
     const auto place = places_.find(input.slot);
     if (input.slot < 0) {
@@ -116,8 +116,8 @@ void Inspector::recorded(const Op& op, const Tensors& inputs, const Tensors& out
     last_ = Clock::now();
 }
 
-// The slot, outside of `module`, that this one was made from: back through first inputs, which
-// leads from a projected and split query to the vectors that it was projected from.
+// The slot outside `module` from which this one was computed: follows first inputs, from a
+// projected and split query to the vectors that were projected.
 int Inspector::source_of(int slot, const std::string& module) const {
     for (auto at = places_.find(slot); at != places_.end() && at->second.entry >= 0;) {
         const InspectedEntry& entry = entries_[static_cast<std::size_t>(at->second.entry)];
@@ -134,13 +134,13 @@ void Inspector::see_attention(const Op& op, const Tensors& inputs, int entry) {
     AttentionTrace trace = trace_attention(inputs, *options);
     trace.entry = entry;
     trace.module = op.module_path();
-    // In a model without module paths everything would be inside: self-attention, for all we know.
+    // Without module paths everything would seem to be inside; then assume self-attention.
     trace.cross = !trace.module.empty() && source_of(op.inputs()[0].slot, trace.module) !=
                                                source_of(op.inputs()[1].slot, trace.module);
     attention_.push_back(std::move(trace));
 }
 
-// The first product, in the module of an attention, of what its heads found.
+// The first linear layer, in an attention's module, that reads its heads' output.
 void Inspector::see_attention_output(const Op& op, const Tensors& inputs) {
     if (attention_.empty() || op.name() != "linear") return;
     AttentionTrace& trace = attention_.back();
@@ -173,7 +173,7 @@ void Inspector::see_predictions(const Op& op, const Tensors& inputs, int entry) 
     lens_.clear();
 }
 
-// What was let go since the last rule ran was let go by its step.
+// Attributes memory freed since the last rule ran to its step.
 void Inspector::settle_step() {
     memory_.sweep();
     if (!walk_.empty()) walk_.back().freed_bytes = memory_.freed_at(memory_.time());
@@ -186,7 +186,7 @@ void Inspector::walking(const Op& op) {
     last_ = Clock::now();
 }
 
-// What the page says of gradients beyond their statistics.
+// The page's data on gradients, other than statistics.
 void Inspector::see_gradients(const Op& op, int number, const Tensors& incoming,
                               const Tensors& outgoing) {
     InspectedEntry& entry = entries_[static_cast<std::size_t>(number)];
@@ -236,7 +236,7 @@ void Inspector::walked(Op& op, const Tensors& incoming, Tensors& outgoing) {
 
 // ---- after the step -----------------------------------------------------------------------------
 
-// Parameters and their gradients, and the reasons of those that have none.
+// Parameters, their gradients, and the reasons for missing ones.
 
 void Inspector::finish() {
     if (finished_) return;
@@ -249,7 +249,7 @@ void Inspector::finish() {
     paths_.reset();
 }
 
-// Entries that no cotangent reached, and those whose inputs nobody asked about.
+// Entries that no cotangent reached, and those with no input that needs a gradient.
 void Inspector::find_dead_ends() {
     const bool walked = !walk_.empty();
     for (InspectedEntry& entry : entries_) {

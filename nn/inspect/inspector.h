@@ -1,6 +1,6 @@
-// Inspector: one training step, looked at while it happens. It watches a tape from outside and
-// writes down, of every entry, what went in and out, forward and backward; what was alive when;
-// where heads of attention looked. Without one nothing is done anywhere: it costs nothing.
+// Inspector: records everything about one training step. It observes a tape from outside and notes,
+// for every entry, its inputs and outputs, forward and backward; which memory was alive when; and
+// where attention heads looked. Without an Inspector none of this costs anything.
 //
 //     Inspector inspector(model, measure_peak());
 //     {
@@ -32,22 +32,22 @@
 
 namespace tapestry {
 
-/// What it was before an entry read it: the output of another, a leaf of the model, a leaf that the
-/// model does not know, or nothing a gradient could flow to.
+/// Where an input came from: another entry's output, a leaf of the model, another leaf, or a tensor
+/// without a gradient.
 enum class InputKind { computed, parameter, leaf, constant };
 
 /// A tensor that an entry read.
 struct InspectedInput {
-    int slot = -1;  ///< where its gradient goes: see Inspector::place; -1: nowhere
+    int slot = -1;  ///< where its gradient goes (Inspector::place); -1: nowhere
     Shape shape;
     DType dtype = DType::f32;
     bool defined = true;
-    /// Why no gradient flows to it: "integer input", "boolean input", "detached",
+    /// Why no gradient flows to it: "integer input", "boolean input", "frozen", "detached",
     /// "constant: no gradient asked for", or the entry's own reason; empty if one did.
     std::string dead_end;
     InputKind kind = InputKind::constant;
     std::string name = {};        ///< "#12 matmul", "blocks.0.norm.weight", "a leaf", "a constant"
-    ValueStatistics values = {};  ///< empty for integers and truth values
+    ValueStatistics values = {};  ///< empty for i64 and bool
 };
 
 struct InspectedOutput {
@@ -55,7 +55,7 @@ struct InspectedOutput {
     Shape shape;
     DType dtype = DType::f32;
     ValueStatistics values;
-    std::optional<ValueStatistics> gradient;  ///< complete, as it came to the entry's rule
+    std::optional<ValueStatistics> gradient;  ///< complete, as the backward rule received it
 };
 
 struct InspectedEntry {
@@ -64,30 +64,30 @@ struct InspectedEntry {
     std::string module;      ///< "blocks.3.feed_forward.up"
     std::vector<InspectedInput> inputs = {};
     std::vector<InspectedOutput> outputs = {};
-    std::size_t saved_bytes = 0;  ///< that it kept for its rule, the memory of others included
-    ProfiledWork forward = {};    ///< counted as the profiler does
+    std::size_t saved_bytes = 0;  ///< kept for its backward rule, including memory of other tensors
+    ProfiledWork forward = {};    ///< counted as in the profiler
     ProfiledWork backward = {};
-    int step = -1;                         ///< its place in the walk back; -1: was not walked
-    std::optional<UnitCounts> units = {};  ///< of an activation function that was walked
-    /// Why it was not walked: "no gradient: not on a path to the loss", or "... to nothing whose
-    /// gradient was asked for"; empty if it was.
+    int step = -1;                         ///< index in the backward pass; -1: not run
+    std::optional<UnitCounts> units = {};  ///< of an activation function in the backward pass
+    /// Why the backward pass skipped it: "no gradient: not on a path to the loss", or "... to
+    /// nothing whose gradient was asked for"; empty if it did not.
     std::string dead_end = {};
 };
 
-/// One rule that ran on the way back.
+/// One backward rule that ran.
 struct WalkStep {
     int entry = -1;
-    std::vector<int> used = {};       ///< slots whose cotangents it took, which then are gone
-    std::vector<int> arrived = {};    ///< slots that had none and now have one
-    std::size_t cotangent_bytes = 0;  ///< of all that exist after it
-    std::size_t freed_bytes = 0;      ///< of memory that nobody held any more after it
+    std::vector<int> used = {};       ///< slots whose cotangents it consumed
+    std::vector<int> arrived = {};    ///< slots that received their first cotangent
+    std::size_t cotangent_bytes = 0;  ///< of all cotangents that exist after it
+    std::size_t freed_bytes = 0;      ///< of memory freed after it
 };
 
-/// Where a gradient can stand: at an output of an entry, or at a leaf.
+/// Where a gradient can be: an entry's output, or a leaf.
 struct GradientPlace {
     int entry = -1;
     int output = 0;
-    std::string leaf;  ///< its name, where there is no entry
+    std::string leaf;  ///< its name, if there is no entry
     std::size_t bytes = 0;
 };
 
@@ -101,20 +101,20 @@ struct InspectedParameter {
     std::string dead_end = {};  ///< why it has no gradient; empty if it has one
 };
 
-/// Watches the tapes of this thread from construction to finish(); one tape, that of the first
-/// operation it is told of. Gradients are taken to have been cleared before.
+/// Observes the tapes of this thread from construction to finish(): only the tape of the first
+/// operation it sees. Assumes that gradients were cleared before.
 ///
-/// Times are from one event to the next without the Inspector's own, which looks at every number;
-/// what it has looked at lies in a cache afterwards, so small operations seem faster than they are
-/// (tapestry profile measures without looking). Entries that are recomputed appear as they first
-/// ran and once more, at the end, as they were computed again.
+/// Times are measured between events, excluding the Inspector's own time. It reads every number, so
+/// these are then in a cache and small operations seem faster than they are (tapestry profile
+/// measures without this). Recomputed entries appear as they first ran, and again at the end, as
+/// they were recomputed.
 class Inspector final : public TapeObserver {
 public:
-    /// Parameters get their names from `model`, which must live until finish().
+    /// `model` provides the parameters' names, and must live until finish().
     explicit Inspector(const Module& model, MachinePeak peak = {});
 
-    /// After the walk back: looks at parameters and their gradients, and says why others have
-    /// none. Watches no longer.
+    /// Call after the backward pass: examines parameters and their gradients, finds the reasons for
+    /// missing ones, and stops observing.
     void finish();
 
     const std::vector<InspectedEntry>& entries() const { return entries_; }
@@ -122,11 +122,11 @@ public:
     const std::vector<AttentionTrace>& attention() const { return attention_; }
     /// Of the step's first cross-entropy, if there was one.
     const std::optional<PredictionTrace>& predictions() const { return predictions_; }
-    /// What became of its tokens on the way to these predictions; without them, nothing.
+    /// How its tokens' vectors led to these predictions; empty without predictions.
     const TokenPath& token_path() const { return token_path_; }
     const std::vector<InspectedParameter>& parameters() const { return parameters_; }
-    /// Time t < entries().size() is that of entry t, when it was recorded; then the walk's steps
-    /// follow, if no entry was recorded in between.
+    /// Time t < entries().size() is the recording of entry t; the steps of the backward pass
+    /// follow, unless an entry was recorded in between.
     const MemoryTrace& memory() const { return memory_; }
     /// The first NaN or infinity of the step, if there was one.
     const std::optional<NonFinite>& non_finite() const { return non_finite_.found(); }
@@ -161,7 +161,7 @@ private:
     std::unordered_map<const Op*, int> numbers_;
     std::unordered_map<int, GradientPlace> places_;         // by slot
     std::unordered_map<int, ValueStatistics> leaf_values_;  // by slot
-    std::unordered_map<int, std::size_t> cotangents_;       // slots that have one, and its bytes
+    std::unordered_map<int, std::size_t> cotangents_;       // bytes of each slot's cotangent
     std::vector<InspectedEntry> entries_;
     std::vector<WalkStep> walk_;
     std::vector<AttentionTrace> attention_;
@@ -176,19 +176,18 @@ private:
 
 // ---- one step of a trained model ----------------------------------------------------------------
 
-// What `tapestry inspect` and the tasks with --page show.
+// Used by `tapestry inspect` and the tasks with --page.
 
 class WatchedStep {
 public:
-    /// Takes the step on what `loss` computes, in evaluation mode, so that nothing is dropped; the
-    /// weights stay as they are. Another step before it goes unwatched: memory and caches are then
-    /// as in any later one.
-    /// `products` is what most of them are of: shares are told of its peak.
+    /// Takes a step on `loss` in evaluation mode, so without dropout; the weights are unchanged. An
+    /// unobserved step precedes it, to bring memory and caches into their steady state. `products`
+    /// is the type of most matrix products: shares of peak refer to its peak.
     WatchedStep(Module& model, const std::function<Tensor()>& loss, DType products = DType::f32);
 
     const Inspector& inspector() const { return *inspector_; }
     double loss() const { return loss_; }
-    /// Of all attentions together.
+    /// Total over all attention modules.
     std::int64_t heads() const;
 
 private:

@@ -28,7 +28,7 @@ void MemoryTrace::note_bytes() { bytes_.back() = memory_statistics().current; }
 
 void MemoryTrace::see(const Tensor& x, const std::string& name, MemoryKind kind, int entry) {
     if (!x.defined() || life_of(x) != nullptr) return;
-    // A dead block's address may have been handed out again before anybody swept.
+    // A dead block's address may have been reused before the next sweep.
     if (const auto dead = alive_.find(x.storage().get()); dead != alive_.end()) {
         end(dead->second.life);
     }

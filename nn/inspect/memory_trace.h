@@ -1,6 +1,6 @@
-// Birth and death of the memory behind tensors, as seen by somebody who is told of tensors at
-// points in time, and where the blocks could lie if that memory were planned. A MemoryTrace holds
-// nothing alive: a block is dead when nobody else holds it any more.
+// Lifetimes of the memory behind tensors, from tensors seen at points in time, and a possible
+// layout if that memory were planned. A MemoryTrace keeps nothing alive: a block is dead when its
+// last other owner releases it.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -16,29 +16,30 @@ namespace tapestry {
 
 enum class MemoryKind { parameter, input, activation, gradient };
 
-/// One block of memory, which several tensors may view.
+/// One block of memory, possibly viewed by several tensors.
 struct MemoryLife {
-    std::string name;  ///< of the first tensor that was seen to lie there
+    std::string name;  ///< of the first tensor seen in it
     MemoryKind kind = MemoryKind::activation;
-    int entry = -1;  ///< whose output or whose rule's result it first was; -1: given from outside
+    int entry = -1;  ///< entry whose output, or whose rule's result, it first was; -1: from outside
     std::size_t bytes = 0;
     int born = 0;
-    int died = -1;  ///< the time after which it was found dead; -1: not yet
+    int died = -1;  ///< time after which it was found dead; -1: not yet
 };
 
 class MemoryTrace {
 public:
-    /// Who was found dead died at the time that now ends.
+    /// Marks freed blocks as dead at the current time, which ends.
     void sweep();
-    /// Time goes on.
+    /// Starts the next time.
     void advance();
-    /// What is in live tensors now counts for this time, instead of what was at its beginning.
+    /// Updates the current time's bytes in live tensors, taken at its start, to their present
+    /// number.
     void note_bytes();
 
-    /// The block of `x`, if it is new, is born now.
+    /// Starts the life of x's block, if it is new.
     void see(const Tensor& x, const std::string& name, MemoryKind kind, int entry);
 
-    /// Has the block of x been seen?
+    /// Whether the block of x has been seen.
     bool knows(const Tensor& x) const;
 
     /// Bytes of the blocks that died at that time.
@@ -46,9 +47,9 @@ public:
 
     int time() const { return static_cast<int>(bytes_.size()) - 1; }
     const std::vector<MemoryLife>& lives() const { return lives_; }
-    /// Bytes in live tensors of this process, of whatever kind, at each time.
+    /// Bytes in live tensors of this process, of any kind, at each time.
     const std::vector<std::size_t>& bytes() const { return bytes_; }
-    /// When that was most; -1 if there is no time yet.
+    /// The time at which that was largest; -1 without any.
     int peak() const;
 
 private:
@@ -62,29 +63,29 @@ private:
     std::unordered_map<const Storage*, Watched> alive_;
     std::vector<MemoryLife> lives_;
     std::vector<std::size_t> bytes_;
-    std::unordered_map<int, std::size_t> freed_;  // by time: so that no step looks at every life
+    std::unordered_map<int, std::size_t> freed_;  // by time; saves searching all lives
 };
 
 // ---- the layout ---------------------------------------------------------------------------------
 
-// Who takes whose place, and how little memory would hold all blocks of an inspected step. For this
-// nothing need have been planned: a plan is made of the lives that were traced
-// (core/memory_plan.h), as `train --plan` makes one of those of two steps.
+// How blocks of an inspected step can share memory, and how little memory would hold them. The step
+// need not have been planned: the plan is computed from the traced lives (core/planned_memory.h),
+// as `train --plan` computes one from those of two steps.
 //
-// Time is counted in events here, the entries recorded and walked, and a block counts as needed at
-// both ends of its life; blocks that live only inside an operation were never seen. So `bytes` is
-// near what a plan of the allocator's own needs, and not the same.
+// Time is counted in events here, entries recorded and run backward, and a block is in use at both
+// ends of its life; blocks that exist only within an operation are not seen. So `bytes` is close to
+// what the allocator's own plan needs, but not equal to it.
 
 struct MemoryLayout {
-    /// Of each life, from the beginning of the piece; none for parameters and what was given, which
-    /// are there before the step and after it.
+    /// Offset of each life in the arena; empty for parameters and inputs, which exist before and
+    /// after the step.
     std::vector<std::optional<std::size_t>> offsets;
-    std::size_t apart = 0;  ///< bytes, if each block had memory of its own
-    std::size_t bytes = 0;  ///< of the piece
-    std::size_t least = 0;  ///< the most in use at one event: no layout has less
+    std::size_t apart = 0;  ///< bytes, if each block had its own memory
+    std::size_t bytes = 0;  ///< of the arena
+    std::size_t least = 0;  ///< most bytes in use at one event: a lower bound for any layout
 };
 
-/// Nothing has a place where there are more than 4096 blocks: a plan looks at every two of them.
+/// Gives no offsets if there are more than 4096 blocks, because planning compares all pairs.
 MemoryLayout lay_out(const MemoryTrace& trace);
 
 }  // namespace tapestry

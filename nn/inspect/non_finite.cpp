@@ -11,12 +11,12 @@ namespace {
 
 bool is_finite(const ValueStatistics& s) { return s.nans + s.infinities == 0; }
 
-// Apart from -inf.
+// Except for -inf.
 bool is_finite_above(const ValueStatistics& s) {
     return s.nans == 0 && s.infinities == s.negative_infinities;
 }
 
-// Operations that put numbers in their places: -inf that a constant brings there is a mask's.
+// Operations that place or add elements: -inf from a constant they read is a mask's.
 bool places_masks(const std::string& op) {
     static constexpr std::array<std::string_view, 4> kNames{"where", "add", "attention", "concat"};
     return std::find(kNames.begin(), kNames.end(), op) != kNames.end();
@@ -51,7 +51,7 @@ NonFinite finding_at(const InspectedEntry& entry, int number, NonFiniteOrigin or
     return {.origin = origin, .entry = number, .op = entry.name, .module = entry.module};
 }
 
-// The gradients that came to an entry's rule; first those that are not finite.
+// The gradients that an entry's rule received; those that are not finite first.
 std::vector<NonFiniteTensor> arrived_at(const InspectedEntry& entry) {
     std::vector<NonFiniteTensor> all;
     for (std::size_t i = 0; i < entry.outputs.size(); ++i) {

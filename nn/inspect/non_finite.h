@@ -1,18 +1,18 @@
-// The first NaN or infinity of a step: which operation made it, forward or backward, of which
-// numbers; or in which parameter or input it was there before.
+// The first NaN or infinity of a step: which operation produced it, forward or backward, from which
+// numbers; or which parameter or input already contained it.
 //
-// Where an infinity is no mistake. A mask puts -inf on scores so that softmax makes 0 of them:
-// masked_fill is a `where` with the constant -inf, an additive mask a constant that `add` or
-// `attention` reads, `concat` may join a border of it, `pad` set one. So:
+// Not every infinity is an error. A mask sets scores to -inf so that softmax turns them into 0:
+// masked_fill is a `where` with the constant -inf, an additive mask is a constant read by `add` or
+// `attention`, `concat` may append a border of it, `pad` may fill with it. So:
 //
-//   - -inf from a constant that one of the first four reads, or that `pad` set, is there on
-//     purpose, and so is -inf in any output of an entry that reads such a one (scores that are
+//   - -inf from a constant that one of the first four reads, or with which `pad` fills, is
+//     intended, and so is -inf in any output of an entry that reads such a tensor (scores that are
 //     masked, then moved, divided, shifted by their maximum);
-//   - everything else is a finding: any NaN, any +inf, -inf out of finite numbers (log 0, a sum too
-//     large), a parameter that is not finite, and any infinity on the way back.
+//   - everything else is a finding: any NaN, any +inf, -inf from finite numbers (log 0, a sum too
+//     large), a parameter that is not finite, and any infinity in the backward pass.
 //
-// A constant is looked at when what is made of it is not finite: NaN in numbers that a `where`
-// leaves out, or in a row that nobody reads, harms nobody. Read next: inspector.h, which feeds it.
+// A constant is only examined when its result is not finite: NaN in elements that a `where` masks
+// out, or in a row that is never read, is harmless. Read next: inspector.h, which feeds it.
 #pragma once
 
 #include <tapestry/nn/inspect/statistics.h>
@@ -27,7 +27,7 @@ namespace tapestry {
 
 struct InspectedEntry;
 
-/// A tensor at the place of the finding.
+/// A tensor involved in the finding.
 struct NonFiniteTensor {
     std::string what;  ///< "output", "input 1 (#30 matmul)", "gradient for input 0 (w)"
     Shape shape;
@@ -37,35 +37,35 @@ struct NonFiniteTensor {
 
 /// Where it came from.
 enum class NonFiniteOrigin {
-    operation,  ///< forward: finite numbers went in
-    parameter,  ///< it was in a parameter before the step
-    input,      ///< it was in a constant, or in a leaf that is no parameter
-    rule,       ///< backward: a finite gradient came to the rule of an entry
-    sum,        ///< backward: gradients from several places, each finite, added up
-    given       ///< backward: a cotangent that was given so, or that a hook made so
+    operation,  ///< forward, from finite inputs
+    parameter,  ///< already in a parameter before the step
+    input,      ///< in a constant, or in a leaf that is not a parameter
+    rule,       ///< backward, from a finite gradient
+    sum,        ///< backward: a sum of finite gradients
+    given       ///< backward: a cotangent from the caller or a hook
 };
 
 struct NonFinite {
     NonFiniteOrigin origin = NonFiniteOrigin::operation;
     bool backward = false;
-    int entry = -1;           ///< of Inspector::entries(); -1: a parameter's gradient, in the end
-    std::string op = {};      ///< "softmax"; empty where there is no entry
+    int entry = -1;           ///< index into Inspector::entries(); -1: a parameter's final gradient
+    std::string op = {};      ///< "softmax"; empty without an entry
     std::string module = {};  ///< "blocks.3.attention"
-    std::string name = {};    ///< of the parameter or input; of a rule: whose gradient it made
-    /// What is not finite first, then what else the operation read and gave.
+    std::string name = {};    ///< of the parameter or input; with rule, of the gradient's input
+    /// Non-finite tensors first, then the operation's other inputs and outputs.
     std::vector<NonFiniteTensor> tensors = {};
 };
 
 /// "first NaN: softmax (#31) in blocks.3.attention, forward"
 std::string headline(const NonFinite& finding);
-/// The same and every tensor, in one line: "...; output [12, 4, 64, 64]: 64 NaN of 196608, the
+/// The headline and every tensor, in one line: "...; output [12, 4, 64, 64]: 64 NaN of 196608, the
 /// others from 0 to 1; input 0 (#30 mul) ...".
 std::string to_text(const NonFinite& finding);
 
-/// Looks at entries as an Inspector writes them down, and keeps the first that is not finite.
+/// Examines entries as an Inspector records them, and keeps the first that is not finite.
 class NonFiniteFinder {
 public:
-    /// Of a gradient that a rule made: for which input.
+    /// A gradient that a rule computed, and the input it is for.
     struct RuleGradient {
         std::size_t input;
         ValueStatistics values;
@@ -73,16 +73,17 @@ public:
 
     const std::optional<NonFinite>& found() const { return found_; }
 
-    /// Inputs and outputs of `entry` are complete.
+    /// Call when the inputs and outputs of `entry` are complete.
     void recorded(const InspectedEntry& entry, int number);
-    /// Its rule ran: the gradients of its outputs are in `entry`, what the rule made is `outgoing`.
+    /// Call after its rule ran: `entry` has the gradients of its outputs, `outgoing` those computed
+    /// by the rule.
     void walked(const InspectedEntry& entry, int number, const std::vector<RuleGradient>& outgoing);
-    /// After the walk: what stands in a parameter's grad().
+    /// Call after the backward pass with a parameter's grad().
     void summed(const std::string& parameter, const NonFiniteTensor& gradient);
 
 private:
-    std::unordered_set<int> masked_;      // slots that hold -inf on purpose
-    std::unordered_map<int, int> parts_;  // by slot: how many gradients came, all of them finite
+    std::unordered_set<int> masked_;      // slots with intended -inf
+    std::unordered_map<int, int> parts_;  // by slot: number of gradients received, all finite
     std::optional<NonFinite> found_;
 };
 

@@ -19,7 +19,7 @@ bool is_number(std::string_view part) {
                                         [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// "decoder.3.attention.qkv" -> "decoder.3"; empty for what is in no layer.
+// "decoder.3.attention.qkv" -> "decoder.3"; empty for a path outside layers.
 std::string layer_of(const std::string& path) {
     for (std::size_t at = 0; at < path.size();) {
         const std::size_t end = std::min(path.find('.', at), path.size());
@@ -57,8 +57,8 @@ void LogitLens::enter(const std::string& layer) {
     made_.clear();
 }
 
-// A layer reads the stream first, be it in a norm or in a projection; only parameters, of which it
-// may make narrower ones before, and what it made itself are no stream.
+// A layer's first read is the stream, in a norm or in a projection; parameters, which it may cast
+// to a narrower type before, and its own results are not the stream.
 void LogitLens::find_stream(const Op& op, const Tensors& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const auto made = made_in_.find(op.inputs()[i].slot);
@@ -81,7 +81,7 @@ void LogitLens::follow(const Op& op, const Tensors& inputs) {
     behind_.push_back(std::move(entry));
 }
 
-// What stands in `slot` when the layers give `stream`; undefined if that does not depend on them.
+// The value of `slot` if the layers output `stream`; undefined if it does not depend on them.
 Tensor LogitLens::again(int slot, const Tensor& stream) const {
     std::unordered_map<int, Tensor> now{{stream_, stream}};
     for (const Behind& entry : behind_) {
@@ -105,7 +105,7 @@ void LogitLens::run(int slot,
     if (!made_.contains(slot)) return;
     const NoGradGuard no_grad;
     for (const Stream& each : streams_) {
-        if (each.shape != given_) continue;  // layers that do not hand one stream on
+        if (each.shape != given_) continue;  // layers that do not pass one stream on
         const Tensor logits = again(slot, to(tensor(each.numbers, each.shape), each.dtype));
         if (logits.defined()) use(each.layer, logits);
     }
@@ -118,7 +118,7 @@ namespace {
 constexpr std::size_t kLikeliest = 5;
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 26;
 
-// Keeps the five largest of what it is shown; of equal ones the first.
+// Keeps the five largest; of equal ones the first.
 void keep(std::vector<PredictedClass>& best, std::int64_t id, double logit) {
     if (best.size() == kLikeliest && !(logit > best.back().probability)) return;
     if (best.size() == kLikeliest) best.pop_back();
@@ -128,7 +128,7 @@ void keep(std::vector<PredictedClass>& best, std::int64_t id, double logit) {
     best.insert(at, {id, logit});
 }
 
-// Logits stand where probabilities will until their sum is known.
+// The probability fields hold logits until their sum is known.
 Prediction predict(std::span<const float> logits, std::int64_t right) {
     Prediction row{.right = right};
     for (std::size_t i = 0; i < logits.size(); ++i) {

@@ -1,7 +1,8 @@
-// What a model expected, behind its loss: of every place where a class was to be predicted (the
-// next token, a hidden word, what an image shows) the likeliest classes and what the right one got,
+// A model's predictions behind its loss: for every position with a class to predict (the next
+// token,
+// a masked word, an image's class), the likeliest classes and the target's probability,
 //     p = softmax(logits),   loss = -ln p(right),
-// and the same for each layer alone.
+// and the same for each layer on its own.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -16,42 +17,42 @@ namespace tapestry {
 
 // ---- the logit lens -----------------------------------------------------------------------------
 
-// What each layer alone would predict. A stack of layers hands a stream of vectors [B, T, C] from
-// one to the next, and what comes behind the last makes logits of it: a norm, a head. The same
-// entries, run again on what an earlier layer read, give that layer's logits. Source:
+// The logit lens: predictions of each layer by itself. A stack of layers passes a stream of vectors
+// [B, T, C] from one to the next, and the entries after the last turn it into logits: a norm, a
+// head. The same entries, rerun on an earlier layer's input, give logits for that layer. Source:
 // nostalgebraist 2020, "interpreting GPT: the logit lens".
 //
-// Nothing of it is a property of one model: layers are known by their paths ("blocks.3",
-// "decoder.0"), and what comes behind is what was recorded after the last.
+// This does not depend on the model: layers are recognized by their paths ("blocks.3",
+// "decoder.0"), and the rest is what was recorded after the last one.
 
 class LogitLens {
 public:
-    /// To be told of every entry as it is recorded. Numbers are copied to ordinary memory; of
-    /// tensors only those are held that the entries behind the layers read and did not make.
+    /// Call for every entry as it is recorded. Copies numbers to ordinary memory; keeps only
+    /// tensors that the entries after the layers read but did not compute.
     void recorded(const Op& op, const Tensors& inputs);
 
-    /// "decoder.3", the last layer of the stack that was recorded last; empty without layers.
+    /// "decoder.3", the last layer of the most recently recorded stack; empty without layers.
     const std::string& last_layer() const { return layer_; }
 
-    /// For each layer in turn what it read, run through the entries behind the last, up to the one
-    /// that made the logits in this slot: use("decoder.3", logits). Nothing where there are no
-    /// layers, or where the logits are not made of what they give.
+    /// For each layer, reruns the entries after the last one on that layer's input, up to the entry
+    /// that computed the logits in this slot: use("decoder.3", logits). Does nothing without
+    /// layers, or if the logits do not depend on them.
     void run(int slot,
              const std::function<void(const std::string& layer, const Tensor& logits)>& use) const;
 
-    /// Forgets everything.
+    /// Clears everything.
     void clear();
 
 private:
     struct Stream {
-        std::string layer;  ///< that reads it
+        std::string layer;  ///< layer that reads it
         std::vector<float> numbers;
         Shape shape;
         DType dtype = DType::f32;
     };
     struct Behind {
         const Op* op;
-        Tensors inputs;  ///< undefined where they are the stream, or made behind the layers
+        Tensors inputs;  ///< undefined for the stream, and for results of entries after the layers
     };
     void enter(const std::string& layer);
     void find_stream(const Op& op, const Tensors& inputs);
@@ -59,51 +60,51 @@ private:
     Tensor again(int slot, const Tensor& stream) const;
 
     std::string layer_;
-    int entered_ = 0;                       // how many layers so far
-    bool is_found_ = false;                 // what this layer reads
-    int stream_ = -1;                       // the slot of what the last layer gave,
+    int entered_ = 0;                       // number of layers so far
+    bool is_found_ = false;                 // this layer's input was found
+    int stream_ = -1;                       // slot of the last layer's output,
     Shape given_;                           // and its shape
-    std::unordered_map<int, int> made_in_;  // slots: which of the layers made it
+    std::unordered_map<int, int> made_in_;  // by slot: the layer that computed it
     std::vector<Stream> streams_;
     std::vector<Behind> behind_;
-    std::unordered_map<int, bool> made_;  // slots: of outputs behind the layers
+    std::unordered_map<int, bool> made_;  // slots computed after the layers
 };
 
 // ---- predictions --------------------------------------------------------------------------------
 
-/// Of a row of logits.
+/// A class and its probability.
 struct PredictedClass {
     std::int64_t id = 0;
     double probability = 0;
 };
 
 struct Prediction {
-    std::int64_t right = -1;  ///< the target; -1: the loss does not count this row
-    double loss = 0;          ///< -ln p(right), in nats; 0 if it does not count
-    std::int64_t rank = 0;    ///< 1: none is likelier than the right one; 0: no right
-    std::vector<PredictedClass> likeliest{};  ///< at most five, the likeliest first
+    std::int64_t right = -1;  ///< target; -1: row ignored by the loss
+    double loss = 0;          ///< -ln p(right), in nats; 0 if ignored
+    std::int64_t rank = 0;  ///< 1 + number of classes likelier than the target; 0 without a target
+    std::vector<PredictedClass> likeliest{};  ///< at most five, in descending order
 };
 
 struct LayerPredictions {
-    std::string layer;  ///< "blocks.3": what that layer read, through what comes behind the last
+    std::string layer;  ///< "blocks.3": predictions from that layer's input
     std::vector<Prediction> rows;
 };
 
-/// Of one sequence of a batch, or of a whole batch of single classes. In ordinary memory, as
+/// For one sequence of a batch, or a whole batch of single classes. In ordinary memory, as
 /// AttentionTrace is.
 struct PredictionTrace {
-    int entry = -1;      ///< of Inspector::entries(): the cross-entropy
+    int entry = -1;      ///< index into Inspector::entries(): the cross-entropy
     std::string module;  ///< of the last layer, "blocks.3"; empty without layers
     std::int64_t classes = 0;
-    double label_smoothing = 0;  ///< of the step's loss; that of the rows here has none
+    double label_smoothing = 0;  ///< of the step's loss; the rows' losses here have none
     std::vector<Prediction> rows = {};
     /// The model's own predictions, `rows`, follow the last.
     std::vector<LayerPredictions> layers = {};
 };
 
-/// Of an entry of cross_entropy: logits [..., T, V] of sequence 0, or [N, V], and what was asked of
-/// it. The lens has been told of all entries before it. Layers are left out where their logits,
-/// which are those of the whole batch, would be more than 2^26 numbers.
+/// Traces a cross_entropy entry: logits [..., T, V] of sequence 0, or [N, V], and its recorded
+/// arguments. `lens` must have seen all entries before it. Omits layers if the logits of the whole
+/// batch are more than 2^26 numbers.
 PredictionTrace trace_predictions(const Op& op, const Tensor& logits,
                                   const RecordedCrossEntropy& asked, const LogitLens& lens);
 

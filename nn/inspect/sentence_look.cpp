@@ -13,7 +13,7 @@ SentenceLook look_at(const Module& model, const std::function<Tensor()>& loss) {
     }
     SentenceLook look;
     for (const AttentionTrace& seen : inspector.attention()) {
-        AttentionTrace kept;  // a training's report has many of them: no vectors, no matrices
+        AttentionTrace kept;  // a report has many of these: omit vectors and matrices
         kept.module = seen.module;
         kept.causal = seen.causal;
         kept.heads = seen.heads, kept.queries = seen.queries, kept.keys = seen.keys;

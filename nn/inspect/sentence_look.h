@@ -1,6 +1,6 @@
-// What a model makes of one sequence at one time of its training: where its heads look, what it
-// expects. The same sequence every time, so that one can watch a head find its role. Read next:
-// nn/pages/report.h, which shows it.
+// A model's view of one sequence at one point of a run: where its heads look, what it predicts. It
+// is the same sequence every time, so you can watch heads form. Read next: nn/pages/report.h, which
+// shows it.
 #pragma once
 
 #include <tapestry/nn/inspect/attention_trace.h>
@@ -12,14 +12,13 @@
 namespace tapestry {
 
 struct SentenceLook {
-    std::vector<AttentionTrace> attention{};  ///< of each the weights, and what says what they are
+    std::vector<AttentionTrace> attention{};  ///< with weights and their description only
     std::vector<Prediction> rows{};           ///< as in PredictionTrace
 
     bool empty() const { return attention.empty() && rows.empty(); }
 };
 
-/// Of a forward pass, which `loss` takes; no gradient is computed, and nothing in the model
-/// changes.
+/// Runs the forward pass of `loss`; computes no gradient and does not change the model.
 SentenceLook look_at(const Module& model, const std::function<Tensor()>& loss);
 
 }  // namespace tapestry

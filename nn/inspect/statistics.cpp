@@ -14,17 +14,17 @@
 namespace tapestry {
 namespace {
 
-// Walked by threads in pieces of this size: a page looks at every tensor of a step twice over.
+// Processed by threads in pieces of this size: a page reads every tensor of a step twice.
 constexpr std::int64_t kPiece = 1 << 14;
-// Sums of their own for neighbours, so that an addition does not wait for the one before.
+// Independent sums for neighbours: an addition need not wait for the previous one.
 constexpr std::size_t kLanes = 4;
 
 std::size_t pieces_of(std::int64_t n) {
     return static_cast<std::size_t>((n + kPiece - 1) / kPiece);
 }
 
-// The sum of f over all elements, each taken as a double: in lanes, then lane by lane, then piece
-// by piece, whatever the number of threads.
+// The sum of f over all elements, each as a double: in lanes, then lane by lane, then piece by
+// piece, regardless of the number of threads.
 template <class T, class F>
 double sum_of(const T* values, std::int64_t n, const F& f) {
     std::vector<double> sums(pieces_of(n));
@@ -47,7 +47,7 @@ double sum_of(const T* values, std::int64_t n, const F& f) {
 
 double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
 
-// What is counted, and the extremes, of one piece.
+// The counts and extremes of one piece.
 template <class T>
 ValueStatistics counts_of(const T* values, std::int64_t n) {
     ValueStatistics s{.count = n};
@@ -91,7 +91,7 @@ ValueStatistics statistics_of(const T* values, std::int64_t n) {
         return s;
     }
     s.mean = sum_of(values, n, finite_or_zero) / static_cast<double>(finite);
-    // About the mean: another walk, for E[x^2] - E[x]^2 would cancel.
+    // In a second pass around the mean, because E[x^2] - E[x]^2 would cancel.
     const double squares = sum_of(values, n, [mean = s.mean](double value) {
         return std::isfinite(value) ? (value - mean) * (value - mean) : 0;
     });
@@ -111,8 +111,8 @@ ValueStatistics statistics_of(const Tensor& x) {
     });
 }
 
-// A training report looks at every parameter in the time of a step, so the power of two is read
-// from the bits: the exponent of a double stands above its 52 bits of mantissa.
+// A training report reads every parameter within the time of a step, so the power of two is taken
+// from the bits: a double's exponent is above its 52 bits of mantissa.
 Log2Histogram log2_histogram(const Tensor& x) {
     constexpr int kLowest = -1074, kHighest = 1023;
     std::vector<std::int64_t> bins(kHighest - kLowest + 1);

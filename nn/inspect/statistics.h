@@ -1,4 +1,4 @@
-// A tensor in a few numbers: what a page shows of values and gradients it has no room for.
+// A tensor summarised in a few numbers, for the pages.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -7,14 +7,14 @@
 
 namespace tapestry {
 
-/// Over all elements, in f64; i64 and bool are taken as numbers. Extremes, mean and deviation are
-/// of the finite elements, and 0 where there are none.
+/// Over all elements, in f64; i64 and bool are converted. Extremes, mean and deviation are over the
+/// finite elements, and 0 if there are none.
 struct ValueStatistics {
     std::int64_t count = 0;
     std::int64_t zeros = 0;
     std::int64_t nans = 0;
     std::int64_t infinities = 0;           ///< of both signs
-    std::int64_t negative_infinities = 0;  ///< those of them that are below
+    std::int64_t negative_infinities = 0;  ///< of these, the negative ones
     double min = 0;
     double max = 0;
     double mean = 0;
@@ -25,8 +25,8 @@ struct ValueStatistics {
 
 ValueStatistics statistics_of(const Tensor& x);
 
-/// counts[i]: elements with 2^(first + i) <= |x| < 2^(first + i + 1). Empty bins at both ends are
-/// left out; zeros, NaN and infinities are in no bin.
+/// counts[i]: elements with 2^(first + i) <= |x| < 2^(first + i + 1). Omits empty bins at both
+/// ends; zeros, NaN and infinities are in no bin.
 struct Log2Histogram {
     int first = 0;
     std::vector<std::int64_t> counts;

@@ -9,19 +9,19 @@
 namespace tapestry {
 namespace {
 
-// The same numbers as an input's, in another shape or order.
+// Whether y shares an input's elements, in another shape or order.
 bool is_view(const Tensor& y, const Tensors& inputs) {
     return std::any_of(inputs.begin(), inputs.end(),
                        [&y](const Tensor& x) { return x.defined() && x.storage() == y.storage(); });
 }
 
-// [B, T, C] -> [T, C] and [B, H, T, D] -> [T, H D] of sequence 0; [B, C] -> [1, C].
+// [B, T, C] -> [T, C] and [B, H, T, D] -> [T, H D], for sequence 0; [B, C] -> [1, C].
 Tensor rows_of_first(const Tensor& y) {
     const Tensor first = views::slice(y.detach(), 0, 0, 1);
     if (y.rank() == 2) return first;
     if (y.rank() == 3) return views::reshape(first, {y.size(1), y.size(2)});
     const Tensor heads = views::reshape(first, {y.size(1), y.size(2), y.size(3)});
-    return views::transpose(heads, 0, 1);  // [T, H, D], whose numbers to_vector brings into a row
+    return views::transpose(heads, 0, 1);  // [T, H, D], made contiguous by to_vector
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ std::vector<std::int64_t> even_places(std::int64_t tokens, std::int64_t count) {
     return places;
 }
 
-// A token's vectors are about as many numbers as the weights they are multiplied with have columns,
-// and half as many again: sums, norms, activations.
+// A token's vectors have about as many numbers as the weight matrices have columns, and half as
+// many again for sums, norms and activations.
 std::int64_t TokenPaths::places_of(std::int64_t tokens) const {
     const std::int64_t numbers = 1 + 3 * parameters_ / (2 * dim_);
     return std::clamp<std::int64_t>(kMostNumbers / numbers, 1, tokens);
@@ -63,7 +63,8 @@ void TokenPaths::recorded(const Op& op, const Tensors& inputs, const Tensors& ou
         const bool whole = rank == 2;
         seen.flows = true;
         seen.kept = {entry, width, whole, {}};
-        // Logits of a large vocabulary say less than the likeliest, which a PredictionTrace has.
+        // Logits of a large vocabulary are less informative than the likeliest classes in a
+        // PredictionTrace.
         if (whole || width <= 8 * dim_) {
             const std::vector<float> all = rows_of_first(y).to_vector<float>();
             const auto places =
@@ -89,7 +90,7 @@ TokenPath TokenPaths::to(int slot) const {
         open.insert(open.end(), from.begin(), from.end());
     }
     TokenPath path;
-    for (std::size_t i = seen_.size(); i-- > 0;) {  // as many tokens as behind the last layer
+    for (std::size_t i = seen_.size(); i-- > 0;) {  // the number of tokens after the last layer
         if (on_it[i] && seen_[i].tokens > 0) {
             path.tokens = seen_[i].tokens;
             break;

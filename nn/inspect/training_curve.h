@@ -1,7 +1,7 @@
-// A run's numbers in bounded memory. TrainingCurve: one per step. A run of a hundred
-// thousand steps is seen on a screen of a thousand pixels, so neighbouring steps share a point,
-// which knows their mean and how far they spread. Spikes: steps at which loss or gradient norm
-// stands out. Read next: nn/pages/report.h, which shows both.
+// A run's numbers in bounded memory. TrainingCurve: one number per step. A screen has a thousand
+// pixels for a run of a hundred thousand steps, so neighbouring steps share a point with their mean
+// and spread. Spikes: steps at which the loss or gradient norm stands out. Read next:
+// nn/pages/report.h, which shows both.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
@@ -14,19 +14,19 @@
 
 namespace tapestry {
 
-/// The steps `first` to `last`, as far as they were added.
+/// The steps `first` to `last` that were added.
 struct TrainingPoint {
     std::int64_t first = 0;
     std::int64_t last = 0;
     std::int64_t count = 0;
     double mean = 0;
-    double low = 0;   ///< the least of them
-    double high = 0;  ///< the greatest
+    double low = 0;   ///< smallest value
+    double high = 0;  ///< largest value
 };
 
-/// At most `most` points, of equally many values each (the latest may have fewer): when there are
-/// more, every two neighbours become one. So there are never fewer than most / 2 once there were as
-/// many, every value counts in exactly one point, and adding one takes constant time on the
+/// At most `most` points of equally many values each (the latest may have fewer): when there would
+/// be more, pairs of neighbours are merged. So there are at least most / 2 points once that many
+/// were reached, every value is in exactly one point, and adding one takes constant time on
 /// average.
 class TrainingCurve {
 public:
@@ -35,7 +35,7 @@ public:
     /// Throws ValueError unless `most` is even and at least 2.
     explicit TrainingCurve(std::size_t most = kMost);
 
-    /// Steps ascend. A value that is not finite is left out: no axis has a place for it.
+    /// Steps must ascend. Ignores a value that is not finite, which no axis can show.
     void add(std::int64_t step, double value);
 
     std::span<const TrainingPoint> points() const { return points_; }
@@ -50,31 +50,31 @@ private:
 
 // ---- spikes -------------------------------------------------------------------------------------
 
-// Those to look at first. Told step by step, in room that does not grow.
+// Steps to look at first. Found step by step, in constant memory.
 
-/// One number that stood out.
+/// A value that stands out.
 struct Spike {
     std::int64_t step = 0;
     std::string what = {};  ///< "loss" or "grad_norm"
     double value = 0;
-    double mean = 0;        ///< of the steps before, as RunningMean has it
-    double deviations = 0;  ///< that the value lies above it
+    double mean = 0;        ///< of the steps before, from RunningMean
+    double deviations = 0;  ///< number of standard deviations above it
 };
 
-/// Mean and deviation of the latest numbers, those far back counting less and less: after n numbers
-/// the next has weight a = max(1 / (n + 1), 1 / kWindow), and
+/// Exponentially weighted mean and deviation: after n numbers the next has weight
+/// a = max(1 / (n + 1), 1 / kWindow), and
 ///     d = x - mean,   mean += a d,   variance = (1 - a) (variance + a d^2).
 class RunningMean {
 public:
     static constexpr double kWindow = 50;
-    /// What stands this many deviations above the mean is a spike, and moves mean and deviation no
-    /// more than a number there would.
+    /// A value more than this many deviations above the mean is a spike, and moves mean and
+    /// deviation only as much as a value at that limit.
     static constexpr double kDeviations = 5;
 
-    /// The deviations by which x lies above the mean; 0 while fewer than kWindow numbers were
-    /// added.
+    /// Number of deviations by which x exceeds the mean; 0 until kWindow numbers were added, and if
+    /// they are all equal.
     double deviations(double x) const;
-    /// Numbers that are not finite are left out.
+    /// Ignores numbers that are not finite.
     void add(double x);
     double mean() const { return mean_; }
 
@@ -88,7 +88,7 @@ public:
     static constexpr std::size_t kMost = 8;
 
     void add(const StepMetrics& metrics);
-    /// The largest, at most kMost, by ascending steps.
+    /// The largest, at most kMost, in the order of steps.
     const std::vector<Spike>& all() const { return all_; }
 
 private:

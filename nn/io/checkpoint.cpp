@@ -24,8 +24,8 @@ constexpr const char* kCheckpointFormat = "tapestry-checkpoint";
 constexpr std::uint64_t kVersion = 2;
 constexpr std::string_view kOptimizer = "optimizer.";
 
-// Shortest decimal forms are read as the same bits; integers are written whole. All numbers here
-// are finite.
+// The shortest decimal forms round-trip exactly; integers are written in full. All numbers here are
+// finite.
 void write(JsonWriter& json, const OptimizerState::Group& group) {
     json.object([&] {
         json.member("weight_decay", group.weight_decay);
@@ -103,7 +103,7 @@ struct GeneratorState {
     std::uint64_t offset;
 };
 
-// A checkpoint's file, read.
+// The parsed contents of a checkpoint's file.
 struct Contents {
     CheckpointInfo info;
     OptimizerState state;
@@ -149,7 +149,7 @@ Contents contents_of(const fs::path& path, const std::map<std::string, std::stri
     }
 }
 
-// The tensors of the file, shared out: the module's, and the optimiser's.
+// Splits the file's tensors into the module's and the optimiser's.
 NamedTensors take_prefix(const fs::path& path, const NamedTensors& all, OptimizerState& state) {
     NamedTensors model;
     for (const auto& [name, tensor] : all) {
@@ -227,7 +227,7 @@ CheckpointInfo load_checkpoint(const fs::path& path, const Checkpoint& into) {
     check_frozen(path, contents.info.frozen, frozen_parameters(into.module));
     check_generators(path, contents.generators, into.generators);
     try {
-        into.optimizer.load_state(contents.state);  // the last that may throw
+        into.optimizer.load_state(contents.state);  // the last call that may throw
     } catch (const ValueError& error) {
         fail<IoError>("{}: {}", shown(path), error.what());
     }
@@ -246,8 +246,8 @@ CheckpointInfo checkpoint_info(const fs::path& path) {
 
 namespace {
 
-// Memory that is read while it is copied comes from further away than any cache: a piece has to be
-// large enough to be worth a thread's turn, and small enough that all have work to the end.
+// The source is too large for any cache: pieces must be large enough to be worth scheduling, and
+// small enough to keep all threads busy to the end.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 struct Piece {
@@ -286,7 +286,7 @@ void Snapshot::take(const Checkpoint& checkpoint) {
         if (!copy.second.defined() || !fits(copy, now.tensors[i].first, from)) {
             copy = {now.tensors[i].first, Tensor(from.shape(), from.dtype())};
         }
-        now.tensors[i].second = from;  // lives until it is copied
+        now.tensors[i].second = from;  // keeps it alive until it is copied
         add_pieces(pieces, copy.second, from);
     }
     parallel_for_chunks(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i) {

@@ -1,15 +1,17 @@
-// A checkpoint: a training as one file, from which it goes on as if it had never stopped.
+// A checkpoint: a training run's state in one file, from which it resumes as if it had never
+// stopped.
 //
 //     save_checkpoint("last.safetensors", {.module = model, .optimizer = optimizer,
 //                                          .generators = {{"batches", &batches}}, .step = 50});
 //     ...
-//     const CheckpointInfo info = load_checkpoint("last.safetensors", {...the same, made anew...});
+//     const CheckpointInfo info = load_checkpoint("last.safetensors", {...the same objects, newly
+//     made...});
 //
-// The same binary on the same instruction set takes the same steps, to the last bit. The file is
-// safetensors: "model.NAME" the module's parameters and buffers, "optimizer.NAME" the optimiser's
-// tensors (nn/optim/optimizer.h), and in the metadata under "checkpoint" a JSON object with all
-// numbers that are no tensors. A Snapshot is for a training that does not wait for the disk. Read
-// next: safetensors.h, for the weights alone.
+// The same binary on the same instruction set takes the same steps, bit for bit. The file is in
+// safetensors format: "model.NAME" are the module's parameters and buffers, "optimizer.NAME" the
+// optimiser's tensors (nn/optim/optimizer.h), and "checkpoint" in the metadata is a JSON object
+// with all numbers that are not tensors. A Snapshot is for runs that do not wait for the disk. Read
+// next: safetensors.h, for weights only.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -25,66 +27,67 @@
 
 namespace tapestry {
 
-/// What a checkpoint is made of, and what one is loaded into.
+/// The objects that a checkpoint is saved from, or loaded into.
 struct Checkpoint {
     Module& module;
     Optimizer& optimizer;
-    /// All that the training draws from: batches, dropout; by names of one's own.
+    /// All generators used in training (batches, dropout), by names of your choice.
     std::map<std::string, Generator*> generators = {};
     std::int64_t step = 0;    ///< steps taken
-    std::string config = {};  ///< whatever else is to be known again, a configuration as JSON, say
-    std::string data = {};    ///< a checksum of what it learns from
-    std::string run = {};     ///< how the training went so far: nn/train/run_directory.h
+    std::string config = {};  ///< any other text to store, such as a configuration in JSON
+    std::string data = {};    ///< checksum of the training data
+    std::string run = {};     ///< metadata of the run: nn/train/run_directory.h
 };
 
-/// What can be said of a checkpoint without the objects that it is loaded into.
+/// Information in a checkpoint that can be read without the objects that it is loaded into.
 struct CheckpointInfo {
     std::int64_t step = 0;
     std::string config;
     std::string data;
     std::string run;
-    std::string version;              ///< of Tapestry, that wrote it
-    std::string isa;                  ///< on another one the bits are not the same
+    std::string version;              ///< version of Tapestry that wrote it
+    std::string isa;                  ///< instruction set; with another one the bits differ
     std::string optimizer;            ///< its kind: "AdamW"
-    std::vector<std::string> frozen;  ///< parameters
+    std::vector<std::string> frozen;  ///< names of frozen parameters
 };
 
-/// A checkpoint's file, in memory: what write_safetensors takes.
+/// The contents of a checkpoint's file in memory, for write_safetensors.
 struct CheckpointFile {
-    NamedTensors tensors;  ///< those of the training itself, which change with its next step
+    NamedTensors tensors;  ///< the objects' own, which the next step changes
     std::map<std::string, std::string> metadata;
 };
 /// Throws ValueError for texts that are not UTF-8.
 CheckpointFile file_of(const Checkpoint& checkpoint);
 
-/// "model.NAME", as the file has the tensors of the module.
+/// Prefix of the module's tensors in the file: "model.NAME".
 inline constexpr std::string_view kModelPrefix = "model.";
 
-/// Writes it; a previous file survives every failure. Throws IoError.
+/// Writes a checkpoint; a previous file survives every failure. Throws IoError.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Puts everything back: tensors of the module (in place), the optimiser's state, where the
-/// generators stand. `step` and `config` of `into` are not looked at; the result has the file's.
+/// Restores everything: the module's tensors (in place), the optimiser's state, the generators'
+/// states. Ignores `step` and `config` of `into`; the result has the file's.
 ///
-/// Throws IoError, and changes nothing, for a file that is damaged, no checkpoint or of a newer
-/// format; for another module, as load() does; an optimiser of another kind, or of other
-/// parameters, as Optimizer::load_state does; generators of other names; other frozen parameters.
+/// Throws IoError, and changes nothing, for a file that is damaged, not a checkpoint, or of a newer
+/// format; for another module, as load() does; for an optimiser of another kind, or with other
+/// parameters, as Optimizer::load_state does; for generators with other names; for other frozen
+/// parameters.
 CheckpointInfo load_checkpoint(const std::filesystem::path& path, const Checkpoint& into);
 
-/// Reads the little that says what it is of, and no tensor. Throws IoError as load_checkpoint does.
+/// Reads only the metadata and no tensors. Throws IoError as load_checkpoint does.
 CheckpointInfo checkpoint_info(const std::filesystem::path& path);
 
 // ---- a snapshot ---------------------------------------------------------------------------------
 
-// A checkpoint as it was at one moment, in memory of its own: it is written while the training that
-// it was taken of goes on. Taking it is a copy, by all threads; memory is asked for once. Read
-// next: nn/train/checkpoint_writer.h, which writes it.
+// A copy of a checkpoint in memory, which can be written while training continues. Taking it is a
+// parallel copy; its memory is allocated once. Read next: nn/train/checkpoint_writer.h, which
+// writes it.
 
 class Snapshot {
 public:
     /// Copies everything. Throws MemoryError.
     void take(const Checkpoint& checkpoint);
-    /// Copies nothing: the training has to wait until it is written.
+    /// Copies nothing: training must wait until it is written.
     void refer(const Checkpoint& checkpoint);
 
     /// The module's tensors, under their own names.
@@ -97,7 +100,7 @@ public:
 
 private:
     CheckpointFile copy_;
-    bool is_copy_ = true;  // false: its tensors are the training's own
+    bool is_copy_ = true;  // false: refers to the objects' own tensors
 };
 
 }  // namespace tapestry

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A number that no other commit has, so that what one has staged is never taken for another's.
+// A number unique to this commit, which keeps its staged files apart from another's.
 std::string new_stage() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}", random(), random());
@@ -27,7 +27,7 @@ SavedName checked(const std::string& name) {
 
 bool holds(const Folder& folder, const std::string& file, const SavedName& name,
            const FileDigest& digest) {
-    const auto identity = folder.identity(file);  // first its size: a file with holes can be any
+    const auto identity = folder.identity(file);  // size first: a sparse file can have any size
     if (!identity) return false;
     const bool fits =
         grows(name.text()) ? identity->bytes >= digest.bytes : identity->bytes == digest.bytes;
@@ -36,7 +36,7 @@ bool holds(const Folder& folder, const std::string& file, const SavedName& name,
 
 }  // namespace
 
-// Where a file is to be.
+// The final position of a file.
 struct Commit::Place {
     Folder folder;
     SavedName name;
@@ -68,7 +68,7 @@ Commit::~Commit() {
     }
 }
 
-// Nothing where its folder is not there.
+// Empty if its folder does not exist.
 std::optional<Commit::Place> Commit::find(const SavedName& name) const {
     if (name.folder.empty()) return Place{folder_, name};
     auto folder = folder_.find(name.folder);
@@ -76,7 +76,7 @@ std::optional<Commit::Place> Commit::find(const SavedName& name) const {
     return Place{*std::move(folder), name};
 }
 
-// What was renamed is in its place for good before the name it had is forgotten.
+// Makes the renames durable before the staged names are forgotten.
 void Commit::settle() {
     if (before_.stage.empty()) return;
     for (const auto& [name, digest] : before_.files) {
@@ -93,7 +93,7 @@ void Commit::settle() {
     }
 }
 
-// What killed processes have left: of no commit, for settle() has been here.
+// Removes what killed processes left behind; after settle(), no commit needs it.
 void Commit::remove_left_over() {
     const auto tidy = [](const Folder& folder, const std::string& name) {
         for (const std::string& file : names_in(folder.path())) {
@@ -122,7 +122,7 @@ bool Commit::is_ours(const Place& place, const FileDigest& digest) const {
     return true;
 }
 
-// Returns what stays.
+// Returns the files that stay.
 std::vector<std::string> Commit::remove_listed(const Manifest& manifest) {
     std::vector<std::string> kept;
     for (const auto& [name, digest] : manifest.removed) {
@@ -132,7 +132,7 @@ std::vector<std::string> Commit::remove_listed(const Manifest& manifest) {
         bool may_go = false;
         try {
             may_go = is_ours(*place, digest);
-        } catch (const IoError&) {  // what cannot be read cannot be told from another's
+        } catch (const IoError&) {  // an unreadable file may be another's
         }
         if (!may_go) {
             kept.push_back(name);
@@ -208,7 +208,7 @@ bool Commit::may_be_done() const {
     try {
         const auto manifest = read_manifest(directory_);
         return manifest && manifest->stage == after_.stage;
-    } catch (const std::exception&) {  // a manifest that cannot be read may be the new one
+    } catch (const std::exception&) {  // an unreadable manifest may be the new one
         return true;
     }
 }
@@ -219,8 +219,8 @@ void Commit::finish() {
     try {
         write_file_atomically(directory_ / kManifestName, to_json(after_));
     } catch (const std::exception&) {
-        // The manifest may be in its place all the same, and its directory could not be synced:
-        // then the staged files are the directory's, and stay.
+        // The manifest may be in place although syncing its directory failed: then the staged files
+        // belong to the directory, and stay.
         is_done_ = may_be_done();
         if (is_done_) staged_.clear();
         throw;

@@ -1,5 +1,5 @@
-// config.json, one setting at a time or all fields of a configuration at once, each with the type
-// it must have. Internal to nn: the JSON library stays out of the headers. Read next:
+// Reads and writes config.json, one setting at a time or all fields of a configuration at once,
+// with their types checked. Internal to nn: keeps the JSON library out of the headers. Read next:
 // nn/module/config_fields.h, what a field is; nn/io/model_directory.h.
 #pragma once
 
@@ -18,13 +18,12 @@ namespace tapestry {
 
 class JsonTree;
 
-/// Settings that are read. Every failure is an IoError that names the file, the setting and what
-/// stands there.
+/// Reads settings. Every failure is an IoError that names the file, the setting and its value.
 class ConfigFile {
 public:
-    /// Throws when the file cannot be read or is not a JSON object.
+    /// Throws if the file cannot be read or is not a JSON object.
     explicit ConfigFile(const std::filesystem::path& path);
-    /// The same for a text, which errors call `name`.
+    /// Reads a text, with `name` in error messages.
     ConfigFile(std::string_view text, std::string name);
     ~ConfigFile();
     ConfigFile(const ConfigFile&) = delete;
@@ -32,22 +31,22 @@ public:
 
     const std::string& path() const { return path_; }
 
-    /// Whether it is there, and not null.
+    /// Whether the setting exists and is not null.
     bool has(const char* name) const;
 
-    /// The setting `name`: T is bool, std::int64_t (below 2^62, so that the sum of two is one
-    /// still), std::uint64_t, double, std::string or a vector of them. Throws when it is missing or
-    /// of another type.
+    /// The setting `name`: T is bool, std::int64_t (below 2^62, so two can be added),
+    /// std::uint64_t, double, std::string or a vector of them. Throws if it is missing or of
+    /// another type.
     template <class T>
     T get(const char* name) const;
 
-    /// The same, or `other` where there is none.
+    /// The same, or `other` if it is missing.
     template <class T>
     T get(const char* name, const T& other) const {
         return has(name) ? get<T>(name) : other;
     }
 
-    /// The object that stands there. Throws when it is missing or of another type.
+    /// The object of this name. Throws if it is missing or of another type.
     ConfigFile object(const char* name) const;
 
 private:
@@ -57,7 +56,7 @@ private:
     std::unique_ptr<JsonTree> tree_;
 };
 
-/// Settings that are written, in the order in which they are set.
+/// Writes settings, in the order of the calls.
 class ConfigWriter {
 public:
     ConfigWriter();
@@ -71,7 +70,7 @@ public:
     void set(const char* name, const char* value) { set(name, std::string(value)); }
     void set(const char* name, const ConfigWriter& object);
 
-    /// A JSON object, two spaces deep, and a line's end.
+    /// The JSON object, indented by two spaces, with a final newline.
     std::string text() const;
 
 private:
@@ -79,8 +78,8 @@ private:
     std::unique_ptr<Json> json_;
 };
 
-/// The value that `setting` names, or `other` where there is no such setting. Throws IoError for an
-/// unknown name, with those that are known.
+/// The value named by `setting`, or `other` if it is missing. Throws IoError for an unknown name,
+/// listing the known ones.
 template <class Enum>
 Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
     const auto name = file.get<std::string>(setting, name_of_value(other));
@@ -93,10 +92,10 @@ Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
                   known);
 }
 
-/// The fields that a model's config.json has, or all.
+/// The fields stored in a model's config.json, or all fields.
 enum class WhichFields { stored, all };
 
-/// A configuration from its fields; those that need not be there have their defaults.
+/// Reads a configuration; optional fields have their defaults.
 template <class Config>
 Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stored) {
     Config config;
@@ -114,7 +113,7 @@ Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stor
     return config;
 }
 
-/// The reverse.
+/// The inverse.
 template <class Config>
 void write_fields(ConfigWriter& to, const Config& config, WhichFields which = WhichFields::stored) {
     for_each_field<Config>([&](const auto& one) {

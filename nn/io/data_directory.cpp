@@ -63,12 +63,12 @@ std::shared_ptr<const FileDescriptor> open_to_read(const fs::path& path) {
     require<IoError>(number >= 0, "cannot read {}: {}", shown(path),
                      std::generic_category().message(error));
     auto file = std::make_shared<FileDescriptor>(number);
-    // Reading ahead would fetch what the next batch does not ask for.
+    // Read-ahead would fetch bytes that the next batch does not need.
     ::posix_fadvise(file->number(), 0, 0, POSIX_FADV_RANDOM);
     return file;
 }
 
-// A hash that is not the one on record: both are shown.
+// Throws with both hashes if they differ.
 void check_hash(const std::string& what, const std::string& found, const std::string& recorded,
                 const ConfigFile& file) {
     require<IoError>(found == recorded, "{}: its hash is {}, and {} says {} (changed or damaged)",

@@ -1,7 +1,6 @@
-// A text as a model reads it, kept on the disk: a directory with the ids, the tokenizer they come
-// from, and data.json, which says what they are. `tapestry tokenize` writes it, `tapestry train
-// --data` reads it. docs/data.md describes the files. Read next: tokenize.h, which keeps such
-// directories by itself.
+// A tokenized text on disk: a directory with the ids, their tokenizer, and data.json, which
+// describes them. `tapestry tokenize` writes it, `tapestry train --data` reads it; docs/data.md
+// describes the files. Read next: tokenize.h, which caches such directories.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -15,39 +14,38 @@
 
 namespace tapestry {
 
-/// Ids, and what they stand for.
+/// Ids and their tokenizer.
 struct TokenData {
     std::unique_ptr<Tokenizer> tokenizer;
     TokenIds ids;
-    std::string hash;  ///< data_hash of the two
+    std::string hash;  ///< data_hash of both
 };
 
-/// XXH3 of ids and tokenizer: which data it is, wherever it lies.
+/// XXH3 of ids and tokenizer: identifies the data independently of where it is stored.
 std::string data_hash(const std::string& hash_of_ids, const Tokenizer& tokenizer);
 
-/// Whether it is a directory with data, as far as can be said without reading that.
+/// Whether a directory has data, without reading it.
 bool has_data(const std::filesystem::path& directory);
 
-/// Throws IoError for such a directory: a model's tokenizer has the names of the data's.
+/// Throws IoError if it has: a model's tokenizer files would overwrite the data's.
 void check_holds_no_data(const std::filesystem::path& directory);
 
-/// Encodes the documents into a directory, which is made if need be. data.json is written last: a
-/// directory without it is none, and one that was left unfinished is written anew. What was there
-/// is written over. Throws IoError, and as encode_documents does. `options` are those of every
-/// file.
+/// Encodes the documents into a directory, which is created if necessary. data.json is written
+/// last: without it there is no data, so an unfinished directory is rewritten. Overwrites existing
+/// data. Throws IoError, and as encode_documents does. `options` apply to every file.
 EncodedDocuments write_data(const std::filesystem::path& directory, DocumentReader& documents,
                             const Tokenizer& tokenizer, const WriteOptions& options = {});
 
-/// Removes what write_data wrote there, and the directory unless something else is in it. What
-/// cannot be removed stays.
+/// Removes the files of write_data, and the directory unless it has other contents. Leaves what
+/// cannot be removed.
 void remove_data(const std::filesystem::path& directory);
 
-/// Opens it, having compared the ids with their hash, which reads all of them once. Throws IoError
-/// naming file and reason: no such directory, unfinished, of a format that is not known, damaged,
-/// another tokenizer than the ids were made with.
+/// Opens the data after checking the ids against their hash, which reads all of them once. Throws
+/// IoError, with file and reason: no such directory, unfinished, of an unknown format, damaged, or
+/// with another tokenizer than the ids were made with.
 TokenData load_data(const std::filesystem::path& directory);
 
-/// Its tokenizer alone, for other texts. Throws IoError as load_data does.
+/// Only its tokenizer, for other texts. Throws IoError as load_data does.
 std::unique_ptr<Tokenizer> load_data_tokenizer(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -1,4 +1,4 @@
-// Settings, names, then reading and writing with them.
+// Settings and names, then reading and writing.
 #include <tapestry/nn/io/hugging_face.h>
 
 #include <tapestry/core/create.h>
@@ -30,7 +30,7 @@ struct ActivationName {
     Activation activation;
 };
 
-// The first name of each is the one that is written.
+// The first name of each activation is the one written.
 constexpr std::array<ActivationName, 8> kActivations{{{"gelu_new", Activation::gelu_tanh},
                                                       {"gelu_pytorch_tanh", Activation::gelu_tanh},
                                                       {"gelu_fast", Activation::gelu_tanh},
@@ -51,7 +51,7 @@ Activation read_activation(const ConfigFile& file) {
                   utf8::printable(name), known);
 }
 
-// Null: GPT-2 has no such activation.
+// Null if GPT-2 has no such activation.
 const char* name_of(Activation activation) {
     const auto found = std::find_if(
         kActivations.begin(), kActivations.end(),
@@ -59,7 +59,8 @@ const char* name_of(Activation activation) {
     return found == kActivations.end() ? nullptr : found->name;
 }
 
-// What would change the numbers and is not in our GPT must have the value that leaves it out.
+// Settings that change the results and that our GPT does not have must have the value that turns
+// them off.
 void check_supported(const ConfigFile& file) {
     const auto type = file.get<std::string>("model_type", "gpt2");
     require<IoError>(type == "gpt2", "{}: \"model_type\" is \"{}\"; only \"gpt2\" is known",
@@ -76,14 +77,14 @@ void check_supported(const ConfigFile& file) {
     }
 }
 
-// Where a setting stands; n_positions is called n_ctx in old files.
+// The key of a setting; n_positions is called n_ctx in old files.
 const char* place_of(const char* name, const ConfigFile& file) {
     const bool old =
         name == std::string_view("n_positions") && !file.has(name) && file.has("n_ctx");
     return old ? "n_ctx" : name;
 }
 
-// Of the model's sizes transformers has no defaults that we could take.
+// Reads the configuration; the model's sizes have no useful defaults in transformers.
 GPTConfig read_config(const ConfigFile& file) {
     check_supported(file);
     GPTConfig config;
@@ -140,7 +141,7 @@ std::string config_json(const GPTConfig& config, DType dtype, const Tokenizer* t
 
 struct PartName {
     std::string_view ours, theirs;
-    bool transposed;  // its weight
+    bool transposed;  // whether its weight is
 };
 
 constexpr std::array<PartName, 6> kLayerParts{{{"attention_norm", "ln_1", false},
@@ -194,7 +195,7 @@ std::string without_prefix(const std::string& name) {
 
 // ---- reading
 
-// A whole name each, so that a layer too many is not overlooked.
+// Full names, to detect an extra layer.
 std::set<std::string> mask_names(const GPTConfig& config) {
     std::set<std::string> names;
     for (std::int64_t i = 0; i < config.layers; ++i) {
@@ -206,7 +207,7 @@ std::set<std::string> mask_names(const GPTConfig& config) {
 
 std::map<std::string, Tensor> read_tensors(const fs::path& path, const GPTConfig& config) {
     const std::set<std::string> masks = mask_names(config);
-    const auto wanted = [&masks](const std::string& name) {  // masks may be of any dtype
+    const auto wanted = [&masks](const std::string& name) {  // masks may have any dtype
         return masks.count(without_prefix(name)) == 0;
     };
     std::map<std::string, Tensor> stored;
@@ -224,7 +225,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
            a.to_vector<float>() == b.to_vector<float>();
 }
 
-// Some files have the tied head's weight a second time.
+// Some files store the tied head's weight a second time.
 void drop_copy_of_head(const std::string& file, std::map<std::string, Tensor>& stored) {
     const auto head = stored.find(std::string(kHead));
     const auto table = stored.find("wte.weight");
@@ -244,7 +245,7 @@ void load_weights(const fs::path& path, const GPT& model) {
     check_all_used(file, stored);
 }
 
-// Weights in a form that is not read, said better than by "no such file".
+// Throws a clearer error than "no such file" for weights in an unsupported form.
 void check_weights_exist(const SavedFiles& files) {
     const fs::path& directory = files.directory();
     std::error_code ignored;
@@ -295,7 +296,7 @@ void check_expressible(const GPT& model) {
     }
 }
 
-// As GPT2LMHeadModel names them.
+// The name in GPT2LMHeadModel.
 std::string full_name(const std::string& name) {
     return name == kHead ? name : std::string(kTransformer) + name;
 }
@@ -307,7 +308,7 @@ NamedTensors tensors_of(const GPT& model) {
                              transposed ? views::transpose(parameter, 0, 1) : parameter);
     }
     if (model.config().bias) return tensors;
-    // [out, in] or [C]: the first size is the bias's in either.
+    // [out, in] or [C]: the first size is the bias's in either case.
     for (const auto& [name, parameter, transposed] : stored_parameters(model)) {
         const std::string part = name.substr(0, name.rfind('.'));
         if (part == "wte" || part == "wpe" || part == "lm_head") continue;

@@ -166,7 +166,7 @@ bool is_regular(const fs::path& path) {
 bool holds(const fs::path& path, const std::string& name, const FileDigest& digest) {
     try {
         const std::uint64_t bytes =
-            InputFile(path).size();  // first: a file with holes can be any size
+            InputFile(path).size();  // first: a sparse file can have any size
         if (grows(name) ? bytes < digest.bytes : bytes != digest.bytes) return false;
         return digest_of_file(path, digest.bytes) == digest;
     } catch (const IoError&) {
@@ -174,8 +174,7 @@ bool holds(const fs::path& path, const std::string& name, const FileDigest& dige
     }
 }
 
-// The directories of which `directory` may be the folder best/: by its name as it was given, and by
-// where links lead.
+// Directories whose folder best/ `directory` may be: by its name as given, and with links resolved.
 std::vector<fs::path> runs_of_best(const fs::path& directory) {
     std::error_code ignored;
     std::vector<fs::path> runs;
@@ -187,8 +186,8 @@ std::vector<fs::path> runs_of_best(const fs::path& directory) {
     return runs;
 }
 
-// In a directory that several users write to, such as /tmp, what lies beside a model may be
-// anybody's.
+// In a directory writable by several users, such as /tmp, the files next to a model may belong to
+// any of them.
 bool is_of_same_user(const fs::path& a, const fs::path& b) {
     struct stat of_a {
     }, of_b{};
@@ -218,18 +217,18 @@ std::optional<Manifest> read_manifest(const fs::path& directory) {
     return read(path);
 }
 
-// Of two places the first counts in which there is a file.
+// If two places have a file, the first one counts.
 void SavedFiles::note_staged(const std::string& name, const FileDigest& digest,
                              const fs::path& place) {
     if (is_regular(place)) staged_.insert({name, {place, digest}});
 }
 
-// A run's best model takes its places together with all the rest, by the run's manifest.
+// A run's best model is committed with everything else, by the run's manifest.
 void SavedFiles::note_staged_best(const fs::path& run) {
     std::optional<Manifest> manifest;
     try {
         manifest = read_manifest(run);
-    } catch (const IoError&) {  // of no run, or of anything
+    } catch (const IoError&) {  // not a run's, or unreadable
     }
     if (!manifest || manifest->stage.empty()) return;
     for (const auto& [name, digest] : manifest->files) {
@@ -241,7 +240,7 @@ void SavedFiles::note_staged_best(const fs::path& run) {
     }
 }
 
-// A staged one may be renamed to its place at this moment, where it stays.
+// A staged manifest may be renamed concurrently; it is then at its final path.
 void SavedFiles::read_own_manifest() {
     const fs::path now = path(kManifestName), place = directory_ / kManifestName;
     if (now != place) {
@@ -256,7 +255,7 @@ void SavedFiles::read_own_manifest() {
 }
 
 SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
-    std::error_code ignored;  // without it a folder that may not be looked into throws otherwise
+    std::error_code ignored;  // otherwise an unreadable folder throws another error
     require<IoError>(fs::is_directory(directory_, ignored), "{}: no such directory",
                      shown(directory_));
     for (const fs::path& run : runs_of_best(directory_)) note_staged_best(run);
@@ -264,7 +263,7 @@ SavedFiles::SavedFiles(fs::path directory) : directory_(std::move(directory)) {
     if (!manifest_ || manifest_->stage.empty()) return;
     for (const auto& [name, digest] : manifest_->files) {
         const SavedName parts = parts_of(name);
-        // Not directory_ / "" / file: where memory ends there, libstdc++ 12 frees a string twice.
+        // Not directory_ / "" / file: if memory runs out there, libstdc++ 12 frees a string twice.
         const SavedName staged{parts.folder, staged_file(manifest_->stage, parts.file)};
         note_staged(name, digest, directory_ / staged.text());
         if (parts.folder.empty()) continue;

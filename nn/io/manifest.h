@@ -1,18 +1,18 @@
-// tapestry-manifest.json: which files of a directory belong together, with the length and the
-// checksum of each. A directory of several files cannot be replaced at once; one file can. So new
-// files are written beside the old under names of their own ("staged"), then the manifest is
-// replaced, and that is the moment: before it the old files hold, after it the new ones, which only
-// have to be renamed to their places.
+// tapestry-manifest.json: the files of a directory that belong together, with the length and
+// checksum of each. Several files cannot be replaced atomically, only one file can. So new files
+// are written next to the old ones under other names ("staged"), and then the manifest is replaced,
+// which is the commit: before it the old files are valid, after it the new ones, which only need
+// renaming.
 //
-// Reading writes nothing. Where a commit was interrupted between its moment and its last rename,
-// SavedFiles reads the staged files; the next writer finishes it (commit.h).
+// Reading never writes. If a commit was interrupted before its last rename, SavedFiles reads the
+// staged files; the next writer completes it (commit.h).
 //
 //     const Tensors weights = read_saved("model", [](const SavedFiles& files) {
 //         return load(files.path("model.safetensors"));
 //     });
 //
-// Read next: commit.h, which writes; docs/checkpoints.md, what is promised; SECURITY.md, of a
-// stranger's directory.
+// Read next: commit.h, which writes; docs/checkpoints.md, what is promised; SECURITY.md, for
+// untrusted directories.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -30,8 +30,8 @@ namespace tapestry {
 
 // ---- names --------------------------------------------------------------------------------------
 
-// Those that the files of a run, a model or a trap may have in its directory. A manifest may come
-// from a stranger: every name out of one is checked here before a path is made of it.
+// Names that the files of a run, a model or a trap may have in its directory. A manifest may be
+// untrusted: every name in it is checked here before it is used in a path.
 
 inline constexpr const char* kConfigName = "config.json";
 inline constexpr const char* kWeightsName = "model.safetensors";
@@ -39,91 +39,87 @@ inline constexpr const char* kTokenizerName = "tokenizer.json";
 /// In Hugging Face's format, where kTokenizerName is taken.
 inline constexpr const char* kCharTokenizerName = "tapestry_tokenizer.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";
-/// It makes a directory one of data (nn/io/data_directory.h).
+/// Marks a directory of data (nn/io/data_directory.h).
 inline constexpr const char* kDataName = "data.json";
 inline constexpr const char* kManifestName = "tapestry-manifest.json";
 
-/// The folders that a run's directory has for its states ("checkpoints", "rewind") and for its best
-/// model.
+/// Folders in a run's directory, for its states ("checkpoints", "rewind") and its best model.
 inline constexpr const char* kCheckpointsFolder = "checkpoints";
 inline constexpr const char* kRewindFolder = "rewind";
 inline constexpr const char* kBestFolder = "best";
-/// A model of its own, with the step that a run ended at (nn/train/replay.h).
+/// A separate model, with the step at which a run diverged (nn/train/replay.h).
 inline constexpr const char* kTrapFolder = "trap";
 inline constexpr const char* kRunFolders[] = {kCheckpointsFolder, kRewindFolder, kBestFolder};
 
-/// A name in two parts: "checkpoints" and "step-00000250.safetensors"; of a file of the directory
-/// itself the first is empty.
+/// A name in two parts: "checkpoints" and "step-00000250.safetensors"; the first is empty for files
+/// in the directory itself.
 struct SavedName {
     std::string folder = {};
     std::string file = {};
 
     std::string text() const { return folder.empty() ? file : folder + "/" + file; }
-    /// A training's state, in checkpoints/ or rewind/.
+    /// Whether it is a run's state, in checkpoints/ or rewind/.
     bool is_state() const { return folder == kCheckpointsFolder || folder == kRewindFolder; }
 };
 
-/// The parts of a name that Tapestry may write; nothing for any other, "../a" and "/a" among them.
+/// Splits a name that Tapestry may write; empty for any other, including "../a" and "/a".
 std::optional<SavedName> saved_name(std::string_view name);
 
-/// The parts of a name that is known to be one.
+/// Splits a name that is known to be valid.
 SavedName parts_of(std::string_view name);
 
-/// "step-00000250.safetensors", and its reverse: nothing for what is not exactly that.
+/// "step-00000250.safetensors" and its inverse, empty for any other name.
 std::string state_file(std::int64_t step);
 std::optional<std::int64_t> step_of_state(std::string_view file);
 
-/// Whether a file grows after its commit, of which a manifest lists the beginning: metrics.jsonl.
+/// Whether a file grows after its commit, so the manifest covers only its beginning: metrics.jsonl.
 inline bool grows(std::string_view name) { return name == kMetricsName; }
 
-/// The stage of a commit: 16 hexadecimal digits.
+/// Whether the text is a commit's stage: 16 hexadecimal digits.
 bool is_stage(std::string_view text);
-/// The name of a file until its commit has put it in its place, in the same folder:
-/// ".saving-0123456789abcdef-config.json".
+/// The staged name of a file, in the same folder: ".saving-0123456789abcdef-config.json".
 std::string staged_file(std::string_view stage, std::string_view file);
-/// The same until November 2026 for a folder's file, in the directory itself:
-/// ".saving-0123456789abcdef-best-config.json". Still read, and finished.
+/// The staged name that versions before November 2026 used for a folder's file, in the directory
+/// itself: ".saving-0123456789abcdef-best-config.json". Still read, and completed.
 std::string staged_flat(std::string_view stage, const SavedName& name);
-/// Whether it is such a name in this folder, of any stage.
+/// Whether it is a staged name in this folder, of any stage.
 bool is_staged_file(std::string_view folder, std::string_view file);
 
 // ---- the manifest -------------------------------------------------------------------------------
 
 struct Manifest {
-    /// By their names in the directory, which may have a folder in front: "checkpoints/...". All
-    /// are names that saved_name() knows. Of a file that grows this is its beginning.
+    /// Files by name within the directory, possibly in a folder: "checkpoints/...". All names are
+    /// known to saved_name(). For a file that grows, its beginning.
     std::map<std::string, FileDigest> files = {};
-    /// Files of the commit before that this one replaces by none, until they are removed.
+    /// Files of the previous commit that this one deletes, until they are removed.
     std::map<std::string, FileDigest> removed = {};
-    std::string stage = {};  ///< part of the names of staged files; empty: there were none
+    std::string stage = {};  ///< part of the staged names; empty if nothing was staged
 
     bool operator==(const Manifest&) const = default;
 };
 
-/// Nothing where there is no manifest. Throws IoError for one that is damaged, of a newer format,
-/// or that names what no run or model holds.
+/// Empty if there is no manifest. Throws IoError for one that is damaged, of a newer format, or
+/// that lists names of no run or model.
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
 
 /// The manifest's text.
 std::string to_json(const Manifest& manifest);
 
-/// A directory as its manifest says that it is, for reading. Nothing is locked, and nothing
-/// written.
+/// A read-only view of a directory according to its manifest. Locks and writes nothing.
 class SavedFiles {
 public:
-    /// Throws IoError unless it is a directory that can be looked into, and as read_manifest does.
+    /// Throws IoError unless the directory exists and is readable, and as read_manifest does.
     explicit SavedFiles(std::filesystem::path directory);
 
     const std::filesystem::path& directory() const { return directory_; }
     const std::optional<Manifest>& manifest() const { return manifest_; }
 
-    /// Where the contents of `name` are now: the staged file, if a commit was interrupted before it
-    /// was renamed and it is the one that the manifest states; otherwise its own place, whether or
-    /// not there is such a file.
+    /// The current path of `name`: the staged file, if a commit was interrupted before its rename
+    /// and it matches the manifest; otherwise the final path, whether or not it exists.
     std::filesystem::path path(const std::string& name) const;
 
-    /// Throws IoError, naming the file, for the first of these that is not as the manifest says.
-    /// Those that it does not list are not looked at, and none where there is no manifest.
+    /// Throws IoError for the first of these files that does not match the manifest. Ignores files
+    /// that it does not list, and all if there is no manifest.
     void check(const std::vector<std::string>& names) const;
 
     /// Whether nothing was committed or renamed between the two.
@@ -137,7 +133,7 @@ private:
 
     std::filesystem::path directory_;
     std::optional<Manifest> manifest_;
-    // By name: staged files that are there, and what they have to be.
+    // By name: staged files that exist, and their expected contents.
     struct Staged {
         std::filesystem::path path;
         FileDigest digest;
@@ -146,8 +142,8 @@ private:
     std::map<std::string, Staged> staged_;
 };
 
-/// f(SavedFiles(directory)), and again where it throws IoError because files took their places
-/// meanwhile.
+/// Calls f(SavedFiles(directory)), and again if it throws IoError because files were replaced in
+/// the meantime.
 template <class F>
 auto read_saved(const std::filesystem::path& directory, const F& f) {
     constexpr int kAttempts = 100;

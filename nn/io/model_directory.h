@@ -1,7 +1,7 @@
 // A trained model as a directory, in our own format or in Hugging Face's (nn/io/hugging_face.h).
 // Ours is config.json, model.safetensors with the parameters under the modules' names, and the
-// tokenizer: tokenizer.json if its tokens are characters, GPT-2's vocab.json and merges.txt if they
-// are byte pairs. Read next: transformer_directory.h, for encoder-decoders.
+// tokenizer: tokenizer.json for characters, GPT-2's vocab.json and merges.txt for byte pairs. Read
+// next: transformer_directory.h, for encoder-decoders.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
@@ -18,15 +18,15 @@ namespace tapestry {
 
 // ---- kinds of model -----------------------------------------------------------------------------
 
-// A new kind has its own files in nn/models, with the list of its configuration's fields, functions
-// that save and load it (transformer_directory.h shows what they are made of), and a row here.
+// To add a kind, write its files in nn/models, with the list of its configuration's fields,
+// functions that save and load it (transformer_directory.h shows how), and a row here.
 
 enum class ModelKind { gpt, transformer };
 
 struct ModelKindRow {
     ModelKind kind;
     const char* key;   ///< "model" in config.json
-    const char* name;  ///< what errors call it
+    const char* name;  ///< in error messages
 };
 
 inline constexpr std::array<ModelKindRow, 2> kModelKinds{
@@ -39,49 +39,49 @@ constexpr const ModelKindRow& row_of(ModelKind kind) {
 
 // ---- a GPT in a directory -----------------------------------------------------------------------
 
-/// Which kind of model a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads
-/// config.json alone. Throws IoError.
+/// The kind of model that a directory holds; GPT-2 in Hugging Face's format is a GPT. Reads only
+/// config.json. Throws IoError.
 ModelKind model_kind(const std::filesystem::path& directory);
 
 struct LoadedModel {
     std::unique_ptr<GPT> model;            ///< in evaluation mode
-    std::unique_ptr<Tokenizer> tokenizer;  ///< null where there is none, in Hugging Face's format
+    std::unique_ptr<Tokenizer> tokenizer;  ///< null if there is none, in Hugging Face's format
 };
 
-/// Its tokenizer. Throws ValueError if the model, which came from this directory, has none.
+/// Its tokenizer. Throws ValueError if the model, loaded from this directory, has none.
 const Tokenizer& require_tokenizer(const LoadedModel& loaded,
                                    const std::filesystem::path& directory);
 
 /// Writes our format, in one Commit (commit.h): a previous model survives a failure as a whole.
-/// Creates the directory. Throws IoError; BusyError if a training is at work there.
+/// Creates the directory. Throws IoError; BusyError if a run is using the directory.
 void save_model(const std::filesystem::path& directory, const GPT& model,
                 const Tokenizer& tokenizer);
 
-/// Throws what save_model would throw now for want of a place or of room, and changes nothing: to
-/// be called before a long training rather than after it. It writes the files, and removes them.
+/// Throws what save_model would throw now for lack of access or space, and changes nothing: call it
+/// before a long run. It writes the files, then removes them.
 void check_can_save(const std::filesystem::path& directory, const GPT& model,
                     const Tokenizer& tokenizer);
 
-/// The same as part of a larger commit, into a folder of it ("" for none): all but the weights, and
-/// the weights, by their names.
+/// The same as part of a larger commit, into one of its folders ("" for none): everything but the
+/// weights, and the weights, by name.
 void write_description(Commit& commit, const std::string& folder, const GPTConfig& config,
                        const Tokenizer& tokenizer);
 void write_weights(Commit& commit, const std::string& folder, const NamedTensors& weights);
 
-/// Only the weights: what changes while training.
+/// Writes only the weights, which is what training changes.
 void save_weights(const std::filesystem::path& directory, const GPT& model);
 
-/// The tokenizer alone, of a directory in our format. Throws IoError.
+/// Only the tokenizer of a directory in our format. Throws IoError.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-/// Reads a GPT in either format; config.json says which it is. Throws IoError naming the file and
-/// what is wrong with it: of another kind of model, missing, damaged, tensors missing, unknown, or
-/// of another shape than the configuration says, other bytes than were saved.
+/// Reads a GPT in either format, according to config.json. Throws IoError, with the file and the
+/// reason: another kind of model, missing, damaged, tensors that are missing, unknown or of another
+/// shape than the configuration's, other bytes than were saved.
 LoadedModel load_model(const std::filesystem::path& directory);
 
 // ---- a model and a text in its tokens -----------------------------------------------------------
 
-// What `tapestry profile --model` and `gradcheck --model` work on.
+// The input of `tapestry profile --model` and `gradcheck --model`.
 
 struct ModelWithText {
     std::unique_ptr<GPT> model;  ///< in training mode

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kModelFormat = 1;
 constexpr std::uint64_t kMaxTokenizer = std::uint64_t{1} << 28;
 
-// Before any memory is asked for: a configuration from a file may be absurd, and the file with the
-// weights says how large the model really is. Its numbers have 4 bytes, or 2.
+// Checked before allocating memory: a configuration from a file may be absurd, and the size of the
+// weights file shows how large the model really is. Elements have 4 bytes, or 2.
 void check_size(double parameters, const SavedFiles& files) {
     const fs::path weights = files.path(kWeightsName);
     const auto bytes = static_cast<double>(InputFile(weights).size());
@@ -36,7 +36,7 @@ void check_size(double parameters, const SavedFiles& files) {
                      files.path(kConfigName).string(), parameters, weights.string(), bytes);
 }
 
-// Settings that no model can have are an error of the file they come from.
+// Reports invalid settings as errors of their file.
 template <class Model, class Config>
 std::unique_ptr<Model> make(const Config& config, const SavedFiles& files) {
     const std::string file = files.path(kConfigName).string();
@@ -210,7 +210,7 @@ void check_all_used(const std::string& file, const std::map<std::string, Tensor>
 
 // ---- tokenizer.json -----------------------------------------------------------------------------
 
-// The fields are those that GPT-2's own tokenizer.json has; in it a pair of merges is one string.
+// The same fields as in GPT-2's own tokenizer.json, where a merge is one string.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The bytes around the header: see safetensors_header.cpp for the header itself.
+// The bytes around the header; see safetensors_header.cpp for the header itself.
 #include <tapestry/nn/io/safetensors.h>
 
 #include <tapestry/core/copy.h>
@@ -23,7 +23,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 
 std::span<std::byte> bytes_of(Tensor& x) { return {x.storage()->data(), x.bytes()}; }
 
-// Any other value in a C++ bool would be undefined behaviour wherever the mask is used.
+// Any other value in a C++ bool would be undefined behaviour where the mask is used.
 void check_booleans(const std::string& what, const Entry& entry, std::span<const std::byte> bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (bytes[i] > std::byte{1}) {
@@ -40,7 +40,7 @@ Tensor read_tensor(const std::string& what, InputFile& file, const Entry& entry)
     return x;
 }
 
-// A file with holes can claim any size; better an error than a machine that swaps itself to death.
+// A sparse file can claim any size; an error is better than a machine that swaps itself to death.
 void check_memory(const std::string& what, const Header& header) {
     const long pages = ::sysconf(_SC_PHYS_PAGES);
     const long page = ::sysconf(_SC_PAGE_SIZE);
@@ -48,7 +48,7 @@ void check_memory(const std::string& what, const Header& header) {
     const auto memory = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
     std::uint64_t needed = 0;
     for (const Entry& entry : header.entries) {
-        if (entry.wanted) needed += entry.end - entry.begin;  // sums to the file's size
+        if (entry.wanted) needed += entry.end - entry.begin;  // at most the file's size
     }
     require<MemoryError>(needed <= memory, "{}: the tensors take {} bytes, the machine has {}",
                          what, needed, memory);
@@ -120,7 +120,7 @@ SafetensorsFile read_safetensors(const std::filesystem::path& path,
     SafetensorsFile result;
     result.metadata = std::move(header.metadata);
     result.tensors.reserve(header.entries.size());
-    for (const Entry& entry : header.entries) {  // in the file's order: it is read straight through
+    for (const Entry& entry : header.entries) {  // in the file's order, sequentially
         if (entry.wanted) {
             result.tensors.emplace_back(entry.name, read_tensor(what, file, entry));
         } else {

@@ -1,13 +1,13 @@
-// safetensors: named tensors in one file, the format models are exchanged in; and the weights of
-// any module in such a file. Chosen as our own because a reader needs to trust nothing: a header of
-// JSON, then bytes; no code, no pointers.
+// safetensors: named tensors in one file, the common exchange format for models; and the weights of
+// any module in such a file. We use it as our own because it is safe to read: a JSON header, then
+// bytes; no code, no pointers.
 //
 //     8 bytes   N, little-endian
 //     N bytes   {"__metadata__": {text: text}, NAME: {"dtype", "shape", "data_offsets"}, ...}
 //     the rest  the tensors' elements, row-major, little-endian, without gaps
 //
-// Source: https://github.com/huggingface/safetensors. Read next: nn/io/safetensors_header.h, every
-// rule a header must obey.
+// Source: https://github.com/huggingface/safetensors. Read next: nn/io/safetensors_header.h, the
+// rules for headers.
 #pragma once
 
 #include <tapestry/core/file.h>
@@ -24,29 +24,29 @@
 namespace tapestry {
 
 struct SafetensorsFile {
-    NamedTensors tensors;  ///< in the order in which they lie in the file
+    NamedTensors tensors;  ///< in the file's order
     std::map<std::string, std::string> metadata;
 };
 
 /// Reads a whole file. Every tensor keeps its type: F32, F64, I64, BOOL, BF16 or F16.
 ///
-/// Throws IoError, naming file, tensor and values, when the file cannot be read or breaks any rule
-/// of the format: the reference's own, and where that is lax the stricter reading (a name that
-/// comes twice, unknown keys, byte order marks and NULs in names, a BOOL that is neither 0 nor 1);
-/// also for dtypes that Tapestry has no tensors of and for more than Shape::kMaxRank axes. Throws
-/// MemoryError when the tensors are larger than the machine's memory. Nothing is allocated on the
-/// word of a header that the file's size does not bear out.
+/// Throws IoError, with file, tensor and values, when the file cannot be read or breaks any rule of
+/// the format: the reference's rules, in the stricter reading where they are lax (duplicate names,
+/// unknown keys, byte order marks and NULs in names, a BOOL that is neither 0 nor 1); also for
+/// dtypes that Tapestry does not have and for more than Shape::kMaxRank axes. Throws MemoryError
+/// when the tensors are larger than the machine's memory. A header never causes an allocation that
+/// the file's size does not justify.
 ///
-/// With `wanted`, only the tensors whose names it takes are read; the others may be of any dtype.
+/// With `wanted`, reads only the tensors whose names it accepts; the others may have any dtype.
 SafetensorsFile read_safetensors(const std::filesystem::path& path,
                                  const std::function<bool(const std::string&)>& wanted = {});
 
 /// Writes the tensors in the given order, strided ones densely, by write_file_atomically: a
-/// previous file survives every failure. Equal arguments give equal bytes. Returns what was
-/// written.
+/// previous file survives every failure. Equal arguments give equal bytes. Returns the digest of
+/// the file.
 ///
-/// Throws ValueError for a name that comes twice, is "__metadata__", or is not UTF-8 free of NULs
-/// and byte order marks, for an undefined tensor, for metadata that is not UTF-8 and for a header
+/// Throws ValueError for a duplicate name, the name "__metadata__", names that are not UTF-8 or
+/// contain NULs or byte order marks, an undefined tensor, metadata that is not UTF-8, and a header
 /// above 100 MB; IoError as write_file_atomically does.
 FileDigest write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                              const std::map<std::string, std::string>& metadata = {},
@@ -54,33 +54,33 @@ FileDigest write_safetensors(const std::filesystem::path& path, const NamedTenso
 
 // ---- a module's weights -------------------------------------------------------------------------
 
-// The weights of any module, one's own included, in a file:
+// The weights of any module, including your own, in a file:
 //
 //     save("network.safetensors", network);
 //     load("network.safetensors", network);
 //
-// Parameters and buffers stand under their dotted names; whatever reads safetensors can read them.
-// In memory: Module::state_dict(). Read next: checkpoint.h, for a training that is to go on;
+// Parameters and buffers have their dotted names, and any program that reads safetensors can read
+// them. In memory: Module::state_dict(). Read next: checkpoint.h, to resume training;
 // model_directory.h, for models with a configuration and a tokenizer.
 
-/// Writes them; a previous file survives every failure. Throws IoError; ValueError as
-/// write_safetensors does, if two have one name.
+/// Writes the weights; a previous file survives every failure. Throws IoError; ValueError as
+/// write_safetensors does, if two have the same name.
 void save(const std::filesystem::path& path, const Module& module);
 
 struct LoadOptions {
-    bool strict = true;  ///< what is missing from the file, or unknown to the module, is an error
+    bool strict = true;  ///< missing or unknown tensors are errors
 };
 
-/// Reads them back into the tensors that are there: what holds them, an optimiser or another
-/// module, sees the new numbers. F16 and BF16 become f32.
+/// Reads the weights into the existing tensors, so other holders of them, such as an optimiser or
+/// another module, see the new values. F16 and BF16 become f32.
 ///
-/// Throws IoError naming the file and all tensors that are missing, unknown (unless not strict) or
-/// of another shape or dtype; as read_safetensors does for a damaged file. Nothing has changed
+/// Throws IoError, with the file and all tensors that are missing, unknown (unless strict is false)
+/// or of another shape or dtype; as read_safetensors does for a damaged file. Nothing is changed
 /// then.
 Unmatched load(const std::filesystem::path& path, Module& module, const LoadOptions& options = {});
 
-/// For those with a file of their own: checks that `stored` can be loaded into `module`. The result
-/// is what to copy, from and to. Throws IoError in the name of `file`.
+/// For custom file formats: checks that `stored` can be loaded into `module`, and returns the pairs
+/// to copy, from and to. Throws IoError that names `file`.
 std::vector<std::pair<Tensor, Tensor>> match_tensors(const std::string& file,
                                                      const NamedTensors& stored,
                                                      const Module& module,

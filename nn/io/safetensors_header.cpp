@@ -1,6 +1,6 @@
-// Two passes. The parser (a JsonHandler: no tree is built, and it sees keys that come twice and
-// numbers as they were written) accepts exactly the one structure there is. The layout pass checks
-// sizes and offsets, with every product and sum of numbers from the file checked for overflow.
+// Two passes. The parser (a JsonHandler: it builds no tree, and sees duplicate keys and numbers as
+// written) accepts only the format's structure. The layout pass checks sizes and offsets, with an
+// overflow check on every product and sum of numbers from the file.
 #include <tapestry/nn/io/safetensors_header.h>
 
 #include <tapestry/core/text/json_tree.h>
@@ -21,7 +21,7 @@ namespace {
 struct FileType {
     std::string_view name;
     unsigned bits;
-    std::optional<DType> dtype;  // nothing: Tapestry has no such tensors
+    std::optional<DType> dtype;  // empty: not supported by Tapestry
 };
 
 // All types of the format, as of safetensors 0.8.
@@ -43,7 +43,7 @@ const FileType* find_type(std::string_view name) {
     return found == kTypes.end() ? nullptr : &*found;
 }
 
-/// An entry as the JSON states it.
+/// An entry as stated in the JSON.
 struct RawEntry {
     std::string name;
     std::optional<std::string> dtype;
@@ -51,8 +51,8 @@ struct RawEntry {
     std::optional<std::vector<std::uint64_t>> offsets;
 };
 
-// What the JSON may hold next is one of these places; whatever else comes is an error, so that the
-// nesting can never go deeper than the three levels of the format.
+// The parser's position. Anything unexpected at a position is an error, so nesting cannot exceed
+// the three levels of the format.
 class Parser final : public JsonHandler {
 public:
     explicit Parser(std::string_view what) : what_(what) {}
@@ -61,7 +61,7 @@ public:
     std::map<std::string, std::string> metadata;
 
     void null() override {
-        if (place_ == Place::top && key_ == kMetadata) return;  // the reference takes it, too
+        if (place_ == Place::top && key_ == kMetadata) return;  // as the reference accepts it
         unexpected("null");
     }
     void boolean(bool value) override { unexpected(value ? "true" : "false"); }
@@ -199,7 +199,7 @@ void check_text(std::string_view what, std::string_view text) {
     if (text.substr(0, 3) == "\xEF\xBB\xBF") {  // the JSON parser would skip it
         fail<IoError>("{}: the header begins with a byte order mark", what);
     }
-    if (const auto zero = text.find('\0'); zero != text.npos) {  // it would take it for the end
+    if (const auto zero = text.find('\0'); zero != text.npos) {  // the parser would stop there
         fail<IoError>("{}: byte {} of the header is 0", what, zero);
     }
     if (const auto flaw = utf8::find_flaw(text)) {
@@ -207,8 +207,8 @@ void check_text(std::string_view what, std::string_view text) {
     }
 }
 
-/// Bits of the elements; nothing when they cannot be counted. Axes of size 0 count as 1 for the
-/// overflow, so that strides, which are products too, cannot overflow either.
+/// Size of the elements in bits; empty on overflow. Axes of size 0 count as 1 in the overflow
+/// check, which then also covers strides.
 std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, unsigned bits) {
     std::uint64_t product = bits;
     bool empty = false;
@@ -216,7 +216,7 @@ std::optional<std::uint64_t> bits_of(const std::vector<std::uint64_t>& shape, un
         empty = empty || size == 0;
         if (__builtin_mul_overflow(product, std::max<std::uint64_t>(size, 1), &product)) return {};
     }
-    // Signed sizes and offsets must be able to hold whatever is derived from it.
+    // All sizes and offsets derived from it must fit into signed integers.
     if (product > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return {};
     return empty ? 0 : product;
 }
@@ -283,7 +283,7 @@ void check_layout(std::string_view what, const std::vector<Entry>& entries,
     }
 }
 
-// The names of kTypes, the other way round.
+// The inverse of find_type().
 std::string_view file_name_of(const Entry& entry) {
     for (const FileType& type : kTypes) {
         if (type.dtype == entry.dtype) return type.name;
@@ -318,7 +318,7 @@ Header parse_header(std::string_view what, std::string_view text, std::uint64_t 
     for (const RawEntry& raw : parser.entries) {
         header.entries.push_back(check_sizes(what, raw, wanted));
     }
-    // Empty tensors may begin where another does: they come first, by their end.
+    // Empty tensors may begin where another does: they sort first, by their end.
     std::stable_sort(header.entries.begin(), header.entries.end(),
                      [](const Entry& a, const Entry& b) {
                          return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);

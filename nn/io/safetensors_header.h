@@ -1,4 +1,4 @@
-// The header of a safetensors file, parsed and checked: after parse_header() every size and offset
+// Parses and checks the header of a safetensors file: after parse_header(), every size and offset
 // in it can be trusted. Internal to nn/io; users call read_safetensors.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace tapestry::safetensors {
 
 /// The reference's limit, for readers and writers.
 inline constexpr std::uint64_t kMaxHeader = 100'000'000;
-/// The length of the header's length.
+/// Size of the field with the header's length.
 inline constexpr std::uint64_t kPrefix = 8;
 inline constexpr std::string_view kMetadata = "__metadata__";
 
@@ -24,24 +24,24 @@ struct Entry {
     std::string name;
     Shape shape;
     DType dtype = DType::f32;
-    std::uint64_t begin = 0;  ///< in bytes from the header's end
+    std::uint64_t begin = 0;  ///< in bytes, from the header's end
     std::uint64_t end = 0;
-    bool wanted = true;  ///< otherwise shape and dtype mean nothing
+    bool wanted = true;  ///< false: shape and dtype are meaningless
 };
 
-/// Whether a tensor of this name is to be read; empty for all.
+/// Whether to read a tensor of this name; empty: read all.
 using Filter = std::function<bool(const std::string&)>;
 
 struct Header {
-    std::vector<Entry> entries;  ///< sorted by (begin, end): without holes and overlaps
+    std::vector<Entry> entries;  ///< sorted by (begin, end), without gaps and overlaps
     std::map<std::string, std::string> metadata;
 };
 
-/// What is wrong with a name of a tensor, or "" for a good one.
+/// The error in a tensor's name, or "" if it is valid.
 std::string flaw_of_name(std::string_view name);
 
 /// Parses `text`, whose tensors must fill exactly `data_bytes`. Throws IoError with messages that
-/// begin with `what`, the name of the file.
+/// begin with `what`, the file's name.
 Header parse_header(std::string_view what, std::string_view text, std::uint64_t data_bytes,
                     const Filter& wanted = {});
 

@@ -33,7 +33,7 @@ struct CachedText {
     fs::file_time_type used = fs::file_time_type::min();
 };
 
-// The name is a checksum: what else lies in the directory is somebody else's.
+// Entries are named by a checksum; anything else in the directory is not ours.
 bool is_entry(const fs::path& path) {
     std::error_code ignored;
     const std::string name = path.filename().native();
@@ -41,7 +41,7 @@ bool is_entry(const fs::path& path) {
            fs::is_directory(fs::symlink_status(path, ignored));
 }
 
-// What other processes remove meanwhile is no error here.
+// Entries removed concurrently by other processes are not an error.
 std::vector<CachedText> cached_texts(const fs::path& directory) {
     std::vector<CachedText> entries;
     std::error_code ignored;
@@ -58,7 +58,8 @@ std::vector<CachedText> cached_texts(const fs::path& directory) {
     return entries;
 }
 
-// An entry that is open elsewhere is read to its end there: files go when nobody has them open.
+// A process that has an entry open can still read it to its end, because removed files exist while
+// they are open.
 void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
     std::vector<CachedText> entries = cached_texts(directory);
     std::sort(entries.begin(), entries.end(),
@@ -70,24 +71,24 @@ void remove_oldest(const fs::path& directory, std::uint64_t max_bytes) {
     }
 }
 
-// A text may be private by its own permissions, its group's or its directory's: what is kept of it
-// is its reader's alone. Entries until November 2026 were everybody's, and lie below `directory`
-// too.
+// A text may be private by its own permissions, its group's or its directory's, so only its reader
+// may read the cached copy. Entries made before November 2026 were readable by all, and are below
+// `directory` as well.
 void make_private(const fs::path& directory) {
-    std::error_code ignored;  // another user's, perhaps
+    std::error_code ignored;  // perhaps another user's
     fs::permissions(directory, fs::perms::group_all | fs::perms::others_all,
                     fs::perm_options::remove | fs::perm_options::nofollow, ignored);
 }
 
 std::optional<TokenData> find(const TextCache& cache, const fs::path& entry) {
     make_private(cache.directory);
-    if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may be being written
+    if (!is_entry(entry) || !has_data(entry)) return std::nullopt;  // it may still be being written
     std::error_code ignored;
     try {
         TokenData data = load_data(entry);
         fs::last_write_time(entry, fs::file_time_type::clock::now(), ignored);
         return data;
-    } catch (const IoError&) {  // damaged: made anew
+    } catch (const IoError&) {  // damaged: rebuilt
         remove_data(entry);
         return std::nullopt;
     }
@@ -109,8 +110,8 @@ std::optional<fs::path> user_cache_directory() {
     return fs::path(home) / ".cache" / "tapestry";
 }
 
-// Of its own characters a text is kept as such, for a tokenizer made of them to be found before the
-// text is read through for it.
+// A text tokenized by its own characters has a separate entry, so it can be found without reading
+// the text to determine its tokenizer.
 std::optional<TokenData> find_tokenized(const TextCache& cache, const std::string& text,
                                         const Tokenizer* tokenizer) {
     if (tokenizer == nullptr || tokenizer->kind() == "char") {
@@ -157,11 +158,11 @@ TokenData through(const TextCache& cache, const fs::path& text,
     return keep_tokenized(cache, hash, reader, *tokenizer, of_own_characters);
 }
 
-// A file without a name, which is gone when nobody has it open.
+// An unnamed file, which is deleted when its last descriptor is closed.
 std::shared_ptr<const FileDescriptor> temporary_file() {
     const char* chosen = std::getenv("TMPDIR");
     const bool is_set = chosen != nullptr && *chosen != '\0';
-    const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be memory
+    const fs::path place = is_set ? chosen : "/var/tmp";  // /tmp may be in memory
     std::string name = place / "tapestry-XXXXXX";
     const int number = ::mkostemp(name.data(), O_CLOEXEC);
     const int error = errno;
@@ -210,7 +211,7 @@ TokenData without_cache(const fs::path& text, std::unique_ptr<Tokenizer> tokeniz
     if (InputFile(text).size() > kLittle) {
         try {
             data = encoded(text, *tokenizer, false);
-        } catch (const IoError&) {  // no room there; or the text's fault, which comes again
+        } catch (const IoError&) {  // no space there, or an error in the text, which recurs below
         }
     }
     if (!data) data = encoded(text, *tokenizer, true);
@@ -227,7 +228,7 @@ TokenData tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokeniz
     if (cache != nullptr && bytes >= TextCache::kLeast && bytes <= cache->max_bytes) {
         try {
             return through(*cache, text, tokenizer);
-        } catch (const IoError& error) {  // the cache's, unless the text's comes again
+        } catch (const IoError& error) {  // the cache's, or the text's, which recurs below
             failure = error.what();
         }
     }
@@ -238,7 +239,7 @@ TokenData tokenize_text(const fs::path& text, std::unique_ptr<Tokenizer> tokeniz
 
 namespace {
 
-// Reads the files anew for each purpose.
+// Reads the files again for each purpose.
 class Texts {
 public:
     explicit Texts(const TokenizeOptions& options)

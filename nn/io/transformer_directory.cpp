@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why this vocabulary is none for the model; empty if it is one.
+// Why the vocabulary does not fit the model; empty if it does.
 std::string mismatch(const TransformerConfig& config, const MarkedCharacters& v) {
     const auto is_mark = [&v](std::int64_t id) { return id >= 0 && id < v.first; };
     if (!is_mark(v.begin) || !is_mark(v.end) || v.begin == v.end) {

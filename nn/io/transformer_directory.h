@@ -1,6 +1,6 @@
-// A trained encoder-decoder as a directory, beside the GPTs of model_directory.h and like them:
+// A trained encoder-decoder as a directory, in the format that model_directory.h has for GPTs:
 // config.json, model.safetensors with the parameters under the modules' names, and tokenizer.json
-// with the characters. What the marks are stands in config.json.
+// with the characters. config.json defines the marks.
 #pragma once
 
 #include <tapestry/nn/data/tokenizer.h>
@@ -13,21 +13,21 @@ namespace tapestry {
 
 struct LoadedTransformer {
     std::unique_ptr<Transformer> model;  ///< in evaluation mode
-    MarkedCharacters vocabulary;         ///< of what it reads, and of what it writes
+    MarkedCharacters vocabulary;         ///< of both input and output
 };
 
-/// Writes it; a previous model survives a failure. Creates the directory. Throws IoError, and
-/// ValueError if the vocabulary is not the model's: another size than the ids it reads or writes,
-/// or marks (the model's padding is one) that are not different ids below `first`.
+/// Writes a model; a previous one survives a failure. Creates the directory. Throws IoError, and
+/// ValueError if the vocabulary does not fit the model: if its size is not that of the input or
+/// output ids, or its marks (including the model's padding) are not distinct ids below `first`.
 void save_model(const std::filesystem::path& directory, const Transformer& model,
                 const MarkedCharacters& vocabulary);
 
-/// Throws what save_model would throw now, and changes nothing: to be called before a training.
+/// Throws what save_model would throw now, and changes nothing: call it before training.
 void check_can_save(const std::filesystem::path& directory, const Transformer& model,
                     const MarkedCharacters& vocabulary);
 
-/// Reads it back. Throws IoError naming the file and what is wrong with it, as load_model does;
-/// also for a directory that holds a GPT: model_kind tells before.
+/// Reads a model. Throws IoError, with the file and the reason, as load_model does; also for a
+/// directory that holds a GPT (see model_kind).
 LoadedTransformer load_transformer(const std::filesystem::path& directory);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// Activation functions as modules, for Sequential; elsewhere call the functions themselves
-// (ops/activation.h, ops/elementwise.h).
+// Activation functions as modules, for Sequential; elsewhere, call the functions (ops/activation.h,
+// ops/elementwise.h).
 #pragma once
 
 #include <tapestry/nn/module/module.h>
@@ -36,7 +36,8 @@ private:
     double alpha_;
 };
 
-/// x times the normal distribution's share below x; by default exact (Gelu::erf), as PyTorch's.
+/// x Phi(x), where Phi is the CDF of the standard normal distribution; by default exact
+/// (Gelu::erf), as PyTorch's.
 class GELU : public Module {
 public:
     explicit GELU(Gelu form = Gelu::erf) : Module("GELU"), form_(form) {}

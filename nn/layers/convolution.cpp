@@ -24,14 +24,14 @@ void check_steps(const char* module, const Size2d& stride, const Size2d& padding
             dilation);
 }
 
-// Uniform in +-1 / sqrt(numbers that an output is the sum of).
+// Uniform in +-1 / sqrt(number of inputs to each output).
 Tensor drawn(const Shape& shape, const Shape& weight, Generator& generator) {
     const double inputs = static_cast<double>(numel(weight.sub(1, weight.rank())));
     const double bound = 1 / std::sqrt(inputs);
     return uniform(shape, -bound, bound, generator);
 }
 
-// ", stride 2, groups 4": what is not as usual.
+// ", stride 2, groups 4": the options that are not default.
 std::string unusual(const Size2d& stride, const Size2d& padding, const Size2d& dilation,
                     std::int64_t groups, bool with_bias) {
     std::string text;

@@ -1,5 +1,5 @@
-// Convolutions, and what stands around them: pooling and flattening, as modules. The functions are
-// in ops/convolution.h, ops/pooling.h and ops/view.h; global average pooling is mean(x, {2, 3}).
+// Convolutions, pooling and flattening as modules. The functions are in ops/convolution.h,
+// ops/pooling.h and ops/view.h; global average pooling is mean(x, {2, 3}).
 // Read next: norm.h, batch norm.
 //
 //     Sequential network;                                       // images [N, 1, 8, 8]
@@ -18,16 +18,16 @@
 
 namespace tapestry {
 
-/// x [N, in, H, W] -> [N, out, P, Q] by a kernel of `kernel` pixels; conv2d() says how many P and Q
-/// are. Weight [out, in / groups, rows, columns] and bias [out] begin uniform in +-1 / sqrt(in /
-/// groups rows columns), as PyTorch's.
+/// x [N, in, H, W] -> [N, out, P, Q] with a kernel of `kernel` pixels; see conv2d() for P and Q.
+/// Weight [out, in / groups, rows, columns] and bias [out] start uniform in +-1 / sqrt(in / groups
+/// rows columns), as PyTorch's.
 class Conv2d : public Module {
 public:
     Tensor weight;
     Tensor bias;  // undefined if there is none
 
-    /// Throws ValueError for sizes, a stride or a dilation that are not positive, a negative
-    /// padding, and groups that do not divide both numbers of channels.
+    /// Throws ValueError for sizes, strides or dilations that are not positive, a negative padding,
+    /// and groups that do not divide both numbers of channels.
     Conv2d(std::int64_t in, std::int64_t out, const Size2d& kernel,
            const Conv2dOptions& options = {}, bool with_bias = true,
            Generator& generator = default_generator());

@@ -1,6 +1,5 @@
-// In training, each number is zeroed with probability p and the others grow by 1 / (1 - p), so that
-// the expectation is kept; in evaluation nothing happens.
-// Source: Srivastava et al. 2014, "Dropout".
+// In training, zeroes each element with probability p and scales the others by 1 / (1 - p), which
+// preserves the expectation; in evaluation, returns x. Source: Srivastava et al. 2014, "Dropout".
 #pragma once
 
 #include <tapestry/core/random.h>

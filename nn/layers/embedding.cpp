@@ -30,8 +30,8 @@ std::string Embedding::settings() const {
 
 namespace {
 
-// 1 / base^(2 i / dim) for each pair, in double: at position 100,000 a float's rounding would be
-// seen.
+// 1 / base^(2 i / dim) for each pair, in double: at position 100,000 float rounding would be
+// visible.
 std::vector<double> frequencies(std::int64_t pairs, std::int64_t dim, double base) {
     std::vector<double> result;
     for (std::int64_t i = 0; i < pairs; ++i) {
@@ -118,7 +118,7 @@ std::int64_t TokenHistory::reach() const {
     return std::max<std::int64_t>(config_.earlier, pairs ? 1 : 0);
 }
 
-// What stood before, the id V where nothing did, and the ids: [B, reach + T].
+// The ids before (V if there are none), followed by `ids`: [B, reach + T].
 Tensor TokenHistory::joined(const Tensor& ids, const Tensor& before) const {
     const std::int64_t length = ids.size(1);
     Tensor all =

@@ -1,4 +1,5 @@
-// The position-wise network of a Transformer block: each vector on its own, through a wider layer.
+// The position-wise network of a Transformer block: maps each vector separately, through a wider
+// layer.
 #pragma once
 
 #include <tapestry/nn/layers/linear.h>
@@ -29,10 +30,9 @@ struct FeedForwardConfig {
 };
 
 /// down(activation(up(x))), [..., dim] -> [..., hidden] -> [..., dim]; with swiglu
-/// down(silu(gate(x)) * up(x)).
-/// Sources: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 has gelu_tanh; relu_squared:
-/// So et al. 2021, "Primer"; swiglu: Shazeer 2020, "GLU Variants Improve Transformer", who takes
-/// hidden = 8/3 dim for as many parameters.
+/// down(silu(gate(x)) * up(x)). Sources: Vaswani et al. 2017, section 3.3 (with relu); GPT-2 uses
+/// gelu_tanh; relu_squared: So et al. 2021, "Primer"; swiglu: Shazeer 2020, "GLU Variants Improve
+/// Transformer", where hidden = 8/3 dim keeps the number of parameters.
 class FeedForward : public Module {
 public:
     Linear up;                   // [hidden, dim]

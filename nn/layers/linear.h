@@ -1,6 +1,5 @@
-// Linear layers, y = x W^T + b, and the precision of a model: what activations are computed in
-// (ComputeType), a parameter as an operand beside them, and a trained model's weights in fewer bits
-// (keep_weights).
+// Linear layers, y = x W^T + b, and a model's precision: the type of its activations (ComputeType),
+// casting parameters to it, and a trained model's weights in fewer bits (keep_weights).
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -13,8 +12,8 @@
 
 namespace tapestry {
 
-/// What activations are kept and multiplied in. Parameters, their gradients and the optimiser's
-/// state stay f32, and so do sums, statistics and losses (core/dtype.h).
+/// The type in which activations are stored and multiplied. Parameters, their gradients and the
+/// optimiser's state stay f32, as do sums, statistics and losses (core/dtype.h).
 enum class ComputeType { f32, bf16 };
 
 template <>
@@ -23,14 +22,14 @@ struct NamesOf<ComputeType> {
         {{ComputeType::f32, "f32"}, {ComputeType::bf16, "bf16"}}};
 };
 
-/// A parameter as an operand beside x: of x's type, if that is one of 16 bits. The tape sees the
-/// conversion, which gives the gradient back as f32.
+/// Casts `parameter` to x's dtype if x is a 16-bit type. The tape records the conversion, so the
+/// gradient is f32 again.
 inline Tensor beside(const Tensor& x, const Tensor& parameter) {
     return parameter.defined() && is_half(x.dtype()) ? to(parameter, x.dtype()) : parameter;
 }
 
-/// x [..., in] -> [..., out], with weight [out, in] and bias [out], both uniform in
-/// +-1/sqrt(in) at the start, as PyTorch's.
+/// x [..., in] -> [..., out], with weight [out, in] and bias [out], both initially uniform in
+/// +-1/sqrt(in), as PyTorch's.
 class Linear : public Module {
 public:
     Tensor weight;  // [out, in]
@@ -46,17 +45,17 @@ public:
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
-    /// From now on the weight is one of int8 (ops/int8_rows.h): `weight` is undefined, and no
-    /// parameter any more. No way back, and no gradient. Throws as int8_rows does.
+    /// Replaces the weight with int8 rows (ops/int8_rows.h), irreversibly; forward only. `weight`
+    /// becomes undefined and is no longer a parameter. Throws as int8_rows does.
     void keep_int8();
 
 private:
-    std::shared_ptr<const Int8Rows> int8_;  // null: there is a weight
+    std::shared_ptr<const Int8Rows> int8_;  // null: `weight` is used
 };
 
-/// A trained model's weights in fewer bits, for writing with it: where one token at a time is
-/// computed, memory sets the pace, and half or a quarter of the bytes take little more than half or
-/// a quarter of the time.
+/// A trained model's weights in fewer bits, for generation: computing one token at a time is
+/// limited by memory bandwidth, so half or a quarter of the bytes takes little more than half or a
+/// quarter of the time.
 ///
 ///     keep_weights(*loaded.model, WeightType::int8);
 ///     sample(*loaded.model, ...);
@@ -68,9 +67,9 @@ struct NamesOf<WeightType> {
         {{WeightType::f32, "f32"}, {WeightType::bf16, "bf16"}, {WeightType::int8, "int8"}}};
 };
 
-/// bf16: all parameters and buffers, and with them what is computed (Module::to). int8: the
-/// matrices of linear layers (Linear::keep_int8), which then compute forward alone; all else, and
-/// what is computed, stays f32. f32: nothing. Throws as those do.
+/// bf16: converts all parameters and buffers, and with them the activations (Module::to). int8:
+/// converts the matrices of linear layers (Linear::keep_int8), which then support forward only;
+/// everything else, and the activations, stay f32. f32: does nothing. Throws as those do.
 void keep_weights(Module& model, WeightType type);
 
 }  // namespace tapestry

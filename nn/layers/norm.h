@@ -1,5 +1,5 @@
 // Normalisation: of each vector along the last axis (layer norm, RMS norm), or of channels (batch
-// norm, with the statistics that it keeps, and group norm). Read next: ops/norm.h, the formulas.
+// norm, with its running statistics, and group norm). Read next: ops/norm.h, the formulas.
 #pragma once
 
 #include <tapestry/nn/module/module.h>
@@ -39,33 +39,33 @@ private:
 
 struct BatchNormOptions {
     double eps = 1e-5;
-    double momentum = 0.1;  ///< the share that each batch has in the running statistics
+    double momentum = 0.1;  ///< weight of each batch in the running statistics
 };
 
-/// What BatchNorm1d and BatchNorm2d have in common: batch_norm() of x [N, C, ...], by the batch's
-/// own statistics in training, by the running ones in evaluation. These move in training,
+/// Base of BatchNorm1d and BatchNorm2d: batch_norm() of x [N, C, ...], with the batch's statistics
+/// in training and the running ones in evaluation. In training, these move by
 ///     running = (1 - momentum) running + momentum batch,
-/// the variance unbiased, as PyTorch's:
+/// with the unbiased variance, as in PyTorch:
 ///
-/// - once for each forward pass, with a tape or without; not when recompute() runs the module again
+/// - once per forward pass, with or without a tape; not when recompute() runs the module again
 ///   for the same step, nor under gradcheck() (autograd/recompute.h);
-/// - where a step sums over several batches or micro-batches, once for each, in the order of these
-///   leaves: a fold from the left, whatever the number of threads and processes. Each is normalised
-///   by itself. With micro-batches they stand still until all gradients of the step are there;
+/// - once per batch or micro-batch if a step sums over several, in the order of these leaves: a
+///   left fold, regardless of the number of threads and processes. Each is normalised separately.
+///   With micro-batches they stay unchanged until all of the step's gradients are complete;
 /// - not in evaluation.
 ///
-/// They are buffers: saved with the parameters, in checkpoints as well. A step that is refused
-/// because its loss or gradient was not finite (DivergedError) leaves the parameters as they were,
-/// but its forward pass was one. Source: Ioffe and Szegedy 2015, "Batch Normalization".
+/// They are buffers, saved with the parameters and in checkpoints. A step that is refused because
+/// its loss or gradient was not finite (DivergedError) leaves the parameters unchanged, but its
+/// forward pass counts. Source: Ioffe and Szegedy 2015, "Batch Normalization".
 class BatchNorm : public Module {
 public:
     Tensor weight;               // [C], ones
     Tensor bias;                 // [C], zeros
-    Tensor running_mean;         // [C], zeros at the start; a buffer
-    Tensor running_var;          // [C], ones at the start; a buffer
-    Tensor num_batches_tracked;  // i64: how often they have moved; a buffer
+    Tensor running_mean;         // [C], initially zeros; a buffer
+    Tensor running_var;          // [C], initially ones; a buffer
+    Tensor num_batches_tracked;  // i64: number of moves; a buffer
 
-    /// Throws ShapeError, in training, as batch_norm() does.
+    /// In training, throws ShapeError as batch_norm() does.
     Tensor operator()(const Tensor& x) const;
     std::string settings() const override;
 
@@ -99,8 +99,8 @@ private:
     void check_rank(const Tensor& x) const override;
 };
 
-/// group_norm() of x [N, C, ...]: the same in training and evaluation, for a batch of any size.
-/// Source: Wu and He 2018, "Group Normalization".
+/// group_norm() of x [N, C, ...]: the same in training and evaluation, for any batch size. Source:
+/// Wu and He 2018, "Group Normalization".
 class GroupNorm : public Module {
 public:
     Tensor weight;  // [C], ones

@@ -40,8 +40,8 @@ std::int64_t checked_width(std::int64_t width, const RotaryConfig& c) {
     return turned;
 }
 
-// Of positions first, first + 1, ... [length, turned / 2] each. Angles in double: at position
-// 100,000 a float's rounding would be seen.
+// For positions first, first + 1, ...: [length, turned / 2] each. Angles in double: at position
+// 100,000 float rounding would be visible.
 Tensors cos_and_sin(std::int64_t first, std::int64_t length, std::int64_t turned, double base,
                     DType dtype) {
     const std::int64_t pairs = turned / 2;

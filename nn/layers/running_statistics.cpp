@@ -10,7 +10,7 @@ namespace {
 
 thread_local NotedMoves* innermost = nullptr;
 
-// to = (1 - share) to + share from, in place: whoever has the buffer sees it move.
+// to = (1 - share) to + share from, in place, so all holders of the buffer see it.
 void move_towards(Tensor to, const Tensor& from, double share) {
     to.copy_(add(mul(to, 1 - share), mul(from, share)));
 }

@@ -1,7 +1,7 @@
-// Running statistics that move: at once, or later and in another's order. Where the micro-batches
-// of a step are shared among processes, each has to see what all leaves would have moved, from left
-// to right: whoever takes such a step notes the moves of its leaves (NotedMoves), and makes them
-// once it has everybody's. Internal to nn. Read next: nn/data_parallel/sync_state.h, who does.
+// Moves of running statistics: immediate, or deferred and in another order. When processes share a
+// step's micro-batches, each must apply the moves of all leaves, from left to right: the step
+// collects the moves of its own leaves (NotedMoves) and applies all of them after the exchange.
+// Internal to nn. Read next: nn/data_parallel/sync_state.h, which does this.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -11,21 +11,20 @@
 
 namespace tapestry {
 
-/// running = (1 - momentum) running + momentum batch, in place, and one more batch is counted.
+/// running = (1 - momentum) running + momentum batch, in place; also counts the batch.
 struct StatisticsMove {
     std::string module;                       ///< its path
     Tensor running_mean, running_var, count;  ///< [C], [C] and i64: the module's buffers
-    Tensor mean, var;                         ///< [C], of a batch, the variance unbiased
+    Tensor mean, var;                         ///< [C], of a batch; the variance is unbiased
     double momentum = 0;
 
     void make() const;
 };
 
-/// Makes it, or leaves it to this thread's NotedMoves.
+/// Applies the move, or adds it to this thread's NotedMoves.
 void move_running_statistics(StatisticsMove move);
 
-/// While one of these lives no running statistics move in this thread. Of several the innermost
-/// notes.
+/// While in scope, defers the moves of this thread. If nested, the innermost records them.
 class NotedMoves {
 public:
     NotedMoves();
@@ -33,7 +32,7 @@ public:
     NotedMoves(const NotedMoves&) = delete;
     NotedMoves& operator=(const NotedMoves&) = delete;
 
-    /// In the order in which they would have been made; forgotten here.
+    /// The moves in order; clears them here.
     std::vector<StatisticsMove> take();
 
 private:

@@ -1,4 +1,4 @@
-// One module after the other:
+// A chain of modules:
 //
 //     Sequential network;
 //     network.add<Linear>(1, 32);
@@ -6,8 +6,9 @@
 //     network.add<Linear>(32, 1);
 //     const Tensor y = network(x);        // [N, 1] -> [N, 1]
 //
-// They are called "0", "1", "2", as PyTorch's. Each is made in its place, for a module is neither
-// copied nor moved, and in the order of the lines, in which they draw from their generator.
+// Their names are "0", "1", "2", as PyTorch's. Each is constructed in place, because modules can be
+// neither copied nor moved, and in the order of the add() calls, which is the order in which they
+// draw from their generator.
 #pragma once
 
 #include <tapestry/nn/module/module.h>
@@ -16,13 +17,13 @@
 
 namespace tapestry {
 
-/// f_n(... f_1(f_0(x))); with no modules, x.
+/// f_n(... f_1(f_0(x))); without modules, x.
 class Sequential : public Module {
 public:
     Sequential() : Module("Sequential") {}
 
-    /// Makes an M at the end, a module that takes a tensor and returns one. It lives as long as
-    /// this one.
+    /// Constructs an M at the end, a module that takes a tensor and returns one. It lives as long
+    /// as the chain.
     template <class M, class... Arguments>
     M& add(Arguments&&... arguments) {
         static_assert(std::is_base_of_v<Module, M>, "Sequential::add: it must be a Module");

@@ -1,5 +1,5 @@
-// What attention has to learn besides its projections, counted from a model's configuration.
-// Internal to nn/models.
+// Sizes of attention's parameters other than the projections, computed from a model's
+// configuration. Internal to nn/models.
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-/// Numbers of a token's keys, and of its values: dim, or fewer where heads share them.
+/// Width of a token's keys, and of its values: dim, or less if heads share them.
 template <class Config>
 double shared_width(const Config& config) {
     const auto dim = static_cast<double>(config.dim);
@@ -16,7 +16,7 @@ double shared_width(const Config& config) {
     return dim / static_cast<double>(config.heads) * static_cast<double>(config.kv_heads);
 }
 
-/// Of one attention: the norms of queries and keys.
+/// Of one attention module: the norms of queries and keys.
 template <class Config>
 double head_norm_numbers(const Config& config) {
     if (config.qk_norm == QKNorm::none || config.heads < 1) return 0;
@@ -24,7 +24,7 @@ double head_norm_numbers(const Config& config) {
     return (biased ? 4 : 2) * static_cast<double>(config.dim) / static_cast<double>(config.heads);
 }
 
-/// Of one self-attention: the table of relative positions.
+/// Of one self-attention module: the table of relative positions.
 template <class Config>
 double relative_table_numbers(const Config& config) {
     if (config.positions != Positions::relative) return 0;

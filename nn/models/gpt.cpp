@@ -74,7 +74,7 @@ GPT::GPT(const GPTConfig& config, Generator& generator)
     initialise(generator);
     if (config.weights != ComputeType::bf16) return;
     to(DType::bf16);
-    release_cached_memory();  // blocks of f32, of which those of bf16 would reuse none
+    release_cached_memory();  // f32 blocks, which bf16 tensors would not reuse
     config_.compute = ComputeType::bf16;
 }
 
@@ -114,7 +114,7 @@ Tensor GPT::operator()(const Tensor& ids, const TransformerStackInputs& inputs) 
     return hooked(logits, ids);
 }
 
-// [B, T, C]. The first layer's cache remembers what a later call has to know of these tokens.
+// [B, T, C]. The first layer's cache keeps the ids that a later call needs.
 Tensor GPT::embedded(const Tensor& ids, const TransformerStackInputs& inputs) const {
     const Tensor x = token_embedding(ids);
     if (!token_history) return x;

@@ -7,35 +7,35 @@
 
 namespace tapestry {
 
-/// ids [B, T] -> logits [B, T, V]: blocks that look back only and normalise first, between
-/// embeddings and a linear head.
-/// Matrices are normal with the deviation of the config, those that write to the residual stream
-/// smaller by sqrt(2 layers), or 0; biases and the table of pairs 0. Source: Radford et al. 2019
-/// (GPT-2), section 2.3.
+/// ids [B, T] -> logits [B, T, V]: causal blocks with the norm first, between embeddings and a
+/// linear head. Matrices are initially normal with the config's deviation; those that write to the
+/// residual stream are smaller by sqrt(2 layers), or 0; biases and the table of pairs are 0.
+/// Source: Radford et al. 2019 (GPT-2), section 2.3.
 class GPT : public Module {
 public:
     Embedding token_embedding;                             // [V, C]
-    std::optional<PositionalEncoding> position_embedding;  // [context, C]; if they are added
-    std::optional<TokenHistory> token_history;             // if it tells of earlier tokens
+    std::optional<PositionalEncoding> position_embedding;  // [context, C]; if positions are added
+    std::optional<TokenHistory> token_history;             // if configured
     Dropout embedding_dropout;
     TransformerStack blocks;
     LayerNorm final_norm;
     Linear head;  // [V, C], no bias
 
-    /// Throws ValueError for sizes that are not positive or heads that do not divide dim,
-    /// and as MultiHeadAttention does. Weights of bf16 are drawn as f32, and rounded to nearest.
+    /// Throws ValueError for sizes that are not positive or heads that do not divide dim, and as
+    /// MultiHeadAttention does. bf16 weights are drawn in f32 and rounded to nearest.
     explicit GPT(const GPTConfig& config, Generator& generator = default_generator());
 
     /// ids i64 [B, T], T <= context. With inputs.caches the ids continue those of earlier calls,
-    /// which count towards the context. Throws ShapeError for more tokens than that, IndexError for
-    /// ids outside the vocabulary.
+    /// which count towards the context. Throws ShapeError for more tokens than the context,
+    /// IndexError for ids outside the vocabulary.
     Tensor operator()(const Tensor& ids, const TransformerStackInputs& inputs = {}) const;
 
     /// Mean cross-entropy of predicting targets i64 [B, T] from ids [B, T].
     Tensor loss(const Tensor& ids, const Tensor& targets) const;
 
     const GPTConfig& config() const { return config_; }
-    /// What later calls compute in. Parameters stay as they are; those of bf16 know nothing else.
+    /// Sets the compute type of later calls. Does not change parameters; a model with bf16
+    /// parameters always computes in bf16.
     void compute_in(ComputeType type) { config_.compute = type; }
     std::string settings() const override;
 

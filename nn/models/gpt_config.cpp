@@ -10,11 +10,11 @@
 namespace tapestry {
 namespace {
 
-// Sizes as real numbers: their products may not fit into 64 bits.
+// Sizes as floating-point numbers: their products may not fit into 64 bits.
 struct Sizes {
     double vocab, context, layers, heads, dim, hidden;
-    double shared;   // numbers of a token's keys, and of its values
-    double wide;     // matrices of a feed-forward network that go up to `hidden`
+    double shared;   // width of a token's keys, and of its values
+    double wide;     // matrices of a feed-forward network that map to `hidden`
     double weights;  // of a layer's matrices
 
     explicit Sizes(const GPTConfig& config)
@@ -39,7 +39,7 @@ double parameter_count(const GPTConfig& config) {
     const double tables = history + s.vocab * s.dim * (config.tied_head ? 1 : 2) +
                           (config.positions == Positions::learned ? s.context * s.dim : 0);
     const double norm = s.dim * (1 + bias);
-    // q k v, the attention's output; up (and gate), down.
+    // q k v, attention output; up (and gate), down.
     const double biases = bias * (2 * s.dim + 2 * s.shared + s.dim + s.wide * s.hidden);
     const double layer =
         s.weights + biases + 2 * norm + head_norm_numbers(config) + relative_table_numbers(config);
@@ -49,21 +49,21 @@ double parameter_count(const GPTConfig& config) {
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
     const Sizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
-    // Per layer and token the tape keeps: two norms' inputs, q k v (q and k twice, if they are
-    // turned or normalised), the heads, the wide layer before and after its activation, the
-    // residual stream; and per layer the relative bias of all pairs.
+    // Per layer and token, the tape keeps: the inputs of two norms, q k v (q and k twice, if they
+    // are rotated or normalised), the heads, the hidden layer before and after its activation, the
+    // residual stream; and, per layer, the relative bias of all pairs.
     const bool twice = config.positions == Positions::rotary || config.qk_norm != QKNorm::none;
     const bool learned_bias = config.positions == Positions::relative;
     const double bias = learned_bias ? s.heads * s.context * s.context : 0;
     const double kept =
         s.layers * (bias + tokens * (6 * s.dim + 2 * s.shared + (twice ? s.dim + s.shared : 0) +
                                      (s.wide + 1) * s.hidden));
-    // Going back through one layer whose bias learns: weights, slopes and what they are made of.
+    // Backward through one layer with a learned bias: weights, their gradients, and intermediates.
     const double scores = 5 * static_cast<double>(batch) * bias;
     const double logits = (config.softcap > 0 ? 5 : 3) * tokens * s.vocab;
     const auto sets = static_cast<double>(gradient_sets);
-    constexpr double kLayer = 50e3;  // modules, names, entries of a tape, blocks of 64 bytes
-    // Beside parameters of f32 the tape also keeps them as bf16 multiplies with them.
+    constexpr double kLayer = 50e3;  // modules, names, tape entries, 64-byte blocks
+    // With f32 parameters and bf16 compute, the tape also keeps bf16 copies of them.
     const bool narrow = config.weights == ComputeType::bf16;
     const bool half = narrow || config.compute == ComputeType::bf16;
     const double numbers = half ? 2 : 4, number = narrow ? 2 : 4;
@@ -85,7 +85,7 @@ namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-// MemAvailable of /proc/meminfo in bytes; unlimited where there is no such file.
+// MemAvailable from /proc/meminfo in bytes; infinity if there is no such file.
 double system_memory() {
     std::ifstream file("/proc/meminfo");
     std::string name;
@@ -98,8 +98,8 @@ double system_memory() {
     return kUnlimited;
 }
 
-// What a container may take; beyond it the kernel kills. Version 2 of cgroups says "max" or bytes,
-// version 1 bytes.
+// The container's memory limit, beyond which the kernel kills processes. cgroups version 2 has
+// "max" or bytes, version 1 bytes.
 double container_memory() {
     double least = kUnlimited;
     for (const char* path :

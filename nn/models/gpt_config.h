@@ -1,6 +1,6 @@
-// What a GPT is made to, and what that costs: parameters, memory, operations. The list of fields
-// below is all that config.json, GPT-2's config.json, the command line, error messages and
-// docs/modules.md know of it. Read next: gpt.h, the model.
+// A GPT's configuration and its cost: parameters, memory, operations. The list of fields below is
+// the only source for config.json, GPT-2's config.json, the command line, error messages and
+// docs/modules.md. Read next: gpt.h, the model.
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -16,33 +16,33 @@ namespace tapestry {
 
 struct GPTConfig {
     std::int64_t vocab = 0;
-    std::int64_t context = 64;  ///< the most tokens it looks at
+    std::int64_t context = 64;  ///< maximum number of tokens that it sees
     std::int64_t layers = 4;
     std::int64_t heads = 4;
-    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
+    std::int64_t kv_heads = 0;  ///< of keys and values, each used by heads / kv_heads; 0: heads
     std::int64_t dim = 128;
     std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0;
     Activation activation = Activation::gelu_tanh;
     Positions positions = Positions::learned;
-    double rotary_base = 10000;  ///< of rotary positions (nn/layers/rotary.h), as are the next two
+    double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
     double rotary_share = 1;
     RotaryPairs rotary_pairs = RotaryPairs::interleaved;
     QKNorm qk_norm = QKNorm::none;
     double norm_eps = 1e-5;
     bool bias = true;
     bool tied_head = true;    ///< the head's weight is the token embedding's
-    double deviation = 0.02;  ///< of matrices at the start; narrow models want more
-    /// Matrices that write to the residual stream begin as zeros: every block as if it were not
-    /// there.
+    double deviation = 0.02;  ///< initial standard deviation of matrices; narrow models need more
+    /// Initialises matrices that write to the residual stream to zero: each block starts as the
+    /// identity.
     bool zero_outputs = false;
-    std::int64_t earlier = 0;  ///< of nn/layers/embedding.h, as is the next
+    std::int64_t earlier = 0;  ///< TokenHistoryConfig (nn/layers/embedding.h), as is the next
     std::int64_t pairs = 0;
-    double softcap = 0;      ///< logits x become softcap tanh(x / softcap); 0: they stay
-    bool recompute = false;  ///< blocks again on the way back (autograd/recompute.h)
-    ComputeType compute = ComputeType::f32;  ///< what activations are kept and multiplied in
-    /// What parameters are kept in, and with them gradients and moments; of bf16 the model computes
-    /// in bf16.
+    double softcap = 0;      ///< caps logits x as softcap tanh(x / softcap); 0: no cap
+    bool recompute = false;  ///< recompute blocks in the backward pass (autograd/recompute.h)
+    ComputeType compute = ComputeType::f32;  ///< type of activations
+    /// Type of the parameters, and so of gradients and moments; with bf16 the model computes in
+    /// bf16.
     ComputeType weights = ComputeType::f32;
 };
 
@@ -102,36 +102,37 @@ struct FieldsOf<GPTConfig> {
     }
 };
 
-/// What the factors of its products are.
+/// Type of the operands of its matrix products.
 inline DType product_dtype(const GPTConfig& config) {
     const bool half = config.compute == ComputeType::bf16 || config.weights == ComputeType::bf16;
     return half ? DType::bf16 : DType::f32;
 }
 
-/// Numbers in all parameters of a GPT; a double, for a configuration from a file may be absurd.
+/// Total number of parameters of a GPT; a double, because a configuration from a file may be
+/// absurd.
 double parameter_count(const GPTConfig& config);
 
-/// Bytes that training takes at the most: parameters, their gradients, once or several times (of
-/// micro-batches whose sums are outstanding; those of bf16 are added up in f32), two moments, what
-/// the tape keeps of one batch, and what a layer takes that has next to no numbers. An estimate
-/// from the shapes, good to some ten per cent.
+/// Estimated peak memory of training, in bytes: parameters; their gradients, `gradient_sets` times
+/// (several for micro-batches whose sums are pending; bf16 gradients are then summed in f32); two
+/// moments; what the tape keeps of one batch; and the fixed overhead of each layer. Computed from
+/// the shapes; accurate to about ten per cent.
 double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
-/// Floating-point operations of the products of one training step, the rest being small beside
-/// them: forward 2 per token and number of a weight matrix, and per query 4 dim for each key that
-/// it sees (q k^T and P v; half of all pairs, for the model looks back alone); backward twice that.
-/// With L layers of width d, V tokens in the vocabulary, T in the context, and 4 d hidden units
-/// that is
+/// Floating-point operations of the matrix products of one training step; the rest is small in
+/// comparison. Forward: 2 per token and element of a weight matrix, and per query 4 dim for each
+/// key that it sees (q k^T and P v; half of all pairs, because the model is causal); backward twice
+/// that. With L layers of width d, V tokens in the vocabulary, T in the context, and 4 d hidden
+/// units, this is
 ///     B T (72 L d^2 + 6 d V + 6 L d (T + 1)).
-/// Speeds counted this way can be compared between programs that take other ways to the same
-/// gradients.
+/// Speeds counted this way can be compared between programs that compute the same gradients in
+/// other ways.
 double step_flops(const GPTConfig& config, std::int64_t batch);
 
-/// Whether a training would fit into memory: asked before it begins, for what the system then does
-/// to a program that takes too much is to kill it.
+/// Checks before training whether it fits into memory, because the system kills a program that
+/// exceeds it.
 ///
-/// Throws ValueError when training, by the estimate of training_bytes, would need more memory than
-/// the system or the container has to give, saying how much it would need.
+/// Throws ValueError, with the amount needed, when training_bytes() estimates more memory than the
+/// system or the container can provide.
 void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// An encoder that reads a text in both directions and is trained to guess the words that were
-// hidden from it: BERT's shape. nn/data/mask_tokens.h hides them.
+// BERT's architecture: an encoder that reads a text in both directions and is trained to predict
+// masked tokens. nn/data/mask_tokens.h masks them.
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
@@ -15,25 +15,25 @@ struct MaskedLanguageModelConfig {
     std::int64_t layers = 4;
     std::int64_t hidden = 0;  ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0.1;
-    std::int64_t types = 0;    ///< kinds of tokens: 2 for a first and a second text; 0: no table
-    std::int64_t classes = 0;  ///< of whole sequences; 0: no classifier
+    std::int64_t types = 0;        ///< token types: 2 for a first and a second text; 0: no table
+    std::int64_t classes = 0;      ///< classes of whole sequences; 0: no classifier
     std::int64_t padding_id = -1;  ///< the id that fills short sequences; -1: there is none
     double norm_eps = 1e-12;
-    double deviation = 0.02;  ///< of matrices and tables at the start; narrow models want more
+    double deviation = 0.02;  ///< initial deviation of matrices and tables; narrow models need more
 };
 
-/// What the model may be given besides ids; all optional.
+/// Optional inputs.
 struct MaskedLanguageModelInputs {
     Tensor types = {};  ///< i64 [B, T], each in [0, types); all 0 if undefined
     std::vector<AttentionRecord>* records = nullptr;  ///< one per layer
 };
 
-/// ids [B, T] -> logits [B, T, V] of what stands at every place:
-///     x = norm(token + position + type),  h = encoder(x), normalised last, with exact gelu,
+/// ids [B, T] -> logits [B, T, V] for the token at every position:
+///     x = norm(token + position + type),  h = encoder(x), norm last, with exact gelu,
 ///     logits = norm(gelu(h W + b)) E^T + c, where E is the token embedding's table.
-/// With `classes`, the first token, [CLS], speaks for the sequence:
+/// With `classes`, the first token, [CLS], represents the sequence:
 ///     logits = tanh(h_0 W_p + b_p) W_c + b_c.
-/// Matrices and tables begin normal, biases 0.
+/// Matrices and tables are initially normal, biases 0.
 /// Source: Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers".
 class MaskedLanguageModel : public Module {
 public:
@@ -45,7 +45,7 @@ public:
     Encoder encoder;
     Linear transform;  // [C, C]
     LayerNorm transform_norm;
-    Linear head;                               // [V, C], the token embedding's, and a bias
+    Linear head;                               // [V, C], the token embedding's weight, and a bias
     std::optional<Linear> pooler, classifier;  // [C, C], [classes, C]
 
     /// Throws ValueError for sizes that are not positive (`types` and `classes` may be 0) or heads
@@ -53,9 +53,9 @@ public:
     explicit MaskedLanguageModel(const MaskedLanguageModelConfig& config,
                                  Generator& generator = default_generator());
 
-    /// ids i64 [B, T], T <= max_length -> [B, T, C]. Throws ShapeError for other shapes and types
-    /// of another shape than ids, IndexError for ids outside the vocabulary, ValueError for types
-    /// given to a model without their table.
+    /// ids i64 [B, T], T <= max_length -> [B, T, C]. Throws ShapeError for other shapes and for
+    /// types whose shape differs from that of ids, IndexError for ids outside the vocabulary,
+    /// ValueError for types given to a model without a type table.
     Tensor encode(const Tensor& ids, const MaskedLanguageModelInputs& inputs = {}) const;
 
     Tensor operator()(const Tensor& ids, const MaskedLanguageModelInputs& inputs = {}) const;
@@ -63,8 +63,8 @@ public:
     /// ids [B, T] -> logits [B, classes]. Throws ValueError for a model without classes.
     Tensor classify(const Tensor& ids, const MaskedLanguageModelInputs& inputs = {}) const;
 
-    /// Mean cross-entropy over the places whose target, i64 [B, T], is not -100: those that
-    /// mask_tokens chose. Throws ValueError if there is none.
+    /// Mean cross-entropy over the positions whose target, i64 [B, T], is not -100: those chosen by
+    /// mask_tokens. Throws ValueError if there are none.
     Tensor loss(const Tensor& ids, const Tensor& targets,
                 const MaskedLanguageModelInputs& inputs = {}) const;
 

@@ -35,7 +35,7 @@ const Seq2SeqConfig& checked(const Seq2SeqConfig& c) {
     return c;
 }
 
-// Token ids i64 [B, T], not empty, each in the vocabulary.
+// Checks token ids: i64 [B, T], not empty, each in the vocabulary.
 void check_tokens(const char* what, const Tensor& ids, std::int64_t vocab) {
     check_ids("Seq2Seq", what, ids);
     const auto tokens = ids.to_vector<std::int64_t>();
@@ -52,7 +52,7 @@ void check_token(const char* what, std::int64_t id, std::int64_t vocab) {
                         what, id, vocab);
 }
 
-// [layers D, B, H / D] -> [layers, B, H]: the directions of a layer side by side.
+// [layers D, B, H / D] -> [layers, B, H]: concatenates the directions of a layer.
 Tensor join_directions(const Tensor& state, std::int64_t directions) {
     if (directions == 1 || !state.defined()) return state;
     const std::int64_t layers = state.size(0) / directions, batch = state.size(1);
@@ -120,7 +120,7 @@ EncodedSource Seq2Seq::encode(const Tensor& source, const Tensor& source_lengths
     return found;
 }
 
-// Each step's input holds the context, which depends on the step before: one step at a time.
+// Each step's input contains the context, which depends on the previous step: one step at a time.
 Seq2Seq::Decoded Seq2Seq::decode_bahdanau(const EncodedSource& source, const Tensor& embedded,
                                           RecurrentState& state, Tensor* alignment) const {
     Tensors states, contexts, weights;

@@ -1,6 +1,6 @@
-// Sequence to sequence with recurrent networks: what the Transformer replaced. One network reads
-// the source, another writes the target; what passes between them is the reader's last state alone,
-// or, with attention, also a look at every position of the source.
+// Sequence to sequence with recurrent networks, which the Transformer replaced. An encoder reads
+// the source, and a decoder writes the target; between them passes only the encoder's last state
+// or, with attention, also its outputs at every position of the source.
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
@@ -11,34 +11,34 @@
 
 namespace tapestry {
 
-/// How the decoder looks back at the source: not at all (Sutskever et al. 2014, "Sequence to
-/// Sequence Learning with Neural Networks"); before each step (Bahdanau et al. 2014); after it
-/// (Luong et al. 2015).
+/// When the decoder attends to the source: never (Sutskever et al. 2014, "Sequence to Sequence
+/// Learning with Neural Networks"); before each step (Bahdanau et al. 2014); after it (Luong et al.
+/// 2015).
 enum class Alignment { none, bahdanau, luong };
 
 struct Seq2SeqConfig {
     std::int64_t source_vocab = 0;
     std::int64_t target_vocab = 0;
     std::int64_t dim = 64;      ///< E, of the embeddings
-    std::int64_t hidden = 128;  ///< H, of the decoder's state and of what is attended to
+    std::int64_t hidden = 128;  ///< H, of the decoder's state and of the memory
     std::int64_t layers = 1;
     RecurrentCell cell = RecurrentCell::lstm;
     bool bidirectional = true;  ///< the encoder: H / 2 in each direction
     Alignment alignment = Alignment::none;
     double dropout = 0;           ///< on embeddings and between layers, in training
-    std::int64_t padding_id = 0;  ///< in targets: no loss there; written after an end
+    std::int64_t padding_id = 0;  ///< in targets: no loss there; follows an end
 };
 
-/// What the encoder found.
+/// The encoder's results.
 struct EncodedSource {
     Tensor memory;          ///< [B, S, H]
-    Tensor mask;            ///< bool [B, 1, S]; undefined where all sequences have S tokens
-    RecurrentState state;   ///< [layers, B, H]: what the decoder starts from
+    Tensor mask;            ///< bool [B, 1, S]; undefined if all sequences have S tokens
+    RecurrentState state;   ///< [layers, B, H]: the decoder's initial state
     AdditiveMemory keys{};  ///< with Alignment::bahdanau
 };
 
-/// Encoder: a recurrent network over source embeddings. Its last state is the decoder's first (of a
-/// bidirectional encoder, both directions' side by side).
+/// Encoder: a recurrent network over source embeddings. Its last state is the decoder's first (for
+/// a bidirectional encoder, both directions' concatenated).
 /// Decoder, with y_t the embedding of target token t, s_t its state, m_j the encoder's outputs:
 ///     none      s_t = cell(y_t, s_{t-1}),          logits = W s_t
 ///     bahdanau  c_t = attend(s_{t-1}, m),  s_t = cell([y_t; c_t], s_{t-1}),
@@ -48,9 +48,10 @@ struct EncodedSource {
 /// where attend is AdditiveAttention or DotAttention over the real positions of the source. The
 /// readout W_c is Luong's for both (Bahdanau's has maxout units).
 ///
-/// Everywhere: source i64 [B, S]; source_lengths i64 [B], all S if undefined. Throws DTypeError,
-/// ShapeError (also for a batch of 0 and empty sequences), ValueError for a length outside 1 .. S,
-/// IndexError for a token outside the vocabulary (with position and value; padding counts as well).
+/// For all functions: source i64 [B, S]; source_lengths i64 [B], all S if undefined. They throw
+/// DTypeError, ShapeError (also for an empty batch and empty sequences), ValueError for a length
+/// outside 1 .. S, IndexError for a token outside the vocabulary (with position and value; padding
+/// is checked as well).
 class Seq2Seq : public Module {
 public:
     Embedding source_embedding;          // [source_vocab, E]
@@ -68,9 +69,9 @@ public:
 
     EncodedSource encode(const Tensor& source, const Tensor& source_lengths = {}) const;
 
-    /// Reads target_in [B, T] on from `state` (start: source.state), which becomes that after the
-    /// last token. Returns logits [B, T, target_vocab]. `alignment`, if not null, receives the
-    /// attention weights [B, T, S], a constant; ValueError if there are none.
+    /// Decodes target_in [B, T] from `state` (initially source.state), and sets it to the state
+    /// after the last token. Returns logits [B, T, target_vocab]. `alignment`, if not null,
+    /// receives the attention weights [B, T, S], a constant; ValueError if there are none.
     Tensor decode(const EncodedSource& source, const Tensor& target_in, RecurrentState& state,
                   Tensor* alignment = nullptr) const;
 
@@ -78,16 +79,16 @@ public:
     Tensor operator()(const Tensor& source, const Tensor& source_lengths, const Tensor& target_in,
                       Tensor* alignment = nullptr) const;
 
-    /// Mean cross-entropy of target_out [B, T], positions with padding_id left out. Throws
-    /// ValueError if these are all.
+    /// Mean cross-entropy of target_out [B, T], excluding positions with padding_id. Throws
+    /// ValueError if there are no others.
     Tensor loss(const Tensor& source, const Tensor& source_lengths, const Tensor& target_in,
                 const Tensor& target_out) const;
 
-    /// Writes the likeliest token, again and again, starting after begin_id: i64 [B, T], where T is
-    /// max_length, or less if every sequence has come to its end_id before. The end stands in the
-    /// result; padding_id stands behind it. `alignment`, if not null, receives the weights
-    /// [B, T, S]. The model should be in evaluation mode. Throws IndexError for a begin_id or
-    /// end_id outside the target vocabulary, ValueError unless max_length > 0.
+    /// Greedy decoding from begin_id: i64 [B, T], where T is max_length, or less if every sequence
+    /// reaches its end_id before. The result includes the end, followed by padding_id. `alignment`,
+    /// if not null, receives the weights [B, T, S]. The model should be in evaluation mode. Throws
+    /// IndexError for a begin_id or end_id outside the target vocabulary, ValueError unless
+    /// max_length > 0.
     Tensor greedy(const Tensor& source, const Tensor& source_lengths, std::int64_t begin_id,
                   std::int64_t end_id, std::int64_t max_length, Tensor* alignment = nullptr) const;
 

@@ -113,7 +113,7 @@ Tensor Transformer::embed(const Embedding& table,
     return embedding_dropout(positions ? (*positions)(x, first) : x);
 }
 
-// Nobody looks at the source's padding: [B, 1, 1, S]; undefined if there is none.
+// Masks the source's padding: [B, 1, 1, S]; undefined if there is none.
 Tensor Transformer::memory_mask(const Tensor& source) const {
     return config_.padding_id < 0 ? Tensor() : padding_mask(source, config_.padding_id);
 }

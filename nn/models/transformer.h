@@ -1,6 +1,6 @@
-// The Transformer of "Attention Is All You Need": an encoder reads a sequence, a decoder writes
-// another, attending to what was read. Its configuration is a list of fields, as gpt_config.h is
-// for a GPT. Read next: nn/transformer/blocks.h, encoder and decoder.
+// The Transformer of "Attention Is All You Need": an encoder reads a sequence, and a decoder that
+// attends to it writes another. Its configuration is a list of fields, as gpt_config.h is for a
+// GPT. Read next: nn/transformer/blocks.h, encoder and decoder.
 #pragma once
 
 #include <tapestry/nn/attention/multi_head_attention.h>
@@ -19,7 +19,7 @@ struct TransformerConfig {
     std::int64_t target_vocab = 0;
     std::int64_t dim = 512;
     std::int64_t heads = 8;
-    std::int64_t kv_heads = 0;  ///< of keys and values, each shared by heads / kv_heads; heads if 0
+    std::int64_t kv_heads = 0;  ///< of keys and values, each used by heads / kv_heads; 0: heads
     std::int64_t layers = 6;    ///< of the encoder, and of the decoder
     std::int64_t hidden = 0;    ///< of the feed-forward networks; 4 dim if 0
     double dropout = 0.1;
@@ -28,11 +28,11 @@ struct TransformerConfig {
     bool bias = true;
     Positions positions = Positions::sinusoidal;
     std::int64_t max_length = 0;  ///< rows of the table of learned positions
-    double rotary_base = 10000;   ///< of rotary positions (nn/layers/rotary.h), as are the next two
+    double rotary_base = 10000;  ///< for rotary positions (nn/layers/rotary.h), as are the next two
     double rotary_share = 1;
     RotaryPairs rotary_pairs = RotaryPairs::interleaved;
     QKNorm qk_norm = QKNorm::none;
-    bool share_embeddings = false;  ///< one table for source and target, whose vocabulary is one
+    bool share_embeddings = false;  ///< one table for source and target, which share a vocabulary
     bool tied_head = true;          ///< the head's weight is the target embedding's
     std::int64_t padding_id = -1;   ///< the id that fills short sequences; -1: there is none
     double label_smoothing = 0.1;
@@ -79,21 +79,21 @@ struct FieldsOf<TransformerConfig> {
     }
 };
 
-/// Numbers in all parameters; a double, for a configuration from a file may be absurd.
+/// Total number of parameters; a double, because a configuration from a file may be absurd.
 double parameter_count(const TransformerConfig& config);
 
 // ---- the model ----------------------------------------------------------------------------------
 
-/// What decoding may be given besides ids and memory; all optional.
+/// Optional inputs of decoding, other than ids and memory.
 struct TransformerDecodeInputs {
     std::vector<DecoderCache>* caches = nullptr;  ///< the ids continue those of earlier calls
     std::vector<DecoderRecord>* records = nullptr;
 };
 
-/// source ids [B, S], target ids [B, T] -> logits [B, T, V] of the target's next tokens.
-/// Embeddings are scaled by sqrt(dim) and given positions. Matrices begin uniform after Glorot,
-/// embeddings normal with deviation 1 / sqrt(dim), biases 0.
-/// Source: Vaswani et al. 2017; sections 3.4 (shared embeddings) and 5.4 (dropout, smoothing).
+/// source ids [B, S], target ids [B, T] -> logits [B, T, V] for the target's next tokens.
+/// Embeddings are scaled by sqrt(dim), and positions added. Matrices are initially Glorot uniform,
+/// embeddings normal with deviation 1 / sqrt(dim), biases 0. Source: Vaswani et al. 2017; sections
+/// 3.4 (shared embeddings) and 5.4 (dropout, smoothing).
 class Transformer : public Module {
 public:
     Embedding source_embedding;  // [V_source, C]
@@ -104,22 +104,22 @@ public:
     Decoder decoder;
     Linear head;  // [V_target, C], no bias
 
-    /// Throws ValueError for sizes that are not positive, shared embeddings of two vocabularies,
-    /// learned positions without max_length, and as MultiHeadAttention does.
+    /// Throws ValueError for sizes that are not positive, shared embeddings with two different
+    /// vocabularies, learned positions without max_length, and as MultiHeadAttention does.
     explicit Transformer(const TransformerConfig& config,
                          Generator& generator = default_generator());
 
     /// source i64 [B, S] -> memory [B, S, C].
     Tensor encode(const Tensor& source, std::vector<AttentionRecord>* records = nullptr) const;
 
-    /// target i64 [B, T], what was written so far, and the memory of `source` -> logits [B, T, V].
+    /// target i64 [B, T], the tokens so far, and the memory of `source` -> logits [B, T, V].
     Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& source,
                   const TransformerDecodeInputs& inputs = {}) const;
 
     Tensor operator()(const Tensor& source, const Tensor& target) const;
 
-    /// Mean cross-entropy of predicting next [B, T] after target [B, T], label-smoothed; places
-    /// whose `next` is the padding id do not count.
+    /// Mean cross-entropy of predicting next [B, T] after target [B, T], label-smoothed; excludes
+    /// positions whose `next` is the padding id.
     Tensor loss(const Tensor& source, const Tensor& target, const Tensor& next) const;
 
     const TransformerConfig& config() const { return config_; }

@@ -11,7 +11,7 @@ namespace tapestry {
 namespace {
 
 const VisionTransformerConfig& checked(const VisionTransformerConfig& c) {
-    static constexpr std::int64_t kMost = 1 << 20;  // products of three are numbers still
+    static constexpr std::int64_t kMost = 1 << 20;  // keeps products of three sizes within 64 bits
     const auto positive = [](const char* what, std::int64_t value) {
         require(value > 0, "VisionTransformer: {} is {}; it must be positive", what, value);
         require(value <= kMost, "VisionTransformer: {} is {}; at most {} is allowed", what, value,

@@ -1,4 +1,4 @@
-// A Transformer that looks at images: cut into patches, they are a sequence like any other.
+// A Transformer for images: cut into patches, an image is a sequence like any other.
 #pragma once
 
 #include <tapestry/nn/layers/embedding.h>
@@ -9,7 +9,7 @@ namespace tapestry {
 struct VisionTransformerConfig {
     std::int64_t height = 0;
     std::int64_t width = 0;
-    std::int64_t patch = 0;  ///< a patch is patch x patch pixels, and divides height and width
+    std::int64_t patch = 0;  ///< a patch is patch x patch pixels; must divide height and width
     std::int64_t channels = 1;
     std::int64_t classes = 0;
     std::int64_t dim = 64;
@@ -21,15 +21,15 @@ struct VisionTransformerConfig {
 };
 
 /// images [B, channels, H, W] -> [B, N, channels P P], N = (H / P) (W / P): patch by patch, row by
-/// row, and within a patch channel by channel. Views and one copy; gradients flow back. Throws
+/// row, and within a patch channel by channel. Views and one copy; differentiable. Throws
 /// ShapeError for another rank or patches that do not divide the image, ValueError for patch < 1.
 Tensor image_patches(const Tensor& images, std::int64_t patch);
 
 /// images [B, channels, H, W] -> logits [B, classes]:
 ///     x = [class token; patches W + b] + positions, [B, 1 + N, C],
-///     logits = head(norm(encoder(x))_0), the encoder normalising first, with exact gelu.
-/// Matrices begin uniform after Glorot, positions normal with deviation 0.02, biases and the class
-/// token 0. Source: Dosovitskiy et al. 2020, "An Image is Worth 16x16 Words".
+///     logits = head(norm(encoder(x))_0), where the encoder has the norm first and exact gelu.
+/// Matrices are initially Glorot uniform, positions normal with deviation 0.02, biases and the
+/// class token 0. Source: Dosovitskiy et al. 2020, "An Image is Worth 16x16 Words".
 class VisionTransformer : public Module {
 public:
     Linear patch_embedding;                 // [C, channels P P]
@@ -44,8 +44,8 @@ public:
     explicit VisionTransformer(const VisionTransformerConfig& config,
                                Generator& generator = default_generator());
 
-    /// Throws ShapeError for images of another shape or a batch of none. `records`, one per layer,
-    /// show at [b, h, 0, 1 + n] how much the class token looks at patch n.
+    /// Throws ShapeError for images of another shape or an empty batch. `records`, one per layer,
+    /// contain at [b, h, 0, 1 + n] the class token's weight on patch n.
     Tensor operator()(const Tensor& images, std::vector<AttentionRecord>* records = nullptr) const;
 
     /// Mean cross-entropy; labels i64 [B].

@@ -1,13 +1,11 @@
-// What everything that is given ids asks of them: the models, and what prepares data for them.
-// Internal to nn.
+// Checks on token ids, shared by the models and the code that prepares their data. Internal to nn.
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 namespace tapestry {
 
-/// Throws in the name of `model` unless `ids` is i64 [B, T] with at least one sequence of at least
-/// one token (ShapeError, DTypeError).
+/// Throws, naming `model`, unless `ids` is i64 [B, T] with B, T >= 1 (ShapeError, DTypeError).
 inline void check_ids(const char* model, const char* what, const Tensor& ids) {
     require<ShapeError>(ids.defined() && ids.rank() == 2, "{}: needs {} [B, T], got {}", model,
                         what, ids.shape());

@@ -1,7 +1,6 @@
-// A configuration's fields, written down once, beside the configuration: name, place, meaning and
-// bounds. Whatever else knows of them reads the list: config.json (nn/io/config_file.h), GPT-2's
-// config.json (nn/io/hugging_face.h), the command line, the errors, and the tables in
-// docs/modules.md.
+// A configuration's fields, listed once, next to the configuration: name, member, meaning and
+// bounds. All other code reads the list: config.json (nn/io/config_file.h), GPT-2's config.json
+// (nn/io/hugging_face.h), the command line, the errors, and the tables in docs/modules.md.
 //
 //     template <>
 //     struct FieldsOf<SGDConfig> {
@@ -12,8 +11,8 @@
 //         }
 //     };
 //
-// It is a function and not a tuple, which would cost every source that sees it half a second of
-// compiling.
+// A function instead of a tuple, because a tuple would add half a second of compile time to every
+// source that includes it.
 // Read next: nn/models/gpt_config.h, such a list.
 #pragma once
 
@@ -29,14 +28,14 @@
 
 namespace tapestry {
 
-/// What is known of a field besides what it is called and what it means.
+/// Optional properties of a field.
 struct FieldTraits {
     double low = -std::numeric_limits<double>::infinity();  ///< bounds are inclusive
     double high = std::numeric_limits<double>::infinity();
-    bool required = false;         ///< a file cannot do without it
-    bool stored = true;            ///< it stands in a model's config.json
-    const char* gpt2 = nullptr;    ///< what GPT-2's config.json calls it; null: by no one name
-    const char* option = nullptr;  ///< on the command line, if not as option_name() has it
+    bool required = false;       ///< must be present in a file
+    bool stored = true;          ///< written to a model's config.json
+    const char* gpt2 = nullptr;  ///< key in GPT-2's config.json, or null if there is no single one
+    const char* option = nullptr;  ///< command-line name, if not option_name()'s
 };
 
 template <class Config, class T>
@@ -48,7 +47,7 @@ struct Field {
     FieldTraits traits;
 };
 
-/// "min_lr" is --min-lr.
+/// "min_lr" becomes --min-lr.
 template <class Config, class T>
 std::string option_name(const Field<Config, T>& one) {
     if (one.traits.option != nullptr) return one.traits.option;
@@ -59,12 +58,12 @@ std::string option_name(const Field<Config, T>& one) {
     return "--" + name;
 }
 
-/// Specialised for every configuration that has a list: list(field) calls field(name, member,
-/// meaning) or field(name, member, meaning, traits) for each.
+/// Specialised for every configuration with a list: list(field) calls field(name, member, meaning)
+/// or field(name, member, meaning, traits) for each field.
 template <class Config>
 struct FieldsOf;
 
-/// What a list is given: it makes a Field of each call.
+/// The argument of FieldsOf::list: makes a Field of each call.
 template <class Config, class Visit>
 struct FieldVisitor {
     const Visit& visit;
@@ -76,13 +75,13 @@ struct FieldVisitor {
     }
 };
 
-/// visit(field) for all fields of Config, in their order.
+/// Calls visit(field) for all fields of Config, in order.
 template <class Config, class Visit>
 constexpr void for_each_field(const Visit& visit) {
     FieldsOf<Config>::list(FieldVisitor<Config, Visit>{visit});
 }
 
-/// Throws ValueError in the name of `model` for a size of which there must be at least one.
+/// Throws ValueError, naming `model`, for a size that must be positive and is not.
 template <class Config>
 void check_positive(const char* model, const Config& config) {
     for_each_field<Config>([&](const auto& one) {
@@ -93,14 +92,14 @@ void check_positive(const char* model, const Config& config) {
     });
 }
 
-/// Specialised for every enumeration that is a field: `list`, an array of values with their names.
+/// Specialised for every enumeration used as a field: `list`, an array of values and their names.
 template <class Enum>
 struct NamesOf;
 
 template <class Enum, std::size_t N>
 using EnumNames = std::array<std::pair<Enum, const char*>, N>;
 
-/// What files and people call a value.
+/// A value's name in files and on the command line.
 template <class Enum>
 constexpr const char* name_of_value(Enum value) {
     for (const auto& entry : NamesOf<Enum>::list) {
@@ -109,7 +108,7 @@ constexpr const char* name_of_value(Enum value) {
     return "unknown";
 }
 
-/// A field's value in words: names of enumerations, "yes" and "no", words side by side.
+/// A field's value as text: names of enumerations, "yes" or "no", words separated by spaces.
 template <class T>
 std::string value_text(const T& value) {
     if constexpr (std::is_enum_v<T>) {

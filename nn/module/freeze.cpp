@@ -8,7 +8,7 @@
 namespace tapestry {
 namespace {
 
-// Is it "blocks.0" itself, or something below it, "blocks.0.attention.qkv.weight"?
+// Whether `name` is `prefix` ("blocks.0") or below it ("blocks.0.attention.qkv.weight").
 bool stands_under(std::string_view prefix, std::string_view name) {
     return prefix.empty() || name == prefix ||
            (name.starts_with(prefix) && name[prefix.size()] == '.');
@@ -19,7 +19,7 @@ bool any_under(std::string_view prefix, const NamedTensors& all) {
                        [&](const auto& named) { return stands_under(prefix, named.first); });
 }
 
-// What comes next below `prefix`: "0", "1", ... below "blocks".
+// The next components below `prefix`: "0", "1", ... below "blocks".
 std::vector<std::string> parts_of(const NamedTensors& all, std::string_view prefix) {
     std::vector<std::string> parts;
     for (const auto& [name, tensor] : all) {
@@ -36,7 +36,7 @@ std::vector<std::string> parts_of(const NamedTensors& all, std::string_view pref
 [[noreturn]] void fail_unknown(const char* function, std::string_view prefix,
                                const NamedTensors& all) {
     constexpr std::size_t kShown = 12;
-    std::string_view known = prefix;  // as much of it as there is
+    std::string_view known = prefix;  // the longest part that exists
     while (!known.empty() && !any_under(known, all)) {
         const std::size_t dot = known.rfind('.');
         known = dot == std::string_view::npos ? "" : known.substr(0, dot);

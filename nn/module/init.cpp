@@ -10,9 +10,9 @@
 namespace tapestry::init {
 namespace {
 
-// One number at a time: from a normal distribution, or, where [low, high] is narrow, from a uniform
-// one, kept with probability density(x) / density(nearest to 0). Here the mean is 0, the
-// deviation 1.
+// Draws one number at a time: from a normal distribution or, if [low, high] is narrow, from a
+// uniform one, accepted with probability density(x) / density(nearest to 0). Here the mean is 0 and
+// the standard deviation 1.
 class TruncatedNormal {
 public:
     TruncatedNormal(double low, double high, Generator& generator)
@@ -22,7 +22,7 @@ public:
     }
 
     double operator()() {
-        constexpr double kRoot2Pi = 2.5066282746310002;  // where both are kept as often
+        constexpr double kRoot2Pi = 2.5066282746310002;  // width at which both accept equally often
         const bool narrow = high_ - low_ < kRoot2Pi;
         while (true) {
             const double x = narrow ? low_ + (high_ - low_) * generator_.uniform() : next_normal();
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    // Box and Muller.
+    // Box-Muller transform.
     double next_normal() {
         constexpr double kTau = 6.283185307179586;
         const double radius = std::sqrt(-2 * portable::log(1 - generator_.uniform()));
@@ -41,13 +41,13 @@ private:
 
     double low_;
     double high_;
-    double largest_;  // -log of the largest density, less that of 0
+    double largest_;  // -log of the largest density, minus that of 0
     Generator& generator_;
 };
 
-// Rows that have length 1 and are orthogonal to one another, by Gram and Schmidt: what lies in the
-// direction of earlier rows is taken away, twice, for once is not accurate enough where little is
-// left (Giraud, Langou and Rozloznik 2005). Of normal rows it makes each such matrix as likely.
+// Orthonormal rows by Gram-Schmidt: the components along earlier rows are subtracted, twice,
+// because once is not accurate enough if little remains (Giraud, Langou and Rozloznik 2005). From
+// normal rows, all such matrices are equally likely.
 class Rows {
 public:
     Rows(std::size_t count, std::size_t length, Generator& generator) : rows_(count) {

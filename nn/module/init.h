@@ -1,13 +1,13 @@
-// How parameters begin, under PyTorch's names:
+// Parameter initialisation, with PyTorch's names:
 //
 //     init::kaiming_normal_(layer.weight, {.generator = generator});
 //     for (auto& [name, p] : model.named_parameters()) {
 //         if (p.rank() >= 2) init::trunc_normal_(p, 0, 0.02, -0.04, 0.04, generator);
 //     }
 //
-// The numbers of a tensor are written where it stands: leaves stay leaves, and no tape records it.
-// They come from the generator alone, so that a seed gives the same model for ever after. All of
-// these take f32 and f64 (DTypeError) and return x.
+// The functions overwrite a tensor in place: leaves stay leaves, and no tape records it. The
+// numbers depend only on the generator, so a seed always gives the same model. All of them take f32
+// and f64 (else DTypeError) and return x.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -22,24 +22,24 @@ Tensor& uniform_(Tensor& x, double low = 0, double high = 1,
 Tensor& normal_(Tensor& x, double mean = 0, double std = 1,
                 Generator& generator = default_generator());
 
-/// Normal, drawn again while it is not in [low, high]. Throws ValueError unless low < high and
-/// std > 0, and if [low, high] lies more than two deviations to one side of the mean, where drawing
-/// would take too long. Narrow intervals: Robert 1995, "Simulation of truncated normal variables".
+/// Normal, resampled until it lies in [low, high]. Throws ValueError unless low < high and std > 0,
+/// and if [low, high] lies more than two standard deviations to one side of the mean, where
+/// resampling would take too long. Narrow intervals: Robert 1995, "Simulation of truncated normal
+/// variables".
 Tensor& trunc_normal_(Tensor& x, double mean = 0, double std = 1, double low = -2, double high = 2,
                       Generator& generator = default_generator());
 
 Tensor& zeros_(Tensor& x);
 Tensor& ones_(Tensor& x);
 
-/// A matrix [R, C], C the product of all axes but the first, whose rows (whose columns if R > C)
-/// are orthogonal and of length `gain`; every such matrix equally likely. Throws ShapeError below
-/// rank 2. R C min(R, C) operations in f64, on one thread. Source: Saxe et al. 2013, "Exact
+/// A matrix [R, C], where C is the product of all axes but the first, with orthogonal rows (columns
+/// if R > C) of length `gain`, uniformly distributed among such matrices. Throws ShapeError below
+/// rank 2. Takes R C min(R, C) operations in f64, on one thread. Source: Saxe et al. 2013, "Exact
 /// solutions to the nonlinear dynamics of learning in deep linear neural networks".
 Tensor& orthogonal_(Tensor& x, double gain = 1, Generator& generator = default_generator());
 
-/// How many inputs a number of the output depends on, and the other way round. Of weights [out, in,
-/// ...], those of a linear layer or a convolution, `in` and `out` times the product of what
-/// follows.
+/// Number of inputs that each output depends on, and the reverse. For the weights [out, in, ...] of
+/// a linear layer or a convolution: `in` and `out`, times the product of the remaining axes.
 struct Fans {
     std::int64_t in;
     std::int64_t out;
@@ -47,11 +47,12 @@ struct Fans {
 /// Throws ShapeError below rank 2.
 Fans fans(const Tensor& weight);
 
-/// What comes after a layer.
+/// The activation after a layer.
 enum class Nonlinearity { linear, sigmoid, tanh, relu, leaky_relu, selu };
 
-/// What it makes deviations smaller by, as PyTorch's calculate_gain has it: 1; 1; 5/3; sqrt(2);
-/// sqrt(2 / (1 + negative_slope^2)), negative_slope counting there alone; 3/4.
+/// The factor that makes up for its reduction of the standard deviation, as PyTorch's
+/// calculate_gain: 1; 1; 5/3; sqrt(2); sqrt(2 / (1 + negative_slope^2)), the only one that uses
+/// negative_slope; 3/4.
 double calculate_gain(Nonlinearity nonlinearity, double negative_slope = 0.01);
 
 struct XavierOptions {
@@ -62,10 +63,10 @@ struct XavierOptions {
 /// Uniform in +-gain sqrt(6 / (fan in + fan out)). Throws ShapeError below rank 2. Source: Glorot
 /// and Bengio 2010, "Understanding the difficulty of training deep feedforward neural networks".
 Tensor& xavier_uniform_(Tensor& x, const XavierOptions& options = {});
-/// Normal with deviation gain sqrt(2 / (fan in + fan out)).
+/// Normal with standard deviation gain sqrt(2 / (fan in + fan out)).
 Tensor& xavier_normal_(Tensor& x, const XavierOptions& options = {});
 
-enum class FanMode { fan_in, fan_out };  ///< keeps deviations forward, or those of gradients
+enum class FanMode { fan_in, fan_out };  ///< preserves the scale of activations, or of gradients
 
 struct KaimingOptions {
     FanMode mode = FanMode::fan_in;
@@ -77,7 +78,7 @@ struct KaimingOptions {
 /// Uniform in +-gain sqrt(3 / fan). Throws ShapeError below rank 2. Source: He et al. 2015,
 /// "Delving Deep into Rectifiers".
 Tensor& kaiming_uniform_(Tensor& x, const KaimingOptions& options = {});
-/// Normal with deviation gain / sqrt(fan).
+/// Normal with standard deviation gain / sqrt(fan).
 Tensor& kaiming_normal_(Tensor& x, const KaimingOptions& options = {});
 
 }  // namespace tapestry::init

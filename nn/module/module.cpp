@@ -11,14 +11,14 @@
 namespace tapestry {
 namespace {
 
-// Two parameters are one if they share their gradient; two buffers if they share their memory.
+// Two parameters are the same if they share their leaf, two buffers if they share their storage.
 const void* identity(const Tensor& x) {
     return x.leaf() ? static_cast<const void*>(x.leaf().get()) : x.storage().get();
 }
 
 bool is_frozen(const Tensor& x) { return x.leaf() != nullptr && !x.requires_grad(); }
 
-// The leaf learns where it stands, unless it stands somewhere else as well (a tied weight).
+// Records its place in the leaf, unless it already has another (a tied weight).
 void settle(const std::shared_ptr<ParameterPlace>& place) {
     const auto& leaf = place->tensor->leaf();
     if (leaf == nullptr) return;
@@ -77,7 +77,7 @@ NamedTensors Module::collect(const std::vector<Place> Module::*places,
     NamedTensors found;
     std::set<const void*> seen;
     visit(places, "", [&](const std::string& path, const Place& place) {
-        settle(place);  // a tensor that was assigned since
+        settle(place);  // in case a tensor was assigned
         const bool is_new = seen.insert(identity(*place->tensor)).second;
         if (is_new || !remove_duplicate) found.emplace_back(path, *place->tensor);
     });
@@ -117,8 +117,8 @@ void Module::zero_grad() {
 
 void Module::to(DType dtype) {
     require<DTypeError>(is_floating(dtype), "Module::to: needs floating numbers, got {}", dtype);
-    // What is replaced is kept until the end: its address, which tells ties, must not be used
-    // again.
+    // Keeps replaced tensors until the end: their addresses, which identify ties, must not be
+    // reused.
     std::map<const void*, std::pair<Tensor, Tensor>> converted;  // old and new
     std::set<const Tensor*> done;  // a module registered twice is visited twice
     for (const auto places : {&Module::parameters_, &Module::buffers_}) {
@@ -156,7 +156,7 @@ std::string Module::summary() const {
 
 namespace {
 
-// "missing: a, b, and 7 more"; nothing for nothing.
+// "missing: a, b, and 7 more"; empty for no names.
 void describe(std::vector<std::string>& flaws, const char* what,
               const std::vector<std::string>& names) {
     constexpr std::size_t kShown = 5;
@@ -222,8 +222,7 @@ Unmatched Module::load_state_dict(const NamedTensors& state, bool strict) {
 
 // ---- forward hooks ------------------------------------------------------------------------------
 
-// The module has weak references: a hook is there as long as its owner wants it, and
-// neither needs to know when the other ends.
+// The module holds weak references, so hook and module may be destroyed in either order.
 
 std::shared_ptr<const void> Module::register_forward_hook(ForwardHook hook) {
     require(hook != nullptr, "register_forward_hook: no function is given");

@@ -1,4 +1,4 @@
-// Module: named parameters, and the modules it is made of.
+// Module: named parameters and submodules.
 //
 //     class FeedForward : public Module {
 //     public:
@@ -13,10 +13,10 @@
 //         }
 //     };
 //
-// What is registered is found by name: "blocks.3.feed_forward.up.weight". The scope puts the same
-// path on every entry of the tape; hooked() lets forward hooks see, and change, what comes out. A
-// module stays where it was made (it is neither copied nor moved), so that members can be
-// registered by address and assigned to later, to tie two weights.
+// Everything registered has a dotted name: "blocks.3.feed_forward.up.weight". The scope puts the
+// same path on every entry of the tape; hooked() lets forward hooks see and change the output. A
+// module stays at its address (it can be neither copied nor moved), so members can be registered by
+// address and assigned later, for instance to tie two weights.
 // Read next: init.h, how parameters begin; freeze.h, training some of them.
 #pragma once
 
@@ -33,9 +33,9 @@
 
 namespace tapestry::detail {
 
-// NotCopied: a base for objects that stay where they were made, which compilers explain in a
-// sentence. With a deleted constructor they would say that it is deleted, and std::vector<Layer>
-// sixty lines.
+// NotCopied: a base for objects that must stay at their address, with a one-sentence compiler
+// error. With a deleted constructor, compilers would only report that it is deleted, and for
+// std::vector<Layer> in sixty lines.
 template <class M>
 constexpr auto refuse_copy() {
     static_assert(!sizeof(M),
@@ -44,8 +44,8 @@ constexpr auto refuse_copy() {
     return 0;
 }
 
-/// The default argument and the deduced type are looked at where M is copied, so that the compiler
-/// names that line, and not before: std::optional<M> and std::deque<M> are as good as ever.
+/// The default argument and the deduced type are only instantiated where M is copied, so the
+/// compiler names that line, and std::optional<M> and std::deque<M> still work.
 template <class M>
 class NotCopied {
 protected:
@@ -58,14 +58,14 @@ protected:
 
 namespace tapestry {
 
-/// Where a module stands among modules. It may outlive the module.
+/// A module's position in the module tree. May outlive the module.
 struct ModulePlace {
     std::string kind;
     std::string name;                           ///< in `parent`
-    std::shared_ptr<const ModulePlace> parent;  ///< the module that contains it; null at the top
+    std::shared_ptr<const ModulePlace> parent;  ///< the containing module; null at the top
 };
 
-/// Where a parameter stands in a module. Its leaf keeps this, for optimisers to ask.
+/// A parameter's position in a module. Its leaf keeps this, for optimisers.
 struct ParameterPlace {
     Tensor* tensor;  ///< the member; null once the module is gone
     std::string name;
@@ -74,15 +74,14 @@ struct ParameterPlace {
     std::string path() const;  ///< "blocks.3.feed_forward.up.weight"
 };
 
-/// Called with what a module was given and what it made of it. What it returns takes the place of
-/// the output, unless undefined.
+/// Called with a module's inputs and output. The result replaces the output unless it is undefined.
 using ForwardHook =
     std::function<Tensor(const class Module& module, const Tensors& inputs, const Tensor& output)>;
 
-/// What of a state did not find its counterpart in a module.
+/// Keys that load_state_dict() could not match.
 struct Unmatched {
-    std::vector<std::string> missing;  ///< the module has it, the state does not
-    std::vector<std::string> unknown;  ///< the state has it, the module does not
+    std::vector<std::string> missing;  ///< in the module, not in the state
+    std::vector<std::string> unknown;  ///< in the state, not in the module
 };
 
 class Module : detail::NotCopied<Module> {
@@ -91,80 +90,82 @@ public:
     Module(const Module&) = default;
     Module& operator=(const Module&) = default;
 
-    /// What kind of module it is: "Linear".
+    /// The kind of module: "Linear".
     const std::string& kind() const { return place_->kind; }
-    /// What the module that contains this one calls it; empty at the top.
+    /// Its name in the containing module; empty at the top.
     const std::string& name() const { return place_->name; }
-    /// The settings worth printing: "128 -> 512".
+    /// Settings for printing: "128 -> 512".
     virtual std::string settings() const { return {}; }
 
-    /// All parameters with their dotted names, in order of registration, depth first. A tensor that
-    /// two modules share is listed once, under its first name, unless duplicates are asked for.
-    /// They are handles: to switch requires_grad off here is to freeze the module's parameter.
+    /// All parameters with their dotted names, in order of registration, depth first. A tensor
+    /// shared by two modules is listed once, under its first name, unless remove_duplicate is
+    /// false. They are handles: turning off requires_grad on one freezes the module's parameter.
     NamedTensors named_parameters(bool remove_duplicate = true) const;
     Tensors parameters() const;
     /// Tensors that belong to the model but are not trained.
     NamedTensors named_buffers() const;
-    /// Numbers in all parameters together.
+    /// Total number of elements in all parameters.
     std::int64_t parameter_count() const;
 
-    /// Training mode turns dropout on, evaluation mode off; a module starts in training mode.
+    /// Training mode turns dropout on, evaluation mode turns it off; modules start in training
+    /// mode.
     void train(bool on = true);
     void eval() { train(false); }
     bool is_training() const { return training_; }
 
-    /// Calls f on every module inside, depth first, and on this one last.
+    /// Calls f on every submodule, depth first, and on this one last.
     void apply(const std::function<void(Module&)>& f);
 
-    /// Forgets the gradients of all parameters.
+    /// Clears the gradients of all parameters.
     void zero_grad();
 
     /// Freezes the parameter of this name, those below the module of this name ("blocks.0"), or
-    /// all: to the tapes they are constants, which cost no gradient, and optimisers made from now
-    /// on leave them out. A tied weight is frozen under all its names. Throws ValueError, saying
-    /// what there is, for a name of nothing. Read next: nn/module/freeze.h.
+    /// all: tapes treat them as constants, which need no gradient, and optimisers created from now
+    /// on skip them. A tied weight is frozen under all its names. Throws ValueError, listing the
+    /// existing names, for a name that matches nothing. Read next: nn/module/freeze.h.
     void freeze(std::string_view prefix = "");
     void unfreeze(std::string_view prefix = "");
-    /// PyTorch's name for unfreezing, or freezing, all of them.
+    /// PyTorch's name for unfreezing or freezing everything.
     void requires_grad_(bool wanted = true) { wanted ? unfreeze() : freeze(); }
 
-    /// Parameters, frozen ones included, and buffers under their dotted names, what two modules
-    /// share once; in memory of their own (PyTorch's share it): what the module does later does not
-    /// change them.
+    /// Copies of all parameters, frozen ones included, and buffers under their dotted names, shared
+    /// ones once. Later changes to the module do not affect them (PyTorch's share the module's
+    /// memory).
     NamedTensors state_dict() const;
-    /// Writes them back where they stand: what holds the tensors, an optimiser or another module,
-    /// sees the new numbers. Throws ValueError, and changes nothing, naming what is missing,
-    /// unknown (unless not strict) or of another shape or dtype. Read next: nn/io/safetensors.h.
+    /// Copies the values back in place, so other holders of the tensors, such as an optimiser or
+    /// another module, see them. Throws ValueError, and changes nothing, naming the tensors that
+    /// are missing, unknown (unless strict is false) or of another shape or dtype. Read next:
+    /// nn/io/safetensors.h.
     Unmatched load_state_dict(const NamedTensors& state, bool strict = true);
 
-    /// From now on, and until the result is dropped, `hook` is called after each call of this
-    /// module, recorded or not; of several the one registered first is called first, and the next
-    /// sees what it left. What the hook computes is recorded under the module's path.
+    /// Calls `hook` after each call of this module, recorded or not, until the returned handle is
+    /// dropped. Several hooks run in order of registration, each on the output of the previous
+    /// hook. The hook's computation is recorded under the module's path.
     ///
-    /// Modules call their hooks by returning hooked(output, inputs...), as all of the library do;
-    /// of one with several outputs the first is the hook's. Attention to other sequences reads its
-    /// projections' weights without calling them. Recomputation (recompute) calls hooks again.
+    /// A module calls its hooks by returning hooked(output, inputs...), as all of the library's do;
+    /// if it has several outputs, hooks get the first. Cross-attention reads the weights of its
+    /// projections without calling them. Recomputation (recompute) calls hooks again.
     [[nodiscard]] std::shared_ptr<const void> register_forward_hook(ForwardHook hook);
 
-    /// Converts all parameters and buffers to a floating type (DTypeError); gradients are
-    /// forgotten, shared tensors stay shared. Handles taken before, an optimiser's say, are of the
-    /// old tensors.
+    /// Converts all parameters and buffers to a floating-point type (else DTypeError). Clears
+    /// gradients; shared tensors stay shared. Handles taken before, for instance by an optimiser,
+    /// refer to the old tensors.
     void to(DType dtype);
 
-    /// The modules as a tree with their settings and numbers of parameters.
+    /// The module tree with settings and parameter counts.
     std::string summary() const;
 
 protected:
     explicit Module(std::string kind);
 
-    /// `parameter`, a member of this module, gets a name and asks for its gradient. An undefined
-    /// tensor (no bias) is left out.
+    /// Names `parameter`, a member of this module, and turns on its requires_grad. Skips an
+    /// undefined tensor (no bias).
     void register_parameter(std::string name, Tensor& parameter);
     void register_buffer(std::string name, Tensor& buffer);
     void register_module(std::string name, Module& child);
 
-    /// `output`, or what the hooks make of it. Without hooks, which is to say nearly always, a
-    /// glance at an empty list.
+    /// Returns `output`, or what the hooks make of it. Without hooks, the usual case, only checks
+    /// for an empty list.
     template <class... Inputs>
     Tensor hooked(Tensor output, const Inputs&... inputs) const {
         if (hooks_.empty()) [[likely]]
@@ -187,28 +188,28 @@ private:
     std::vector<Place> parameters_;
     std::vector<Place> buffers_;
     std::vector<Module*> children_;
-    std::vector<std::weak_ptr<const ForwardHook>> hooks_;  // whoever registered one owns it
+    std::vector<std::weak_ptr<const ForwardHook>> hooks_;  // each owned by its registrant
 };
 
 // ---- what load_state_dict and files share -------------------------------------------------------
 
-/// What Module::state_dict() gives out, but without copies: these are handles.
+/// The tensors of Module::state_dict() as handles, without copies.
 NamedTensors saved_tensors(const Module& module);
 
-/// Tensors by name that are to go into a module: which goes where, and what is wrong with them. The
-/// same for those in memory (Module::load_state_dict) and in a file (nn/io/safetensors.h).
+/// Matches tensors by name with those of a module, and describes what does not fit. Used for
+/// tensors in memory (Module::load_state_dict) and in a file (nn/io/safetensors.h).
 struct Match {
-    /// Nothing is changed. `what` has the tensors: "file".
+    /// Changes nothing. `what` names the source of the tensors: "file".
     Match(const NamedTensors& stored, const Module& module, bool strict, const char* what);
 
     std::vector<std::pair<Tensor, Tensor>> pairs;  ///< from and to
     Unmatched unmatched;
-    std::string flaws;  ///< why they do not fit, in words for an error; empty if they do
+    std::string flaws;  ///< error text on what does not fit; empty if all does
 };
 
 // ---- lists --------------------------------------------------------------------------------------
 
-/// Modules of one kind, as many as are wanted, which the module that has them calls as it likes:
+/// A list of modules of one kind; its owner calls them as it likes:
 ///
 ///     ModuleList<Linear> layers;  // a member
 ///     ...
@@ -217,9 +218,10 @@ struct Match {
 ///     ...
 ///     for (const Linear& layer : layers) x = x + gelu(layer(x));
 ///
-/// They are called "0", "1", "2": "layers.1.weight". Each is made in its place, for a module is
-/// neither copied nor moved. ModuleList<> has modules of any kind, which add<Linear>(...) makes and
-/// returns. Read next: nn/layers/sequential.h, which calls one after the other by itself.
+/// Their names are "0", "1", "2": "layers.1.weight". Each is constructed in place, because modules
+/// can be neither copied nor moved. ModuleList<> holds modules of any kind, which add<Linear>(...)
+/// constructs and returns. Read next: nn/layers/sequential.h, which calls its modules one after
+/// another.
 template <class M = Module>
 class ModuleList : public Module {
     static_assert(std::is_base_of_v<Module, M>, "ModuleList: it must be of Modules");
@@ -238,7 +240,7 @@ class ModuleList : public Module {
 public:
     ModuleList() : Module("ModuleList") {}
 
-    /// Makes one at the end, an M or what is derived from it. It lives as long as this list.
+    /// Constructs an M, or a type derived from it, at the end. It lives as long as the list.
     template <class Made = M, class... Arguments>
     Made& add(Arguments&&... arguments) {
         static_assert(std::is_base_of_v<M, Made>, "ModuleList::add: the list is of another kind");
@@ -272,7 +274,7 @@ private:
 
 }  // namespace tapestry
 
-/// "{}": the summary.
+/// "{}" formats the summary.
 template <>
 struct fmt::formatter<tapestry::Module> : tapestry::PlainFormatter {
     fmt::appender format(const tapestry::Module& module, fmt::format_context& context) const;

@@ -11,8 +11,7 @@ namespace {
 
 constexpr int kNoPower = 1000;
 
-// The least n >= -126 for which no number is more than 2047 times 2^n; kNoPower if one is not
-// finite.
+// The smallest n >= -126 for which no number exceeds 2047 times 2^n; kNoPower if one is not finite.
 int power_of(std::span<const float> row) {
     double most = 0;
     for (const float x : row) {
@@ -54,7 +53,7 @@ std::uint16_t half_bits(float x) {
         return static_cast<std::uint16_t>(sign |
                                           static_cast<unsigned>(std::nearbyint(size * 0x1p24F)));
     }
-    // Exponent and mantissa stand beside each other, so a carry of rounding runs into the exponent.
+    // Exponent and mantissa are adjacent, so a carry from rounding runs into the exponent.
     const std::uint32_t rest = (bits & 0x7FFFFFFFU) - (112U << 23);
     const std::uint32_t odd = rest >> 13 & 1U;
     return static_cast<std::uint16_t>(sign | (rest + 0xFFFU + odd) >> 13);

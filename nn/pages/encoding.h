@@ -1,4 +1,4 @@
-// Many numbers in few characters, for the page's data. Internal to nn/pages.
+// Compact encodings of many numbers, for the page's data. Internal to nn/pages.
 #pragma once
 
 #include <tapestry/core/text/json_writer.h>
@@ -14,22 +14,22 @@ namespace tapestry {
 /// RFC 4648, section 4, with padding.
 std::string base64(std::span<const std::byte> bytes);
 
-/// The nearest binary16 of IEEE 754, ties to even; beyond 65504 infinite.
+/// The nearest IEEE 754 binary16, ties to even; infinity beyond 65504.
 std::uint16_t half_bits(float x);
 
 /// The numbers as binary16, little-endian, in base64.
 std::string half_base64(std::span<const float> numbers);
 
-/// Rows of `width` numbers, two characters each: multiples, -2047 to 2047, of the least power of
-/// two that makes room for the row's largest; 12 bits in two's complement, the higher ones first,
-/// in base64. `units` has a byte per row: the power and 127, or 255 where a number is not finite.
+/// Rows of `width` numbers, two characters each: multiples, -2047 to 2047, of the smallest power of
+/// two that fits the row's largest; 12 bits in two's complement, most significant first, in base64.
+/// `units` has a byte per row: the exponent plus 127, or 255 if a number is not finite.
 struct PackedRows {
     std::string numbers;
     std::string units;
 };
 PackedRows pack_rows(std::span<const float> numbers, std::size_t width);
 
-/// The numbers as they are, little-endian, in base64.
+/// The numbers as f32, little-endian, in base64.
 std::string float_base64(std::span<const float> numbers);
 
 void write(JsonWriter& json, const Log2Histogram& h);

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestModel = 12'000'000;  // bytes; a third more as text
 
-// What load_model() reads; the manifest speaks of files that a page does not need.
+// The files that load_model() reads; a manifest would list files that a page does not need.
 std::string files_of(const fs::path& directory) {
     JsonWriter json;
     json.object([&] {
@@ -53,7 +53,7 @@ bool can_answer(const std::string& live_elements) {
 
 namespace {
 
-// Inside <script> only "<" can end it or open a comment, and in JSON it stands in strings alone.
+// Inside <script> only "<" can end it or open a comment, and JSON only has it in strings.
 std::string inside_script(const std::string& json) {
     std::string text;
     text.reserve(json.size());
@@ -91,8 +91,8 @@ std::string html_page(const PageAssets& assets, const std::string& json, const s
     return page;
 }
 
-// A quotient of two numbers that doubles hold exactly, 10^22 being the largest such power, is what
-// reading the decimal number would give; and a page of curves takes a third of the time this way.
+// Both numbers are exact doubles (10^22 is the largest such power), so their quotient is what
+// parsing the decimal number would give; this makes a page of curves three times as fast.
 double six_digits(double x) {
     if (x == 0 || !std::isfinite(x)) return x;
     const int places = 5 - static_cast<int>(std::floor(std::log10(std::abs(x))));

@@ -10,7 +10,7 @@
 namespace tapestry {
 namespace {
 
-constexpr double kShare = 0.01;    // of the training's time
+constexpr double kShare = 0.01;    // of the run's time
 constexpr double kLeastGap = 4.0;  // seconds between pages
 
 double now_since_1970() {
@@ -25,13 +25,13 @@ LiveReport::LiveReport(std::filesystem::path path, const Module& model, Hooks ho
     timed([this] { report_ = TrainingReport(hooks_.recipe()); });
 }
 
-// Runs f, and no more than that is needed of it: the seconds count, and an error is told once.
+// Runs f, counts its seconds, and reports the first error only.
 template <class F>
 double LiveReport::timed(const F& f) {
     const auto start = Clock::now();
     try {
         f();
-    } catch (const std::exception& error) {  // out of memory, too
+    } catch (const std::exception& error) {  // including out of memory
         warn(error.what());
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -43,7 +43,7 @@ void LiveReport::warn(const char* message) {
     if (std::exchange(warned_, true)) return;
     try {
         hooks_.warn(message);
-    } catch (const std::bad_alloc&) {  // not even memory to say so
+    } catch (const std::bad_alloc&) {  // not even memory to report it
     }
 }
 
@@ -98,7 +98,7 @@ void LiveReport::write(TrainingState state, const std::string& message) {
                                   .cost_seconds = spent_,
                                   .started = started_,
                                   .written = now_since_1970()};
-        // Each is replaced by a later one; only the last is worth waiting for the disk.
+        // Each is replaced by a later one; only the last is synced to disk.
         write_file_atomically(path_, to_html(report_, status),
                               {.sync = state != TrainingState::running});
         is_written_ = true;

@@ -27,12 +27,12 @@ std::string to_html(const Inspector& inspector, const PageOptions& options) {
 
 // ---- the page's data ----------------------------------------------------------------------------
 
-// Numbers are rounded to six digits: it is read by people.
+// Numbers are rounded to six digits, enough for readers.
 
 namespace {
 
 void write(JsonWriter& json, const ValueStatistics& s) {
-    const bool any = s.count > s.nans + s.infinities;  // else these would be 0, and are not known
+    const bool any = s.count > s.nans + s.infinities;  // otherwise these are unknown, not 0
     const auto known = [any](double x) {
         return any ? six_digits(x) : std::numeric_limits<double>::quiet_NaN();
     };
@@ -200,7 +200,7 @@ void write(JsonWriter& json, const InspectedParameter& p) {
     });
 }
 
-// Pixel by pixel, a byte for each channel.
+// Pixel by pixel, one byte per channel.
 void write(JsonWriter& json, const PageImage& image) {
     const Shape& shape = image.pixels.shape();
     require<ShapeError>(shape.rank() == 3 && (shape[0] == 1 || shape[0] == 3),

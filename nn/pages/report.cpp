@@ -23,8 +23,7 @@ void TrainingReport::add(const StepMetrics& m) {
     latest_ = m;
 }
 
-// Kept are the evaluations whose number, counted from 0, is a multiple of the stride, and behind
-// them the latest.
+// Keeps evaluations whose index is a multiple of the stride, followed by the latest.
 void TrainingReport::add(ReportedEvaluation evaluation) {
     const bool latest_stays = evaluated_ == 0 || (evaluated_ - 1) % stride_ == 0;
     if (!latest_stays) evaluations_.pop_back();
@@ -41,7 +40,7 @@ void TrainingReport::add(ReportedEvaluation evaluation) {
 }
 
 std::string to_html(const TrainingReport& report, const ReportStatus& status) {
-    // By these an open page may load itself, from a disk ("file:") or a server ('self').
+    // Lets an open page load itself, from disk ("file:") or a server ('self').
     return html_page(page_assets::kReport, to_json(report, status), "frame-src 'self' file:");
 }
 
@@ -56,7 +55,7 @@ const char* name_of(TrainingState state) {
     return kNames[static_cast<std::size_t>(state)];
 }
 
-// Columns. As long as every point is one step, which it is and not how they spread says it all.
+// Columns. While every point is a single step, its step and mean are enough.
 void write(JsonWriter& json, const TrainingCurve& curve) {
     const auto points = curve.points();
     const bool single = std::all_of(points.begin(), points.end(),
@@ -71,7 +70,7 @@ void write(JsonWriter& json, const TrainingCurve& curve) {
     });
 }
 
-// Names and shapes once, for they are the same at every evaluation.
+// Names and shapes once, because they are the same at every evaluation.
 void write_parameters(JsonWriter& json, const TrainingReport& report) {
     const auto& all = report.evaluations();
     const auto found = std::find_if(all.begin(), all.end(),
@@ -99,7 +98,7 @@ void write(JsonWriter& json, const ParameterFlow& p) {
     });
 }
 
-// Of weights 0 to 1 the nearest 255th, a byte each: a picture shows no more.
+// Weights 0 to 1 as the nearest 255th, one byte each: a picture shows no more.
 std::string bytes_of(const std::vector<float>& weights) {
     std::vector<std::byte> bytes;
     for (const float p : weights) {
@@ -121,7 +120,7 @@ void write(JsonWriter& json, const AttentionTrace& a) {
     });
 }
 
-// Rows: [loss, rank, id, probability], of the likeliest.
+// Rows: [loss, rank, id, probability] of the likeliest class.
 void write(JsonWriter& json, const SentenceLook& look) {
     json.object([&] {
         json.list("attention", look.attention, [&](const AttentionTrace& a) { write(json, a); });
@@ -138,7 +137,7 @@ void write(JsonWriter& json, const SentenceLook& look) {
     });
 }
 
-// The tokens, and the names of all classes that were thought likeliest at any time.
+// The tokens, and the names of all classes that were ever the likeliest.
 void write_sentence(JsonWriter& json, const TrainingReport& report) {
     const TrainingRecipe& recipe = report.recipe();
     if (recipe.sentence.empty()) return json.value(nullptr);

@@ -9,8 +9,8 @@
 namespace tapestry {
 namespace {
 
-// Small models' queries and keys as they were, so that whoever calculates with the page's numbers
-// gets the model's; those of large ones would make a page of tens of megabytes.
+// Small models' queries and keys are written exactly, so computing with the page's numbers gives
+// the model's; those of large models would make a page of tens of megabytes.
 bool is_exact(const Inspector& inspector) {
     constexpr std::int64_t kMostParameters = 2'000'000;
     std::int64_t count = 0;
@@ -26,7 +26,8 @@ void write_rows(JsonWriter& json, const std::string& name, const std::vector<flo
     json.member(name + "Units", rows.units);
 }
 
-// Of large models' values and projections as many as are no burden; a page without them says so.
+// Large models' values and projections are written if there are not too many; a page without them
+// says so.
 bool has_values(const Inspector& inspector, bool exact) {
     constexpr std::size_t kMostNumbers = std::size_t{1} << 21;
     std::size_t count = 0;
@@ -42,7 +43,7 @@ void write_values(JsonWriter& json, const AttentionTrace& a, bool exact) {
     if (!a.output_bias.empty()) json.member("outputBias", float_base64(a.output_bias));
 }
 
-// Is a page so full of queries and keys that it has no room for more?
+// Whether queries and keys leave no space for more.
 bool is_full(const Inspector& inspector) {
     constexpr std::size_t kMostNumbers = std::size_t{1} << 23;
     std::size_t count = 0;
@@ -50,7 +51,7 @@ bool is_full(const Inspector& inspector) {
     return count > kMostNumbers;
 }
 
-// The places of a large model's tokens that there is room for; a small one's, all that were kept.
+// The selected positions that fit, for a large model; all of them for a small one.
 std::vector<std::size_t> written_places(const TokenPath& path, bool exact) {
     constexpr std::int64_t kMostNumbers = std::int64_t{1} << 17;
     std::int64_t width = 1;
@@ -131,7 +132,7 @@ PageText text_of(const AttentionTrace& attention, const std::vector<PageText>& t
 
 std::vector<std::string> tokens_of(const std::string& module, std::int64_t count,
                                    const std::vector<PageText>& texts) {
-    AttentionTrace itself;  // who looks at itself: as many keys as queries
+    AttentionTrace itself;  // self-attention: as many keys as queries
     itself.module = module;
     itself.queries = itself.keys = count;
     return text_of(itself, texts).queries;
@@ -150,7 +151,7 @@ void write_attention(JsonWriter& json, const Inspector& inspector, const PageOpt
 
 namespace {
 
-// [right, loss, rank, [[id, probability], ...]]; right is null where the loss does not count it.
+// [right, loss, rank, [[id, probability], ...]]; right is null if the loss ignores the row.
 void write(JsonWriter& json, const Prediction& row) {
     json.array([&] {
         if (row.right < 0) {
@@ -175,7 +176,7 @@ void write(JsonWriter& json, const Prediction& row) {
     });
 }
 
-// [loss, rank, id, probability]: of a layer the likeliest alone.
+// [loss, rank, id, probability] of a layer's likeliest class.
 void write_short(JsonWriter& json, const Prediction& row) {
     json.array([&] {
         json.value(six_digits(row.loss));
@@ -185,7 +186,7 @@ void write_short(JsonWriter& json, const Prediction& row) {
     });
 }
 
-// The names of all classes that the rows speak of.
+// The names of all classes in the rows.
 void write_names(JsonWriter& json, const PredictionTrace& trace,
                  const std::function<std::string(std::int64_t)>& name_of) {
     std::set<std::int64_t> used;
@@ -201,7 +202,7 @@ void write_names(JsonWriter& json, const PredictionTrace& trace,
     });
 }
 
-// A layer whose queries see no later keys is one of a model that predicts what comes next.
+// A layer with causal attention belongs to a model that predicts the next token.
 bool looks_back(const std::vector<AttentionTrace>& attention, const std::string& layer) {
     return std::any_of(attention.begin(), attention.end(), [&layer](const AttentionTrace& each) {
         return each.causal && each.module.starts_with(layer);

@@ -1,4 +1,4 @@
-// The page's data of attention, of tokens on their way, and of predictions. Internal to nn/pages.
+// The page's data on attention, token paths and predictions. Internal to nn/pages.
 #pragma once
 
 #include <tapestry/core/text/json_writer.h>
@@ -6,10 +6,10 @@
 
 namespace tapestry {
 
-/// The members "exact", "attention" and "path", as heads.js and path.js read them.
+/// The members "exact", "attention" and "path", as attention.js and token_path.js read them.
 void write_attention(JsonWriter& json, const Inspector& inspector, const PageOptions& options);
 
-/// The page's "predictions"; null without any. Rows are short arrays, for a page may have
+/// The page's "predictions"; null without any. Rows are short arrays, because a page may have
 /// thousands; predictions.js reads them.
 void write_predictions(JsonWriter& json, const Inspector& inspector, const PageOptions& options);
 

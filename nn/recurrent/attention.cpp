@@ -22,7 +22,7 @@ const AdditiveAttentionConfig& checked(const AdditiveAttentionConfig& c) {
     return c;
 }
 
-// -inf wherever the mask is false.
+// -inf where the mask is false.
 Tensor masked(const Tensor& scores, const Tensor& mask) {
     if (!mask.defined()) return scores;
     check_dtype("AdditiveAttention: mask", mask, DType::boolean);

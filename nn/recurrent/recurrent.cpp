@@ -1,4 +1,4 @@
-// Time comes first in here: with rows [T B, I] in the order of time, the steps of a layer are
+// Time is the first axis in this file: with time-major rows [T B, I], the steps of a layer are
 // adjacent pieces of one product.
 #include <tapestry/nn/recurrent/recurrent.h>
 
@@ -29,7 +29,7 @@ Recurrent::Recurrent(std::string kind, std::int64_t gates, const RecurrentConfig
     const double bound = 1 / std::sqrt(static_cast<double>(hidden));
     const auto start = [&](const Shape& shape) { return uniform(shape, -bound, bound, generator); };
 
-    weights.resize(static_cast<std::size_t>(config.layers * directions()));  // they stay there
+    weights.resize(static_cast<std::size_t>(config.layers * directions()));  // never resized again
     for (std::size_t i = 0; i < weights.size(); ++i) {
         const std::int64_t layer = static_cast<std::int64_t>(i) / directions();
         const bool reverse = static_cast<std::int64_t>(i) % directions() == 1;
@@ -66,7 +66,7 @@ std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& 
 
 struct Recurrent::Padding {
     Tensor rows;   // bool [T B, 1]: true past a sequence's end; undefined if all have T steps
-    Tensors real;  // T times bool [B, 1]: goes on at this step; undefined where all do
+    Tensors real;  // T times bool [B, 1]: still within the sequence; undefined if all are
 
     Padding(std::string_view owner, const Tensor& lengths, std::int64_t batch, std::int64_t steps)
         : real(static_cast<std::size_t>(steps)) {
@@ -125,8 +125,8 @@ std::vector<RecurrentState> Recurrent::initial_states(const Tensor& x,
     return states;
 }
 
-// One layer in one direction: rows [T B, I] -> [T B, H]; `state` goes from the first to the last.
-// Read backwards, a sequence keeps its initial state until its own last step comes.
+// One layer in one direction: rows [T B, I] -> [T B, H]; advances `state` from first to last. In
+// the backward direction a sequence keeps its initial state until its own last step.
 Tensor Recurrent::run(const Tensor& rows, std::int64_t batch, std::size_t index,
                       const Padding& padding, RecurrentState& state) const {
     const RecurrentWeights& w = weights[index];

@@ -1,9 +1,9 @@
-// RNN, GRU and LSTM. They share layers on top of each other, each read forwards, or forwards and
-// backwards, over sequences of different lengths. What they differ in is one step, a function of
-// the input at time t and of the state after time t - 1.
+// RNN, GRU and LSTM. They share stacked layers, forward or bidirectional, over sequences of
+// different lengths. They differ in one step, a function of the input at time t and the state after
+// time t - 1.
 //
-// Parameters are named as PyTorch's, weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and so on
-// for each layer, with "_reverse" for the direction that reads backwards.
+// Parameters have PyTorch's names: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, and so on
+// for each layer, with "_reverse" for the backward direction.
 #pragma once
 
 #include <tapestry/nn/layers/dropout.h>
@@ -15,16 +15,16 @@
 namespace tapestry {
 
 struct RecurrentConfig {
-    std::int64_t input = 0;   ///< I, size of the vectors that come in
+    std::int64_t input = 0;   ///< I, size of the input vectors
     std::int64_t hidden = 0;  ///< H, size of the state
     std::int64_t layers = 1;
     bool bidirectional = false;
-    double dropout = 0;  ///< on what goes from one layer to the next, in training
+    double dropout = 0;  ///< between layers, in training
     bool bias = true;
 };
 
-/// What is carried from step to step: h, and the LSTM's cell c (undefined in the others). [B, H] in
-/// one layer; of a whole module [layers D, B, H], D directions in each layer, forwards first.
+/// The recurrent state: h, and the LSTM's cell c (undefined in the others). [B, H] in one layer;
+/// [layers D, B, H] for a whole module with D directions per layer, forward first.
 struct RecurrentState {
     Tensor h = {};
     Tensor c = {};
@@ -32,48 +32,48 @@ struct RecurrentState {
 
 struct RecurrentInputs {
     RecurrentState state = {};  ///< before the first step; zeros if undefined
-    Tensor lengths = {};        ///< i64 [B]: real steps of each sequence; all T if undefined
+    Tensor lengths = {};        ///< i64 [B]: length of each sequence; all T if undefined
 };
 
 struct RecurrentOutput {
-    Tensor output;         ///< [B, T, D H]: the last layer's h at every step, forwards | backwards
+    Tensor output;         ///< [B, T, D H]: the last layer's h at every step, forward | backward
     RecurrentState state;  ///< after the last step
 };
 
-/// One layer in one direction. G gates: 1 in an RNN, 3 in a GRU, 4 in an LSTM.
+/// Weights of one layer in one direction. G gates: 1 in an RNN, 3 in a GRU, 4 in an LSTM.
 struct RecurrentWeights {
-    Tensor weight_ih;  // [G H, I], in the layers above [G H, D H]
+    Tensor weight_ih;  // [G H, I]; in later layers [G H, D H]
     Tensor weight_hh;  // [G H, H]
     Tensor bias_ih;    // [G H], undefined if there is none
     Tensor bias_hh;    // [G H]
 };
 
-/// x [B, T, I] -> [B, T, D H] and the final state. All weights are uniform in +-1/sqrt(H) at the
-/// start, as PyTorch's.
+/// x [B, T, I] -> [B, T, D H] and the final state. All weights are initially uniform in
+/// +-1/sqrt(H), as PyTorch's.
 ///
-/// With `lengths`, the result is that of each sequence alone (PyTorch's pack_padded_sequence): past
-/// its end a sequence's state stays as it is and its output is 0, and the backward direction begins
-/// at its own last step. What stands in x past the end is not looked at.
+/// With `lengths`, each sequence gives the same result as on its own (PyTorch's
+/// pack_padded_sequence): past its end its state stays unchanged and its output is 0, and the
+/// backward direction begins at its own last step. x past the end is ignored.
 ///
-/// The products with weight_ih of all steps are one; those with weight_hh, T one after the other.
+/// One product with weight_ih covers all steps; those with weight_hh are T successive ones.
 ///
 /// Throws ShapeError for x that is not [B, T, I] or is empty, and for a state of another shape;
 /// DTypeError; ValueError for a length outside 1 .. T.
 class Recurrent : public Module {
 public:
-    std::vector<RecurrentWeights> weights;  ///< [layers D]: layer by layer, forwards first
+    std::vector<RecurrentWeights> weights;  ///< [layers D]: layer by layer, forward first
 
     RecurrentOutput operator()(const Tensor& x, const RecurrentInputs& inputs = {}) const;
 
     const RecurrentConfig& config() const { return config_; }
     /// D: 2 if bidirectional, else 1.
     std::int64_t directions() const { return config_.bidirectional ? 2 : 1; }
-    /// Does the state have a c?
+    /// Whether the state has a c.
     virtual bool has_cell() const { return false; }
     std::string settings() const override;
 
 protected:
-    /// Throws ValueError for sizes that are not positive and a dropout that is no probability.
+    /// Throws ValueError for sizes that are not positive and a dropout outside [0, 1].
     Recurrent(std::string kind, std::int64_t gates, const RecurrentConfig& config,
               Generator& generator);
 
@@ -92,11 +92,11 @@ private:
     Dropout dropout_;
 };
 
-/// Sequences of different lengths in one batch, all padded to the longest: how many steps of each
-/// are real. As a mask: length_mask in nn/attention/masks.h.
+/// The lengths of sequences padded to the longest in one batch. As a mask: length_mask in
+/// nn/attention/masks.h.
 ///
-/// The numbers of `lengths` after a check in the name of `owner`: i64 [batch] (DTypeError,
-/// ShapeError), each from 1 to `steps` (ValueError, which tells the position and the value).
+/// Returns the values of `lengths` after checking them, with `owner` in error messages: i64 [batch]
+/// (DTypeError, ShapeError), each from 1 to `steps` (ValueError, with position and value).
 std::vector<std::int64_t> checked_lengths(std::string_view owner, const Tensor& lengths,
                                           std::int64_t batch, std::int64_t steps);
 
@@ -121,7 +121,7 @@ private:
     RNNActivation activation_;
 };
 
-/// Two gates and no separate cell: lighter than an LSTM, and mostly as good.
+/// Two gates and no separate cell: lighter than an LSTM, and usually as good.
 ///
 /// With x' = W_ih x_t + b_ih and h' = W_hh h_{t-1} + b_hh, each cut into three parts of H in the
 /// order r, z, n,
@@ -139,12 +139,12 @@ protected:
                         const RecurrentWeights& w) const override;
 };
 
-/// A memory cell with three gates: what it takes in, what it forgets, what it shows.
+/// A memory cell with three gates: input, forget and output.
 ///
 /// With a = W_ih x_t + b_ih + W_hh h_{t-1} + b_hh, cut into four parts of H in this order,
 ///     i = sigmoid(a_i),  f = sigmoid(a_f),  g = tanh(a_g),  o = sigmoid(a_o),
 ///     c_t = f * c_{t-1} + i * g,   h_t = o * tanh(c_t).
-/// The gradient flows along c through nothing but products with f, which is why it lasts. Shapes
+/// Along c the gradient passes only through products with f, which is why it persists. Shapes
 /// and errors: Recurrent. Sources: Hochreiter and Schmidhuber 1997, "Long Short-Term Memory"; the
 /// forget gate: Gers et al. 2000, "Learning to Forget"; in PyTorch's form.
 class LSTM : public Recurrent {
@@ -159,7 +159,7 @@ protected:
 
 enum class RecurrentCell { rnn, gru, lstm };
 
-/// An RNN (with tanh), GRU or LSTM, for those who leave the choice to a setting.
+/// An RNN (with tanh), GRU or LSTM, chosen at run time.
 std::unique_ptr<Recurrent> make_recurrent(RecurrentCell cell, const RecurrentConfig& config,
                                           Generator& generator = default_generator());
 

@@ -33,7 +33,7 @@ void tell_overridden(const std::vector<std::string>& names, const char* option, 
     }
 }
 
-// Where the last run stopped; null if there is none.
+// The session at the latest checkpoint, or null if there is none.
 std::unique_ptr<Session> resume(const RunRequest& r, RunDirectory& directory,
                                 const TextCache* cache, const Told& told) {
     auto session =
@@ -86,7 +86,7 @@ std::unique_ptr<RunDirectory> locked(const RunRequest& r) {
     return std::make_unique<RunDirectory>(r.out);
 }
 
-// A run that takes its own place would lose what it goes on from.
+// A fork into its own directory would overwrite the run that it continues.
 void check_elsewhere(const RunRequest& r) {
     std::error_code absent;
     require(!fs::equivalent(r.fork, r.out, absent),
@@ -129,7 +129,7 @@ BegunRun begin_run(const RunRequest& r, const TextCache* cache, const Told& list
 
 namespace {
 
-// The run until the step, and a segment of its own for what follows.
+// The run up to `step`, and a new segment for the steps that follow.
 EarlierRun earlier_run(const RunHistory& history, std::int64_t step, const ResumedConfig& next) {
     EarlierRun earlier{.step = step};
     if (step > 0) {
@@ -170,14 +170,14 @@ Fork fork_after(const RunHistory& history, const Rewinder& rewinder, std::int64_
 
 namespace {
 
-// For messages; what process 0 says needs no name.
+// For messages; process 0's own need no name.
 std::string process_name(const Communicator& c, int process) {
     return fmt::format("process {} on {}", process, c.host_of(process));
 }
 
 constexpr std::string_view kBeginning = "what the others begin with";
 
-// All tell what went wrong with them, or nothing; the first that has something is thrown by all.
+// Gathers an error text from every process, empty for none; all throw the first that is not empty.
 void agree(Communicator& c, const std::string& error) {
     const std::vector<std::string> errors = all_gather(c, error, kBeginning);
     for (std::size_t p = 0; p < errors.size(); ++p) {
@@ -187,7 +187,7 @@ void agree(Communicator& c, const std::string& error) {
     }
 }
 
-// Runs `f` here, and throws everywhere what it throws anywhere.
+// Runs `f`; if it throws on any process, all of them throw.
 template <class F>
 void together(Communicator& c, const F& f) {
     std::string error;
@@ -199,9 +199,9 @@ void together(Communicator& c, const F& f) {
     agree(c, error);
 }
 
-using Facts = std::vector<std::pair<std::string, std::string>>;  // what, and its value
+using Facts = std::vector<std::pair<std::string, std::string>>;  // name and value
 
-// Values may hold anything but this.
+// May not occur in a value.
 constexpr char kSeparator = '\0';
 
 std::vector<std::string> split(const std::string& values) {
@@ -212,7 +212,8 @@ std::vector<std::string> split(const std::string& values) {
     return all;
 }
 
-// The same everywhere, or AgreedError with process 0's value and the other one.
+// Throws AgreedError, with process 0's value and the differing one, unless all processes have the
+// same facts.
 void check_same(Communicator& c, const Facts& facts) {
     std::string mine;
     for (const auto& [what, value] : facts) mine += value + kSeparator;
@@ -235,7 +236,7 @@ bool may_differ(std::string_view field) {
     return field == "text" || field == "data" || field == "start";
 }
 
-// The version alone at first: another one may know of other settings.
+// The version first: another version may have other settings.
 void check_same_request(Communicator& c, const RunRequest& request) {
     check_same(c, {{"version", std::string(version())}});
     Facts facts;
@@ -254,7 +255,7 @@ void check_same_request(Communicator& c, const RunRequest& request) {
     check_same(c, facts);
 }
 
-// Before anything is made; a run that goes on may have other settings, and is looked at later.
+// Fails early; a resumed run may have other settings and is checked later.
 void check_processes(const Communicator& c, const TrainingConfig& config) {
     require(config.micro_batches > 1,
             "train: {} processes share the micro-batches of a step; --micro-batches says into how "
@@ -268,7 +269,7 @@ void check_processes(const Communicator& c, const TrainingConfig& config) {
     static_cast<void>(config.micro_batch_size());
 }
 
-// Another process's session: process 0's configuration, and data of its own.
+// The session of a process other than 0: process 0's configuration, its own data.
 std::unique_ptr<Session> follower(const std::string& config_of_leader, const RunRequest& request,
                                   const TextCache* cache) {
     TrainingConfig config = training_config_from_json(config_of_leader, "process 0's training");

@@ -27,7 +27,7 @@ constexpr std::pair<std::string_view, Quantity> kQuantities[] = {
     {"update_ratio", Quantity::update_ratio},
     {"non_finite", Quantity::non_finite}};
 
-// Longer ones first: ">=" begins with ">".
+// Longer ones first, because ">=" begins with ">".
 constexpr std::pair<std::string_view, Relation> kRelations[] = {{">=", Relation::at_least},
                                                                 {"<=", Relation::at_most},
                                                                 {">", Relation::above},
@@ -37,7 +37,7 @@ std::string_view name_of(Quantity quantity) {
     return kQuantities[static_cast<std::size_t>(quantity)].first;
 }
 
-// Takes what comes before any of `ends` off the text, without spaces around it.
+// Removes the text before any of `ends` from `text` and returns it, trimmed.
 std::string_view take_until(std::string_view& text, std::string_view ends) {
     const std::size_t end = std::min(text.find_first_of(ends), text.size());
     std::string_view taken = text.substr(0, end);
@@ -93,7 +93,7 @@ FoundStep find_recorded(const RunHistory& history, const StepCondition& conditio
     return {};
 }
 
-// The largest ratio of those that are meant; the last that was largest is named.
+// The parameter with the largest ratio among those named; the first one wins a tie.
 const ParameterFlow* most_updated(const std::vector<ParameterFlow>& flow, const std::string& name) {
     const ParameterFlow* most = nullptr;
     bool known = name.empty();
@@ -106,13 +106,13 @@ const ParameterFlow* most_updated(const std::vector<ParameterFlow>& flow, const 
     return most;
 }
 
-// Looks at steps by taking them again.
+// Examines steps by replaying them.
 class Search {
 public:
     Search(const Rewinder& rewinder, const StepCondition& condition)
         : rewinder_(rewinder), condition_(condition) {}
 
-    /// Whether it holds for the step that `session` takes next.
+    /// Whether the condition holds for the session's next step.
     bool look(Session& session) {
         const RewoundStep step = take_again(session, false);
         if (condition_.quantity == Quantity::non_finite) {
@@ -131,7 +131,7 @@ public:
         return look(*rewinder_.session_before(step));
     }
 
-    /// At all of these steps, up to the first for which it holds.
+    /// Examines a range of steps, stopping at the first for which the condition holds.
     bool walk(std::int64_t first, std::int64_t last) {
         if (first > last) return false;
         found.walk_first = first;
@@ -153,7 +153,7 @@ private:
     const StepCondition& condition_;
 };
 
-// "1, 51, 101, 151"; of many the first and the last.
+// "1, 51, 101, 151"; long lists are shortened.
 std::string list_of(const std::vector<std::int64_t>& steps) {
     constexpr std::size_t kMost = 16;
     if (steps.size() <= kMost) return fmt::format("{}", fmt::join(steps, ", "));
@@ -198,7 +198,7 @@ FoundStep find_first(const RunHistory& history, const Rewinder& rewinder,
     for (const std::int64_t step : probes) {
         if (search.probe(step)) {
             search.found.step = step;
-            search.walk(looked + 1, step - 1);  // finds an earlier one, or leaves it at this
+            search.walk(looked + 1, step - 1);  // may find an earlier one
             return std::move(search.found);
         }
         looked = step;
@@ -216,7 +216,7 @@ std::string looked_at(const FoundStep& found, const RunHistory& history) {
     if (found.walk_first > 0) {
         text += fmt::format(", then at each from {} to {}", found.walk_first, found.walk_last);
     }
-    // The first that was looked at alone is followed by the others without a gap.
+    // A single probe leaves no gap before the steps that were walked.
     return found.probed.size() == 1
                ? text
                : text + "; a short excursion between them may have been missed";

@@ -55,14 +55,14 @@ double thread_cpu_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Whether it has the name of a state that this run may write.
+// Whether this run may write a state of this name.
 bool may_write(const std::string& name, const Session& session) {
     const auto step = step_of_state(parts_of(name).file);
     return step && *step >= session.steps() && *step <= session.config().steps;
 }
 
-// Unlisted states of names that the run may need: of a run whose manifest somebody removed, or left
-// by a version until November 2026 that was killed.
+// Unlisted states under names that the run may need: from a run whose manifest was removed, or from
+// a run killed under a version before November 2026.
 std::vector<std::string> states_in_the_way(const RunDirectory& directory, const Session& session) {
     std::vector<std::string> names = directory.foreign();
     std::erase_if(names, [&](const std::string& name) { return !may_write(name, session); });
@@ -78,8 +78,8 @@ void check_no_state_in_the_way(const RunDirectory& directory, const Session& ses
     }
 }
 
-// A run that is resumed again and again, by a script, must not stop at them: they take another
-// name, and are told of as any file there that is not the run's.
+// A run that a script keeps resuming must not fail because of them: they are renamed, and reported
+// like any foreign file.
 void set_aside(const RunDirectory& directory, const Session& session) {
     const Folder whole(directory.path());
     for (const std::string& name : states_in_the_way(directory, session)) {
@@ -94,8 +94,8 @@ void set_aside(const RunDirectory& directory, const Session& session) {
     }
 }
 
-// Files of this run in a directory whose manifest somebody has removed: the state that it was
-// resumed from, what says which model it is, and the best model, which has a manifest of its own.
+// Lists files of this run in a directory whose manifest was removed: the state that it was resumed
+// from, the model's description, and the best model, which has its own manifest.
 void list_unlisted(Commit& commit, const RunDirectory& directory) {
     if (!commit.before().files.empty() || directory.resumed_from().empty()) return;
     const fs::path& place = directory.path();
@@ -115,7 +115,7 @@ void list_unlisted(Commit& commit, const RunDirectory& directory) {
     commit.list(in_best(kManifestName), digest_of_file(best / kManifestName));
 }
 
-// The names that this run's best model needs. Throws IoError for another's file there.
+// Checks the names that this run's best model needs. Throws IoError if a foreign file has one.
 void check_best(const Commit& commit, const Session& session) {
     const bool characters = session.tokenizer().kind() == "char";
     for (const char* const name :
@@ -125,7 +125,7 @@ void check_best(const Commit& commit, const Session& session) {
     }
 }
 
-// The training's threads come first. On Linux a priority is a thread's own.
+// Lets the training threads run first. On Linux, priorities are per thread.
 void take_lowest_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19); }
 
 }  // namespace
@@ -179,7 +179,7 @@ void CheckpointWriter::start(RunState state, const CheckpointContents& contents)
     wait();
     const auto began = Clock::now();
     if (problem_ && job_.contents.best && job_.is_copied && !contents.best) {
-        begin();  // nothing later has that model
+        begin();  // no later checkpoint has that model
         wait();
         if (problem_) return;
     }
@@ -197,16 +197,15 @@ void CheckpointWriter::refer_or_copy(const Checkpoint& checkpoint) {
     try {
         snapshot_.take(checkpoint);
         job_.is_copied = true;
-    } catch (const std::exception&) {  // no memory is to be had: do without
+    } catch (const std::exception&) {  // no memory: write without a copy
         snapshot_.refer(checkpoint);
     }
 }
 
-// In a thread, if there is one to be had. (Where there is none, libc++'s std::async waits for
-// ever.)
+// Runs in a thread if one can be started. (If not, libc++'s std::async waits forever.)
 void CheckpointWriter::begin() {
     metrics_.flush();
-    if (metrics_.problem()) {  // no checkpoint without the metrics that belong to it
+    if (metrics_.problem()) {  // no checkpoint without its metrics
         problem_ = metrics_.problem();
         return;
     }
@@ -238,7 +237,7 @@ void CheckpointWriter::wait() {
     } catch (const std::exception& error) {
         problem_ = {error.what(), false};
     }
-    if (std::exchange(is_done_, false)) take_over();  // the commit's moment came before its error
+    if (std::exchange(is_done_, false)) take_over();  // the commit took effect before its error
     waited_ += seconds_since(began);
 }
 
@@ -253,7 +252,7 @@ void CheckpointWriter::take_over() {
     if (metrics_.name() != kMetricsName) metrics_.put_in_place();
 }
 
-// Returns the seconds that it computed. What it changes, nobody else looks at until it is over.
+// Returns the CPU seconds used. No other thread reads what it changes until it is done.
 double CheckpointWriter::write(const Job& job) {
     const double began = thread_cpu_seconds();
     metrics_.sync();
@@ -281,7 +280,7 @@ double CheckpointWriter::write(const Job& job) {
     return thread_cpu_seconds() - began;
 }
 
-// Another's file in its place costs the best model, and not the checkpoint.
+// A foreign file in its place costs the best model, not the checkpoint.
 void CheckpointWriter::write_best(Commit& commit, const NamedTensors& weights) {
     try {
         check_best(commit, session_);
@@ -303,7 +302,7 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     });
     std::vector<StoredCheckpoint> stored;
     if (is_ours_) stored = stored_checkpoints(directory_.path());
-    std::erase(stored, now);  // written again, before the first step of a resumed run
+    std::erase(stored, now);  // rewritten before the first step of a resumed run
     stored.push_back(now);
     Retention retention{.keep = job.contents.keep, .rewind_every = job.state.rewind_every};
     if (job.contents.keep_best && job.state.best) retention.best = job.state.best->step;
@@ -313,7 +312,8 @@ void CheckpointWriter::write_state(Commit& commit, const Job& job) const {
     for (const StoredCheckpoint& one : superseded(stored, retention)) commit.remove(one.name());
 }
 
-// All that the directory's last commit lists is of another training.
+// The directory's last commit belongs to another run: removes its files in folders and replaces the
+// rest.
 void CheckpointWriter::begin_anew(Commit& commit) const {
     for (const auto& [name, digest] : commit.before().files) {
         if (name.find('/') != std::string::npos) commit.remove(name);

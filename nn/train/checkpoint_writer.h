@@ -1,9 +1,9 @@
-// Checkpoints of a run, written while it goes on: the state is copied, which is all that the run
-// waits for, and a thread of the lowest priority writes the copy. One is written at a time.
+// Writes checkpoints while the run continues: the run blocks only for the copy of the state, and a
+// thread of the lowest priority writes it. One checkpoint is written at a time.
 //
-// A checkpoint is one commit (nn/io/manifest.h) of everything that belongs together: model,
-// metrics, the state to go on from, and which earlier states go. Read next: training_run.h, which
-// says when.
+// A checkpoint is one commit (nn/io/manifest.h) of everything that belongs together: the model, the
+// metrics, the state to resume from, and the removal of earlier states. Read next: training_run.h,
+// which decides when.
 #pragma once
 
 #include <tapestry/nn/io/checkpoint.h>
@@ -23,80 +23,82 @@ namespace tapestry {
 
 // ---- which stay ---------------------------------------------------------------------------------
 
-// The latest are for going on, and the best is what one may want to go back to. All others are for
-// looking at steps again: at equal distances, so that no step is far from one, and at twice the
-// distance when they take too much room.
+// The latest checkpoints are for resuming, the best for going back to. All others are for replaying
+// steps: evenly spaced so that every step is close to one, with the distance doubled when they
+// take too much space.
 
 struct Retention {
-    std::int64_t keep = 1;                  ///< of those to go on from, the latest so many
-    std::optional<std::int64_t> best = {};  ///< a step that stays
-    std::int64_t rewind_every = 0;          ///< and all multiples of this; 0: none
-    /// And those where a part of the run with settings of its own began.
+    std::int64_t keep = 1;                  ///< number of resume checkpoints to keep
+    std::optional<std::int64_t> best = {};  ///< a step to keep
+    std::int64_t rewind_every = 0;          ///< keep all multiples of this; 0: none
+    /// Steps to keep because a segment with other settings begins after them.
     std::vector<std::int64_t> begun = {};
 };
 
-/// Those that may go. `stored` ascends by steps, and its last stays in any case.
+/// The checkpoints that may be removed. `stored` is in ascending order of steps; its last one
+/// always stays.
 std::vector<StoredCheckpoint> superseded(const std::vector<StoredCheckpoint>& stored,
                                          const Retention& retention);
 
-/// The distance at which states of `bytes` each stay within `budget` until the last of `steps`
-/// steps, and a step between two of them is about half a second away at `step_seconds` each. 0 if
-/// not even three have room.
+/// Distance in steps between rewind states of `bytes` each: enough for all of them to fit into
+/// `budget` over `steps` steps, and for about half a second of steps, at `step_seconds` each,
+/// between two states. 0 if fewer than three fit.
 std::int64_t rewind_distance(std::int64_t steps, double step_seconds, double bytes, double budget);
 
 // ---- writing ------------------------------------------------------------------------------------
 
-/// What is to be written, besides the model.
+/// What to write in addition to the model.
 struct CheckpointContents {
-    bool state = true;  ///< all that a run goes on from
+    bool state = true;  ///< the state to resume from
     CheckpointPurpose purpose = CheckpointPurpose::resume;
-    bool best = false;       ///< the model also as the best so far
-    bool keep_best = false;  ///< the checkpoint of RunState::best stays
+    bool best = false;       ///< also save the model as the best so far
+    bool keep_best = false;  ///< keep the checkpoint of RunState::best
     std::int64_t keep = 1;   ///< Retention::keep
-    bool at_once = false;    ///< written before start() returns: without a copy or a thread
+    bool at_once = false;    ///< write before start() returns, without a copy or a thread
 };
 
-/// Of a checkpoint: parameters, and of those that are trained two moments.
+/// Size of a checkpoint: all parameters, and two moments for each that is trained.
 std::uint64_t state_bytes(const GPT& model);
 
-/// Throws IoError if checkpoints of this kind would not be written there: for want of room or of
-/// rights, or since files are in the way that no run here has written. To be asked before a long
-/// training rather than after it; finishes and tidies what a killed one has left.
+/// Throws IoError if such checkpoints could not be written: no space, no permission, or files in
+/// the way that no run here wrote. Call it before a long run. It also completes and cleans up what
+/// a killed run left behind.
 void check_can_write(const RunDirectory& directory, const Session& session,
                      const CheckpointContents& contents);
 
 class CheckpointWriter {
 public:
-    /// All of these outlive it. Unless the run was resumed, what is in the directory is another's
-    /// and stays until the first commit.
+    /// All arguments must outlive the writer. Unless the run was resumed, the directory's contents
+    /// belong to another run and stay until the first commit.
     CheckpointWriter(const RunDirectory& directory, Session& session, MetricsFile& metrics);
-    /// Waits for the one that is being written.
+    /// Waits for the checkpoint being written.
     ~CheckpointWriter();
     CheckpointWriter(const CheckpointWriter&) = delete;
     CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-    /// Whether one is being written.
+    /// Whether a checkpoint is being written.
     bool is_busy();
 
-    /// Waits for the one before, copies the session as it stands, with `state` and where the
-    /// metrics end, and begins to write. Where there is no room for a copy it waits for that, too.
-    /// A best model that could not be written comes first, and again before whatever is next.
+    /// Waits for the previous checkpoint, copies the session with `state` and the current end of
+    /// the metrics, and starts writing. Blocks until it is written if there is no memory for a
+    /// copy. A best model that could not be written is retried first, unless `contents` has a
+    /// better one; if it fails again, nothing else is written.
     void start(RunState state, const CheckpointContents& contents);
 
     /// Waits until it is written.
     void wait();
 
-    /// Why the latest that is over was not written. What was there before holds.
+    /// Why the latest finished attempt failed. The previous checkpoint is then still valid.
     const SaveProblem& problem() const { return problem_; }
 
-    /// The last step that was written; nothing before the first.
+    /// Step of the last checkpoint written; empty before the first.
     std::optional<std::int64_t> written() const { return written_; }
-    std::int64_t count() const { return count_; }  ///< of those that were written
+    std::int64_t count() const { return count_; }  ///< checkpoints written
 
-    /// What was left as it was, and why: files that are not what was saved there. Each once.
+    /// Files left untouched because they are not what was saved there, and why. Reported once each.
     std::vector<std::string> take_kept() { return std::exchange(kept_, {}); }
 
-    /// That the run stood still, and that the thread computed.
+    /// Seconds that the run was blocked, and CPU seconds of the thread.
     double waited_seconds() const { return waited_; }
     double thread_seconds() const { return thread_; }
 
@@ -105,7 +107,7 @@ private:
         std::int64_t step = 0;
         RunState state;
         CheckpointContents contents;
-        bool is_copied = false;  // rather than the session's own, which goes on
+        bool is_copied = false;  // else it refers to the session's own tensors
     };
 
     void refer_or_copy(const Checkpoint& checkpoint);
@@ -125,11 +127,11 @@ private:
     std::packaged_task<double()> work_;
     std::future<double> running_;
     std::thread writing_;
-    bool is_ours_;  // the directory's contents
+    bool is_ours_;  // the directory's contents are this run's
     SaveProblem problem_;
     std::vector<std::string> kept_;
     bool told_of_best_ = false;
-    bool is_done_ = false;  // Commit::is_done() of one that threw
+    bool is_done_ = false;  // Commit::is_done() of a commit that threw
     std::optional<std::int64_t> written_;
     std::int64_t count_ = 0;
     double waited_ = 0, thread_ = 0;

@@ -30,8 +30,8 @@ void EarlyStopping::restore_best() {
 
 namespace {
 
-constexpr double kNoise = 0.1;       // nats that a mean of losses may move for no reason
-constexpr double kLostAgain = 0.25;  // of what was gained
+constexpr double kNoise = 0.1;       // nats by which the mean may fluctuate
+constexpr double kLostAgain = 0.25;  // fraction of the gain
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Conclusions from a run's losses: EarlyStopping ends a run when held-out data has stopped gaining
-// from it, LossWatch says at the end whether it has learned something.
+// Judges a run by its losses: EarlyStopping ends a run when the validation loss stops improving,
+// LossWatch reports at the end whether the run learned anything.
 //
 //     EarlyStopping stop(model, {.patience = 5});
 //     train(optimizer, {.eval_every = 100},
@@ -20,28 +20,28 @@
 namespace tapestry {
 
 struct EarlyStoppingOptions {
-    std::int64_t patience = 5;  ///< evaluations in a row without a better one, after which it ends
-    double min_delta = 0;       ///< what a loss must be smaller by to be better
+    std::int64_t patience = 5;  ///< evaluations in a row without improvement before stopping
+    double min_delta = 0;       ///< minimum decrease of the loss that counts as an improvement
 };
 
-/// What TrainCallbacks::report may be, or be called by.
+/// Usable as TrainCallbacks::report, or called from one.
 class EarlyStopping {
 public:
-    /// Keeps a copy of the state of `module`, which must outlive this, at its best. Throws
-    /// ValueError unless patience is positive and min_delta finite and not negative.
+    /// Keeps a copy of the best state of `module`, which must outlive this object. Throws
+    /// ValueError unless patience is positive and min_delta is finite and not negative.
     explicit EarlyStopping(Module& module, const EarlyStoppingOptions& options = {});
     EarlyStopping(const EarlyStopping&) = delete;
     EarlyStopping& operator=(const EarlyStopping&) = delete;
 
-    /// Looks at the losses of evaluations (StepMetrics::val_loss), which NaN never betters. False
-    /// when `patience` of them were no better than the best before.
+    /// Checks StepMetrics::val_loss, if there is one; NaN is never an improvement. Returns false
+    /// once `patience` evaluations in a row brought no improvement.
     bool operator()(const StepMetrics& metrics);
 
-    /// The smallest loss so far, infinite before the first, and the step after which it was found.
+    /// The smallest loss so far, infinity before the first, and the step that it followed.
     double best_loss() const { return best_loss_; }
     std::int64_t best_step() const { return best_step_; }
 
-    /// Puts the module back to what it was after that step; nothing if there was none.
+    /// Restores the module to its state after that step; does nothing if there is none.
     void restore_best();
 
 private:
@@ -57,15 +57,15 @@ private:
 
 class LossWatch {
 public:
-    /// Of a configuration whose vocabulary is known: Session::config().
+    /// `config` must have its vocabulary filled in, as Session::config() does.
     explicit LossWatch(const TrainingConfig& config);
 
-    /// After each step.
+    /// Call after each step.
     void add(const StepMetrics& metrics);
 
-    /// Why what was learned may be of no use, with numbers and what may help, in one line: the loss
-    /// (on held-out text, if that was looked at) is above ln(vocabulary), or the training's own
-    /// rose again by more than a quarter of what it had gained on that. Empty: neither.
+    /// One line on why the result may be of no use, with numbers and possible remedies: the loss
+    /// (on held-out text, if it was evaluated) is above ln(vocabulary), or the training loss rose
+    /// again by more than a quarter of what it had gained over that. Empty if neither holds.
     std::string concern() const;
 
 private:
@@ -76,11 +76,11 @@ private:
     std::int64_t vocab_, steps_, warmup_;
     double lr_;
     double guessing_;      // ln(vocabulary)
-    std::int64_t window_;  // steps whose losses count in the mean
+    std::int64_t window_;  // steps that the mean covers
     std::int64_t seen_ = 0;
     double mean_ = 0;                                          // of about the last `window_` losses
-    double lowest_ = std::numeric_limits<double>::infinity();  // that it has been,
-    std::int64_t lowest_step_ = 0;                             // and when
+    double lowest_ = std::numeric_limits<double>::infinity();  // smallest mean so far
+    std::int64_t lowest_step_ = 0;                             // its step
     std::optional<double> val_loss_;                           // the latest
 };
 

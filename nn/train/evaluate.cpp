@@ -19,7 +19,7 @@
 namespace tapestry {
 namespace {
 
-// Puts the mode back at the end of the scope, also when a batch throws.
+// Restores the mode at the end of the scope, even if a batch throws.
 class InEvaluationMode {
 public:
     explicit InEvaluationMode(Module& model) : model_(model), was_training_(model.is_training()) {
@@ -34,7 +34,8 @@ private:
     bool was_training_;
 };
 
-// `count` windows of `length` from `ids` on: the sum over all their predictions, in double.
+// Sum of the losses over all predictions in `count` windows of `length` from the start of `ids`, in
+// double.
 double sum_of_losses(const GPT& model, std::span<const std::int64_t> ids, std::int64_t count,
                      std::int64_t length) {
     const Shape shape{count, length};
@@ -49,7 +50,7 @@ double sum_of_losses(const GPT& model, std::span<const std::int64_t> ids, std::i
     return sum;
 }
 
-// So many windows at a time that the logits [B, T, V] stay below some 100 MB.
+// As many windows at a time as keep the logits [B, T, V] below about 100 MB.
 std::int64_t windows_at_once(const GPTConfig& config) {
     const std::int64_t logits = config.context * config.vocab;
     return std::clamp<std::int64_t>((std::int64_t{1} << 25) / logits, 1, 16);

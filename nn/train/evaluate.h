@@ -1,5 +1,5 @@
-// The loss on data that is not trained on, and how well a trained model predicts a text, or token
-// ids from elsewhere: what `tapestry eval` says.
+// The loss on held-out data, and how well a trained model predicts a text or token ids from
+// elsewhere, as `tapestry eval` reports it.
 #pragma once
 
 #include <tapestry/nn/data/text.h>
@@ -19,27 +19,27 @@ struct EvaluateOptions {
     std::int64_t batch = 12;
 };
 
-/// Mean cross-entropy (nats per token) over random batches of a part of the text, in evaluation
-/// mode, recorded by no tape. The model is left in the mode it was in.
+/// Mean cross-entropy (nats per token) over random batches of one split of the text, in evaluation
+/// mode, without a tape. Restores the model's mode.
 double evaluate(GPT& model, const TextData& data, Split split, const EvaluateOptions& options,
                 Generator& generator);
 
-/// The losses that evaluate() averages, of batches of these numbers alone; the generator goes on
-/// past all of them.
+/// The losses that evaluate() averages, but only for `batches`; the generator advances past all of
+/// them.
 std::vector<double> batch_losses(GPT& model, const TextData& data, Split split,
                                  const EvaluateOptions& options, Generator& generator,
                                  Range batches);
 
 struct WindowLoss {
     double loss = 0;          ///< mean cross-entropy in nats
-    std::int64_t tokens = 0;  ///< that were predicted
+    std::int64_t tokens = 0;  ///< tokens predicted
 };
 
-/// The loss on a whole sequence of n ids, without chance: cut into windows of `context` inputs that
-/// follow one another without overlap (the last may be shorter), each input predicting the id after
-/// it. So ids 1 .. n - 1 are predicted once each, from the ids of their own window before them.
-/// Evaluation mode, no tape; the model is left in the mode it was in. Throws ValueError for fewer
-/// than two ids, IndexError for one outside the vocabulary.
+/// The loss over a whole sequence of n ids, without randomness: it is cut into consecutive windows
+/// of `context` inputs without overlap (the last may be shorter), and each input predicts the next
+/// id. So ids 1 to n - 1 are predicted once each, from the ids before them in their window.
+/// Evaluation mode, no tape; restores the model's mode. Throws ValueError for fewer than two ids,
+/// IndexError for an id outside the vocabulary.
 WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids);
 
 // ---- of a trained model, from its directory -----------------------------------------------------
@@ -49,20 +49,20 @@ WindowLoss evaluate_windows(GPT& model, std::span<const std::int64_t> ids);
 
 struct Evaluation {
     double loss = 0;             ///< mean cross-entropy in nats; finite
-    std::int64_t tokens = 0;     ///< that were predicted
+    std::int64_t tokens = 0;     ///< tokens predicted
     std::string unit = "token";  ///< or "character"
     std::string of = {};         ///< "the validation part of input.txt"
-    bool drawn = false;          ///< from random pieces of it, and not from all of it in order
+    bool drawn = false;          ///< from random pieces of it, not from all of it in order
 };
 
-/// Of random pieces of config.text or config.data, divided as config.test_fraction says, in the
-/// tokens of the model in the directory config.start. Throws ValueError for the test part of a text
-/// that has none; DivergedError for a loss that is not finite; and as load_model and read_tokens
-/// do.
+/// Evaluates the model in the directory config.start on random pieces of config.text or
+/// config.data, split by config.test_fraction, tokenized as the model's. Throws ValueError for the
+/// test split of a text that has none; DivergedError for a loss that is not finite; and as
+/// load_model and read_tokens do.
 Evaluation evaluate_on_text(const TrainingConfig& config, Split split = Split::all,
                             const EvaluateOptions& options = {}, std::uint64_t seed = 1337);
 
-/// Of all ids in a file, window after window, by the model in a directory. Throws as load_model,
+/// Evaluates the model in a directory on all ids in a file, window by window. Throws as load_model,
 /// read_token_file and evaluate_windows do; DivergedError for a loss that is not finite.
 Evaluation evaluate_on_tokens(const std::string& model, const std::string& file);
 

@@ -1,5 +1,5 @@
-// The training loop: steps, learning rates that follow a schedule, and now and then a look at data
-// that is not trained on. Read next: train_step.h, what a step is; session.h, a whole training.
+// The training loop: steps, a learning-rate schedule, and periodic evaluation on held-out data.
+// Read next: train_step.h, what a step is; session.h, a whole run.
 #pragma once
 
 #include <tapestry/core/clock.h>
@@ -15,41 +15,41 @@ namespace tapestry {
 struct TrainOptions {
     std::int64_t steps = 2000;
     std::int64_t accumulate = 1;     ///< batches whose gradients are averaged per step
-    std::int64_t micro_batches = 1;  ///< parts of each, summed in a tree (gradient_sum.h)
+    std::int64_t micro_batches = 1;  ///< micro-batches per batch, summed in a tree (gradient_sum.h)
     double clip = 1;                 ///< largest global norm of the gradient; 0 for none
     Schedule schedule = constant_schedule(1e-3);
     std::int64_t eval_every = 0;  ///< steps between evaluations, and one at the end; 0 for none
-    std::int64_t first_step = 0;  ///< steps that were taken before, of the same training
-    double first_seconds = 0;     ///< and what they took
+    std::int64_t first_step = 0;  ///< steps of this run taken before
+    double first_seconds = 0;     ///< their duration
     Communicator* communicator = nullptr;  ///< TrainStepOptions::communicator
 
-    /// Is there an evaluation after this step, the first being 1?
+    /// Whether an evaluation follows this step; the first step is 1.
     bool evaluates_after(std::int64_t step) const {
         return eval_every > 0 && (step % eval_every == 0 || step == steps);
     }
 };
 
 struct TrainCallbacks {
-    /// The loss of the next batch, or of its next part, computed from the model. Called with a tape
-    /// that records.
+    /// Computes the loss of the next batch, or of its next micro-batch, from the model. Called
+    /// while a tape records.
     BatchLoss loss;
     /// The loss on held-out data; called without a tape. May be empty.
     std::function<double()> evaluate;
-    /// Called with the number of the step when its gradients are in place, before clipping and
-    /// before the update; the step's seconds go without it. May be empty.
+    /// Called with the step number when its gradients are complete, before clipping and the update;
+    /// not included in the step's seconds. May be empty.
     std::function<void(std::int64_t)> before_update = {};
-    /// Called after each step, with its gradients still in place; returning false ends the
+    /// Called after each step while its gradients are still in place; return false to stop
     /// training. May be empty.
     std::function<bool(const StepMetrics&)> report;
 };
 
-/// Runs the steps. Returns how many were done, those before the first included. Throws ValueError
+/// Takes the steps. Returns the number of steps taken, including earlier ones. Throws ValueError
 /// for options out of range, and DivergedError when a loss or gradient is not finite (the
-/// parameters are those of the last good step).
+/// parameters are then those of the last good step).
 std::int64_t train(Optimizer& optimizer, const TrainOptions& options,
                    const TrainCallbacks& callbacks);
 
-/// The same, one step at a time, for a loop of one's own.
+/// The same, one step at a time, for your own loop.
 class TrainLoop {
 public:
     /// The optimiser must outlive the loop. Throws ValueError for options out of range.
@@ -61,7 +61,7 @@ public:
     std::int64_t steps() const { return steps_; }
     bool is_finished() const { return steps_ >= options_.steps; }
 
-    /// Takes the next step and the evaluation that is due after it; callbacks.report is not called.
+    /// Takes the next step and any evaluation due after it; does not call callbacks.report.
     StepMetrics next();
 
     TrainStep& step() { return step_; }
@@ -74,7 +74,7 @@ private:
     TrainStep step_;
     std::int64_t steps_;
     double callback_seconds_ = 0;  // of this step's before_update
-    Clock::time_point start_;      // of the first
+    Clock::time_point start_;      // when the first step began
 };
 
 }  // namespace tapestry

@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
     fail<IoError>("{}: cannot be written: {}", shown(path), std::generic_category().message(error));
 }
 
-// A file of its own: what stood under the name, a link or a pipe perhaps, is not written to.
-// Whoever may not read the metrics whose place it takes may not read it either.
+// Creates a new file: a link or a pipe of that name is replaced, not written to. It gets the
+// permissions of `place`, the metrics that it will replace.
 int create(const fs::path& path, const fs::path& place) {
     check_replaceable(path);
     std::error_code error;
@@ -42,7 +42,8 @@ int create(const fs::path& path, const fs::path& place) {
     return file;
 }
 
-// One with another name elsewhere (a hard link, as backups make them) is copied: the other stays.
+// A file with other hard links, such as a backup's, is copied, so the other name keeps its
+// contents.
 void make_alone(const fs::path& path) {
     std::error_code absent;
     if (fs::is_symlink(path, absent) || fs::hard_link_count(path, absent) <= 1 || absent) return;
@@ -135,7 +136,7 @@ void MetricsFile::flush() {
     if (pending_.empty()) append(end_, bytes_);
 }
 
-// Returns how much of it there was room for.
+// Returns the number of bytes that were written.
 std::size_t MetricsFile::append(std::string_view text, std::uint64_t at) {
     std::size_t written = 0;
     while (written < text.size()) {
@@ -177,7 +178,7 @@ JsonTree parse_line(std::string_view text) {
     }
 }
 
-// No line of a step: the end of a training, say.
+// Not a step line but an event, such as the end of a run.
 bool is_event(const JsonNode& line, std::string_view text) {
     require<IoError>(line.is(JsonKind::object), "{} is not a JSON object", utf8::quoted(text, 60));
     return line.find("event").has_value();
@@ -207,7 +208,7 @@ StepMetrics step_of(const JsonNode& line, std::int64_t tokens_per_step) {
     return metrics;
 }
 
-// add(line, text) for every step. A last line without its end may be half a line.
+// Calls add(line, text) for every step. A last line without a newline may be incomplete.
 template <class Add>
 void read_lines(const std::filesystem::path& file, const Add& add) {
     const std::string text = read_file(file);

@@ -1,5 +1,5 @@
-// What a training's report says before the first step: what it is, how to do it again, and what a
-// loss can be compared with.
+// The part of a run's report that precedes the first step: what is trained, how to reproduce it,
+// and losses to compare with.
 #pragma once
 
 #include <tapestry/nn/pages/report.h>
@@ -9,19 +9,19 @@
 
 namespace tapestry {
 
-/// What a title calls a path: "input.txt", and "data" of "runs/data/".
+/// Last component of a path, for titles: "input.txt", and "data" for "runs/data/".
 std::string last_name(const std::filesystem::path& path);
 
-/// The configuration's fields, the model's among them, as the command line calls them: "--min-lr".
-/// Texts that are empty are left out.
+/// The configuration's fields, including the model's, by their names on the command line:
+/// "--min-lr". Empty strings are left out.
 std::vector<RecipeLine> recipe_lines(const TrainingConfig& config);
 
-/// What needs no model: guessing, counting tokens, counting pairs of them. Measured on the
-/// validation part.
+/// Losses without a model: guessing, unigram counts, bigram counts. Measured on the validation
+/// split.
 std::vector<ExpectedLoss> expected_losses(const TextData& data, const Tokenizer& tokenizer);
 
-/// All of it. `also` has the command, and options to be listed besides the configuration's;
-/// `step_least`: TrainingRecipe's.
+/// Assembles the recipe. `also` has the command, and options to list in addition to the
+/// configuration's; `step_least`: TrainingRecipe's.
 TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, double step_least);
 
 }  // namespace tapestry

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // its batches are texts' ids
+constexpr std::uint64_t kMaxStep = std::uint64_t{1} << 28;  // bytes; its batches are only token ids
 
 void write_rows(JsonWriter& json, const Tensor& ids) {
     const auto all = ids.to_vector<std::int64_t>();
@@ -44,7 +44,7 @@ void write(JsonWriter& json, const RecordedBatch& b) {
     });
 }
 
-// i64 [B, T], every id of the vocabulary, as the model wants it.
+// i64 [B, T], all ids within the vocabulary, as the model requires.
 Tensor ids_from(const JsonNode& json, const GPTConfig& config) {
     std::vector<std::vector<std::int64_t>> rows;
     for (const JsonNode& row : json.elements()) {
@@ -112,7 +112,7 @@ RetakenStep retake(GPT& model, const RecordedStep& step, Generator& dropout,
     RetakenStep retaken;
     model.zero_grad();
     model.compute_in(step.compute);
-    const bool widened = model.head.weight.dtype() != DType::bf16;  // as it was read from its file
+    const bool widened = model.head.weight.dtype() != DType::bf16;  // reading the file converted it
     if (step.weights == ComputeType::bf16 && widened) model.to(DType::bf16);
     GradientSum sum(model.parameters(), step.micro_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i) {
@@ -140,7 +140,7 @@ std::string finding_text(const RecordedStep& step, const RetakenStep& retaken) {
     if (step.batches.size() > 1) text = name_of_batch(step, retaken.batch) + ": ";
     text += to_text(*finding);
     if (finding->origin != NonFiniteOrigin::parameter) return text;
-    // The step before read the same parameters, and all it computed was finite.
+    // The previous step read the same parameters, and everything it computed was finite.
     const std::int64_t update = step.updated ? step.step : step.step - 1;
     return text + (update > 0 && step.began_finite
                        ? fmt::format("; the update of step {} made it", update)
@@ -223,12 +223,12 @@ void Trap::guard(const std::function<void()>& f) {
     }
 }
 
-// Whatever fails here must not hide that the training diverged.
+// A failure in here must not hide that training diverged.
 std::string Trap::take_again() {
     std::string text;
     try {
         const bool training = model_.is_training();
-        model_.train();  // an evaluation may have thrown before it switched back
+        model_.train();  // an evaluation may have thrown before it restored the mode
         const RetakenStep retaken = retake(model_, step_, dropout_);
         model_.train(training);
         const RecordedOutcome outcome = outcome_of(step_, retaken);
@@ -240,8 +240,8 @@ std::string Trap::take_again() {
     }
 }
 
-// step.json makes the directory a recorded step: it goes first and comes last, so that none is ever
-// found beside weights of another.
+// step.json marks the directory as a recorded step: it is removed first and written last, so it is
+// never found with another step's weights.
 void Trap::save(const RecordedOutcome& outcome) const {
     std::error_code failed;
     fs::remove(directory_ / kStepName, failed);

@@ -9,7 +9,7 @@
 namespace tapestry {
 namespace {
 
-// Where the data lies; what it is, its checksum says.
+// Where the data is; the checksum identifies it.
 bool is_place(std::string_view field) { return field == "text" || field == "data"; }
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -29,13 +29,13 @@ void check_names(const std::vector<std::string>& overrides) {
     }
 }
 
-// What differs, and may.
+// Collects the differences that are allowed.
 class Differences {
 public:
     Differences(const std::string& name, const ResumeOptions& options)
         : name_(name), options_(options) {}
 
-    /// Throws unless the two are equal or an override allows for it.
+    /// Throws unless the two are equal or an override allows the difference.
     void check(const std::string& what, const std::string& stored, const std::string& now) {
         if (stored == now) return;
         require(contains(options_.overrides, what),
@@ -45,7 +45,7 @@ public:
         overridden.push_back(what);
     }
 
-    /// Puts the values that are given into `config`, having checked them.
+    /// Copies the given values into `config` after checking them.
     template <class Config>
     void take_given(Config& config, const Config& wanted) {
         for_each_field<Config>([&](const auto& one) {
@@ -73,7 +73,7 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
     differences.check("version", info.version, std::string(version()));
     TrainingConfig config =
         training_config_from_json(info.config, fmt::format("{}: configuration", name));
-    // In f32 the instruction set and the one it has its kernels from are the same to the last bit.
+    // In f32, an instruction set and the one whose kernels it uses give the same bits.
     const auto kernels_of = [&config](std::string_view isa) {
         const bool same = config.model.compute == ComputeType::f32;
         return std::string(same ? parent_of(isa) : isa);

@@ -13,8 +13,8 @@
 namespace tapestry {
 namespace {
 
-// To go on with this very configuration, whatever the checkpoint's was, and wherever it was
-// written: what differs then is seen in the numbers.
+// Forces this configuration, regardless of the checkpoint's and of where it was written: the
+// numbers will show any difference.
 ResumeOptions exactly(const TrainingConfig& config) {
     ResumeOptions options{.wanted = config};
     const auto add = [&options](const auto& one) { options.given.emplace_back(one.name); };
@@ -25,7 +25,7 @@ ResumeOptions exactly(const TrainingConfig& config) {
     return options;
 }
 
-// The latest before the step.
+// The latest state before the step.
 std::optional<StoredCheckpoint> state_before(std::int64_t step,
                                              const std::vector<StoredCheckpoint>& stored) {
     std::optional<StoredCheckpoint> found;
@@ -53,7 +53,7 @@ std::string wait_text(const RewindStart& start) {
                        start.steps, start.state, start.seconds);
 }
 
-// Evaluations draw from a stream of their own; without them come the same steps.
+// Evaluations draw from a separate stream; skipping them does not change the steps.
 TrainingConfig Rewinder::config_of(std::size_t segment) const {
     TrainingConfig config = history_.config_of(segment);
     config.eval_every = 0;
@@ -64,12 +64,12 @@ TrainingConfig Rewinder::config_of(std::size_t segment) const {
     return config;
 }
 
-// Of the latest state before the step, or made anew.
+// From the latest state before the step, or from scratch.
 std::unique_ptr<Session> Rewinder::session_at(const SavedFiles& files, std::int64_t step) const {
     const auto state = state_before(step, stored_checkpoints(files));
     if (!state) {
         TrainingConfig config = config_of(0);
-        config.start_dropout = config.model.dropout;  // rather than the start's own
+        config.start_dropout = config.model.dropout;  // not the start model's
         return std::make_unique<Session>(config, options_.cache);
     }
     files.check({state->name()});
@@ -78,7 +78,7 @@ std::unique_ptr<Session> Rewinder::session_at(const SavedFiles& files, std::int6
                            load_tokenizer(files.directory()), options_.cache);
 }
 
-// Against a checkpoint of the same segment, if one is left.
+// Compares with a checkpoint of the same segment, if one is left.
 void Rewinder::check_data(const Session& session) const {
     const std::size_t segment = history_.segment_of(session.steps() + 1);
     const auto data_then = [&](const SavedFiles& files) -> std::string {
@@ -153,7 +153,7 @@ RewoundStep take_again(Session& session, bool watch, const MachinePeak& peak) {
     const WatchEnd end{session};
     try {
         step.metrics = session.take_step();
-    } catch (const DivergedError& error) {  // before the update: the weights are the step's own
+    } catch (const DivergedError& error) {  // before the update: the weights are the step's
         if (!watch) throw;
         step.metrics.step = step.recorded.step;
         step.diverged = error.what();

@@ -79,7 +79,7 @@ const char* folder_of(CheckpointPurpose purpose) {
     return purpose == CheckpointPurpose::resume ? kCheckpointsFolder : kRewindFolder;
 }
 
-// The checkpoint of this name; nothing for another's.
+// The checkpoint of this name; empty if it is not one.
 std::optional<StoredCheckpoint> checkpoint_of(const std::string& name) {
     const auto parts = saved_name(name);
     if (!parts || !parts->is_state()) return std::nullopt;
@@ -94,7 +94,7 @@ fs::path made(const fs::path& path) {
     return path;
 }
 
-// The names in the folders of states: "checkpoints/step-00000250.safetensors".
+// Paths in the checkpoint folders: "checkpoints/step-00000250.safetensors".
 std::vector<std::string> names_of_states(const fs::path& directory) {
     std::vector<std::string> names;
     for (const CheckpointPurpose purpose : kPurposes) {
@@ -115,7 +115,7 @@ bool is_checkpoint(const fs::path& path) {
     }
 }
 
-// Those that the manifest lists, or, where somebody has removed it, those that are there.
+// Those in the manifest, or, if that was removed, the files found.
 std::vector<StoredCheckpoint> all_stored(const SavedFiles& files) {
     std::vector<StoredCheckpoint> stored;
     if (files.manifest()) {
@@ -226,8 +226,8 @@ std::size_t RunHistory::segment_of(std::int64_t step) const {
     return static_cast<std::size_t>(after - all.begin()) - 1;
 }
 
-// That of the latest checkpoint is what the last segment began with, but for the place of its data,
-// which may have been moved since.
+// The latest checkpoint's configuration is that of the last segment, except for the path of its
+// data, which may have been moved since.
 TrainingConfig RunHistory::config_of(std::size_t segment) const {
     const bool last = segment + 1 == state_.segments.size();
     return training_config_from_json(last ? latest_.config : state_.segments[segment].config,

@@ -1,14 +1,14 @@
-// The directory of a training run: locked, to go on there (RunDirectory), and as it can be read at
-// any time (RunHistory).
+// The directory of a training run: locked, to train in it (RunDirectory), or read at any time
+// (RunHistory).
 //
 //     RunDirectory directory("model");
 //     std::unique_ptr<Session> session = directory.resume({});
 //     if (!session) session = std::make_unique<Session>(config);
 //     TrainingRun run(*session, directory, {});
 //
-// Beside the model (model_directory.h) lie metrics.jsonl, report.html, the checkpoints in a folder
-// of their own, and the manifest that says what belongs together (nn/io/manifest.h). Read next:
-// training_run.h, which fills it; docs/checkpoints.md.
+// The directory holds the model (model_directory.h), metrics.jsonl, report.html, the checkpoints in
+// their own folder, and the manifest that lists the files that belong together (nn/io/manifest.h).
+// Read next: training_run.h, which fills it; docs/checkpoints.md.
 #pragma once
 
 #include <tapestry/core/checksum.h>
@@ -29,15 +29,15 @@ namespace tapestry {
 
 // ---- how a run went until a checkpoint ----------------------------------------------------------
 
-// What a checkpoint knows besides the training itself, so that the next part of the run goes on
-// with its metrics, its clock and its best model as well.
+// Run metadata stored in a checkpoint, with which the resumed run continues its metrics, its clock
+// and its best model.
 
-/// Steps that were taken under one configuration. A run has one, and another for each time that it
-/// was resumed with something that differed.
+/// Steps taken under one configuration. A run has one segment, plus one for each time it was
+/// resumed with changes.
 struct RunSegment {
     std::int64_t first_step = 1;
     std::string config = {};                  ///< TrainingConfig, as JSON
-    std::vector<std::string> overrides = {};  ///< names of what differed: "lr", "isa"
+    std::vector<std::string> overrides = {};  ///< names of what changed: "lr", "isa"
 };
 
 /// The lowest validation loss so far.
@@ -48,81 +48,81 @@ struct BestLoss {
 
 struct RunState {
     std::vector<RunSegment> segments = {};
-    double seconds = 0;       ///< that the run took, of all its parts together
+    double seconds = 0;       ///< duration of the run, over all its parts
     FileDigest metrics = {};  ///< of metrics.jsonl, as far as it had been written
     std::optional<BestLoss> best = {};
-    std::int64_t rewind_every = 0;  ///< steps between the states that are kept; 0: not known yet
+    std::int64_t rewind_every = 0;  ///< steps between the rewind states; 0: not known yet
 };
 
 std::string to_json(const RunState& state);
 
-/// The reverse. Throws IoError in the name of `what`, the checkpoint.
+/// The inverse. Throws IoError that names `what`, the checkpoint.
 RunState run_state_from_json(std::string_view json, std::string_view what);
 
 // ---- the directory ------------------------------------------------------------------------------
 
-/// What a checkpoint was written for. Either does for both.
+/// Why a checkpoint was written. Both kinds serve both purposes.
 enum class CheckpointPurpose {
-    resume,  ///< at the intervals that were asked for; the latest few stay
-    rewind   ///< so that no step is far from one
+    resume,  ///< at the requested intervals; the latest few stay
+    rewind   ///< so that every step is close to one
 };
 
 struct StoredCheckpoint {
     std::int64_t step = 0;
     CheckpointPurpose purpose = CheckpointPurpose::resume;
 
-    /// In the directory: "checkpoints/step-00000250.safetensors", or "rewind/...".
+    /// Path within the directory: "checkpoints/step-00000250.safetensors", or "rewind/...".
     std::string name() const;
     bool operator==(const StoredCheckpoint&) const = default;
 };
 
-/// Those that the directory's manifest lists, by ascending steps; where there is no manifest, those
-/// that are there. The lock is not needed. Throws IoError.
+/// The checkpoints that the directory's manifest lists, in ascending order; without a manifest, the
+/// files found. Needs no lock. Throws IoError.
 std::vector<StoredCheckpoint> stored_checkpoints(const std::filesystem::path& directory);
 std::vector<StoredCheckpoint> stored_checkpoints(const SavedFiles& files);
 
 class RunDirectory {
 public:
-    /// Makes the directory if need be, and changes nothing else. Throws IoError, and BusyError if
-    /// another run is at work there.
+    /// Creates the directory if necessary and changes nothing else. Throws IoError, and BusyError
+    /// if another run is using it.
     explicit RunDirectory(std::filesystem::path path);
 
     const std::filesystem::path& path() const { return path_; }
-    /// False on a file system that knows no locks: another run would not be kept out.
+    /// False on a file system without locks, where another run is not kept out.
     bool is_locked() const { return lock_.is_held(); }
 
-    /// After a run that was killed: finishes its commit, and removes what it had staged for
-    /// another. The first checkpoint of a run does that too. Throws IoError.
+    /// Cleans up after a killed run: completes its commit and removes files staged for another. A
+    /// run's first checkpoint does this as well. Throws IoError.
     void put_in_order() const;
 
-    /// Files among the checkpoints that the manifest does not list, by their names in the
-    /// directory. They stay.
+    /// Files in the checkpoint folders that the manifest does not list, as paths within the
+    /// directory. They are not touched.
     std::vector<std::string> foreign() const;
 
-    /// Files there that this process has written, or has found to be what was saved. For Commit.
+    /// Files that this process wrote, or verified to be what was saved. For Commit.
     WrittenFiles& written() const { return written_; }
 
-    /// The session of the latest checkpoint, where that left it; null if there is none. Throws as
+    /// The session restored from the latest checkpoint; null if there is none. Throws as
     /// Session::resume does, and IoError for a file that is not what was saved.
     std::unique_ptr<Session> resume(const ResumeOptions& options, const TextCache* cache = nullptr);
 
-    /// The name of the checkpoint that was resumed from; empty if none was.
+    /// Name of the checkpoint that was resumed from; empty if none was.
     const std::string& resumed_from() const { return resumed_from_; }
-    /// How the run went that was resumed; nothing if none was.
+    /// Metadata of the resumed run; empty if none was.
     const std::optional<RunState>& resumed() const { return resumed_; }
 
 private:
     std::filesystem::path path_;
     DirectoryLock lock_;
-    mutable WrittenFiles written_;  // one thread at a time commits
+    mutable WrittenFiles written_;  // only one thread at a time commits
     std::optional<RunState> resumed_;
     std::string resumed_from_;
 };
 
 // ---- the steps that were taken there ------------------------------------------------------------
 
-// Their metrics, under which configuration each was taken, and the states that are left. Nothing is
-// locked and nothing changed, so it can be asked while the run goes on.
+// The metrics of a run's steps, their configurations, and the states that are left. Locks and
+// changes nothing, so it can be used while the run continues.
 //
 //     const RunHistory history("model");
 //     for (const StepMetrics& m : history.steps()) fmt::print("{} {}\n", m.step, m.loss);
@@ -131,26 +131,26 @@ private:
 
 class RunHistory {
 public:
-    /// Throws IoError for a directory without a run, or whose files are damaged.
+    /// Throws IoError for a directory without a run, or with damaged files.
     explicit RunHistory(std::filesystem::path directory);
 
     const std::filesystem::path& directory() const { return directory_; }
 
-    /// Of all steps, the first being 1.
+    /// All steps, counted from 1.
     const std::vector<StepMetrics>& steps() const { return steps_; }
     std::int64_t last_step() const { return steps_.back().step; }
-    /// Throws ValueError for a step that was not taken, in the name of `what`, with the range.
+    /// Throws ValueError, naming `what` and the valid range, for a step that was not taken.
     const StepMetrics& step(std::int64_t number, std::string_view what = "step") const;
 
-    /// How the run stood at its latest checkpoint, and what wrote that.
+    /// Metadata of the latest checkpoint, and information on the checkpoint itself.
     const RunState& state() const { return state_; }
     const CheckpointInfo& latest() const { return latest_; }
 
-    /// The number, from 0, of the segment to which the step belongs, and its configuration.
+    /// Index, from 0, of the segment that contains the step, and the configuration of a segment.
     std::size_t segment_of(std::int64_t step) const;
     TrainingConfig config_of(std::size_t segment) const;
 
-    /// Checkpoints that are there now, by ascending steps. Those of a run that goes on come and go.
+    /// The checkpoints that exist now, in ascending order. They change while the run continues.
     std::vector<StoredCheckpoint> stored() const { return stored_checkpoints(directory_); }
 
 private:

@@ -1,6 +1,6 @@
-// The part of Session that is about several processes. Process 0 says what comes next, in a number;
-// the others wait for it between the steps, so that whoever uses process 0's session, saves,
-// samples, or lets it rest, need not know of them.
+// The part of Session for several processes. Process 0 broadcasts each command as a number, and the
+// others wait for it between steps, so code that uses process 0's session to save, sample or pause
+// need not know of them.
 #include <tapestry/core/parallel.h>
 #include <tapestry/nn/data_parallel/data_parallel.h>
 #include <tapestry/nn/data_parallel/sync_state.h>
@@ -18,7 +18,7 @@ constexpr std::string_view kNext = "what comes next";
 
 enum Command : std::uint64_t { kStep, kStepAndGradients, kState, kAccounts, kEnd };
 
-// What of an account is a number, in the order in which it is sent.
+// The numeric fields of an account, in the order in which they are sent.
 constexpr std::array kNumbers{
     &ProcessAccount::threads,       &ProcessAccount::tokens,     &ProcessAccount::flops,
     &ProcessAccount::seconds,       &ProcessAccount::waiting,    &ProcessAccount::travel,
@@ -62,7 +62,7 @@ void Session::follow() {
         collects_gradients_ = command == kStepAndGradients;
         try {
             take_own_step();
-        } catch (const DivergedError& error) {  // so it has in process 0, which ends all
+        } catch (const DivergedError& error) {  // process 0 diverges as well, and ends all
             diverged = error.what();
         }
     }
@@ -73,8 +73,8 @@ void Session::dismiss() {
     if (leads()) lead(kEnd);
 }
 
-// Whatever this process's share of the leaves is, batches and random numbers are where they would
-// be if it had computed them all; all leaves draw as many.
+// Batches and random numbers advance as if this process had computed all leaves, regardless
+// of its share; every leaf draws the same amount.
 StepMetrics Session::take_own_step() {
     if (leaves_taken_ == 0) {
         began_ = std::chrono::steady_clock::now();
@@ -110,7 +110,7 @@ Checkpoint Session::checkpoint() {
             .data = data_checksum()};
 }
 
-// Each process takes some of the batches; the sum is that of all, one after the other.
+// Each process takes some of the batches; the sum runs over all of them in order.
 double Session::evaluate_together() {
     if (communicator_ == nullptr) return evaluate();
     Generator generator = stream(config_.seed, Stream::evaluation);

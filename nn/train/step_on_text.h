@@ -1,5 +1,5 @@
-// A training step on a text of one's own: a model from a directory, and what it is to predict. What
-// `tapestry inspect` looks at.
+// A training step on your own text: a model from a directory and the text that it must predict.
+// This is what `tapestry inspect` shows.
 //
 //     const StepOnText step = step_on_text("model", "The cat sat");
 //     const WatchedStep watched(*step.model, step.loss);
@@ -22,26 +22,26 @@
 namespace tapestry {
 
 struct StepOnText {
-    std::string directory;          ///< of the model
-    std::string prompt;             ///< of a GPT, which reads nothing else; or empty
+    std::string directory;          ///< the model's
+    std::string prompt;             ///< a GPT's prompt, its only input; or empty
     std::shared_ptr<Module> model;  ///< in evaluation mode
     std::function<Tensor()> loss;
-    DType products = DType::f32;  ///< what most of them are of
+    DType products = DType::f32;  ///< element type of most matrix products
     std::string predicted;        ///< "11 characters predicted, each from those before it"
     std::vector<PageText> texts;
-    std::function<std::string(std::int64_t)> name_of;  ///< the text of a token
+    std::function<std::string(std::int64_t)> name_of;  ///< a token's text
 
-    /// What a page says of it, when it has given `loss`.
+    /// The page's description of the step, given its loss.
     PageOptions page(double loss) const;
 };
 
-/// A GPT goes on with the prompt; an encoder-decoder reads it and writes the target. Throws
-/// ValueError for a prompt or a target that the model cannot read, for a target that is missing or
-/// too much, and what load_model() and load_transformer() throw.
+/// A GPT continues the prompt; an encoder-decoder reads it and writes the target. Throws ValueError
+/// for a prompt or target that the model cannot read, for a missing or superfluous target, and as
+/// load_model() and load_transformer() do.
 StepOnText step_on_text(const std::string& directory, const std::string& prompt,
                         const std::optional<std::string>& target = {});
 
-/// Tokens as text, one each. A token of bytes that are no whole character is what it is.
+/// The text of each token. Bytes that are not a whole character are returned unchanged.
 std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const std::int64_t> ids);
 
 }  // namespace tapestry

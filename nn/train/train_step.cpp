@@ -69,9 +69,9 @@ double TrainStep::gradients(const BatchLoss& loss) {
     sum_.emplace(parameters_, options_.micro_batches, own.begin);
     std::vector<LeafMoves> moves;
     for (std::int64_t i = own.begin; i < own.end; ++i) {
-        std::optional<NotedMoves> noted;  // else they are made at once
+        std::optional<NotedMoves> noted;  // without it, they are applied at once
         if (options_.micro_batches > 1) noted.emplace();
-        std::unique_ptr<TapeObserver> sender;  // of several processes, in the last leaf
+        std::unique_ptr<TapeObserver> sender;  // with several processes, in the last leaf
         const auto before = [&] {
             if (parallel_ && i + 1 == own.end) sender = parallel_->send_from(*sum_);
         };
@@ -111,7 +111,7 @@ double TrainStep::check(std::int64_t number, double loss) {
     require<DivergedError>(std::isfinite(loss) && std::isfinite(grad_norm),
                            "train: step {}: the loss is {} and the gradient's norm {}; a lower "
                            "learning rate or stronger clipping may help",
-                           number, loss, std::abs(grad_norm));  // no "-nan"
+                           number, loss, std::abs(grad_norm));  // avoids "-nan"
     end(StepPhase::check);
     return grad_norm;
 }

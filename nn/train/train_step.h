@@ -1,15 +1,15 @@
-// One training step. There is no other: train() takes it, and so does whoever measures a step,
-// looks into one, or takes one again. Its phases, in this order:
+// One training step. There is only this one: train() takes it, and so does all code that measures,
+// inspects or replays a step. Its phases, in order:
 //
-//     zero_grad    the last step's gradients are forgotten
-//     gradients    of the mean loss over a few batches, or parts of batches (gradient_sum.h)
-//     reduce       with those of other processes that train the same model; nothing for one
+//     zero_grad    clears the last step's gradients
+//     gradients    of the mean loss over a few batches or micro-batches (gradient_sum.h)
+//     reduce       sums them over the processes that train the model; nothing for one process
 //                  (data_parallel.h: between reduce and update grad() is then empty)
-//     check        the norm of all gradients together; it and the loss are finite
-//     update       the optimiser's, with gradients clipped to the largest norm
+//     check        the global gradient norm; it and the loss must be finite
+//     update       the optimiser's, with gradients clipped to the maximum norm
 //
-// Whatever changes the gradients comes before the check, so that what is clipped or refused is what
-// the optimiser gets. Read next: loop.h, which takes many steps.
+// Anything that changes the gradients comes before the check, which therefore sees what the
+// optimiser gets. Read next: loop.h, which takes many steps.
 #pragma once
 
 #include <tapestry/core/planned_memory.h>
@@ -26,25 +26,25 @@ namespace tapestry {
 
 class DataParallel;
 
-/// The loss or its gradient became infinite or NaN.
+/// Thrown when the loss or its gradient is infinite or NaN.
 class DivergedError : public Error {
 public:
     using Error::Error;
 };
 
-/// The loss of the next batch, or of its next part where batches are cut into micro-batches: a
-/// scalar, computed while a tape records.
+/// Computes the loss of the next batch, or of its next micro-batch: a scalar, computed while a tape
+/// records.
 using BatchLoss = std::function<Tensor()>;
 
-/// Adds the gradient of loss() / batches to the leaves, and returns the loss. `before_backward` and
-/// `after_backward` are called while the tape is there; they may be empty.
+/// Adds the gradient of loss() / batches to the leaves and returns the loss. `before_backward` and
+/// `after_backward` are called while the tape exists; they may be empty.
 double add_gradients(const BatchLoss& loss, std::int64_t batches = 1,
                      const std::function<void()>& after_backward = {},
                      const std::function<void()>& before_backward = {});
 
 enum class StepPhase {
     zero_grad,
-    backward,  ///< of one (micro-)batch, whose tape is still there
+    backward,  ///< of one (micro-)batch, while its tape exists
     gradients,
     reduce,
     check,
@@ -53,23 +53,23 @@ enum class StepPhase {
 
 struct TrainStepOptions {
     std::int64_t accumulate = 1;  ///< batches whose gradients are averaged
-    /// Parts of equal size that each batch is cut into: loss() is called once for each part.
+    /// Equal parts into which each batch is split; loss() is called once for each.
     std::int64_t micro_batches = 1;
     double clip = 1;  ///< largest global norm of the gradient; 0 for none
-    /// Makes the loss and the parameters' gradients those of all processes. Empty: there is one.
+    /// Reduces the loss and the parameters' gradients over all processes. Empty for one process.
     std::function<void(double& loss, const Tensors& parameters)> reduce = {};
-    /// The processes that share each step's micro-batches: the result is that of one. It outlives
-    /// the step. Null or of one process: there is one.
+    /// The processes that share each step's micro-batches, with the same result as one process.
+    /// Must outlive the step. Null or of size 1: a single process.
     Communicator* communicator = nullptr;
-    /// Told of every phase that has ended. May be empty.
+    /// Called at the end of every phase. May be empty.
     std::function<void(StepPhase)> ended = {};
-    /// Steps that are alike have their tensors in one planned piece of memory (planned_memory.h).
+    /// Identical steps reuse one planned block of memory (planned_memory.h).
     bool plan = planning_enabled();
 };
 
-/// What a step found out before its update.
+/// The result of a step, known before its update.
 struct StepResult {
-    double loss = 0;       ///< mean over the batches, and their parts
+    double loss = 0;       ///< mean over the batches and micro-batches
     double grad_norm = 0;  ///< before clipping
 };
 
@@ -82,27 +82,26 @@ public:
     TrainStep(const TrainStep&) = delete;
     TrainStep& operator=(const TrainStep&) = delete;
 
-    /// All phases. `number`, of which 1 is the first, is what an error calls the step. Throws
-    /// DivergedError when the loss or its gradient is not finite; the parameters are then as
-    /// before.
+    /// Takes a step, all phases. `number`, counted from 1, is for error messages. Throws
+    /// DivergedError when the loss or its gradient is not finite; the parameters are then
+    /// unchanged.
     StepResult take(std::int64_t number, double lr, const BatchLoss& loss);
 
-    /// Of the step's accumulate * micro_batches losses those that are asked for here, in order: all
-    /// of them, or this process's share.
+    /// Which of the step's accumulate * micro_batches losses this process computes, in order.
     Range share() const;
-    /// Of all steps so far; of one process, nothing.
+    /// Totals so far; empty for a single process.
     StepTraffic traffic() const;
-    /// Null without a plan.
+    /// Null without planning.
     const PlannedMemory* planned_memory() const { return memory_.get(); }
-    /// Null for one process.
+    /// Null for a single process.
     DataParallel* data_parallel() { return parallel_.get(); }
 
-    // The phases, for those who need them apart.
+    // The phases, to run them separately.
     void zero_grad();
-    double gradients(const BatchLoss& loss);  ///< the mean loss, of several processes' own share
+    double gradients(const BatchLoss& loss);  ///< mean loss, or this process's share of it
     void reduce(double& loss);
     double norm() const;                             ///< of all gradients, in f64
-    double check(std::int64_t number, double loss);  ///< norm(), or DivergedError
+    double check(std::int64_t number, double loss);  ///< norm(), or throws DivergedError
     void update(double lr, double grad_norm);
 
 private:
@@ -117,7 +116,7 @@ private:
     Tensors parameters_;
     std::unique_ptr<PlannedMemory> memory_;
     std::unique_ptr<DataParallel> parallel_;
-    std::optional<GradientSum> sum_;  // of this process's leaves, until it is reduced
+    std::optional<GradientSum> sum_;  // of this process's leaves, until reduce()
 };
 
 }  // namespace tapestry

@@ -22,7 +22,7 @@
 namespace tapestry {
 namespace {
 
-constexpr double kSecondsToRetry = 5;  // after a checkpoint that could not be written
+constexpr double kSecondsToRetry = 5;  // after a failed checkpoint
 
 void check_options(const Session& session, const TrainingRunOptions& options) {
     require(!session.is_finished(), "training run: the session has taken all of its {} steps",
@@ -41,7 +41,7 @@ std::shared_ptr<const RunDirectory> checked(std::shared_ptr<const RunDirectory> 
     return directory;
 }
 
-// No directory is made for a run that cannot be.
+// Creates no directory for a run that cannot start.
 std::shared_ptr<const RunDirectory> make_directory(const Session& session,
                                                    const TrainingRunOptions& options) {
     check_options(session, options);
@@ -52,7 +52,7 @@ std::shared_ptr<const RunDirectory> not_owned(const RunDirectory& directory) {
     return {std::shared_ptr<const RunDirectory>(), &directory};
 }
 
-// The metrics of a run that begins, or those of the one that goes on.
+// New metrics, or those of the resumed run.
 MetricsFile metrics_in(const RunDirectory& directory) {
     const auto& resumed = directory.resumed();
     return resumed ? MetricsFile(directory.path(), resumed->metrics)
@@ -104,18 +104,18 @@ private:
     RunState state_;
     MetricsFile metrics_;
     CheckpointWriter writer_;
-    double step_least_;  // seconds that the arithmetic of a step takes at least
+    double step_least_;  // lower bound on the seconds of a step, from its arithmetic
     Speed speed_;
     LossWatch losses_;
-    std::vector<StepMetrics> earlier_;  // those of the run's parts before this
+    std::vector<StepMetrics> earlier_;  // of earlier parts of the run
     std::optional<Trap> trap_;
     std::optional<LiveReport> report_;
     Clock::time_point last_save_;
-    std::optional<CheckpointPurpose> overdue_;  // due while another is being written
-    std::int64_t started_ = -1;                 // the step of the latest save, written or not
-    std::int64_t steps_here_ = 0;               // taken by this run
-    std::string grad_xxh3_;                     // of the latest step, if it was asked for
-    bool accounted_ = false;                    // of the processes, at least once
+    std::optional<CheckpointPurpose> overdue_;  // became due while another was being written
+    std::int64_t started_ = -1;                 // step of the latest save, successful or not
+    std::int64_t steps_here_ = 0;               // taken by this object
+    std::string grad_xxh3_;                     // of the latest step, if requested
+    bool accounted_ = false;                    // the processes' accounts were read at least once
     bool best_at_end_ = false;                  // the last step is the best so far
     bool warned_ = false;
     TrainingResult result_;
@@ -150,7 +150,7 @@ TrainingRun::Impl::Impl(Session& session, std::shared_ptr<const RunDirectory> di
       last_save_(Clock::now()) {
     options_.out = directory_->path();
     if (options_.trap_nan) {
-        Folder(options_.out).find(kTrapFolder);  // throws if it leads elsewhere
+        Folder(options_.out).find(kTrapFolder);  // throws if it leads outside the directory
         trap_.emplace(session.model(), session.weights_generator(), session.tokenizer(),
                       options_.out / kTrapFolder, session.config().micro_batches, session.steps());
     }
@@ -182,7 +182,7 @@ TrainingResult TrainingRun::Impl::to_the_end() {
     return result_;
 }
 
-// All that a run has which was resumed in its own directory.
+// Takes over what a run resumed in its own directory already has.
 void TrainingRun::Impl::begin_as(const EarlierRun& run) {
     earlier_ = run.steps;
     if (run.step == 0) return;
@@ -197,7 +197,7 @@ void TrainingRun::Impl::open_report() {
         options_.out / "report.html", session_.model(),
         LiveReport::Hooks{
             .recipe = [this] { return recipe_of(session_, options_.recipe, step_least_); },
-            // As many tokens as are written with the cache.
+            // At most as many tokens as the cache holds.
             .sample =
                 [this] {
                     return session_.sample(
@@ -241,7 +241,7 @@ void TrainingRun::Impl::take_steps() {
     }
 }
 
-// Returns whether to go on.
+// Returns whether to continue.
 bool TrainingRun::Impl::after(const StepMetrics& metrics) {
     speed_.add(metrics);
     losses_.add(metrics);
@@ -258,7 +258,8 @@ bool TrainingRun::Impl::after(const StepMetrics& metrics) {
     return go_on;
 }
 
-// A step can ruin the weights after a loss that still was a number: these are not worth saving.
+// A step can ruin the weights after a loss that was still finite; such weights are not worth
+// saving.
 void TrainingRun::Impl::check_finite(const StepMetrics& metrics) const {
     require<DivergedError>(std::isfinite(sum_of_squares(session_.model().parameters())) &&
                                std::isfinite(metrics.val_loss.value_or(0)),
@@ -268,13 +269,13 @@ void TrainingRun::Impl::check_finite(const StepMetrics& metrics) const {
                            metrics.step);
 }
 
-// Seldom, for all processes are asked, between two steps.
+// Done rarely, because it queries all processes between two steps.
 void TrainingRun::Impl::account() {
     accounted_ = true;
     if (report_) report_->set_processes(session_.accounts());
 }
 
-// As soon as it is known what a step takes. A run that became longer may need a greater distance.
+// Called once the duration of a step is known. A run that was extended may need a greater distance.
 void TrainingRun::Impl::find_rewind_distance() {
     constexpr std::int64_t kStepsToKnow = 20;
     if (!options_.checkpoints.written || ++steps_here_ != kStepsToKnow) return;
@@ -301,8 +302,8 @@ std::optional<CheckpointPurpose> TrainingRun::Impl::due_after(const StepMetrics&
     return std::nullopt;
 }
 
-// What is due while another is being written comes after that. But the best is saved now, and what
-// is for steps to be taken again, then or never.
+// A checkpoint that falls due while another is being written follows it. But the best is saved now,
+// and rewind states are written on time or skipped.
 void TrainingRun::Impl::save_if_due(const StepMetrics& metrics,
                                     std::optional<CheckpointPurpose> due) {
     bool best = false;
@@ -342,7 +343,7 @@ void TrainingRun::Impl::warn_of_foreign() const {
                               shown(options_.out / names.front()), more));
 }
 
-// Of every trouble once.
+// Warns once about each problem.
 void TrainingRun::Impl::warn_of_checkpoints() {
     for (const std::string& message : writer_.take_kept()) {
         if (options_.warn) options_.warn(message);
@@ -366,8 +367,8 @@ void TrainingRun::Impl::save_at_the_end() {
     }
 }
 
-// The last line of a finished run is on the disk before its last checkpoint is: no other run would
-// write it if this one were killed between the two.
+// The last line of a finished run reaches the disk before its last checkpoint: if the run were
+// killed between the two, no other run would write that line.
 void TrainingRun::Impl::finish() {
     check_finite(result_.last);
     const bool finished = session_.is_finished();

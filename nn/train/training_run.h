@@ -1,13 +1,12 @@
-// A session in a directory: steps are taken to the end, what is learned is saved at every
-// evaluation, and beside the model lie the metrics of every step and a page that shows them.
+// Runs a session in a directory: takes all steps, saves the model at every evaluation, and writes
+// the metrics of every step and an HTML report next to the model.
 //
 //     Session session({.text = "input.txt", .steps = 500});
 //     TrainingRun run(session, {.out = "model"});
 //     const TrainingResult result = run.to_the_end();
 //
-// Nothing is printed: who wants to know is called back. Read next: run_directory.h, to go on with
-// one that was interrupted; session.h; live_report.h and replay.h, parts that go without it as
-// well.
+// Nothing is printed; callbacks report progress. Read next: run_directory.h, to resume an
+// interrupted run; session.h; live_report.h and replay.h, parts that also work on their own.
 #pragma once
 
 #include <tapestry/nn/inspect/step_metrics.h>
@@ -27,73 +26,72 @@ namespace tapestry {
 class CheckpointWriter;
 struct SaveProblem;
 
-/// When checkpoints are written, and which stay.
+/// When to write checkpoints, and which to keep.
 struct CheckpointOptions {
-    bool written = true;           ///< false: the model alone is saved
-    std::int64_t every_steps = 0;  ///< steps between them; 0: other things decide
-    double every_seconds = 0;      ///< seconds between them; 0: other things decide
-    std::int64_t keep = 1;         ///< the latest so many, for going on
-    bool best = false;             ///< and the best by its validation loss, its model in out/best
-    double rewind_budget = 4e8;    ///< bytes for others, from which steps are taken again
+    bool written = true;           ///< false: save only the model
+    std::int64_t every_steps = 0;  ///< interval in steps; 0: none
+    double every_seconds = 0;      ///< interval in seconds; 0: none
+    std::int64_t keep = 1;         ///< number of resume checkpoints to keep
+    bool best = false;  ///< also keep the one with the best validation loss, its model in out/best
+    double rewind_budget = 4e8;  ///< bytes for the rewind states, from which steps are replayed
 };
 
-/// The steps of another run that this one goes on from (begin_run.h).
+/// The steps of another run that this one continues (begin_run.h).
 struct EarlierRun {
     std::int64_t step = 0;                ///< the last of them
-    RunState state = {};                  ///< with a segment for what follows
+    RunState state = {};                  ///< with a segment for the steps that follow
     std::string lines = {};               ///< of metrics.jsonl
-    std::vector<StepMetrics> steps = {};  ///< what these say
+    std::vector<StepMetrics> steps = {};  ///< parsed from `lines`
 };
 
 struct TrainingRunOptions {
     std::filesystem::path out = {};  ///< for model, tokenizer, metrics.jsonl and report.html
     bool report = true;              ///< write report.html
-    bool trap_nan = false;           ///< record a step that diverges in out/trap
+    bool trap_nan = false;           ///< record a diverging step in out/trap
     std::int64_t hash_every = 0;     ///< steps between checksums of all gradients; 0: none
     std::optional<EarlierRun> earlier = {};  ///< not for a run that is resumed
-    /// If none of its intervals is set: at every evaluation. And one at the end.
+    /// With no interval set: at every evaluation. Always one at the end.
     CheckpointOptions checkpoints = {};
-    TrainingRecipe recipe = {};  ///< what the report says of how to do it again
-    /// Called after each step; false ends the training, which is then saved. May be empty.
+    TrainingRecipe recipe = {};  ///< the report's instructions to reproduce the run
+    /// Called after each step; return false to end the run, which is then saved. May be empty.
     std::function<bool(const StepMetrics&, const Speed&)> stepped = {};
-    /// Told, once each, if the report or a checkpoint cannot be written; the training goes on. May
+    /// Called once for each problem in writing the report or a checkpoint; training continues. May
     /// be empty.
     std::function<void(const std::string&)> warn = {};
-    /// Asked when the last checkpoint cannot be written, with the reason: whether to try again,
-    /// when it has waited as long as it likes. Empty: no.
+    /// Called with the reason when the last checkpoint cannot be written; may wait, and returns
+    /// whether to retry. Empty: do not retry.
     std::function<bool(const SaveProblem&)> retry = {};
 };
 
 struct TrainingResult {
-    StepMetrics last;                ///< step
-    std::optional<double> val_loss;  ///< the latest that was taken
+    StepMetrics last;                ///< last step
+    std::optional<double> val_loss;  ///< the latest
     double tokens_per_second = 0;    ///< evaluations included
-    double of_peak = 0;              ///< of the machine's peak, evaluations excluded
-    bool interrupted = false;        ///< `stepped` ended it
-    std::string plan = {};           ///< plan_text(), if steps were planned
-    std::string report = {};         ///< where the report is and what it took; empty: none
+    double of_peak = 0;              ///< fraction of the machine's peak, evaluations excluded
+    bool interrupted = false;        ///< `stepped` returned false
+    std::string plan = {};           ///< plan_text(), if memory was planned
+    std::string report = {};         ///< the report's path and cost; empty: none
     std::string concern = {};        ///< LossWatch::concern()
 };
 
 class TrainingRun {
 public:
     /// Throws IoError if the model could not be saved there, ValueError for a session without steps
-    /// to take; what is there already stays until the first save. The session must outlive the run.
+    /// to take; existing files stay until the first save. The session must outlive the run.
     TrainingRun(Session& session, const TrainingRunOptions& options);
-    /// In a directory that is locked already, and may be the one that the session was resumed from;
-    /// options.out is not looked at.
+    /// Runs in a directory that is locked already, possibly the one the session was resumed from;
+    /// ignores options.out.
     TrainingRun(Session& session, const RunDirectory& directory, TrainingRunOptions options);
     ~TrainingRun();
     TrainingRun(const TrainingRun&) = delete;
     TrainingRun& operator=(const TrainingRun&) = delete;
 
-    /// Takes the steps that are left and saves what was learned. Throws DivergedError for a step
-    /// or weights that are not finite, of which nothing is saved; IoError if the last checkpoint
-    /// cannot be written.
+    /// Takes the remaining steps and saves the model. Throws DivergedError for a step or weights
+    /// that are not finite, which are not saved; IoError if the last checkpoint cannot be written.
     TrainingResult to_the_end();
 
     const CheckpointWriter& checkpoints() const;
-    /// Waits until the one that is being written is there.
+    /// Waits until the checkpoint in progress is written.
     void wait_for_checkpoint();
 
 private:

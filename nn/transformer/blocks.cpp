@@ -8,9 +8,8 @@
 namespace tapestry {
 namespace {
 
-// Of the caches or records of a stack, a vector with one for each layer: that of layer i, or null
-// if nobody gave the vector. An empty vector is made as long as the stack has layers; any other
-// length throws ShapeError.
+// The cache or record of layer i, or null without a vector. An empty vector is resized to the
+// number of layers; any other size throws ShapeError.
 template <class T>
 T* of_layer(const char* what, std::vector<T>* all, std::size_t i, std::size_t layers) {
     if (all == nullptr) return nullptr;
@@ -115,7 +114,7 @@ MultiHeadAttentionConfig causal_attention_config(const TransformerLayerConfig& c
     return result;
 }
 
-// The memory's positions are its own, and it is looked at as a whole.
+// Cross-attention has no positions in common with the target, and is not causal.
 MultiHeadAttentionConfig cross_attention_config(const TransformerLayerConfig& config) {
     MultiHeadAttentionConfig result = self_attention_config(config);
     result.causal = false;

@@ -1,6 +1,7 @@
-// The layers of a Transformer, and stacks of them: encoder and decoder. In a block every vector
-// looks at the others, then each is worked on by itself. With `causal` set tokens look back but not
-// ahead, and it is the block of a decoder-only model such as GPT; without, the layer of an encoder.
+// The layers of a Transformer, and stacks of them: encoder and decoder. In a block, attention mixes
+// the vectors, and then a feed-forward network maps each one separately. With `causal`, tokens look
+// back but not ahead, as in the blocks of a decoder-only model such as GPT; without it, this is an
+// encoder's layer.
 // Read next: nn/models/gpt.h, nn/models/transformer.h.
 #pragma once
 
@@ -15,19 +16,19 @@
 
 namespace tapestry {
 
-/// One layer: a block, or a layer of the decoder that also looks at a memory.
+/// Configuration of a layer: a block, or a decoder layer with cross-attention.
 struct TransformerLayerConfig {
     std::int64_t dim = 0;
     std::int64_t heads = 1;
-    std::int64_t kv_heads = 0;  ///< of keys and values; heads if 0
+    std::int64_t kv_heads = 0;  ///< heads of keys and values; heads if 0
     std::int64_t hidden = 0;    ///< of the feed-forward network; 4 dim if 0
-    double dropout = 0;         ///< on attention weights, and on what each part adds to its input
-    std::optional<double> attention_dropout = {};  ///< on the weights, if not the same
+    double dropout = 0;         ///< on attention weights, and on the residual branches
+    std::optional<double> attention_dropout = {};  ///< on attention weights, if different
     double head_dropout = 0;                       ///< on whole heads
     Activation activation = Activation::relu;
     bool norm_first = false;  ///< x + f(norm(x)) instead of the paper's norm(x + f(x))
-    bool causal = false;      ///< self-attention looks at positions 0 .. t only
-    Positions positions = Positions::none;  ///< of which attention does its part
+    bool causal = false;      ///< position t attends to positions 0 .. t only
+    Positions positions = Positions::none;  ///< attention applies rotary, alibi and relative
     RotaryConfig rotary = {};
     QKNorm qk_norm = QKNorm::none;
     bool bias = true;
@@ -35,11 +36,11 @@ struct TransformerLayerConfig {
     AttentionFormFactory form = {};  ///< of self-attention; softmax if empty
 };
 
-/// What the parts of a layer are made from, here and in the decoder's.
+/// Configurations of a layer's parts, here and in the decoder.
 MultiHeadAttentionConfig self_attention_config(const TransformerLayerConfig& config);
 FeedForwardConfig feed_forward_config(const TransformerLayerConfig& config);
 
-/// What a block may be given besides x.
+/// Optional inputs of a block.
 struct TransformerBlockInputs {
     Tensor mask = {};  ///< as in AttentionOptions; broadcasts to [B, H, T, T]
     KeyValueCache* cache = nullptr;
@@ -72,22 +73,22 @@ private:
 struct TransformerStackConfig {
     std::int64_t layers = 6;
     TransformerLayerConfig layer = {};
-    bool final_norm = false;  ///< one more norm at the end, which norm_first layers need
-    /// In training keep the input of each block alone and compute the rest again on the way back
-    /// (autograd/recompute.h): a third more time for a fraction of the memory, the same bits.
-    /// Calls with caches or records do not.
+    bool final_norm = false;  ///< a final norm, which norm_first layers need
+    /// In training, keeps only the input of each block and recomputes the rest in the backward pass
+    /// (autograd/recompute.h): a third more time for a fraction of the memory, with the same bits.
+    /// Not used in calls with caches or records.
     bool recompute = false;
 };
 
-/// What a stack may be given besides x.
+/// Optional inputs of a stack.
 struct TransformerStackInputs {
     Tensor mask = {};  ///< the same for all layers
-    /// One per layer: an empty vector is filled (ShapeError for another number).
+    /// One per layer; an empty vector is resized (ShapeError for any other size).
     std::vector<KeyValueCache>* caches = nullptr;
     std::vector<AttentionRecord>* records = nullptr;
 };
 
-/// Block after block, [B, T, C] -> [B, T, C].
+/// A sequence of blocks, [B, T, C] -> [B, T, C].
 class TransformerStack : public Module {
 public:
     std::vector<std::unique_ptr<TransformerBlock>> layers;
@@ -102,8 +103,8 @@ private:
     bool recompute_;
 };
 
-// The encoder, as the paper and PyTorch name it: a stack of blocks in which every vector looks at
-// all the others. The same stack with `causal` set is the body of a GPT, hence its own names.
+// The encoder, as the paper and PyTorch call it: a stack of blocks in which every vector sees all
+// others. The same stack with `causal` is the body of a GPT, hence two sets of names.
 using EncoderLayer = TransformerBlock;
 using EncoderLayerInputs = TransformerBlockInputs;
 using Encoder = TransformerStack;
@@ -112,10 +113,10 @@ using EncoderInputs = TransformerStackInputs;
 
 // ---- the decoder --------------------------------------------------------------------------------
 
-// The decoder: every position looks back at what has been written so far, then at the memory the
-// encoder left, then is worked on by itself; repeated.
+// The decoder: in each layer, every position attends to the target so far, then to the encoder's
+// output (the memory), and then passes through the feed-forward network.
 
-/// Of one layer, while a sequence is written token by token.
+/// Caches of one layer, for generating a sequence token by token.
 struct DecoderCache {
     KeyValueCache self;    ///< of the tokens so far
     KeyValueCache memory;  ///< of the memory, computed once
@@ -127,8 +128,8 @@ struct DecoderRecord {
 };
 
 struct DecoderLayerInputs {
-    Tensor mask = {};         ///< of self-attention, besides the causal one: [B, H, T, T]
-    Tensor memory_mask = {};  ///< of attention to the memory: broadcasts to [B, H, T, S]
+    Tensor mask = {};         ///< of self-attention, in addition to the causal mask: [B, H, T, T]
+    Tensor memory_mask = {};  ///< of cross-attention: broadcasts to [B, H, T, S]
     DecoderCache* cache = nullptr;
     DecoderRecord* record = nullptr;
 };
@@ -136,7 +137,7 @@ struct DecoderLayerInputs {
 /// x [B, T, C], memory [B, S, C] -> [B, T, C]:
 ///     h = norm(x + attention(x)), causal; m = norm(h + cross_attention(h, memory));
 ///     y = norm(m + feed_forward(m));
-/// or with norm_first the norm stands before each part, as in TransformerBlock.
+/// or with norm_first the norm precedes each part, as in TransformerBlock.
 /// Source: Vaswani et al. 2017, section 3.1.
 class DecoderLayer : public Module {
 public:
@@ -148,7 +149,7 @@ public:
     FeedForward feed_forward;
     Dropout residual_dropout;
 
-    /// config.causal is taken as set: a decoder may not look ahead.
+    /// Ignores config.causal: a decoder never looks ahead.
     explicit DecoderLayer(const TransformerLayerConfig& config,
                           Generator& generator = default_generator());
     Tensor operator()(const Tensor& x, const Tensor& memory,
@@ -168,7 +169,7 @@ struct DecoderConfig {
 struct DecoderInputs {
     Tensor mask = {};
     Tensor memory_mask = {};
-    std::vector<DecoderCache>* caches = nullptr;  ///< one per layer: an empty vector is filled
+    std::vector<DecoderCache>* caches = nullptr;  ///< one per layer; an empty vector is resized
     std::vector<DecoderRecord>* records = nullptr;
 };
 
