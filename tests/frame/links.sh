@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every link from one document to a file of the tree leads to a file that is there: who renames a
 # chapter is told who speaks of it. Links to the web and to places within a document are not looked at.
+# And the index, docs/README.md, links each document of docs once.
 # Usage: links.sh SOURCE_DIR
 set -euo pipefail
 
@@ -35,6 +36,18 @@ broken() {
     ((found == 0))
 }
 
+# unlisted FOLDER: the documents of docs that the index does not link exactly once; status 1 if there are any.
+unlisted() {
+    local found=0 document
+    for document in "$1"/docs/*.md; do
+        document=$(basename "$document")
+        [[ $document != README.md && $(grep -oF "]($document)" "$1/docs/README.md" | wc -l) != 1 ]] || continue
+        echo "docs/README.md does not link $document once"
+        found=1
+    done
+    ((found == 0))
+}
+
 # First that the check finds what it looks for.
 planted=$(mktemp -d)
 trap 'rm -rf "$planted"' EXIT
@@ -45,5 +58,12 @@ printf '%s\n' '[up](../README.md), [web](https://example.org), [b](#b), ![p](p.s
 said=$(broken "$planted") && { echo "FAILED: nothing was found where something is wrong"; exit 1; }
 [[ $said == $'README.md:1: docs/gone.md\ndocs/a.md:1: p.svg\ndocs/a.md:2: q.png' ]] || { echo "FAILED: found:" "$said"; exit 1; }
 
+printf '%s\n' '[a](a.md), [b](b.md), [b](b.md)' >"$planted/docs/README.md"
+touch "$planted/docs/b.md" "$planted/docs/c.md"
+said=$(unlisted "$planted") && { echo "FAILED: nothing was found in the index"; exit 1; }
+[[ $said == $'docs/README.md does not link b.md once\ndocs/README.md does not link c.md once' ]] ||
+    { echo "FAILED: found:" "$said"; exit 1; }
+
 broken "$1" || exit 1
+unlisted "$1" || exit 1
 echo "all links lead somewhere"
