@@ -52,8 +52,8 @@ Tensor logsigmoid(const Tensor& x);
 /// x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 Tensor softsign(const Tensor& x);
 
-/// x tanh(softplus(x)). Gradient: by composition. Source: Misra 2019, "Mish: A Self Regularized
-/// Non-Monotonic Activation Function".
+/// x tanh(softplus(x)). Gradient: by composition.
+/// Source: Misra 2019, "Mish: A Self Regularized Non-Monotonic Activation Function".
 Tensor mish(const Tensor& x);
 
 }  // namespace tapestry

@@ -34,8 +34,8 @@ struct Conv2dOptions {
 /// Gradient: the derivatives of sum(g y) with respect to x and weight, again convolutions; the bias
 /// gets g summed over images and pixels. Throws ShapeError if shapes do not fit or the output would
 /// have no pixel; ValueError for a stride or dilation that is not positive, a negative padding, or
-/// groups that do not divide both numbers of channels. Source: LeCun et al. 1989, "Backpropagation
-/// Applied to Handwritten Zip Code Recognition".
+/// groups that do not divide both numbers of channels.
+/// Source: LeCun et al. 1989, "Backpropagation Applied to Handwritten Zip Code Recognition".
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv2dOptions& options = {});
 

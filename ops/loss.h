@@ -54,8 +54,8 @@ Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reductio
 Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
 
 /// With d = x - y: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2). Gradient: g d, with d
-/// clamped to [-delta, delta], and its negative for y. Throws ValueError unless delta > 0. Source:
-/// Huber 1964, "Robust Estimation of a Location Parameter".
+/// clamped to [-delta, delta], and its negative for y. Throws ValueError unless delta > 0.
+/// Source: Huber 1964, "Robust Estimation of a Location Parameter".
 Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                   double delta = 1);
 

@@ -1,8 +1,8 @@
 // Matrix products, also under their familiar names. Operands are read with their own strides: a
 // transposed view costs nothing.
 //
-// All operands are floating-point and share a dtype (DTypeError). Read next: ops/kernels/gemm.h,
-// where the time is spent; einsum.h.
+// All operands are floating-point and share a dtype (DTypeError).
+// Read next: ops/kernels/gemm.h, where the time is spent; einsum.h.
 #pragma once
 
 #include <tapestry/autograd/tape.h>

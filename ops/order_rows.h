@@ -3,7 +3,8 @@
 // Elements are mapped to unsigned keys of the same order, so one integer comparison, and one radix
 // sort, serves all dtypes. NaN is above every number, and -0 equals 0. Of equal elements the one
 // with the lower index is first, in either direction: the order is total, so all algorithms here
-// agree. Read next: order.cpp, which applies these along an axis.
+// agree.
+// Read next: order.cpp, which applies these along an axis.
 #pragma once
 
 #include <tapestry/core/copy.h>

@@ -52,8 +52,7 @@ Tensor roll(const Tensor& x, std::int64_t shift, int axis) {
     const int a = normalize_axis("roll", axis, x.rank());
     const std::int64_t size = x.size(a);
     if (size == 0) return x;
-    const std::int64_t first =
-        ((-(shift % size)) + size) % size;  // the first element of the result
+    const std::int64_t first = ((-(shift % size)) + size) % size;  // source of the first element
     return first == 0 ? x : concat({slice(x, a, first, size), slice(x, a, 0, first)}, a);
 }
 

@@ -3,8 +3,8 @@
 // Every function takes `axes`, which may count from the end; {} means all. The reduced axes are
 // removed or, with `keepdim`, kept with size 1. Names and semantics follow PyTorch. Throws
 // ShapeError for an axis outside the rank or named twice, DTypeError for a dtype that is not
-// listed. Sums have a fixed order: the same bits for any number of threads. Read next:
-// reduce_axes.h (how the work is cut), reduction.cpp and vector_norm.cpp (the rules).
+// listed. Sums have a fixed order: the same bits for any number of threads.
+// Read next: reduce_axes.h (how the work is cut), reduction.cpp and vector_norm.cpp (the rules).
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,6 +1,6 @@
 // Rotary position embedding: rotates vectors by angles proportional to their position, so the dot
-// product of two depends on their distance. Read next: nn/layers/rotary.h, which computes and
-// caches the tables.
+// product of two depends on their distance.
+// Read next: nn/layers/rotary.h, which computes and caches the tables.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,7 +1,8 @@
 // Softmax and log-softmax along one axis.
 //
 // Both take floating-point (DTypeError) of any shape; `axis` may count from the end (ShapeError
-// outside the rank). Read next: softmax.cpp, and kernels/softmax.cpp for the loops.
+// outside the rank).
+// Read next: softmax.cpp, and kernels/softmax.cpp for the loops.
 #pragma once
 
 #include <tapestry/core/tensor.h>

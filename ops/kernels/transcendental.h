@@ -68,8 +68,9 @@ struct Log10 {
 /// For f64, Cody's rational approximations, because xsimd's erf is only accurate to 14 digits, and
 /// NaN for the largest numbers: x P(x^2)/Q(x^2) near 0, else 1 - e^(-x^2) P(x)/Q(x). The second,
 /// designed for x up to 4, is used up to 6, where erf rounds to 1: beyond 4 the subtracted term is
-/// below 2e-8, so its error does not matter. Source: W. J. Cody, "Rational Chebyshev approximations
-/// for the error function", Math. Comp. 1969.
+/// below 2e-8, so its error does not matter.
+/// Source: W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp.
+/// 1969.
 struct Erf {
     template <class B>
     static B apply(const B& x) {
