@@ -55,8 +55,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, double b);
 Tensor where(const Tensor& condition, double a, const Tensor& b);
 
-/// min(max(x, low), high). Gradient: g where low <= x <= high, else 0. Throws ValueError if low >
-/// high or either is NaN, and for i64 if a bound is neither whole nor infinite.
+/// min(max(x, low), high). Gradient: g where low <= x <= high, else 0. Throws ValueError if
+/// low > high or either is NaN, and for i64 if a bound is neither whole nor infinite.
 Tensor clamp(const Tensor& x, double low, double high);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -46,9 +46,9 @@ struct AttentionOptions {
 /// merging the heads, by transpose(y, 1, 2) and reshape to [B, T, H E], copies nothing. The same
 /// holds for the gradients of q, k and v.
 ///
-/// Gradient, with P the weights and g that of the result: P^T g to v; with dS = P (g v^T - rowsum(P
-/// g v^T)), scale dS k to q, scale dS^T q to k, dS to an added mask. Saves q, k and v (and which
-/// weights were dropped); recomputes P.
+/// Gradient, with P the weights and g that of the result: P^T g to v; with
+/// dS = P (g v^T - rowsum(P g v^T)), scale dS k to q, scale dS^T q to k, dS to an added mask. Saves
+/// q, k and v (and which weights were dropped); recomputes P.
 ///
 /// q, k and v are floating-point and share a dtype (DTypeError). Throws ShapeError if shapes do not
 /// fit, ValueError for a scale that is not finite or dropout outside [0, 1]. Source: Vaswani et al.
@@ -56,9 +56,9 @@ struct AttentionOptions {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options = {});
 
-/// P = softmax(scale q k^T) under the options' mask, [..., T, S], for q [..., T, D] and k [..., S,
-/// D]: only the weights, composed of plain ops, so a loss may depend on them. Dropout is not
-/// applied. A query that may not attend to any key has weights 0. Dtypes, errors and source as
+/// P = softmax(scale q k^T) under the options' mask, [..., T, S], for q [..., T, D] and k
+/// [..., S, D]: only the weights, composed of plain ops, so a loss may depend on them. Dropout is
+/// not applied. A query that may not attend to any key has weights 0. Dtypes, errors and source as
 /// above.
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 

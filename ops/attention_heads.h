@@ -6,8 +6,8 @@
 
 namespace tapestry {
 
-/// The sizes of an attention problem and its resolved options. q [leading..., T, D], k [shared...,
-/// S, D] and v [shared..., S, E] agree on the axes before the heads.
+/// The sizes of an attention problem and its resolved options. q [leading..., T, D], k
+/// [shared..., S, D] and v [shared..., S, E] agree on the axes before the heads.
 struct Attend {
     Shape leading;            ///< [..., H]
     Shape shared;             ///< [..., G], the heads of k and v: H / G heads of q share one
@@ -25,8 +25,8 @@ struct Attend {
     std::int64_t visible(std::int64_t i) const { return causal ? i + 1 + s - t : s; }
     /// The same, clamped to [0, S].
     std::int64_t seen(std::int64_t i) const;
-    /// [heads..., rows, columns] as a view of uninitialised memory in the order [..., rows, H,
-    /// columns], in which merging the heads is free.
+    /// [heads..., rows, columns] as a view of uninitialised memory in the order
+    /// [..., rows, H, columns], in which merging the heads is free.
     static Tensor heads_inside(const Shape& heads, std::int64_t rows, std::int64_t columns,
                                DType dtype);
 };

@@ -1,5 +1,5 @@
-// The three sums behind a convolution and its gradients, on raw data. With x [N, C, H, W], w [O, C
-// / G, h, w] and g [N, O, P, Q] they are the derivatives of one number,
+// The three sums behind a convolution and its gradients, on raw data. With x [N, C, H, W], w
+// [O, C / G, h, w] and g [N, O, P, Q] they are the derivatives of one number,
 //
 //     L(x, w, g) = sum g[n, o, p, q] w[o, c, i, j] x[n, c, p stride + i dilation - padding, ...]:
 //

@@ -47,17 +47,17 @@ Tensor log2(const Tensor& x);
 /// Logarithm to base 10. Gradient: g / (x ln 10).
 Tensor log10(const Tensor& x);
 
-/// The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Gradient: g 2 /
-/// sqrt(pi) e^(-x^2).
+/// The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Gradient: g
+/// 2 / sqrt(pi) e^(-x^2).
 Tensor erf(const Tensor& x);
 
 /// Tangent, sin x / cos x. Gradient: g (1 + y^2).
 Tensor tan(const Tensor& x);
-/// Arcsine, the angle in [-pi/2, pi/2] whose sine is x; NaN for |x| > 1. Gradient: g / sqrt(1 -
-/// x^2).
+/// Arcsine, the angle in [-pi/2, pi/2] whose sine is x; NaN for |x| > 1. Gradient:
+/// g / sqrt(1 - x^2).
 Tensor asin(const Tensor& x);
-/// Arccosine, the angle in [0, pi] whose cosine is x; NaN for |x| > 1. Gradient: -g / sqrt(1 -
-/// x^2).
+/// Arccosine, the angle in [0, pi] whose cosine is x; NaN for |x| > 1. Gradient:
+/// -g / sqrt(1 - x^2).
 Tensor acos(const Tensor& x);
 /// Arctangent, the angle in (-pi/2, pi/2) whose tangent is x. Gradient: g / (1 + x^2).
 Tensor atan(const Tensor& x);

@@ -34,11 +34,12 @@ Tensor one_hot(const Tensor& ids, std::int64_t classes, DType dtype = DType::f32
 
 // ---- setting elements by index or by position ---------------------------------------------------
 
-/// PyTorch's scatter: a copy of x in which, for rank 3 and axis 0, y[ids[i, j, k], j, k] =
-/// source[i, j, k] for every i, j, k of ids, in this order: if several write to one element, the
-/// one with the largest i stays. ids is i64 in [0, size) (IndexError), no larger than source on any
-/// axis, nor than x except on `axis` (ShapeError). x and source share any dtype. Gradient: to x, g,
-/// and 0 where it was replaced; to source, g where its element stayed, else 0.
+/// PyTorch's scatter: a copy of x in which, for rank 3 and axis 0,
+/// y[ids[i, j, k], j, k] = source[i, j, k] for every i, j, k of ids, in this order: if several
+/// write to one element, the one with the largest i stays. ids is i64 in [0, size) (IndexError), no
+/// larger than source on any axis, nor than x except on `axis` (ShapeError). x and source share any
+/// dtype. Gradient: to x, g, and 0 where it was replaced; to source, g where its element stayed,
+/// else 0.
 Tensor scatter(const Tensor& x, int axis, const Tensor& ids, const Tensor& source);
 /// The same with one value for all of them. Throws ValueError if the dtype cannot hold it: a
 /// fraction for i64, anything but 0 and 1 for bool.

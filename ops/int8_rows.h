@@ -1,6 +1,6 @@
 // int8 matrices with a scale per row: a quarter of f32's memory, for inference. The error is at
 // most half a scale per weight; for normal weights with deviation s, whose largest in a row is near
-// 3 s, that is s / 80. Read next: nn/layers/linear.h, which uses them in a model.
+// 3 s, about s / 80. Read next: nn/layers/linear.h, which uses them in a model.
 #pragma once
 
 #include <tapestry/core/tensor.h>

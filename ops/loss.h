@@ -59,8 +59,8 @@ Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction
 Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                   double delta = 1);
 
-/// huber_loss with delta = beta, divided by beta: |d| - beta / 2 where |d| > beta; l1_loss for beta
-/// = 0. Throws ValueError unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
+/// huber_loss with delta = beta, divided by beta: |d| - beta / 2 where |d| > beta; l1_loss for
+/// beta = 0. Throws ValueError unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                       double beta = 1);
 
@@ -79,9 +79,9 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y,
                                         const BceOptions& options = {});
 
 /// -y log x - (1 - y) log(1 - x) for probabilities x; NaN for x outside [0, 1]. As in PyTorch,
-/// logarithms are clamped to at least -100, and the divisor of the gradient, g (x - y) / (x (1 -
-/// x)), to at least 1e-12. For y: g (log(1 - x) - log x). If you have logits, prefer the function
-/// above.
+/// logarithms are clamped to at least -100, and the divisor of the gradient, g (x - y) / (x
+/// (1 - x)), to at least 1e-12. For y: g (log(1 - x) - log x). If you have logits, prefer the
+/// function above.
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& y,
                             Reduction reduction = Reduction::mean);
 

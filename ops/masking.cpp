@@ -29,8 +29,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
 
 namespace {
 
-// The columns kept in row i of each matrix: up to i + diagonal for the lower triangle, from i +
-// diagonal for the upper one.
+// The columns kept in row i of each matrix: up to i + diagonal for the lower triangle, from
+// i + diagonal for the upper one.
 struct Triangle {
     bool lower;
     std::int64_t diagonal;

@@ -37,8 +37,8 @@ void for_lines(std::int64_t lines, std::int64_t length, bool serial, const F& f)
     parallel_for(lines, kGrainOfLines / std::max<std::int64_t>(1, length), some);
 }
 
-/// A matrix widened in its own layout: element [i, j] of `rows` x `cols` is at from + i * from_row
-/// + j * from_col, and one of the two strides is 1.
+/// A matrix widened in its own layout: element [i, j] of `rows` x `cols` is at
+/// from + i * from_row + j * from_col, and one of the two strides is 1.
 class WideMatrix {
 public:
     WideMatrix(const F16* from, std::int64_t rows, std::int64_t cols, std::int64_t from_row,

@@ -13,8 +13,8 @@ namespace tapestry {
 
 /// y = (x - mean) / sqrt(var + eps) weight + bias, where mean and var (the biased variance) are
 /// over x's last axis (Ba, Kiros and Hinton, 2016). Gradients: with u the normalised x and h = g
-/// weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight = sum g u over rows, dbias =
-/// sum g over rows. Throws ValueError unless eps >= 0.
+/// weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight = sum g u over rows,
+/// dbias = sum g over rows. Throws ValueError unless eps >= 0.
 Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 

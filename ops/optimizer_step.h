@@ -81,9 +81,9 @@ struct RmspropUpdate {
 /// One step of RMSprop (Tieleman and Hinton, 2012), as in PyTorch: with g' = g + weight_decay p
 ///     v <- alpha v + (1 - alpha) g'^2       d = g' / (sqrt(v) + eps)
 ///     b <- momentum b + d                   p <- p - lr b
-/// If centered (Graves, 2013), the variance v - a^2 replaces v under the root, where a <- alpha a +
-/// (1 - alpha) g'. All start as zeros. `mean` (a) may be undefined unless centered, and `buffer`
-/// (b) without momentum; then they are not touched, and d replaces b.
+/// If centered (Graves, 2013), the variance v - a^2 replaces v under the root, where a <- alpha
+/// a + (1 - alpha) g'. All start as zeros. `mean` (a) may be undefined unless centered, and
+/// `buffer` (b) without momentum; then they are not touched, and d replaces b.
 void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Tensor& buffer,
                      const RmspropUpdate& update);
 

@@ -22,10 +22,10 @@ struct Pool2dOptions {
     Size2d padding = 0;
 };
 
-/// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q), whose rows begin at p stride -
-/// padding and whose columns begin likewise; positions outside the image are ignored. The first of
-/// equals, row by row, is chosen; NaN counts as the largest. Gradient: g to the chosen pixel,
-/// summed where windows overlap.
+/// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q), whose rows begin at p
+/// stride - padding and whose columns begin likewise; positions outside the image are ignored. The
+/// first of equals, row by row, is chosen; NaN counts as the largest. Gradient: g to the chosen
+/// pixel, summed where windows overlap.
 Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {});
 
 /// The same along one axis.
@@ -45,8 +45,8 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 
 enum class Interpolation { nearest, bilinear };
 
-/// Resizes images x [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Row p of the result is at s =
-/// (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear interpolates
+/// Resizes images x [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Row p of the result is at
+/// s = (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear interpolates
 /// linearly between the two rows around s, at the edge only the outermost; likewise columns.
 /// (PyTorch's interpolate with align_corners false; like PyTorch, bilinear does not average when
 /// shrinking.) Floating-point (DTypeError). Gradient: g to the pixels that were read, with the same

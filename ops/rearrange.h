@@ -14,8 +14,8 @@ namespace tapestry {
 /// flipped along the same axes.
 Tensor flip(const Tensor& x, const std::vector<int>& axes);
 
-/// x shifted cyclically along `axis` by `shift`, which may be negative: y[(i + shift) mod n] =
-/// x[i]. Gradient: g rolled back.
+/// x shifted cyclically along `axis` by `shift`, which may be negative:
+/// y[(i + shift) mod n] = x[i]. Gradient: g rolled back.
 Tensor roll(const Tensor& x, std::int64_t shift, int axis);
 /// The same with one shift per axis. Throws ValueError if their numbers differ.
 Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const std::vector<int>& axes);

@@ -19,11 +19,12 @@ enum class RotaryPairs {
 ///
 ///     (a, b) -> (a cos - b sin, a sin + b cos)
 ///
-/// The other D - R elements are unchanged. The result has x's memory layout (see heads in
-/// ops/attention.h). The tables are constants: throws AutogradError if a tape follows them. All are
-/// floating-point and share a dtype (DTypeError), except that bf16 and f16 x take f32 tables as
-/// well. Throws ShapeError if x has fewer than two axes or the tables are not [T, P] with 2 P <= D.
-/// Gradient: g rotated back by the same angles. Source: Su et al. 2021, "RoFormer", equation 34.
+/// The other D - R elements are unchanged. The result has x's memory layout
+/// (see heads in ops/attention.h). The tables are constants: throws AutogradError if a tape follows
+/// them. All are floating-point and share a dtype (DTypeError), except that bf16 and f16 x take f32
+/// tables as well. Throws ShapeError if x has fewer than two axes or the tables are not [T, P] with
+/// 2 P <= D. Gradient: g rotated back by the same angles. Source: Su et al. 2021, "RoFormer",
+/// equation 34.
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin,
               RotaryPairs pairs = RotaryPairs::interleaved);
 

@@ -10,11 +10,11 @@ namespace tapestry {
 /// nonnegative, and need not sum to 1; a category of weight 0 is never drawn.
 ///
 /// Without `replacement` no category is drawn twice: each draw is from those that remain, by their
-/// weights. A single draw, and draws with replacement, are looked up in the running sums, in O(K +
-/// n log K); otherwise the n smallest of K numbers -ln(u) / weight are chosen, in about K + n log n
-/// steps (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Takes f64
-/// numbers from the generator, one per draw in the first case and one per category in the second;
-/// the result is the same for any number of threads.
+/// weights. A single draw, and draws with replacement, are looked up in the running sums, in
+/// O(K + n log K); otherwise the n smallest of K numbers -ln(u) / weight are chosen, in about K + n
+/// log n steps (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006). Takes
+/// f64 numbers from the generator, one per draw in the first case and one per category in the
+/// second; the result is the same for any number of threads.
 ///
 /// Throws ShapeError for rank 0, ValueError for n < 1, a weight that is negative or not finite, a
 /// row without a positive weight or, without replacement, with fewer than n of them.

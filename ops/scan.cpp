@@ -25,9 +25,9 @@ namespace tapestry {
 
 namespace {
 
-/// For every line along `axis` of a row-major tensor of `shape`, forward or in `reverse`: total =
-/// step(total, at), where `at` is the element's offset and total begins as `start`. Lines are
-/// shared among threads; 64 adjacent lines run together, so memory is read in order.
+/// For every line along `axis` of a row-major tensor of `shape`, forward or in `reverse`:
+/// total = step(total, at), where `at` is the element's offset and total begins as `start`. Lines
+/// are shared among threads; 64 adjacent lines run together, so memory is read in order.
 template <class Total, class Step>
 void scan_lines(const Shape& shape, int axis, bool reverse, Total start, Step step) {
     constexpr std::int64_t kColumns = 64;

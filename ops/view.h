@@ -62,10 +62,10 @@ Tensor diagonal(const Tensor& x, std::int64_t offset = 0, int axis0 = 0, int axi
 /// Throws ShapeError for another rank.
 Tensor diag(const Tensor& x, std::int64_t offset = 0);
 
-/// Windows of `size` elements along `axis`, `step` apart (PyTorch's Tensor.unfold): [..., n, ...]
-/// -> [..., (n - size) / step + 1, ..., size]. A view of x, even where windows overlap. Any dtype.
-/// Gradient: g summed over the windows that contain an element. Throws ShapeError unless 1 <= size
-/// <= n, ValueError unless step >= 1.
+/// Windows of `size` elements along `axis`, `step` apart (PyTorch's Tensor.unfold):
+/// [..., n, ...] -> [..., (n - size) / step + 1, ..., size]. A view of x, even where windows
+/// overlap. Any dtype. Gradient: g summed over the windows that contain an element. Throws
+/// ShapeError unless 1 <= size <= n, ValueError unless step >= 1.
 Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step = 1);
 
 }  // namespace tapestry

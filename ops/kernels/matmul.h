@@ -10,9 +10,9 @@ struct Bf16;
 
 namespace tapestry::kernels {
 
-/// C[m, n] = (accumulate ? C : 0) + sum_k A[m, k] B[k, n] + (bias ? bias[n] : 0). A is read at a +
-/// i * a_row + j * a_col, and B likewise: strides express transposition, so callers never copy a
-/// transpose. Fast if one stride of each is 1; correct for any strides. C's columns are adjacent
+/// C[m, n] = (accumulate ? C : 0) + sum_k A[m, k] B[k, n] + (bias ? bias[n] : 0). A is read at
+/// a + i * a_row + j * a_col, and B likewise: strides express transposition, so callers never copy
+/// a transpose. Fast if one stride of each is 1; correct for any strides. C's columns are adjacent
 /// (stride 1), its rows c_row apart. C overlaps neither A nor B. The sum over k runs in an order
 /// fixed by the shape and the ISA, for any number of threads. S is the storage type of B, if not T.
 template <class T, class S = T>

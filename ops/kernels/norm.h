@@ -31,8 +31,8 @@ struct Norm {
 // ---- batch norm and group norm ------------------------------------------------------------------
 // Here a row is the set of elements that share a mean and a variance: all pixels of a channel in
 // all images, or of a few channels in one image. In memory it is segments of equal length and
-// spacing; a segment is one channel of one image, so it has one weight w and one bias b. With u =
-// (x - mean) / sqrt(variance + eps) and h = g w, over a row's n elements,
+// spacing; a segment is one channel of one image, so it has one weight w and one bias b. With
+// u = (x - mean) / sqrt(variance + eps) and h = g w, over a row's n elements,
 //     y = u w + b,   dx = (h - avg(h) - u avg(h u)) / sqrt(variance + eps),
 //     dw = sum g u,  db = sum g
 // (Ioffe and Szegedy, 2015; Wu and He, 2018). Sums of segments are added in order, in f64.

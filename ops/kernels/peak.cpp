@@ -1,8 +1,8 @@
 // Compiled once per ISA.
 //
-// A fused multiply-add takes about 4 cycles, and two can start per cycle: a single chain x <- f x +
-// a measures the latency, 8 to 10 parallel chains the throughput. More do no harm while all stay in
-// registers, two of which hold f and a: 24 of 32, 12 of 16.
+// A fused multiply-add takes about 4 cycles, and two can start per cycle: a single chain x <- f
+// x + a measures the latency, 8 to 10 parallel chains the throughput. More do no harm while all
+// stay in registers, two of which hold f and a: 24 of 32, 12 of 16.
 #include <tapestry/ops/kernels/peak.h>
 #include <tapestry/ops/kernels/simd.h>
 

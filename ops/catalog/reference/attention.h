@@ -89,8 +89,8 @@ Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
 // ---- rotary positions ---------------------------------------------------------------------------
 
 /// x [..., T, D] with pair i of row t rotated by the angle (first + t) / base^(2 i / turned), for
-/// the first `turned` elements of each row. Pair i is (x_2i, x_2i+1), or with `halves` (x_i,
-/// x_i+R/2).
+/// the first `turned` elements of each row. Pair i is (x_2i, x_2i+1), or with `halves`
+/// (x_i, x_i+R/2).
 template <class T>
 Array<T> rotary(const Array<T>& x, std::int64_t turned, bool halves, std::int64_t first,
                 double base) {

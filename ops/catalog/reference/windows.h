@@ -26,8 +26,8 @@ struct Windows {
     Steps down = {}, across = {};
 };
 
-/// Calls f(i, j, pixel) for each element (i, j) of window (p, q) that is inside image n, for at =
-/// [n, any, p, q]; `pixel` is its offset in channel `channel` of x.
+/// Calls f(i, j, pixel) for each element (i, j) of window (p, q) that is inside image n, for
+/// at = [n, any, p, q]; `pixel` is its offset in channel `channel` of x.
 template <class F>
 void for_each_pixel(const Shape& x, const Windows& w, const Shape& at, std::int64_t channel,
                     const F& f) {
