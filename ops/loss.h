@@ -1,4 +1,4 @@
-// Loss functions.
+// Losses: what a training step makes small.
 //
 // Read next: loss.cpp, elementwise_loss.cpp; kernels/softmax.h has the formula for one row.
 #pragma once
