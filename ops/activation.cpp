@@ -1,5 +1,5 @@
-// Hot rules are there twice: one fused pass over memory for an ordinary backward, and the formula
-// composed of recordable ops for gradients of gradients. The tests hold the two against each other.
+// Hot backward rules exist twice: one fused pass over memory for an ordinary backward, and the
+// formula composed of recordable ops for higher-order gradients. The tests compare the two.
 #include <tapestry/ops/activation.h>
 
 #include <tapestry/core/create.h>
@@ -94,7 +94,7 @@ struct EluOp final : Op {
     Tensors backward(const Tensors& grads) override {
         const Tensor& x = saved(0);
         const Tensor& g = grads[0];
-        if (is_recording()) {  // e^x of the others might overflow, and 0 times inf is NaN
+        if (is_recording()) {  // e^x where x > 0 might overflow, and 0 times inf is NaN
             const Tensor below = clamp(x, -std::numeric_limits<double>::infinity(), 0);
             return {where(gt(x, 0), g, g * exp(below) * alpha_)};
         }
@@ -142,7 +142,7 @@ Tensor normal_density(const Tensor& x) {
 
 Tensor normal_cdf(const Tensor& x);
 
-// Phi, an op of its own so that the slope of gelu's erf form can be differentiated in turn.
+// Phi as a separate op, so the slope of gelu's erf form is itself differentiable.
 struct NormalCdfOp final : Op {
     explicit NormalCdfOp(const Tensor& x) : Op("normal_cdf", {x}) {}
     Tensors forward(const Tensors& x) const override { return {normal_cdf(x[0])}; }

@@ -1,4 +1,5 @@
-// Activation functions: floating numbers in (DTypeError otherwise), the same shape and type out.
+// Activation functions. They take floating-point tensors (DTypeError otherwise) and keep shape and
+// dtype.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -16,11 +17,11 @@ Tensor relu_squared(const Tensor& x);
 /// Source: Maas et al. 2013, "Rectifier Nonlinearities Improve Neural Network Acoustic Models".
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);
 
-/// min(max(x, 0), 6). Gradient: g where 0 <= x <= 6 (at 0 and 6 PyTorch's is 0).
+/// min(max(x, 0), 6). Gradient: g where 0 <= x <= 6 (PyTorch has 0 at 0 and 6).
 Tensor relu6(const Tensor& x);
 
-/// min(max(x, low), high), which is clamp under another name. Gradient: g where low <= x <= high
-/// (at the bounds PyTorch's is 0). Throws ValueError if low > high or either is NaN.
+/// min(max(x, low), high): clamp under PyTorch's name. Gradient: g where low <= x <= high (PyTorch
+/// has 0 at the bounds). Throws ValueError if low > high or either is NaN.
 Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
 
 /// x where x > 0, else alpha (e^x - 1), exact to rounding near 0. Gradient: g, else g alpha e^x.
@@ -28,7 +29,8 @@ Tensor hardtanh(const Tensor& x, double low = -1, double high = 1);
 /// Units".
 Tensor elu(const Tensor& x, double alpha = 1);
 
-/// The two forms of GELU: the definition, and the approximation GPT-2 was trained with.
+/// The two forms of GELU: the definition (erf) and the approximation that GPT-2 was trained with
+/// (tanh).
 enum class Gelu { tanh, erf };
 
 /// erf:  x Phi(x), with Phi(x) = (1 + erf(x / sqrt 2)) / 2.        Gradient: g (Phi(x) + x phi(x)).
@@ -50,7 +52,7 @@ Tensor logsigmoid(const Tensor& x);
 /// x / (1 + |x|). Gradient: g / (1 + |x|)^2.
 Tensor softsign(const Tensor& x);
 
-/// x tanh(softplus(x)). Gradient: that of its parts.
+/// x tanh(softplus(x)). Gradient: by composition.
 /// Source: Misra 2019, "Mish: A Self Regularized Non-Monotonic Activation Function".
 Tensor mish(const Tensor& x);
 

@@ -13,7 +13,7 @@
 namespace tapestry {
 namespace {
 
-// Ops on two operands keep their shapes to undo the broadcast.
+// Ops on two operands use the shapes of both to undo the broadcast.
 struct BinaryOp : Op {
     using Op::Op;
     Tensor to_input(std::size_t i, const Tensor& grad) const {
@@ -45,7 +45,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 Tensor add(const Tensor& a, double b) { return add(a, number_like("add", a, b)); }
 Tensor operator+(double a, const Tensor& b) { return add(number_like("add", b, a), b); }
 
-// The seam that autograd/tape.h declares.
+// Declared in autograd/tape.h.
 Tensor accumulate_gradients(const Tensor& a, const Tensor& b) { return add(a, b); }
 
 void accumulate_gradients_in_place(Tensor& a, const Tensor& b) {
@@ -135,7 +135,7 @@ struct PowOp final : BinaryOp {
     PowOp(const Tensor& a, const Tensor& b) : BinaryOp("pow", {a, b}) {}
 
     Tensors forward(const Tensors& x) const override { return {pow(x[0], x[1])}; }
-    // The rule has its cases where the base is 0.
+    // The rule has special cases where the base is 0.
     Tensor decisions(const Tensors& x) const override { return side_of(x[0], 0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& a = saved(0);
@@ -168,7 +168,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 Tensor pow(const Tensor& a, double b) {
     if (!is_floating(a.dtype())) return whole::pow(a, number_like("pow", a, b));
     check_defined("pow", a);
-    // The common exponents exactly rounded, and without a logarithm.
+    // Common exponents are correctly rounded and need no logarithm.
     if (b == 1) return mul(a, 1);
     if (b == 2) return square(a);
     if (b == 3) return mul(square(a), a);
@@ -186,7 +186,7 @@ Tensor pow(double a, const Tensor& b) {
 // ---- maximum and minimum ------------------------------------------------------------------------
 
 namespace {
-// The share of g that goes to a: 1 where a is chosen, 1/2 in a tie, 0 elsewhere.
+// The share of g that goes to a: 1 where a is chosen, 1/2 for ties, 0 elsewhere.
 struct ExtremumOp final : BinaryOp {
     ExtremumOp(const char* name, const Tensor& a, const Tensor& b) : BinaryOp(name, {a, b}) {}
 

@@ -1,5 +1,5 @@
-// The op: checks, what is saved, and the two backward rules. The fused passes are in
-// attention_heads.cpp; the rule that can itself be differentiated is composed of public ops, here.
+// The op: checks, saved tensors and the two backward rules. The fused passes are in
+// attention_heads.cpp; the differentiable rule is composed of public ops here.
 #include <tapestry/ops/attention.h>
 
 #include <tapestry/core/create.h>
@@ -26,9 +26,9 @@
 namespace tapestry {
 namespace {
 
-// ---- backward of recordable ops -----------------------------------------------------------------
+// ---- backward composed of recordable ops --------------------------------------------------------
 
-// What a query may look at: bool, broadcasts to [..., T, S]. Undefined: at everything.
+// The pairs that may attend: bool, broadcasts to [..., T, S]. Undefined means all.
 Tensor allowed_pairs(const Attend& a, const Tensor& mask) {
     Tensor allowed;
     if (mask.defined()) {
@@ -42,12 +42,12 @@ Tensor allowed_pairs(const Attend& a, const Tensor& mask) {
     return allowed;
 }
 
-// What dropout leaves of x [..., T, S], and of a gradient that comes back to it.
+// Dropout applied to x [..., T, S], or to its gradient.
 Tensor dropped(const Attend& a, const Tensor& x, const Tensor& kept) {
     return kept.defined() ? x * (to(kept, x.dtype()) * keep_factor(a.dropout)) : x;
 }
 
-// x [..., G, S, D] for each head of q, [..., H, S, D]; and back, the sum over those who share one.
+// x [..., G, S, D] expanded to the heads of q, [..., H, S, D]; its backward sums over each group.
 Tensor for_each_head(const Attend& a, const Tensor& x) {
     if (a.group() == 1) return x;
     const Tensor alone = unsqueeze(x, -3);  // [..., G, 1, S, D]
@@ -63,7 +63,7 @@ Tensor sum_of_group(const Attend& a, const Tensor& x) {
     return sum(reshape(x, shape), {-3});
 }
 
-// The weights before dropout. No -inf appears: a row that is all masked would turn it into NaN.
+// The weights before dropout. Avoids -inf, which a fully masked row would turn into NaN.
 Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& mask) {
     const Tensor zero = scalar(0, q.dtype());
     const Tensor allowed = allowed_pairs(a, mask);
@@ -78,9 +78,8 @@ Tensor composed_weights(const Attend& a, const Tensor& q, const Tensor& k, const
 
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights);
 
-// Memory of its own for each of q, k and v, and lying to each other as they do, if they are the
-// heads of one block of memory, side by side, as a projection to all at once leaves them; else
-// nothing.
+// New tensors laid out like `pieces` in one new block, if the pieces are adjacent heads of one
+// block of memory, as a joint projection to q, k and v produces them; else empty.
 Tensors laid_out_like(const Tensors& pieces) {
     const Tensor& first = pieces.front();
     if (first.rank() < 3) return {};
@@ -92,7 +91,7 @@ Tensors laid_out_like(const Tensors& pieces) {
     }
     const auto joined = views::try_join(pieces, head);
     if (!joined || joined->strides().back() != 1) return {};
-    std::int64_t last = 0;  // element, from the first
+    std::int64_t last = 0;  // offset of the last element
     for (int axis = 0; axis < joined->rank(); ++axis) {
         if (joined->strides()[axis] < 0) return {};
         last += std::max<std::int64_t>(joined->size(axis) - 1, 0) * joined->strides()[axis];
@@ -122,7 +121,7 @@ struct AttentionOp final : Op {
         return text;
     }
 
-    double flops() const override {  // two products, and only over what is seen
+    double flops() const override {  // two products, only over the visible pairs
         double pairs = 0;
         for (std::int64_t i = 0; i < a_.t; ++i) pairs += static_cast<double>(a_.seen(i));
         return 2 * pairs * static_cast<double>(a_.d + a_.e) * static_cast<double>(a_.heads());
@@ -191,7 +190,7 @@ Tensor plain_attention(const Attend& a, const Tensors& inputs, const Tensor& kep
     return matmul(dropped(a, p, kept), for_each_head(a, inputs[2]));
 }
 
-// inputs: q, k, v, mask. `weights`: where somebody wants them, or null.
+// inputs: q, k, v, mask. `weights` may be null.
 Tensor attended(const Attend& a, const Tensors& inputs, const Tensor& kept, Tensor* weights) {
     if (!fusion_enabled()) return plain_attention(a, inputs, kept, weights);
     const Tensor& q = inputs[0];
@@ -236,7 +235,7 @@ void check_options(const Attend& a, const Tensor& q, const AttentionOptions& opt
                         scores);
 }
 
-// Axes before the last two: [..., H] of q, and [..., G] of k and v.
+// Leading axes: [..., H] of q, and [..., G] of k and v.
 struct Leading {
     Shape heads, shared;
 };
@@ -271,7 +270,7 @@ Leading common_leading(const Tensor& q, const Tensor& k, const Tensor& v, bool g
     return {all, all};
 }
 
-// The leading axes are those of an Attend.
+// The Attend of operands that are already expanded to their common leading axes.
 Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o) {
     const std::int64_t d = q.size(-1);
     const double usual = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
@@ -286,7 +285,7 @@ Attend planned(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
             .dropout = o.dropout};
 }
 
-// x with these leading axes; itself if it has them.
+// x expanded to these leading axes; x itself if it has them.
 Tensor with_leading(const Tensor& x, const Shape& leading) {
     if (leading_shape(x) == leading) return x;
     Shape shape = leading;

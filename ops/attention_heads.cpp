@@ -1,5 +1,5 @@
-// Heads (going back, those with the same keys), and going forward runs of queries as well, are
-// shared among the threads; what happens in one is ops/kernels/attention.cpp.
+// Threads share the heads (in backward, groups with the same keys) and in forward also blocks of
+// queries; the work per head is in ops/kernels/attention.cpp.
 #include <tapestry/ops/attention_heads.h>
 
 #include <tapestry/core/copy.h>
@@ -15,27 +15,27 @@
 
 namespace tapestry {
 
-// ---- heads of 16 bits ---------------------------------------------------------------------------
-// As their kernels want them, in f32: rows are widened into memory of the thread's, side by side,
-// and results are rounded on their way back (staging.h). Heads may be small, and thousands: each
-// takes memory once, and a matrix of it is one call.
+// ---- half-precision heads -----------------------------------------------------------------------
+// Rows are widened to f32 in a buffer of the thread, and results are rounded when written back
+// (staging.h). There may be thousands of small heads: each takes one buffer, and each of its
+// matrices one call.
 
 namespace {
 
-/// A matrix of a head, which is f32 while its kernel runs: `count` rows of `width` numbers; nothing
-/// of nothing.
+/// A matrix of a head, [count, width], held in f32 while its kernel runs; empty if there is no
+/// data.
 template <class T>
 class WideRows {
 public:
     WideRows(const kernels::Rows<T>& stored, std::int64_t count, std::int64_t width)
         : stored_(stored), width_(width) {
-        // A mask may be one row for all.
+        // A mask may be one row for all queries.
         if (stored.data != nullptr)
             count_ = stored.row == 0 ? std::min<std::int64_t>(count, 1) : count;
     }
 
     std::int64_t size() const { return count_ * width_; }
-    /// From here on they are at `room`, which becomes what is behind them.
+    /// Takes the f32 rows' memory from `room`, and advances it.
     void take(float*& room) {
         if (stored_.data == nullptr) return;
         rows_ = {room, stored_.row == 0 ? 0 : width_};
@@ -52,7 +52,7 @@ private:
     kernels::Rows<float> rows_;
 };
 
-/// Memory for some of them.
+/// The f32 memory of several WideRows.
 class RoomOfRows {
 public:
     template <class... T>
@@ -65,7 +65,7 @@ private:
     StagingRoom room_;
 };
 
-/// Queries first .. first + count of a head, as a head of their own.
+/// Queries [first, first + count) of a head, as a separate head.
 template <class T>
 class WideHead {
 public:
@@ -102,7 +102,7 @@ private:
     kernels::AttentionHead<float> head_;
 };
 
-/// What kernels::Attention::forward does.
+/// kernels::Attention::forward for half precision.
 template <class T>
 void attend_wide(const kernels::AttentionHead<T, float>& h, std::int64_t first, std::int64_t last,
                  const kernels::Rows<T>& y, const kernels::Rows<T>& weights) {
@@ -116,8 +116,8 @@ void attend_wide(const kernels::AttentionHead<T, float>& h, std::int64_t first, 
     to_weights.write();
 }
 
-/// What kernels::Attention::backward does, but that dk and dv stay f32: other heads may add to
-/// them.
+/// kernels::Attention::backward for half precision; dk and dv stay f32, because other heads may add
+/// to them.
 template <class T>
 void attend_backward_wide(const kernels::AttentionHead<T, float>& h,
                           const kernels::Rows<const T>& g, const kernels::Rows<T>& dq,
@@ -135,7 +135,7 @@ void attend_backward_wide(const kernels::AttentionHead<T, float>& h,
 
 }  // namespace
 
-// ---- heads of any type --------------------------------------------------------------------------
+// ---- heads of any dtype -------------------------------------------------------------------------
 
 Shape Attend::shape(std::int64_t rows, std::int64_t columns) const {
     Shape result = leading;
@@ -161,10 +161,10 @@ Tensor Attend::heads_inside(const Shape& heads, std::int64_t rows, std::int64_t 
 
 namespace {
 
-// Queries that a thread takes at once: enough to put keys and values in order for.
+// Queries per task: enough to pay for packing keys and values.
 constexpr std::int64_t kQueries = 256;
 
-// The matrices of a tensor [leading..., rows, columns], columns adjacent. P is T or const T.
+// The matrices of a tensor [leading..., rows, columns] with adjacent columns. P is T or const T.
 template <class P>
 struct Heads {
     P* data = nullptr;
@@ -191,10 +191,10 @@ Heads<T> writing(Tensor& x, const Shape& leading) {
     return {x.mutable_data<T>(), leading, leading_strides(x, leading), x.strides()[x.rank() - 2]};
 }
 
-// The same numbers with columns adjacent.
+// x with adjacent columns, copied if necessary.
 Tensor readable(const Tensor& x) { return x.strides().back() == 1 ? x.detach() : dense(x); }
 
-// The mask with S adjacent columns; its other axes may stay broadcast.
+// The mask with S adjacent columns; other axes may stay broadcast.
 Tensor readable_mask(const Tensor& mask, std::int64_t s) {
     if (!mask.defined()) return mask;
     const bool matrix = mask.rank() >= 2;
@@ -206,7 +206,7 @@ Tensor readable_mask(const Tensor& mask, std::int64_t s) {
     return views::expand(m, shape).clone();
 }
 
-// The inputs of a problem, and head by head what the kernels want to know.
+// The inputs of a problem, and the kernels' arguments for each head.
 template <class T>
 class Problem {
 public:
@@ -290,7 +290,7 @@ void attend_backward(const Attend& a, const Tensor& q, const Tensor& k, const Te
         const Heads<T> dq = writing<T>(out.q, a.leading);
         const Heads<T> dk = writing<T>(out.k, a.shared);
         const Heads<T> dv = writing<T>(out.v, a.shared);
-        // Those who share keys are one chunk: what they add to them comes in their order.
+        // Heads that share keys are one chunk, which fixes the order of additions to dk and dv.
         const std::int64_t group = a.group();
         parallel_for_chunks(numel(a.shared), [&](std::int64_t chunk) {
             const std::int64_t begin = chunk * group;

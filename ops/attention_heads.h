@@ -1,13 +1,13 @@
 // Attention head by head: the fused forward and backward passes behind ops/attention.cpp, on raw
-// numbers, with no idea of a tape. Internal to ops.
+// data, without a tape. Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 namespace tapestry {
 
-/// The sizes of a problem and what its options come to. q [leading..., T, D], k [shared..., S, D]
-/// and v [shared..., S, E] have the same axes before the heads.
+/// The sizes of an attention problem and its resolved options. q [leading..., T, D], k
+/// [shared..., S, D] and v [shared..., S, E] agree on the axes before the heads.
 struct Attend {
     Shape leading;            ///< [..., H]
     Shape shared;             ///< [..., G], the heads of k and v: H / G heads of q share one
@@ -17,32 +17,32 @@ struct Attend {
     double dropout;
 
     std::int64_t heads() const { return numel(leading); }
-    /// Heads of q that share one of k and v, which follow each other.
+    /// Number of (consecutive) heads of q that share one of k and v.
     std::int64_t group() const { return leading == shared ? 1 : leading.back() / shared.back(); }
     /// [leading..., rows, columns]
     Shape shape(std::int64_t rows, std::int64_t columns) const;
-    /// How many keys query i sees; below 0 and above S it means none and all.
+    /// How many keys query i sees; may be below 0 (none) or above S (all).
     std::int64_t visible(std::int64_t i) const { return causal ? i + 1 + s - t : s; }
-    /// The same from 0 to S.
+    /// The same, clamped to [0, S].
     std::int64_t seen(std::int64_t i) const;
-    /// [heads..., rows, columns] as a view of memory in the order [..., rows, H, columns], in which
-    /// merging the heads is free. Uninitialised.
+    /// [heads..., rows, columns] as a view of uninitialised memory in the order
+    /// [..., rows, H, columns], in which merging the heads is free.
     static Tensor heads_inside(const Shape& heads, std::int64_t rows, std::int64_t columns,
                                DType dtype);
 };
 
-/// What forward computes and reads besides its inputs.
+/// Outputs of forward, and the dropout mask that it reads.
 struct Attended {
     Tensor y = {};        ///< [..., T, E]
     Tensor weights = {};  ///< [..., T, S], before dropout; not computed if undefined
     Tensor kept = {};     ///< bool [..., T, S]: the weights that dropout keeps; all if undefined
 };
 
-/// Fills out.y, and out.weights if that is defined; out.kept is read. `mask` may be undefined.
+/// Fills out.y, and out.weights if that is defined; reads out.kept. `mask` may be undefined.
 void attend(const Attend& a, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
             Attended& out);
 
-/// Gradients; those that are undefined are not wanted.
+/// Gradients; undefined ones are not computed.
 struct AttendGradients {
     Tensor q, k, v;
 };

@@ -1,5 +1,5 @@
-// Batches of matrices, whose axes are all but the last two: for ops that call a kernel once per
-// matrix. Internal to ops.
+// Batches of matrices (the last two axes), for ops that call a kernel once per matrix.
+// Internal to ops.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -7,13 +7,13 @@
 
 namespace tapestry {
 
-/// Every matrix transposed.
+/// Transposes every matrix.
 inline Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
 
-/// Axes before the last two. The rank is at least 2.
+/// The axes before the last two; x has rank 2 or more.
 inline Shape leading_shape(const Tensor& x) { return x.shape().sub(0, x.rank() - 2); }
 
-/// Strides that walk the leading axes of x as those of `leading`, to which they broadcast.
+/// Strides that walk the leading axes of x broadcast to `leading`.
 inline Strides leading_strides(const Tensor& x, const Shape& leading) {
     Strides strides = Shape::filled(leading.rank(), 0);
     const int own = x.rank() - 2;
@@ -23,7 +23,7 @@ inline Strides leading_strides(const Tensor& x, const Shape& leading) {
     return strides;
 }
 
-/// Where element `index` of `shape`, counted in row-major order, lies under `strides`.
+/// Offset under `strides` of the element with row-major index `index` in `shape`.
 inline std::int64_t offset_at(std::int64_t index, const Shape& shape, const Strides& strides) {
     std::int64_t offset = 0;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {

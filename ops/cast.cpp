@@ -15,7 +15,7 @@ struct CastOp final : Op {
     Tensors backward(const Tensors& grads) override { return {to(grads[0], inputs()[0].dtype)}; }
 };
 
-// A training in bf16 converts every parameter in every step, and every gradient back.
+// Parallel, because bf16 training converts every parameter in every step, and every gradient back.
 Tensor converted(const Tensor& x, DType dtype) {
     constexpr std::int64_t kGrain = 32'768;  // numbers worth a thread
     const bool narrows = x.dtype() == DType::f32 && dtype == DType::bf16;

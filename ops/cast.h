@@ -1,13 +1,13 @@
-// Changing the element type.
+// Dtype conversion.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
 
 namespace tapestry {
 
-/// x with elements of `dtype`; x itself if it has them already. Between floating types the gradient
-/// is converted back; through any other conversion none flows. Floating to integer rounds toward
-/// zero, and to bool is true where not zero.
+/// x converted to `dtype`; x itself if it has that dtype. Between floating-point dtypes the
+/// gradient is converted back; through any other conversion none flows. Floating-point to i64
+/// rounds toward zero; conversion to bool is true where x is not zero.
 Tensor to(const Tensor& x, DType dtype);
 
 }  // namespace tapestry

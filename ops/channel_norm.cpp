@@ -1,5 +1,6 @@
-// Both norms see x as [N, G, S, P]: G parts of S channels with P pixels each. Batch norm has parts
-// of one channel and takes means over N and P, group norm over S and P; nothing else differs.
+// Both norms view x as [N, G, S, P]: G groups of S channels with P pixels each. Batch norm has
+// groups of one channel and takes means over N and P, group norm over S and P; nothing else
+// differs.
 #include <tapestry/ops/norm.h>
 
 #include <tapestry/autograd/tape.h>
@@ -22,8 +23,8 @@
 namespace tapestry {
 namespace {
 
-// Batch norm of fewer pixels than this first brings each channel's together: segments of a number
-// or two would take longer than the copy.
+// With fewer pixels than this, batch norm first gathers each channel's pixels: processing segments
+// of a number or two would take longer than the copy.
 constexpr std::int64_t kShortSegment = 16;
 
 struct Form {
@@ -32,18 +33,18 @@ struct Form {
     double eps = 1e-5;
 
     std::int64_t channels() const { return view[1] * view[2]; }
-    // What one mean is of.
+    // The axes of a mean.
     std::vector<int> axes() const { return batch ? std::vector{0, 3} : std::vector{2, 3}; }
     std::int64_t rows() const { return batch ? view[1] : view[0] * view[1]; }
     bool together() const { return batch && view[3] < kShortSegment; }
-    // A row's numbers; see kernels/norm.h.
+    // The segments of a row; see kernels/norm.h.
     kernels::Segments segments() const {
         if (together()) return {1, 0, row_stride(), 0};
         if (batch) return {view[0], view[1] * view[3], view[3], 0};
         return {view[2], view[3], view[3], 1};
     }
     std::int64_t row_stride() const { return (together() ? view[0] : view[2]) * view[3]; }
-    // Of row r in weight [C].
+    // Index of row r's first channel in weight [C].
     std::int64_t weight_at(std::int64_t r) const { return r % view[1] * view[2]; }
 };
 
@@ -51,14 +52,14 @@ Tensor weights(const Tensor& weight, double otherwise, const Form& form, DType d
     return weight.defined() ? dense(weight) : full({form.channels()}, otherwise, dtype);
 }
 
-// x as the kernel reads it: dense, and [C, N, P] where a channel's pixels are brought together.
+// x as the kernel reads it: dense, and [C, N, P] if each channel's pixels are gathered.
 Tensor laid_out(const Tensor& x, const Form& form) {
     if (!form.together()) return dense(x);
     return dense(
         views::transpose(views::reshape(x, {form.view[0], form.view[1], form.view[3]}), 0, 1));
 }
 
-// What was laid out so, back in the shape of x.
+// The inverse of laid_out().
 Tensor as_before(const Tensor& y, const Shape& shape, const Form& form) {
     if (!form.together()) return y;
     const Tensor rows = views::reshape(y, {form.view[1], form.view[0], form.view[3]});
@@ -67,12 +68,12 @@ Tensor as_before(const Tensor& y, const Shape& shape, const Form& form) {
 
 Tensor row_means(const Tensor& x, const Form& form) { return mean(x, form.axes(), true); }
 
-// [C] as it multiplies [N, G, S, P]
+// [C] reshaped to broadcast against [N, G, S, P]
 Tensor per_channel(const Tensor& p, const Form& form) {
     return reshape(p, {form.view[1], form.view[2], 1});
 }
 
-// f(r) for every row, shared out by its length.
+// Calls f(r) for every row, in parallel chunks sized by the row's length.
 template <class F>
 void for_each_row(const Form& form, const F& f) {
     const std::int64_t rows = std::max<std::int64_t>(1, form.rows());
@@ -180,7 +181,7 @@ Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const For
     return record<ChannelNormOp>({x, weight, bias}, y, x, weight, mean, var, form);
 }
 
-// ---- what users ask for -------------------------------------------------------------------------
+// ---- checks and public functions ----------------------------------------------------------------
 
 void check_norm(std::string_view op, const Tensor& x, const Tensor& weight, const Tensor& bias,
                 double eps) {

@@ -1,5 +1,4 @@
-// For those who write ops: what every op asks of its arguments first, in the op's own name, and
-// what Op::decisions() is made of.
+// For op authors: the argument checks common to all ops, and helpers for Op::decisions().
 #pragma once
 
 #include <tapestry/core/create.h>
@@ -33,10 +32,10 @@ inline void check_same_dtype(std::string_view op, const Tensor& a, const Tensor&
 }
 
 // ---- decisions ----------------------------------------------------------------------------------
-// On which side of a kink every element lies.
+// The side of a kink on which each element lies.
 
-/// How many of the conditions hold, element by element, as i64. They are results of comparisons
-/// (contiguous) of one shape.
+/// How many of the conditions hold for each element, as i64. The conditions are contiguous bool
+/// tensors of one shape.
 inline Tensor how_many(const Tensors& conditions) {
     Tensor count = zeros(conditions.at(0).shape(), DType::i64);
     std::int64_t* to = count.mutable_data<std::int64_t>();

@@ -15,7 +15,7 @@ namespace tapestry {
 
 namespace {
 
-// -1, 0 or 1 as a lies below, at or above b, NaN if b is; exactly, though not every i64 is a
+// -1, 0 or 1 for a below, equal to or above b, NaN if b is; exact, although not every i64 is a
 // double.
 double place_of(std::int64_t a, double b) {
     const bool fits = b >= -0x1p63 && b < 0x1p63;
@@ -26,9 +26,9 @@ double place_of(std::int64_t a, double b) {
     return floor < b ? -1 : 0;
 }
 
-// Is b one of the values that elements of this type take?
+// True if elements of this dtype can have value b.
 bool is_among(DType dtype, double b) {
-    if (is_floating(dtype)) return true;  // rounded to one, as in PyTorch
+    if (is_floating(dtype)) return true;  // b is rounded, as in PyTorch
     if (dtype == DType::boolean) return b == 0 || b == 1;
     return b == std::floor(b) && std::abs(b) < 0x1p63;
 }
@@ -100,7 +100,7 @@ Tensor logical_xor(const Tensor& a, const Tensor& b) {
 
 namespace {
 
-// `holds` asks it of a double: no float changes its kind on the way there.
+// Elementwise `holds`, evaluated in double: the conversion preserves NaN, infinite and finite.
 Tensor ask(std::string_view op, const Tensor& x, bool (*holds)(double)) {
     check_defined(op, x);
     Tensor y(x.shape(), DType::boolean);

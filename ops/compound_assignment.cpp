@@ -1,5 +1,5 @@
-// The name is given to another tensor, or the numbers are changed: which of the two, and what is
-// refused because neither would be what was meant.
+// a += b either rebinds a or updates it in place. This file chooses, and refuses the cases where
+// neither would do what was meant.
 #include <tapestry/ops/arithmetic.h>
 
 #include <tapestry/autograd/tape.h>
@@ -40,7 +40,7 @@ void check_may_stand_for_result(const char* sign, const Tensor& a) {
         sign, a.shape());
 }
 
-// What copy_ forgets is whether the numbers depend on a leaf: y knows (Tape::note_loss).
+// copy_ loses the record of whether the numbers depend on a leaf; y has it (Tape::note_loss).
 void put(Tensor& a, const Tensor& y) {
     a.copy_(y);
     if (a.leaf() == nullptr) a.set_tape_ref(y.tape_ref());

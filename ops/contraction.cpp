@@ -2,11 +2,11 @@
 //
 //     batch    in both, kept            a: [batch, left, summed]
 //     summed   in both, not kept        b: [batch, summed, right]
-//     left     in a alone               y: [batch, left, right]
-//     right    in b alone
+//     left     only in a                y: [batch, left, right]
+//     right    only in b
 //
-// and each group but the batch is made one axis. Permuting costs nothing, for matmul reads strides;
-// axes that cannot be merged in place are copied once.
+// and each group but the batch is merged into one axis. Permuting costs nothing because matmul
+// reads strides; axes that cannot be merged in place are copied once.
 #include <tapestry/ops/contraction.h>
 
 #include <tapestry/ops/arithmetic.h>
@@ -54,7 +54,7 @@ Tensor reshaped(const Tensor& x, const Shape& shape) {
     return x.shape() == shape ? x : reshape(x, shape);
 }
 
-// x as [batch..., rows, columns], each of the last two made of a group of axes.
+// x as [batch..., rows, columns], where the last two are merged groups of axes.
 Tensor as_matrices(const Labelled& x, const Labels& batch, const Labels& rows,
                    const Labels& columns) {
     Shape shape = sizes_of(x, batch);
@@ -74,7 +74,7 @@ Tensor outer_product(const Labelled& a, const Labelled& b, const Labels& batch, 
                reshaped(ordered(b, batch + right).x, joined(of_b, sizes_of(b, right))));
 }
 
-// Numbers, not matrices, are left of each element of the batch: [batch..., summed...] -> [batch...]
+// Each element of the batch gives a scalar: [batch..., summed...] -> [batch...]
 Tensor inner_product(const Labelled& a, const Labelled& b, const Labels& batch,
                      const Labels& summed) {
     std::vector<int> axes(summed.size());
@@ -96,7 +96,7 @@ Labelled contract(std::string_view op, const Labelled& a, const Labelled& b, Lab
     const Labels batch = chosen(a.labels, both & keep);
     const Labels left = chosen(a.labels, ~both);
     const Labels right = chosen(b.labels, ~both);
-    // The larger operand says in which order, so that it need not be copied.
+    // The larger operand sets the order, so it need not be copied.
     const Labels summed = chosen((a.x.numel() < b.x.numel() ? b : a).labels, both & ~keep);
     const Labels result = batch + left + right;
     require<ShapeError>(result.size() <= Shape::kMaxRank,
@@ -120,7 +120,8 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
-// Labels that the product of the tensors in `part` keeps, since those outside or the output ask.
+// Labels that the product of the tensors in `part` keeps, because other tensors or the output need
+// them.
 LabelSet kept(const std::vector<LabelSet>& tensors, std::size_t part, LabelSet output) {
     LabelSet inside = 0;
     LabelSet outside = output;
@@ -151,7 +152,7 @@ private:
     struct Part {
         LabelSet labels = 0;
         double cost = 0;
-        std::size_t left = 0;  // the subset that comes first in its best split
+        std::size_t left = 0;  // the first half of the best split
     };
 
     void split(std::size_t part, const LabelSizes& sizes) {
@@ -159,7 +160,7 @@ private:
         whole.cost = std::numeric_limits<double>::infinity();
         const std::size_t lowest = part & (~part + 1);
         for (std::size_t left = (part - 1) & part; left > 0; left = (left - 1) & part) {
-            if ((left & lowest) == 0) continue;  // the same split, the other way round
+            if ((left & lowest) == 0) continue;  // the mirror of a split already seen
             const Part& a = parts_[left];
             const Part& b = parts_[part ^ left];
             const double cost = a.cost + b.cost + volume(a.labels | b.labels, sizes);
@@ -170,7 +171,7 @@ private:
         }
     }
 
-    // Writes down how `part` is made; returns the number of the result.
+    // Appends the pairs that compute `part`; returns the number of the result.
     std::size_t emit(std::size_t part) {
         if (std::has_single_bit(part)) return static_cast<std::size_t>(std::countr_zero(part));
         const std::size_t left = emit(parts_[part].left);
@@ -189,7 +190,7 @@ struct Numbered {
     LabelSet labels;
 };
 
-// What is left of a pair when all others are still there.
+// The labels that the product of a pair keeps while all others remain.
 LabelSet result_of(const std::vector<Numbered>& all, std::size_t i, std::size_t j,
                    LabelSet output) {
     LabelSet asked = output;
@@ -199,7 +200,7 @@ LabelSet result_of(const std::vector<Numbered>& all, std::size_t i, std::size_t 
     return (all[i].labels | all[j].labels) & asked;
 }
 
-// The pair whose result is smallest against the two; the first of equals.
+// The pair whose result is smallest relative to its operands; the first of equals.
 std::pair<std::size_t, std::size_t> best_pair(const std::vector<Numbered>& all, LabelSet output,
                                               const LabelSizes& sizes) {
     std::pair<std::size_t, std::size_t> best{0, 1};

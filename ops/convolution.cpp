@@ -1,5 +1,5 @@
-// Three ops of one sum (convolution_loops.h), each of which has the other two for its gradients:
-// what is written here once holds for every order.
+// Three ops of one sum (convolution_loops.h), each with the other two as its gradients, so these
+// rules serve every order.
 #include <tapestry/ops/convolution.h>
 
 #include <tapestry/autograd/tape.h>
@@ -85,7 +85,7 @@ Tensor convolve_to_weight(const Tensor& x, const Tensor& grad, const Plan& plan)
     return record<ConvolveToWeightOp>({x, grad}, dw, x, grad, plan);
 }
 
-// ---- what users ask for -------------------------------------------------------------------------
+// ---- checks and public functions ----------------------------------------------------------------
 
 void check_types(std::string_view op, const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_floating(op, x);
@@ -107,7 +107,7 @@ void check_channels(std::string_view op, const Tensor& x, const Tensor& weight, 
                         weight.shape(), weight.size(0));
 }
 
-// [N, C, L] as images of one row
+// [N, C, L] as images with one row
 Tensor as_row(const Tensor& x) { return unsqueeze(x, 2); }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Convolutions of rows and of images, through the matrix product.
+// Convolutions of sequences and images, computed as matrix products.
 //
-// floating numbers, all tensors of one type (DTypeError). Images are [N, C, H, W]: a batch of N,
-// with C channels; rows [N, C, L]. What PyTorch calls a convolution, and so do these, does not turn
-// the kernel around. Read next: convolution_loops.h, which has the sums; convolution.cpp, the
-// gradients.
+// All tensors are floating-point and share a dtype (DTypeError). Images are [N, C, H, W], a batch
+// of N with C channels; sequences [N, C, L]. As in PyTorch, the kernel is not flipped
+// (cross-correlation). Read next: convolution_loops.h (the sums), convolution.cpp (the gradients).
 #pragma once
 
 #include <tapestry/core/size_2d.h>
@@ -12,11 +11,11 @@
 namespace tapestry {
 
 struct Conv1dOptions {
-    std::int64_t stride = 1;    ///< from one place of the kernel to the next
+    std::int64_t stride = 1;    ///< from one position of the kernel to the next
     std::int64_t padding = 0;   ///< zeros on either side
     std::int64_t dilation = 1;  ///< from one element of the kernel to the next
-    /// Channels in so many parts, which do not see each other: output o reads those of part
-    /// floor(o groups / O). As many groups as channels is a depthwise convolution.
+    /// Number of groups of channels, which are convolved independently: output o reads the inputs
+    /// of group floor(o groups / O). With as many groups as channels it is a depthwise convolution.
     std::int64_t groups = 1;
 };
 
@@ -29,13 +28,13 @@ struct Conv2dOptions {
 
 /// y[n, o, p, q] = bias[o] + sum_c,i,j weight[o, c, i, j]
 ///                 x[n, c, p stride + i dilation - padding, q stride + j dilation - padding]
-/// for x [N, C, H, W], weight [O, C / groups, h, w] and bias [O] or undefined, x being 0 outside
-/// itself: [N, O, P, Q] with P = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
+/// for x [N, C, H, W], weight [O, C / groups, h, w] and bias [O] or undefined, where x is 0 outside
+/// the image: [N, O, P, Q] with P = floor((H + 2 padding - dilation (h - 1) - 1) / stride) + 1.
 ///
-/// Gradient: the other two derivatives of the sum of g y, which convolve again; to the bias, g
-/// summed over images and pixels. Throws ShapeError where shapes do not fit or the output would
-/// have no pixel, and says which size it would have; ValueError for a stride or dilation that is
-/// not positive, a negative padding, and groups that do not divide both numbers of channels.
+/// Gradient: the derivatives of sum(g y) with respect to x and weight, again convolutions; the bias
+/// gets g summed over images and pixels. Throws ShapeError if shapes do not fit or the output would
+/// have no pixel; ValueError for a stride or dilation that is not positive, a negative padding, or
+/// groups that do not divide both numbers of channels.
 /// Source: LeCun et al. 1989, "Backpropagation Applied to Handwritten Zip Code Recognition".
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               const Conv2dOptions& options = {});

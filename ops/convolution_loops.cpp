@@ -1,9 +1,9 @@
-// Each image is laid out with its padding, windows become the columns of a matrix, a strip of the
-// output at a time or several small images, and the sum is a matrix product for each strip and
-// group:
+// im2col: each image is copied with its padding, the windows of a strip (some rows of the output,
+// or several small images) become the columns of a matrix X, and the sum is a matrix product per
+// strip and group:
 //
 //     output      y [O, PQ]   = w [O, Chw] X [Chw, PQ]
-//     to_input    X' [Chw, PQ] = w^T [Chw, O] g [O, PQ], and each element back to its pixel
+//     to_input    X' [Chw, PQ] = w^T [Chw, O] g [O, PQ], then each element added to its pixel
 //     to_weight   w'^T [Chw, O] = X [Chw, PQ] g^T [PQ, O], over all images
 //
 // A strip's X stays in the L2 cache. Images are shared among threads.
@@ -21,11 +21,11 @@
 namespace tapestry::convolution {
 namespace {
 
-// Elements of X that a strip should have at the most: 256 KiB of f32.
+// Target for the elements of a strip's X: 256 KiB of f32.
 constexpr std::int64_t kStrip = 1 << 16;
-// Multiplications that are worth a thread, and the memory that it then takes for itself.
+// Multiplications worth a thread and the buffers it allocates.
 constexpr std::int64_t kSmallProduct = 1 << 20;
-// Partial sums of the weight's gradient, at the most.
+// Maximum number of partial sums of the weight's gradient.
 constexpr std::int64_t kPieces = 16;
 
 kernels::WindowGrid grid_of(const Plan& plan) {
@@ -42,16 +42,16 @@ kernels::WindowGrid grid_of(const Plan& plan) {
             .columns = columns.count()};
 }
 
-// What is computed together: images from `image` on, and rows of each one's output.
+// A unit of work: images from `image` on, and a range of output rows of each.
 struct Strip {
     std::int64_t image;
     kernels::WindowRows windows;
-    std::int64_t at;     // elements of an output channel before it
-    std::int64_t width;  // elements in it, of all its images
+    std::int64_t at;     // offset in an output channel
+    std::int64_t width;  // elements per channel, over all its images
 };
 
-// So many images of these pixels that the product's rows are wide enough and, if that takes few,
-// whole vectors, which it then reads where they are.
+// Number of images per product: enough to make its rows wide and, if few more are needed, a
+// multiple of the vector width, so it reads them in place.
 std::int64_t images_together(std::int64_t pixels) {
     constexpr std::int64_t kWide = 64, kWidest = 256, kVector = 16;
     const std::int64_t least = (kWide + pixels - 1) / pixels;
@@ -61,8 +61,7 @@ std::int64_t images_together(std::int64_t pixels) {
     return least;
 }
 
-// Images and rows of a strip: rows of one image that the L2 cache holds the windows of, or several
-// small images.
+// Splits images into strips: rows of one image whose windows fit in L2, or several small images.
 class Cut {
 public:
     explicit Cut(const Plan& plan)
@@ -75,7 +74,7 @@ public:
         images = std::clamp<std::int64_t>(kStrip / (depth_ * pixels), 1, images_together(pixels));
     }
 
-    /// Calls f(strip) for images begin .. end, from the top of each to its bottom.
+    /// Calls f(strip) for images [begin, end), from top to bottom.
     template <class F>
     void for_each_strip(std::int64_t begin, std::int64_t end, const F& f) const {
         for (std::int64_t n = begin; n < end; n += images) {
@@ -94,22 +93,22 @@ private:
     std::int64_t rows_, columns_, depth_;
 };
 
-// Handed to a thread together: no strip is cut, and there is enough to do.
+// Images per task: no strip is split, and there is enough work.
 std::int64_t images_per_chunk(const Plan& plan) {
     const double all = plan.products();
     const double each = all / static_cast<double>(std::max<std::int64_t>(1, plan.input[0]));
     return std::max(Cut(plan).images, kSmallProduct / static_cast<std::int64_t>(each + 1));
 }
 
-// A matrix, one row `row` elements after the other.
+// A matrix whose rows are `row` elements apart.
 template <class T>
 struct Rows {
     T* data;
     std::int64_t row;
 };
 
-// What one thread has: the images of a strip with their padding, X, and a place for their outputs
-// side by side. And the sizes of one group's part of it all.
+// A thread's buffers: the padded images of a strip, X, and the images' outputs side by side. Also
+// the sizes of one group.
 template <class T>
 class Block {
 public:
@@ -131,8 +130,8 @@ public:
     }
 
     void clear() { std::fill_n(padded_data_, padded_.numel(), T(0)); }
-    /// X of the strip's windows over images x [N, C, H, W]; rows of an image that was read before
-    /// are there.
+    /// Fills X with the strip's windows over images x [N, C, H, W]; an image is read with its first
+    /// strip.
     void unfold(const T* x, const Strip& s) {
         if (s.windows.first == 0) {
             for_each_plane(s, [&](T* inside, std::int64_t at) {
@@ -141,7 +140,7 @@ public:
         }
         kernel_.unfold(matrix, padded_data_, grid_, s.windows);
     }
-    /// Adds X to the images; they are in dx with the strip that completes them.
+    /// Adds X to the padded images; the last strip of an image copies it to dx.
     void fold(T* dx, const Strip& s) {
         if (s.windows.first == 0) clear();
         kernel_.fold(padded_data_, matrix, grid_, s.windows);
@@ -151,8 +150,8 @@ public:
         });
     }
 
-    /// The strip's part of g [N, O, P, Q] as a matrix [O, strip.width]: where it lies, or, of
-    /// several images, beside each other in a copy.
+    /// The strip's part of g [N, O, P, Q] as a matrix [O, strip.width]: in place, or for several
+    /// images copied side by side.
     Rows<const T> read_outputs(const T* g, const Strip& s) {
         if (s.windows.images == 1) return {g + s.image * image_outputs() + s.at, pixels};
         T* const beside = beside_.template mutable_data<T>();
@@ -161,7 +160,7 @@ public:
         });
         return {beside, s.width};
     }
-    /// The same of y for f to write to.
+    /// The same for y, which f writes.
     template <class F>
     void write_outputs(T* y, const Strip& s, const F& f) {
         if (s.windows.images == 1) return f({y + s.image * image_outputs() + s.at, pixels});
@@ -183,14 +182,14 @@ private:
     std::int64_t width() const { return plan_.windows.columns.size; }
     std::int64_t image_outputs() const { return plan_.weight[0] * pixels; }
 
-    // f(where it begins in y, where beside the others) for each image.
+    // Calls f(offset in y, offset side by side) for each image.
     template <class F>
     void for_each_image(const Strip& s, const F& f) const {
         for (std::int64_t t = 0; t < s.windows.images; ++t) {
             f((s.image + t) * image_outputs(), t * pixels);
         }
     }
-    // f(its first pixel within the padding, where it begins in x) for each channel of each image.
+    // Calls f(first pixel inside the padding, offset in x) for each channel of each image.
     template <class F>
     void for_each_plane(const Strip& s, const F& f) const {
         const WindowAxis &rows = plan_.windows.rows, &columns = plan_.windows.columns;
@@ -313,7 +312,7 @@ Tensor to_input(const Tensor& grad, const Tensor& weight, const Plan& plan) {
 
 namespace {
 
-// sum [G, depth, outputs] over these images
+// Adds these images' part to sum [G, depth, outputs].
 template <class T>
 void weights_of_images(T* sum, const T* x, const T* grad, const Plan& plan, std::int64_t begin,
                        std::int64_t end) {

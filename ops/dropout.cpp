@@ -1,4 +1,4 @@
-// The gradient of "keep some" is "keep the same ones": one function, which records itself, is the
+// The gradient of keeping some elements is keeping the same ones: one recorded function is the
 // forward pass and the backward pass of every order.
 #include <tapestry/ops/dropout.h>
 
@@ -14,9 +14,9 @@
 namespace tapestry {
 
 Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator) {
-    constexpr std::int64_t kWords = 4;  // of a counter
+    constexpr std::int64_t kWords = 4;  // per Philox counter
     const auto limit = static_cast<std::uint64_t>(std::round((1 - p) * 0x1p32));
-    if (limit >> 32U != 0) return bernoulli(shape, 1 - p, generator);  // all of them
+    if (limit >> 32U != 0) return bernoulli(shape, 1 - p, generator);  // keeps all
     Tensor kept(shape, DType::boolean);
     const std::int64_t n = kept.numel();
     const std::uint64_t key = generator.seed();

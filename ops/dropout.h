@@ -1,4 +1,4 @@
-// Dropout: numbers set to zero at random while training.
+// Dropout: zeroes random elements during training.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -7,10 +7,10 @@
 namespace tapestry {
 
 /// y_i = m_i x_i / (1 - p), where m_i is 0 with probability p and 1 otherwise: the expectation of y
-/// is x. When not training, or with p = 0, x itself. Gradient: g m / (1 - p), with the same m. f32
-/// or f64 (DTypeError); throws ValueError unless 0 <= p <= 1.
+/// is x. Returns x itself when not training or if p = 0. Gradient: g m / (1 - p), with the same m.
+/// Floating-point (DTypeError); throws ValueError unless 0 <= p <= 1.
 /// Source: Srivastava et al. 2014, "Dropout: A Simple Way to Prevent Neural Networks from
-/// Overfitting"; scaled while training, so that nothing is left to do afterwards.
+/// Overfitting"; scaled during training, so inference needs no correction.
 Tensor dropout(const Tensor& x, double p, bool training = true,
                Generator& generator = default_generator());
 

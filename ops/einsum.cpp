@@ -1,7 +1,6 @@
-// The equation is taken apart: text in, letters out. An operand is then made simple (its diagonals
-// read, its axes that merely broadcast taken away, letters that nobody else asks for summed), and
-// all are contracted, two at a time. Everything is composed of recordable ops, so there is no
-// backward rule here.
+// Parses the equation into letters, simplifies each operand (takes diagonals, drops axes that only
+// broadcast, sums letters that nothing else uses), then contracts them two at a time. Everything is
+// composed of recordable ops, so there is no backward rule here.
 #include <tapestry/ops/einsum.h>
 
 #include <tapestry/core/error.h>
@@ -25,8 +24,8 @@ namespace tapestry {
 
 namespace {
 
-/// "ij, jk" as terms {"ij", "jk"} and output "ik". An ellipsis is one '.', spaces are gone,
-/// and an output that was not written down is there.
+/// "ij, jk" parsed to terms {"ij", "jk"} and output "ik". An ellipsis is one '.', spaces are
+/// removed, and an implicit output is filled in.
 struct EinsumEquation {
     std::vector<std::string> terms;
     std::string output;
@@ -36,13 +35,13 @@ bool contains(const std::string& term, char c) { return term.find(c) != std::str
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// As one may show it, whatever its bytes are.
+// `text` escaped for display, whatever its bytes.
 std::string printable(std::string_view text) {
     const std::string quoted = utf8::quoted(text, text.size());
     return quoted.substr(1, quoted.size() - 2);
 }
 
-// What stands before the position has been read: ASCII, so that bytes are characters.
+// Text before the position has been parsed and is ASCII, so bytes are characters.
 template <class... Args>
 [[noreturn]] void misfit(std::string_view text, std::size_t position,
                          fmt::format_string<Args...> what, Args&&... args) {
@@ -61,7 +60,7 @@ public:
     }
 
 private:
-    // Takes in what stands at the current position; returns how many characters that was.
+    // Consumes the token at the current position; returns its length.
     std::size_t step() {
         const char c = text_[at_];
         if (c == ' ') return 1;
@@ -99,7 +98,7 @@ private:
 
     std::string& term() { return has_output_ ? equation_.output : equation_.terms.back(); }
 
-    // The ellipsis first: '.' comes before all letters.
+    // The ellipsis comes first: '.' sorts before all letters.
     std::string letters_that_occur_once() const {
         std::string all;
         for (const std::string& t : equation_.terms) all += t;
@@ -125,7 +124,7 @@ EinsumEquation parse_einsum(std::string_view text) { return Parser(text).run(); 
 
 constexpr int kLetters = 52;
 
-// 0 .. 25 for capitals, then 26 .. 51.
+// 0 .. 25 for capitals, 26 .. 51 for lower case.
 int label_of(char letter) { return letter < 'a' ? letter - 'A' : letter - 'a' + 26; }
 
 std::string name_of_label(int label) {
@@ -133,7 +132,7 @@ std::string name_of_label(int label) {
     return {static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26)};
 }
 
-// An ellipsis of n axes is labelled 51 + n .. 52: the last axis is the same one in all terms.
+// An ellipsis of n axes has labels 51 + n .. 52: its last axis has the same label in all terms.
 Labels labels_of(const std::string& term, int ellipsis) {
     Labels labels;
     for (const char c : term) {
@@ -150,12 +149,12 @@ struct Contraction {
     std::string_view text;
     std::vector<Labelled> operands;
     Labels output;
-    std::array<std::int64_t, 64> sizes;  // of every label; 1 where there is none
+    std::array<std::int64_t, 64> sizes;  // of every label; 1 if unused
 };
 
 // ---- from the equation to labelled operands -----------------------------------------------------
 
-// How many axes the ellipsis of `term` stands for.
+// Number of axes that the ellipsis of `term` covers.
 int ellipsis_of(std::string_view text, const std::string& term, const Tensor& x) {
     const bool open = term.find('.') != std::string::npos;
     const int named = static_cast<int>(term.size()) - (open ? 1 : 0);
@@ -181,7 +180,7 @@ std::int64_t size_of(const Labelled& operand, int label) {
                      size_of(b, label), number, b.x.shape());
 }
 
-// Takes in the sizes of an operand: those of one letter are equal, or 1 in some operands.
+// Merges an operand's sizes into those of the labels: equal, or 1 in some operands.
 void merge_sizes(Contraction& contraction, std::size_t number) {
     const Labelled& operand = contraction.operands[number];
     for (int axis = 0; axis < operand.x.rank(); ++axis) {
@@ -216,7 +215,7 @@ Contraction labelled(std::string_view text, const Tensors& operands) {
     return contraction;
 }
 
-// ---- operands made simple -----------------------------------------------------------------------
+// ---- simplifying operands -----------------------------------------------------------------------
 
 // The first pair of axes with one label, if any.
 std::optional<std::pair<int, int>> repeated(const Labels& labels) {
@@ -229,7 +228,7 @@ std::optional<std::pair<int, int>> repeated(const Labels& labels) {
     return std::nullopt;
 }
 
-// Axes of one label become one, the last: of the n^2 numbers of two, every (n + 1)-th.
+// Merges axes of equal label into the last: of the n^2 elements of two, every (n + 1)-th.
 void read_diagonals(Labelled& operand) {
     while (const auto pair = repeated(operand.labels)) {
         std::vector<int> order;
@@ -250,7 +249,7 @@ void read_diagonals(Labelled& operand) {
     }
 }
 
-// An axis of size 1 whose label is larger elsewhere says nothing: it goes.
+// Drops axes of size 1 whose label is larger elsewhere.
 void drop_broadcast(Labelled& operand, const std::array<std::int64_t, 64>& sizes) {
     for (int axis = operand.x.rank() - 1; axis >= 0; --axis) {
         const auto place = operand.labels.begin() + axis;
@@ -274,7 +273,7 @@ void sum_others(Labelled& operand, LabelSet keep) {
     if (!axes.empty()) operand = {sum(operand.x, axes), left};
 }
 
-// What the operands but number `without`, and the output, have.
+// Labels of the output and of all operands except number `without`.
 LabelSet asked_for(const std::vector<Labelled>& operands, std::size_t without,
                    const Labels& output) {
     LabelSet asked = set_of(output);
@@ -300,7 +299,7 @@ bool has(const Labels& labels, int label) {
     return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-// Operands that have been contracted are left behind without labels, their results come last.
+// Contracted operands stay in the list without labels; results are appended.
 Labelled contract_all(Contraction& contraction) {
     std::vector<Labelled>& all = contraction.operands;
     std::vector<LabelSet> sets;
@@ -311,7 +310,7 @@ Labelled contract_all(Contraction& contraction) {
         Labelled a = std::exchange(all[pair.first], {});
         Labelled b = std::exchange(all[pair.second], {});
         const LabelSet keep = asked_for(all, all.size(), contraction.output);
-        // b's axes come last in the result: let the output's last be among them.
+        // b's axes come last in the result, so the output's last axis should be among them.
         const bool last_in_a =
             !contraction.output.empty() && has(a.labels, contraction.output.back());
         if (last_in_a && !has(b.labels, contraction.output.back())) std::swap(a, b);

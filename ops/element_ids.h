@@ -1,5 +1,5 @@
-// Numbers that choose along one axis, element by element: what gather and the scatters share. Their
-// ids have the rank of x and lie, for the other axes, within its sizes. Internal to ops.
+// Elementwise indices along one axis, shared by gather and the scatters. The ids have the rank of x
+// and at most its size on every other axis. Internal to ops.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -10,7 +10,7 @@
 
 namespace tapestry {
 
-/// "[1, 3]": element `index`, in row-major order, of this shape.
+/// The position in `shape`, such as [1, 3], of row-major element `index`.
 inline Shape position_of(std::int64_t index, const Shape& shape) {
     Shape position = shape;
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -20,8 +20,7 @@ inline Shape position_of(std::int64_t index, const Shape& shape) {
     return position;
 }
 
-/// The ids row-major. Of those that are not in [0, size) the first is an error: complain(where it
-/// stands, what it is).
+/// Returns the ids row-major. Calls complain(position, id) for the first one outside [0, size).
 template <class Complain>
 Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size, Complain complain) {
     check_dtype(op, ids, DType::i64);
@@ -33,14 +32,14 @@ Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size, Co
     return row_major;
 }
 
-/// The same for ids of rows, classes, or what else there is `size` of.
+/// The same for ids of rows or classes, of which there are `size`.
 inline Tensor checked_ids(std::string_view op, const Tensor& ids, std::int64_t size) {
     return checked_ids(op, ids, size, [&](const Shape& position, std::int64_t id) {
         fail<IndexError>("{}: ids{} = {} is not an index from 0 to {}", op, position, id, size - 1);
     });
 }
 
-/// The same for ids that choose along one axis of x.
+/// The same for ids that index along one axis of x.
 inline Tensor checked_ids(std::string_view op, const Tensor& ids, const Tensor& x, int axis) {
     return checked_ids(op, ids, x.size(axis), [&](const Shape& position, std::int64_t id) {
         fail<IndexError>("{}: ids{} = {} is outside axis {} of {}{}", op, position, id, axis,
@@ -55,7 +54,7 @@ inline void check_element_ids(std::string_view op, const Tensor& x, int axis, co
                         op, ids.shape(), x.shape(), axis);
 }
 
-/// What scatters, gathers and selects along one axis by ids that it keeps.
+/// Base of ops that scatter, gather or select along one axis by ids, which it saves.
 struct IndexOp : Op {
     IndexOp(const char* name, int axis, const Tensor& ids) : Op(name, {ids}), axis_(axis) {}
     std::string attributes() const override { return fmt::format("axis={}", axis_); }
@@ -68,9 +67,8 @@ private:
     int axis_;
 };
 
-/// Calls f(element of ids, in row-major order, where in x it points to) for all of them. Lines
-/// along the axis do not share elements of x: they may run on several threads, each of them in
-/// order.
+/// Calls f(row-major index of the id, offset in x that it points to) for all ids. Lines along the
+/// axis do not share elements of x, so they may run on different threads, each in order.
 template <class F>
 void for_each_id(const Tensor& ids, const Tensor& x, int axis, F f) {
     Shape lines = ids.shape();
@@ -94,7 +92,7 @@ void for_each_id(const Tensor& ids, const Tensor& x, int axis, F f) {
     });
 }
 
-/// The corner of source that has the shape of ids. Throws ShapeError where ids are larger.
+/// The leading corner of source with the shape of ids. Throws ShapeError if ids are larger.
 inline Tensor source_of(std::string_view op, const Tensor& source, const Tensor& ids) {
     check_defined(op, source);
     bool covered = source.rank() == ids.rank();

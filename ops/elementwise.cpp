@@ -1,5 +1,5 @@
-// Each function with its forward pass and its rule; those that are called less often share one
-// entry of the tape, FunctionOp, and have no kernel for their gradient.
+// Each function with its forward pass and backward rule; less common ones share one tape entry,
+// FunctionOp, and have no gradient kernel.
 #include <tapestry/ops/elementwise.h>
 
 #include <tapestry/core/create.h>
@@ -168,11 +168,11 @@ Tensor cos(const Tensor& x) {
     return record<CosOp>({x}, y, x);
 }
 
-// ---- tanh, sigmoid: fused where nobody records, composed where somebody does --------------------
+// ---- tanh, sigmoid: backward fused, or composed while recording ---------------------------------
 
 namespace {
-// g (1 - y^2) as one entry of a tape that records gradients: networks that obey an equation are
-// made of second derivatives, and go through this more often than through tanh itself.
+// g (1 - y^2) as a single tape entry: physics-informed networks use second derivatives, and call
+// this more often than tanh itself.
 Tensor tanh_grad(const Tensor& g, const Tensor& y);
 
 struct TanhGradOp final : Op {
@@ -226,7 +226,7 @@ Tensor sigmoid(const Tensor& x) {
     return record<SigmoidOp>({x}, y, y);
 }
 
-// ---- one entry for all that follow --------------------------------------------------------------
+// ---- one tape entry for all that follow ---------------------------------------------------------
 
 namespace {
 
@@ -234,7 +234,7 @@ using In = const Tensor&;
 using Function = Tensor (*)(In);
 using Rule = Tensor (*)(In g, In x);
 
-// y = f(x). The rule is g f'(x) in recordable ops: one for all orders.
+// y = f(x). The rule is g f'(x) in recordable ops, for all orders.
 struct FunctionOp final : Op {
     FunctionOp(const char* name, Function f, Rule rule, const Tensor& x)
         : Op(name, {x}), f_(f), rule_(rule) {}
@@ -317,7 +317,7 @@ namespace {
 struct Atan2Op final : Op {
     Atan2Op(const Tensor& y, const Tensor& x) : Op("atan2", {y, x}) {}
     Tensors forward(const Tensors& in) const override { return {atan2(in[0], in[1])}; }
-    // The angle jumps by 2 pi where y changes its sign left of the origin.
+    // The angle jumps by 2 pi where y changes sign left of the origin.
     Tensor decisions(const Tensors& in) const override { return side_of(in[0], 0); }
     Tensors backward(const Tensors& grads) override {
         const Tensor& y = saved(0);

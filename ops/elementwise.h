@@ -1,6 +1,6 @@
-// Functions of one variable, element by element: floating numbers in (DTypeError otherwise), the
-// same shape and type out; neg, abs and square take i64 as well, whose numbers wrap around where 64
-// bits end (arithmetic.h). `g` is the gradient of the output.
+// Elementwise functions of one variable. They take floating-point tensors (DTypeError otherwise)
+// and keep shape and dtype; neg, abs and square also take i64, which wraps around on overflow
+// (arithmetic.h). `g` is the gradient of the output, y the output.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -13,21 +13,21 @@ Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);
 /// x^2. Gradient: 2 g x.
 Tensor square(const Tensor& x);
-/// The square root; NaN for x < 0. Gradient: g / (2 sqrt x).
+/// Square root; NaN for x < 0. Gradient: g / (2 sqrt x).
 Tensor sqrt(const Tensor& x);
 /// 1 / sqrt(x). Gradient: -g y^3 / 2.
 Tensor rsqrt(const Tensor& x);
-/// 1 / x; inf at 0, of its sign. Gradient: -g y^2.
+/// 1 / x; inf at 0, -inf at -0. Gradient: -g y^2.
 Tensor reciprocal(const Tensor& x);
 /// e^x; 0 below -88.37 (f32) or -708.39 (f64), where results would be subnormal. Gradient: g y.
 Tensor exp(const Tensor& x);
-/// The natural logarithm; -inf at 0, NaN below. Gradient: g / x.
+/// Natural logarithm; -inf at 0, NaN below. Gradient: g / x.
 Tensor log(const Tensor& x);
-/// Gradient: g cos x.
+/// Sine. Gradient: g cos x.
 Tensor sin(const Tensor& x);
-/// Gradient: -g sin x.
+/// Cosine. Gradient: -g sin x.
 Tensor cos(const Tensor& x);
-/// The hyperbolic tangent. Gradient: g (1 - y^2).
+/// Hyperbolic tangent. Gradient: g (1 - y^2).
 Tensor tanh(const Tensor& x);
 /// 1 / (1 + e^-x). Gradient: g y (1 - y).
 Tensor sigmoid(const Tensor& x);
@@ -35,39 +35,41 @@ Tensor sigmoid(const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // ---- logarithms, the error function, circular and hyperbolic functions --------------------------
-// Right to 4 units in the last place; NaN outside a function's domain, and zeros, infinities and
-// NaN as C has them (C11, annex F). y is the output.
+// Accurate to 4 units in the last place. NaN outside a function's domain; zeros, infinities and NaN
+// follow C (C11, annex F).
 
-/// log(1 + x), exact where x is small and 1 + x would forget it. Gradient: g / (1 + x).
+/// log(1 + x), accurate for small x, where 1 + x would lose digits. Gradient: g / (1 + x).
 Tensor log1p(const Tensor& x);
-/// e^x - 1, exact where x is small. Gradient: g e^x.
+/// e^x - 1, accurate for small x. Gradient: g e^x.
 Tensor expm1(const Tensor& x);
-/// The logarithm to base 2; exact for powers of 2. Gradient: g / (x ln 2).
+/// Logarithm to base 2; exact for powers of 2. Gradient: g / (x ln 2).
 Tensor log2(const Tensor& x);
-/// The logarithm to base 10. Gradient: g / (x ln 10).
+/// Logarithm to base 10. Gradient: g / (x ln 10).
 Tensor log10(const Tensor& x);
 
-/// 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Gradient: g 2 / sqrt(pi) e^(-x^2).
+/// The error function: 2 / sqrt(pi) times the integral of e^(-t^2) from 0 to x. Gradient: g
+/// 2 / sqrt(pi) e^(-x^2).
 Tensor erf(const Tensor& x);
 
-/// sin x / cos x. Gradient: g (1 + y^2).
+/// Tangent, sin x / cos x. Gradient: g (1 + y^2).
 Tensor tan(const Tensor& x);
-/// The angle in [-pi/2, pi/2] whose sine is x; NaN for |x| > 1. Gradient: g / sqrt(1 - x^2).
+/// Arcsine, the angle in [-pi/2, pi/2] whose sine is x; NaN for |x| > 1. Gradient:
+/// g / sqrt(1 - x^2).
 Tensor asin(const Tensor& x);
-/// The angle in [0, pi] whose cosine is x; NaN for |x| > 1. Gradient: -g / sqrt(1 - x^2).
+/// Arccosine, the angle in [0, pi] whose cosine is x; NaN for |x| > 1. Gradient:
+/// -g / sqrt(1 - x^2).
 Tensor acos(const Tensor& x);
-/// The angle in (-pi/2, pi/2) whose tangent is x. Gradient: g / (1 + x^2).
+/// Arctangent, the angle in (-pi/2, pi/2) whose tangent is x. Gradient: g / (1 + x^2).
 Tensor atan(const Tensor& x);
 
 /// The angle in [-pi, pi] of the point (x, y), y first, broadcast together: arctan(y / x) in the
-/// quadrant where the point lies, and 0 or pi at the origin, as the sign of x = 0 has it. Gradient:
-/// g x / (x^2 + y^2) to y, -g y / (x^2 + y^2) to x; NaN at the origin. Throws DTypeError and
-/// ShapeError.
+/// quadrant of the point; at the origin 0 or pi, by the sign of x = 0. Gradient: g x / (x^2 + y^2)
+/// to y, -g y / (x^2 + y^2) to x; NaN at the origin. Throws DTypeError and ShapeError.
 Tensor atan2(const Tensor& y, const Tensor& x);
 
-/// (e^x - e^-x) / 2. Gradient: g cosh x.
+/// Hyperbolic sine, (e^x - e^-x) / 2. Gradient: g cosh x.
 Tensor sinh(const Tensor& x);
-/// (e^x + e^-x) / 2. Gradient: g sinh x.
+/// Hyperbolic cosine, (e^x + e^-x) / 2. Gradient: g sinh x.
 Tensor cosh(const Tensor& x);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// Losses of pairs of numbers: composed of a difference, where that is all they look at; else one
-// pass over memory each way.
+// Losses of pairs of numbers: composed of a difference if they depend only on that; else one pass
+// over memory in each direction.
 #include <tapestry/ops/loss.h>
 
 #include <tapestry/autograd/tape.h>
@@ -125,7 +125,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y,
                                         const BceOptions& options) {
     check_pair("binary_cross_entropy_with_logits", x, y);
     Tensor losses;
-    if (options.pos_weight.defined()) {  // each of the two parts is small where the loss is
+    if (options.pos_weight.defined()) {  // both terms are small where the loss is
         check_weight("pos_weight", options.pos_weight, x);
         losses = options.pos_weight * y * softplus(neg(x)) + (1.0 - y) * softplus(x);
     } else {

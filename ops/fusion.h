@@ -1,24 +1,25 @@
-// Fused or plain: which form of an op runs.
+// Switches between the fused and plain forms of ops.
 //
-// An op like layer_norm is one kernel that goes over memory once. The same function written in
-// elementary ops (mean, sub, square, ...) stands beside it in the source, takes several times as
-// long, and puts every intermediate result on the tape, to be printed and looked at. With fusion
-// off, by TAPESTRY_FUSE=0 or here, the plain forms run; the numbers are equal up to rounding.
+// An op like layer_norm is one kernel that makes one pass over memory. The source also has the same
+// function composed of elementary ops (mean, sub, square, ...), which takes several times as long
+// and records every intermediate result on the tape, where it can be printed and inspected. With
+// fusion off, by TAPESTRY_FUSE=0 or set_fusion(false), the plain forms run; results agree up to
+// rounding.
 //
-// Two forms have attention, batch_norm, cross_entropy, gelu, group_norm, layer_norm, linear,
-// log_softmax, rms_norm, rotary, silu and softmax.
+// These ops have both forms: attention, batch_norm, cross_entropy, gelu, group_norm, layer_norm,
+// linear, log_softmax, rms_norm, rotary, silu and softmax.
 #pragma once
 
 namespace tapestry {
 
-/// True unless TAPESTRY_FUSE is 0 or set_fusion(false) was called. Throws ValueError for a
-/// TAPESTRY_FUSE that is neither 0 nor 1.
+/// True unless TAPESTRY_FUSE is 0 or set_fusion(false) was called. Throws ValueError if
+/// TAPESTRY_FUSE is neither 0 nor 1.
 bool fusion_enabled();
 
-/// For all threads.
+/// Turns fusion on or off for all threads.
 void set_fusion(bool enabled);
 
-/// Fusion on or off until this leaves scope; then as before.
+/// Turns fusion on or off for a scope, then restores the earlier setting.
 class FusionGuard {
 public:
     explicit FusionGuard(bool enabled) : before_(fusion_enabled()) { set_fusion(enabled); }

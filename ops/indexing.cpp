@@ -1,7 +1,8 @@
-// Two pairs, each the other's gradient: whole rows (select, add), and single elements (gather,
-// scatter_add). Adding by index is shared among threads by columns, never by rows: all additions to
-// one place come from one thread, in the order of the indices, so sums do not depend on threads.
-// Scatter sets elements; its gradient asks which of several for one place stayed.
+// Two pairs of ops, each the other's gradient: for whole rows (select, add) and for single elements
+// (gather, scatter_add). Threads share additions by columns, never by rows: all additions to one
+// element come from one thread, in the order of the indices, so sums do not depend on the number of
+// threads. scatter sets elements; its gradient needs to know which write to an element was the
+// last.
 #include <tapestry/ops/indexing.h>
 
 #include <tapestry/core/copy.h>
@@ -24,7 +25,7 @@ namespace {
 
 // ---- rows: select and add -----------------------------------------------------------------------
 
-// A tensor as [outer, size, inner] around one axis.
+// A tensor as [outer, size, inner], where `size` is one axis.
 struct Slabs {
     std::int64_t outer, size, inner;
     Slabs(const Shape& shape, int axis)
@@ -50,8 +51,8 @@ void select_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     });
 }
 
-// to[o, ids[i], :] += from[o, i, :], each thread its own columns of its own o. Sums of 16 bits are
-// f32.
+// to[o, ids[i], :] += from[o, i, :], with separate columns or o for each thread. Half-precision
+// sums are f32.
 template <class T>
 void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     constexpr std::int64_t kColumns = 64;
@@ -76,7 +77,7 @@ void add_rows(const Tensor& from, int axis, const Tensor& ids, Tensor& to) {
     });
 }
 
-// Not public: adds to zeros of `shape`. ids are checked and row-major.
+// Adds to zeros of `shape`. ids are checked and row-major.
 Tensor index_add(const Shape& shape, int axis, const Tensor& ids, const Tensor& source);
 
 struct IndexSelectOp final : IndexOp {
@@ -100,8 +101,8 @@ struct IndexAddOp final : IndexOp {
     }
 };
 
-// Of 16 bits, rows are summed in f32, and of these only such as an id names: a table of words is
-// long, and the ids of a batch are few.
+// Half-precision rows are summed in f32, and only rows that an id names: an embedding table is
+// long, and a batch has few ids.
 template <class T>
 requires kIsHalf<T>
 void add_half_rows(const Tensor& source, int axis, const Tensor& ids, Tensor& y) {
@@ -194,7 +195,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids) {
 
 namespace {
 
-// y has the shape of ids; x is read with whatever strides it has.
+// y has the shape of ids; x is read with its own strides.
 template <class T>
 void gather_elements(const Tensor& x, int axis, const Tensor& ids, Tensor& y) {
     const T* from = x.data<T>();
@@ -276,7 +277,7 @@ Tensor one_hot(const Tensor& ids, std::int64_t classes, DType dtype) {
 }
 
 // ---- scatter, index_put -------------------------------------------------------------------------
-// Which element of the source stayed in its place is found out by scattering their numbers.
+// Scattering the indices of the source's elements shows which of them stayed.
 
 namespace {
 
@@ -334,7 +335,7 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& ids, double value) {
 Tensor index_put(const Tensor& x, const std::vector<Index>& where, const Tensor& values,
                  bool accumulate) {
     check_same_dtype("index_put", x, values);
-    // The part of a tensor that numbers its elements: which elements of x the part is made of.
+    // The same part of a tensor of element numbers gives the elements of x to set.
     const Tensor numbers = index(views::reshape(arange(x.numel()), x.shape()), where);
     require<ShapeError>(
         broadcast_shapes("index_put", values.shape(), numbers.shape()) == numbers.shape(),

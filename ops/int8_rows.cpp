@@ -14,8 +14,8 @@ namespace tapestry {
 namespace {
 
 constexpr float kLargest = 127;
-/// The most rows of x for which W is read as it is: the kernels' kFewRows (gemm_few_rows.h). Beyond
-/// that, how many of W's are f32 at a time: they fit into caches.
+/// kFewRows: most rows of x for which W is read as int8, the kernels' own limit (gemm_few_rows.h).
+/// kWideRows: rows of W converted to f32 at a time beyond that; they fit in cache.
 constexpr std::int64_t kFewRows = 4, kWideRows = 256;
 
 void put_row(const float* from, std::int64_t row, Int8Rows& to) {
@@ -28,7 +28,7 @@ void put_row(const float* from, std::int64_t row, Int8Rows& to) {
     to.scales[static_cast<std::size_t>(row)] = scale;
     std::int8_t* const numbers = to.numbers.data() + row * to.cols;
     for (std::int64_t j = 0; j < to.cols; ++j) {
-        // A scale so small that it is subnormal, or 0, may be off by much.
+        // A subnormal or zero scale may be far off, hence the clamp.
         const float number = scale > 0 ? std::nearbyint(from[j] / scale) : 0;
         numbers[j] = static_cast<std::int8_t>(std::clamp(number, -kLargest, kLargest));
     }
@@ -49,7 +49,7 @@ void check_operands(const Tensor& x, const Int8Rows& w, const Tensor& bias) {
                         bias.shape(), w.rows, w.cols, w.rows);
 }
 
-// y [R, rows], row by row at the pace of memory.
+// y [R, rows], row by row at memory bandwidth.
 void multiply_few(const Tensor& x, const Int8Rows& w, const float* bias, Tensor& y) {
     kernels::GemmArguments<float, std::int8_t> g;
     g.m = x.size(0);

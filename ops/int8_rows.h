@@ -1,7 +1,6 @@
-// Matrices of whole numbers of eight bits, with a scale for each row: a quarter of f32's memory,
-// for models that are done learning. What they cost in precision is half a scale at most, in every
-// weight; of weights that are normal with deviation s and a row's largest near 3 s, an eightieth of
-// s. Read next: nn/layers/linear.h, which puts them into a model.
+// int8 matrices with a scale per row: a quarter of f32's memory, for inference. The error is at
+// most half a scale per weight; for normal weights with deviation s, whose largest in a row is near
+// 3 s, about s / 80. Read next: nn/layers/linear.h, which uses them in a model.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -11,20 +10,21 @@
 
 namespace tapestry {
 
-/// Element [i, j] is scales[i] numbers[i * cols + j], with numbers from -127 to 127.
+/// Element [i, j] is scales[i] numbers[i * cols + j], with numbers in [-127, 127].
 struct Int8Rows {
     std::int64_t rows = 0, cols = 0;
     std::vector<std::int8_t> numbers;
     std::vector<float> scales;
 };
 
-/// The nearest to a matrix of f32 [rows, cols], ties to even: a row's scale is its largest size
-/// over 127. Throws ShapeError, DTypeError; ValueError for a row that is not finite.
+/// Rounds an f32 matrix [rows, cols] to the nearest int8 rows, ties to even; a row's scale is its
+/// largest absolute value over 127. Throws ShapeError, DTypeError, and ValueError for a row that is
+/// not finite.
 Int8Rows int8_rows(const Tensor& matrix);
 
-/// x [..., cols] f32 -> [..., rows]: x W^T + b, summed in f32. A constant: there is no gradient,
-/// and AutogradError is thrown where a tape follows x. With up to four rows, as when a text is
-/// written token by token, W is read as it is; for more, some rows of it at a time become f32.
+/// x [..., cols] f32 -> [..., rows]: x W^T + b, summed in f32. Has no gradient; throws
+/// AutogradError if a tape follows x. With up to four rows of x, as when generating token by token,
+/// W is read as int8; for more, a block of its rows at a time is converted to f32.
 Tensor multiply_by_rows(const Tensor& x, const Int8Rows& w, const Tensor& bias = {});
 
 }  // namespace tapestry

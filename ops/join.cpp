@@ -1,5 +1,5 @@
-// concat and split are each other's gradient. split is one op with many outputs, so that its
-// gradient is written once, whole, and not once per piece into a tensor of zeros.
+// concat and split are each other's gradient. split is one op with many outputs, so its gradient is
+// written once, not once per piece into a tensor of zeros.
 #include <tapestry/ops/join.h>
 
 #include <tapestry/core/copy.h>
@@ -40,7 +40,7 @@ private:
     int axis_;
 };
 
-// The shape of all together. `axis` is normalised.
+// The shape of the result. `axis` is normalised.
 Shape concat_shape(const Tensors& tensors, int axis) {
     Shape shape = tensors[0].shape();
     for (std::size_t i = 1; i < tensors.size(); ++i) {
@@ -106,7 +106,7 @@ struct SplitOp final : Op {
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if (!parts[i].defined()) parts[i] = zeros(outputs()[i].shape, outputs()[i].dtype);
         }
-        // Attention lays its gradients out as it found q, k and v: then nothing is copied.
+        // Attention lays out its gradients like q, k and v, so they join without a copy.
         const auto together = is_recording() ? std::nullopt : views::try_join(parts, axis_);
         return {together ? *together : concat(parts, axis_)};
     }

@@ -1,4 +1,4 @@
-// Tensors put together and taken apart along an axis.
+// Joining and splitting tensors along an axis.
 //
 // All take any dtype; tensors joined must share theirs (DTypeError).
 #pragma once
@@ -11,47 +11,47 @@
 
 namespace tapestry {
 
-/// The tensors one after the other along `axis`; their other sizes must agree (ShapeError). A new
-/// tensor. Gradient: to each tensor its part of g. Throws ValueError for an empty list.
+/// Concatenates tensors along `axis` into a new tensor; their other sizes must agree (ShapeError).
+/// Gradient: to each tensor its part of g. Throws ValueError for an empty list.
 Tensor concat(const Tensors& tensors, int axis = 0);
 
 /// concat under PyTorch's name.
 Tensor cat(const Tensors& tensors, int axis = 0);
 
 /// x cut along `axis` into pieces of these sizes, which must add up to the size of the axis
-/// (ShapeError). Views of x. Gradient: the pieces' gradients one after the other, zeros for pieces
-/// nothing flowed back to; all in one pass over memory.
+/// (ShapeError). Views of x. Gradient: the gradients of the pieces, concatenated in one pass over
+/// memory, with zeros for pieces without one.
 Tensors split(const Tensor& x, std::span<const std::int64_t> sizes, int axis = 0);
 
-/// The same, of sizes in braces.
+/// The same with sizes in braces.
 Tensors split(const Tensor& x, std::initializer_list<std::int64_t> sizes, int axis = 0);
 
-/// x cut along `axis` into pieces of `chunk`, the last one smaller where it does not divide the
+/// x cut along `axis` into pieces of `chunk`; the last is smaller if `chunk` does not divide the
 /// size. Throws ValueError unless chunk >= 1.
 Tensors split(const Tensor& x, std::int64_t chunk, int axis = 0);
 
-/// x cut along `axis` into `count` pieces as equal as can be when all but the last are: of
-/// ceil(size / count), so that there may be fewer of them, as in PyTorch. Throws ValueError unless
-/// count >= 1.
+/// x cut along `axis` into at most `count` pieces of ceil(size / count), the last possibly smaller,
+/// as in PyTorch. Throws ValueError unless count >= 1.
 Tensors chunk(const Tensor& x, std::int64_t count, int axis = 0);
 
-/// x[..., i, ...] for every i along `axis`, which vanishes. Views of x; the gradient is split's, in
+/// x[..., i, ...] for every i along `axis`, which is removed. Views of x; gradient as for split, in
 /// one pass for all of them.
 Tensors unbind(const Tensor& x, int axis = 0);
 
-/// Tensors of one shape (ShapeError) laid side by side along a new axis, which becomes axis `axis`
-/// of the result.
+/// Stacks tensors of one shape (ShapeError) along a new axis, which becomes axis `axis` of the
+/// result.
 Tensor stack(const Tensors& tensors, int axis = 0);
 
-/// What is added before and after an axis.
+/// Number of elements added before and after an axis.
 struct Padding {
     std::int64_t before = 0;
     std::int64_t after = 0;
 };
 
-/// x framed by `value`: padding[i].before and .after elements along axis i. Gradient: the part of g
-/// where x lies. Throws ShapeError unless there is one entry per axis, ValueError for a negative
-/// one, and for a value that no element can be: a fraction in i64, other than 0 and 1 in bool.
+/// x padded with `value`: padding[i].before and .after elements along axis i. Gradient: the part of
+/// g where x is. Throws ShapeError unless there is one entry per axis, ValueError for a negative
+/// one, and for a value that the dtype cannot hold: a fraction for i64, anything but 0 and 1 for
+/// bool.
 Tensor pad(const Tensor& x, const std::vector<Padding>& padding, double value = 0);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// The arithmetic of dropout, shared by dropout and attention: some numbers are kept and scaled, the
-// others become zero. Internal to ops. Read next: dropout.cpp.
+// The arithmetic of dropout, shared by dropout and attention: kept elements are scaled, the others
+// become zero. Internal to ops. Read next: dropout.cpp.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -8,11 +8,11 @@
 
 namespace tapestry {
 
-/// What is kept is scaled by this, so that the expectation stays what it was: 1 / (1 - p). With
-/// p = 1 nothing is kept and the factor does not matter.
+/// Scale of the kept elements, 1 / (1 - p), which preserves the expectation. With p = 1 nothing is
+/// kept and the factor does not matter.
 inline double keep_factor(double p) { return p < 1 ? 1 / (1 - p) : 0; }
 
-/// bernoulli(shape, 1 - p, generator), by the kernels of the instruction set.
+/// bernoulli(shape, 1 - p, generator), computed by the instruction set's kernels.
 Tensor drawn_to_keep(const Shape& shape, double p, Generator& generator);
 
 /// y[i] = kept[i] ? factor x[i] : 0; y may be x.

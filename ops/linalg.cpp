@@ -1,8 +1,8 @@
-// P A = L U: what systems are solved with, and determinants read from; then the ops.
+// The LU factors, P A = L U, with which systems are solved and determinants computed; then the ops.
 //
 // Source: Golub and Van Loan, "Matrix Computations", 3.4: Gaussian elimination with partial
-// pivoting, row by row. All inner loops run along rows, which lie in memory; the compiler makes
-// vectors of them.
+// pivoting, row by row. All inner loops run along rows, which are contiguous, so the compiler
+// vectorises them.
 #include <tapestry/ops/linalg.h>
 
 #include <tapestry/autograd/tape.h>
@@ -33,11 +33,11 @@ namespace tapestry {
 namespace {
 
 struct LuFactors {
-    Tensor lu;      ///< [..., N, N]: U, and below its diagonal L, whose diagonal is 1
+    Tensor lu;      ///< [..., N, N]: U, and below its diagonal L (unit diagonal)
     Tensor pivots;  ///< [..., N] i64: row k was exchanged with row pivots[k] >= k, in this order
 };
 
-// Multiplications that are worth a thread of their own.
+// Multiplications worth a thread.
 constexpr std::int64_t kWork = 1 << 16;
 
 std::int64_t per_chunk(std::int64_t work) { return kWork / std::max<std::int64_t>(1, work); }
@@ -48,8 +48,8 @@ void subtract_row(T* to, T factor, const T* from, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) to[i] -= factor * from[i];
 }
 
-// The row at or below `column` with the largest element there; NaN, which nothing can better, is
-// left where it is.
+// The row at or below `column` with the largest element in that column. A NaN on the diagonal is
+// kept, because nothing compares greater.
 template <class T>
 std::int64_t find_pivot(const T* a, std::int64_t column, std::int64_t n) {
     std::int64_t best = column;
@@ -112,7 +112,8 @@ Shape index_in(const Shape& shape, std::int64_t flat) {
     return index;
 }
 
-/// Of each matrix of a [..., N, N], f32 or f64. A column without a pivot leaves 0 on the diagonal.
+/// Factors each matrix of a [..., N, N], f32 or f64. A column without a pivot leaves 0 on the
+/// diagonal.
 LuFactors factorize(const Tensor& a) {
     const std::int64_t n = a.size(-1);
     const Tensor matrices = dense(a);
@@ -129,7 +130,7 @@ LuFactors factorize(const Tensor& a) {
     return factors;
 }
 
-/// Throws ValueError, in the name of `op`, for the first matrix that has no inverse.
+/// Throws ValueError, naming `op`, for the first singular matrix.
 void check_regular(std::string_view op, const LuFactors& factors) {
     const Shape batch = leading_shape(factors.lu);
     const std::int64_t n = factors.lu.size(-1);
@@ -152,7 +153,7 @@ void solve_in_place(const LuFactors& factors, Tensor& x) {
     const std::int64_t n = x.size(-2);
     const std::int64_t k = x.size(-1);
     const Shape batch = leading_shape(x);
-    const Strides strides = leading_strides(factors.lu, batch);  // that of pivots is 1 / N of it
+    const Strides strides = leading_strides(factors.lu, batch);  // pivots have these divided by N
     const std::int64_t* const pivots = factors.pivots.data<std::int64_t>();
     visit_floating("lu", x.dtype(), [&](auto zero) {
         using T = decltype(zero);
@@ -245,12 +246,12 @@ Tensor inverse(const Tensor& a) {
     return record<InverseOp>({a}, y, y);
 }
 
-// ---- det, logdet -----------------------------------------------------------------------------
+// ---- det, logdet --------------------------------------------------------------------------------
 
 namespace {
 
-// y[...] = f(p, N) of each matrix: p is the diagonal of U, turned where rows were exchanged, so
-// that its product is the determinant.
+// y[...] = f(p, N) for each matrix, where p is the diagonal of U, negated where rows were
+// exchanged, so its product is the determinant.
 template <class F>
 Tensor of_pivots(std::string_view op, const Tensor& a, F f) {
     const LuFactors factors = factorize(a);

@@ -58,7 +58,7 @@ std::int64_t rows_per_chunk(std::int64_t classes) {
     return kGrain / 8 / std::max<std::int64_t>(classes, 1);
 }
 
-// The rows begin .. end of the problem, whose logits are at x.
+// Rows [begin, end) of the problem, with logits at x.
 template <class C>
 typename kernels::CrossEntropy<C>::Rows rows_at(const C* x, const std::int64_t* targets,
                                                 std::int64_t classes,
@@ -86,7 +86,7 @@ struct CrossEntropyOp final : Op {
     Tensor fused(const Tensor& grad) const;
     Tensor recordable(const Tensor& grad) const;
     RecordedCrossEntropy asked() const { return {saved(1), options}; }
-    // A mean over no rows is NaN, but its rows' gradients are 0 like those of any ignored row.
+    // A mean over no rows is NaN, but the gradients are 0, as for any ignored row.
     double share() const {
         const bool divided = options.reduction == Reduction::mean && counted > 0;
         return divided ? 1 / static_cast<double>(counted) : 1;
@@ -101,7 +101,7 @@ struct CrossEntropyOp final : Op {
 Tensor CrossEntropyOp::fused(const Tensor& grad) const {
     const Tensor logits = dense(saved(0));
     const Tensor& targets = saved(1);
-    const Tensor g = dense(grad);  // one number, or one per row
+    const Tensor g = dense(grad);  // a scalar, or one per row
     const std::int64_t g_step = options.reduction == Reduction::none ? 1 : 0;
     Tensor dx(logits.shape(), logits.dtype());
     visit_stored("cross_entropy", logits.dtype(), [&](auto zero) {
@@ -125,8 +125,8 @@ Tensor CrossEntropyOp::fused(const Tensor& grad) const {
     return dx;
 }
 
-// What to subtract from softmax(logits), and by what to multiply the difference: constants, both 0
-// in ignored rows. q [..., V], weight [..., 1]
+// The gradient is (softmax(logits) - q) weight, with constants q [..., V] and weight [..., 1], both
+// 0 in ignored rows.
 template <class T>
 void CrossEntropyOp::fill_targets(Tensor& q, Tensor& weight) const {
     const Tensor& targets = saved(1);
@@ -161,8 +161,8 @@ Tensor reduced(const Tensor& losses, Reduction reduction, std::int64_t counted) 
     return reduction == Reduction::sum ? total : div(total, static_cast<double>(counted));
 }
 
-// Classes to look up, and where they count: an ignored target, which may be no class, is read as
-// class 0.
+// Classes to look up, and which rows count: an ignored target, which may not be a valid class, is
+// read as class 0.
 struct Targets {
     Targets(const Tensor& targets, std::int64_t ignored)
         : classes(targets.clone()), counting(targets.shape(), DType::boolean) {

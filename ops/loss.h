@@ -1,32 +1,31 @@
 // Losses: what a training step makes small.
 //
-// Read next: loss.cpp, elementwise_loss.cpp; kernels/softmax.h writes the formula out for one
-// row.
+// Read next: loss.cpp, elementwise_loss.cpp; kernels/softmax.h has the formula for one row.
 #pragma once
 
 #include <tapestry/core/tensor.h>
 
 namespace tapestry {
 
-/// What becomes of the losses of single rows (or elements).
+/// How the losses of rows (or elements) are reduced.
 enum class Reduction { mean, sum, none };
 
 struct CrossEntropyOptions {
     /// Rows with this target have loss 0 and gradient 0 and do not count in the mean.
     std::int64_t ignore_index = -100;
-    /// Share of the target's probability that is spread evenly over all V classes, itself included.
+    /// Share of the target's probability that is spread evenly over all V classes, the target
+    /// included.
     double label_smoothing = 0;
     Reduction reduction = Reduction::mean;
 };
 
 /// -sum_j q_j log softmax(logits)_j over the last axis, where q is 1 at the target class, or under
-/// smoothing s: 1 - s + s / V there and s / V elsewhere. logits [..., V] of floating numbers,
-/// targets
-/// [...] i64: classes are last, where PyTorch has them on axis 1. The result is a scalar, or [...]
-/// with Reduction::none; of logits in bf16 or f16 it is f32. The mean over no rows at all (or over
-/// ignored ones alone) is NaN, as in PyTorch. Gradient: (softmax(logits) - q) g, over N under mean.
-/// Saves the logits and one number per row. Throws ShapeError, DTypeError, IndexError for a target
-/// outside 0 .. V - 1 (with its position), ValueError unless 0 <= label_smoothing <= 1.
+/// smoothing s: 1 - s + s / V there and s / V elsewhere. logits [..., V] are floating-point,
+/// targets [...] i64: classes are the last axis, where PyTorch has axis 1. The result is a scalar,
+/// or [...] with Reduction::none; for bf16 and f16 logits it is f32. The mean over no rows, or only
+/// ignored ones, is NaN, as in PyTorch. Gradient: (softmax(logits) - q) g, over N under mean. Saves
+/// the logits and one number per row. Throws ShapeError, DTypeError, IndexError for a target
+/// outside [0, V) (with its position), ValueError unless 0 <= label_smoothing <= 1.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
@@ -37,54 +36,57 @@ struct NllOptions {
 };
 
 /// -log_p[target], the negative log-likelihood: cross_entropy without the log_softmax. log_p
-/// [..., V] floating numbers, targets [...] i64. The mean over no rows is NaN. Gradient: -g at the
-/// targets, over N under mean. Errors as cross_entropy's.
+/// [..., V] is floating-point, targets [...] i64. The mean over no rows is NaN. Gradient: -g at the
+/// targets, over N under mean. Errors as for cross_entropy.
 Tensor nll_loss(const Tensor& log_p, const Tensor& targets, const NllOptions& options = {});
 
-// ---- element by element -------------------------------------------------------------------------
-// x is what was said and y what is true: floating numbers of one type (DTypeError) and one shape
-// (ShapeError): broadcasting here is nearly always a mistake. A mean is over all elements, NaN if
-// there are none, and divides the gradient by their number. Both x and y have gradients.
+// ---- elementwise --------------------------------------------------------------------------------
+// x is the prediction and y the target: floating-point, of one dtype (DTypeError) and one shape
+// (ShapeError), because broadcasting here is nearly always a mistake. The mean is over all
+// elements, NaN if there are none; it divides the gradient by their number. Both x and y have
+// gradients.
 
 /// (x - y)^2, its mean or sum. Gradient: 2 (x - y) g, and its negative for y.
 Tensor mse_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
 
-/// |x - y|, its mean or sum. Gradient: g sign(x - y), 0 where they are equal, and its negative.
+/// |x - y|, its mean or sum. Gradient: g sign(x - y), 0 where they are equal, and its negative for
+/// y.
 Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
 
-/// With d = x - y: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2). Gradient: g d, d held
-/// between -delta and delta, and its negative. Throws ValueError unless delta > 0.
+/// With d = x - y: d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2). Gradient: g d, with d
+/// clamped to [-delta, delta], and its negative for y. Throws ValueError unless delta > 0.
 /// Source: Huber 1964, "Robust Estimation of a Location Parameter".
 Tensor huber_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                   double delta = 1);
 
-/// huber_loss over beta: |d| - beta / 2 where |d| > beta; l1_loss for beta = 0. Throws ValueError
-/// unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
+/// huber_loss with delta = beta, divided by beta: |d| - beta / 2 where |d| > beta; l1_loss for
+/// beta = 0. Throws ValueError unless beta >= 0. Source: Girshick 2015, "Fast R-CNN".
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean,
                       double beta = 1);
 
 struct BceOptions {
     /// Factor of each element's loss; undefined for 1. Broadcasts to the shape of x.
     Tensor weight = {};
-    /// Factor of the loss where y is 1, as n_negative / n_positive for what is rare; undefined for
+    /// Factor of the loss where y is 1, such as n_negative / n_positive; undefined for
     /// 1. Broadcasts to the shape of x.
     Tensor pos_weight = {};
     Reduction reduction = Reduction::mean;
 };
 
 /// -y log p - (1 - y) log(1 - p) with p = sigmoid(x), from x: log(1 + e^x) - x y, without overflow
-/// and without losing a small loss beside a large x. Gradient: g (p - y), and -g x for y.
+/// and without losing a small loss when x is large. Gradient: g (p - y), and -g x for y.
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& y,
                                         const BceOptions& options = {});
 
-/// -y log x - (1 - y) log(1 - x) of probabilities x; NaN for an x outside 0 .. 1. As in PyTorch a
-/// logarithm counts as -100 at least, and the gradient, g (x - y) / (x (1 - x)), divides by 1e-12
-/// at least. To y: g (log(1 - x) - log x). Logits are better given to the function above.
+/// -y log x - (1 - y) log(1 - x) for probabilities x; NaN for x outside [0, 1]. As in PyTorch,
+/// logarithms are clamped to at least -100, and the divisor of the gradient, g (x - y) / (x
+/// (1 - x)), to at least 1e-12. For y: g (log(1 - x) - log x). If you have logits, prefer the
+/// function above.
 Tensor binary_cross_entropy(const Tensor& x, const Tensor& y,
                             Reduction reduction = Reduction::mean);
 
-/// What becomes of kl_div's elements. The divergence itself is their sum over an axis: `batchmean`
-/// divides the sum of all by the first axis's size, where `mean` takes all elements.
+/// How kl_div's elements are reduced. The divergence itself is their sum over an axis: `batchmean`
+/// divides the sum of all elements by the size of the first axis, `mean` by the number of elements.
 enum class KlReduction { mean, batchmean, sum, none };
 
 struct KlDivOptions {
@@ -92,8 +94,8 @@ struct KlDivOptions {
     KlReduction reduction = KlReduction::mean;
 };
 
-/// q (log q - x), 0 where q is 0: the parts of KL(q || p) for x = log p and y = q; PyTorch's order.
-/// Gradient: -g q, and g (log y + 1 - x) for y; with log_target g q (y + 1 - x).
+/// q (log q - x), 0 where q is 0: the terms of KL(q || p) for x = log p and y = q, the argument
+/// order of PyTorch. Gradient: -g q, and g (log y + 1 - x) for y; with log_target g q (y + 1 - x).
 /// Source: Kullback and Leibler 1951, "On Information and Sufficiency".
 Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options = {});
 

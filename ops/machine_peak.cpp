@@ -1,7 +1,6 @@
-// The measuring: everything is repeated, and the best counts, for whatever disturbs (another
-// program, a clock that has yet to rise) only ever makes it slower. What is repeated is short
-// beside the milliseconds for which a system sets a thread aside, or nothing would be left
-// undisturbed.
+// Every measurement is repeated and the best counts, because disturbances (another program, a clock
+// still ramping up) only make it slower. Each repetition is short compared with the scheduler's
+// time slices of milliseconds; otherwise none would be undisturbed.
 #include <tapestry/ops/machine_peak.h>
 
 #include <tapestry/core/clock.h>
@@ -20,8 +19,8 @@
 namespace tapestry {
 namespace {
 
-// How long f(i) takes for i = 0 .. num_threads() - 1, on a thread each, from the start of the first
-// to the end of the last: without the time it takes to wake the threads and to put them to sleep.
+// Seconds from the start of the first f(i) to the end of the last, for i = 0 .. num_threads() - 1
+// on one thread each: excludes waking the threads and putting them to sleep.
 template <class F>
 double span_of(F&& f) {
     const std::int64_t threads = num_threads();
@@ -37,9 +36,10 @@ double span_of(F&& f) {
     return std::max(span.count(), 1e-9);
 }
 
-// Where threads wait for one another, so that none is measured while it has the machine for itself:
-// its clock may then be higher, and another thread of its core asleep. But not for long, since one
-// may not come at all, where its core is busy or where this runs inside another parallel loop.
+// A barrier with a timeout. Threads wait for one another, so none is measured while it has the
+// machine to itself, perhaps with a higher clock and an idle hyperthread next to it. It times out
+// because a thread may not come at all, if its core is busy or if this runs inside another parallel
+// loop.
 class Meeting {
 public:
     explicit Meeting(std::int64_t threads) : missing_(threads) {}
@@ -54,7 +54,7 @@ private:
     Clock::time_point latest_ = Clock::now() + std::chrono::milliseconds(2);
 };
 
-// So many of multiply_add's rounds as take a span: long beside a look at the clock.
+// The number of rounds that take one span: long compared with reading the clock.
 template <class F>
 std::int64_t rounds_of_a_span(F&& run) {
     constexpr double kSpan = 0.0003;
@@ -68,14 +68,14 @@ std::int64_t rounds_of_a_span(F&& run) {
     return static_cast<std::int64_t>(kTrial * std::min(kSpan / std::max(trial, 1e-7), 1e4));
 }
 
-// Loops of independent multiply-adds: f(rounds) takes `multiply_adds` in each.
+// A loop of independent multiply-adds: run(rounds) does `multiply_adds` per round.
 struct Multiplying {
     std::int64_t multiply_adds;
     std::function<double(std::int64_t)> run;
 };
 
-// A fixed point of x <- x (1 - 2^-10) + 2^-10 is 1: no number ever becomes tiny or huge, which some
-// processors are slow at.
+// x <- x (1 - 2^-10) + 2^-10 has the fixed point 1, so no number becomes subnormal or huge, which
+// is slow on some processors.
 template <class T>
 Multiplying multiplying() {
     const kernels::Peak<T>& peak = kernels::table<T>().peak;
@@ -96,8 +96,8 @@ Multiplying multiplying(DType dtype) {
     return dtype == DType::f64 ? multiplying<double>() : multiplying<float>();
 }
 
-// Each thread's own best span counts: that all of them are undisturbed at once is rare where other
-// programs run. Of more threads than cores, the best on as many as there are.
+// Counts each thread's best span, because all threads are rarely undisturbed at once when other
+// programs run. With more threads than cores, counts the best ones, one per core.
 double flops_of(const Multiplying& multiplying, double budget) {
     const std::int64_t threads = num_threads();
     std::vector<double> results(static_cast<std::size_t>(threads));
@@ -128,9 +128,9 @@ double flops_of(const Multiplying& multiplying, double budget) {
     return rate;
 }
 
-// Numbers cut among the threads, each going over its piece again and again, 16 MB in a span: a
-// small piece many times, of a large one another part each time. A span is that of all threads
-// together, for one that has memory to itself gets more than its share.
+// Data split among the threads, each going over its piece repeatedly, 16 MB in total per span: a
+// small piece many times, a large one in a different part each time. A span covers all threads
+// together, because a thread with memory to itself would get more than its share.
 template <class T>
 class Traffic {
 public:
@@ -140,7 +140,7 @@ public:
           part_(std::min(piece_, kSpan / static_cast<std::int64_t>(sizeof(T)) / num_threads())),
           passes_(std::max<std::int64_t>(1, kSpan / static_cast<std::int64_t>(bytes))) {}
 
-    // Bytes per second, each number read.
+    // Bytes per second when each number is read.
     double reading(double budget) {
         std::vector<T> results(static_cast<std::size_t>(num_threads()));
         const double seconds = best_span(budget, [&](std::int64_t i, T* part) {
@@ -149,7 +149,7 @@ public:
         return bytes() / seconds;
     }
 
-    // The same, each number read and written.
+    // The same when each number is read and written.
     double updating(double budget) {
         const double seconds = best_span(budget, [&](std::int64_t, T* part) {
             kernels::table<T>().peak.update(part, part_, T(1) - T(1) / 1024, T(0.5));
@@ -165,8 +165,8 @@ private:
                static_cast<double>(sizeof(T));
     }
 
-    // The least of several spans, taken for about `budget` seconds. The first also wake the
-    // threads: one that comes late leaves its part to another.
+    // The shortest of the spans measured in about `budget` seconds. The first ones also wake the
+    // threads: a late thread leaves its part to another.
     template <class F>
     double best_span(double budget, F&& f) {
         constexpr int kLeast = 3;
@@ -184,14 +184,14 @@ private:
     }
 
     T* numbers_;
-    std::int64_t piece_;   // of a thread
-    std::int64_t part_;    // of it, in a span
-    std::int64_t passes_;  // over the part
-    std::int64_t at_ = 0;  // where the part of the next span begins
+    std::int64_t piece_;   // elements per thread
+    std::int64_t part_;    // elements of it per span
+    std::int64_t passes_;  // passes over the part per span
+    std::int64_t at_ = 0;  // start of the next span's part
 };
 
-// Memory that is really there: a page comes into being when it is first written, which takes most
-// of the time here, so all threads do it.
+// Touches the memory: pages are allocated when first written, which takes most of the time here, so
+// all threads do it.
 template <class T>
 T* filled(const Storage& storage) {
     T* const numbers = reinterpret_cast<T*>(storage.data());
@@ -202,7 +202,7 @@ T* filled(const Storage& storage) {
     return numbers;
 }
 
-// Where memory is scarce, as much as there is.
+// Up to 128 MB; less if memory is scarce.
 Storage memory_to_measure() {
     for (std::size_t bytes = std::size_t{128} << 20;; bytes /= 4) {
         try {
@@ -221,14 +221,14 @@ std::vector<MachinePeak::Level> levels_of() {
     T* const numbers = filled<T>(storage);
 
     std::vector<MachinePeak::Level> levels;
-    // The largest first: what a smaller one has touched would still lie in a cache.
+    // Largest first: data touched by smaller sizes would still be in cache.
     for (const std::size_t bytes :
          {all, all / 4, all / 16, all / 64, std::min(threads << 18, all / 64)}) {
         Traffic<T> traffic(numbers, bytes);
         levels.push_back({bytes, std::max(traffic.reading(0.002), traffic.updating(0.002))});
     }
     std::reverse(levels.begin(), levels.end());
-    // What passes at a rate in large pieces does so in small ones, too.
+    // Smaller sizes are at least as fast as larger ones.
     for (std::size_t i = levels.size() - 1; i-- > 0;) {
         levels[i].bytes_per_second =
             std::max(levels[i].bytes_per_second, levels[i + 1].bytes_per_second);
@@ -246,7 +246,7 @@ double measure_reading(std::size_t bytes) {
         const Storage storage(bytes);
         return Traffic<float>(filled<float>(storage), bytes).reading(0.01);
     }();
-    release_cached_memory();  // nobody will ask for a block of this size again
+    release_cached_memory();  // no further block of this size is expected
     return rate;
 }
 

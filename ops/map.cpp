@@ -1,5 +1,5 @@
-// Rows of tensors handed to elementwise kernels. Those of 16 bits go block by block: as much as
-// stays in the first cache, widened, computed with and rounded there.
+// Passes rows of tensors to elementwise kernels. Half-precision rows go block by block, each
+// widened, computed and rounded in L1.
 #include <tapestry/ops/map.h>
 
 #include <tapestry/ops/staging.h>
@@ -10,15 +10,15 @@
 namespace tapestry::detail {
 namespace {
 
-/// An operand of a row: its elements lie side by side (step 1), or it is one for all (0).
+/// A kernel operand: adjacent elements (step 1) or one repeated value (step 0).
 template <class T>
 struct Operand {
     const T* x;
     std::int64_t step;
 };
 
-/// run(y, x..., n) in pieces of a row, as many as it takes, for each of which x point to numbers
-/// that are computed with. y may be an operand.
+/// Calls run(y, x, n) for pieces of a row, with operands in their compute dtype. y may be an
+/// operand.
 template <class T, std::size_t N, class Run>
 void run_row(T* y, const std::array<Operand<T>, N>& x, std::int64_t n, const Run& run) {
     if constexpr (!kIsHalf<T>) {
@@ -42,7 +42,8 @@ void run_row(T* y, const std::array<Operand<T>, N>& x, std::int64_t n, const Run
     }
 }
 
-// A kernel's operand may repeat one value or run on; other inner strides are copied away.
+// A kernel's operand may repeat one value or be contiguous; tensors with other inner strides are
+// copied.
 template <std::size_t N>
 bool has_row(const Loop<N>& loop, std::size_t operand) {
     const std::int64_t step = loop.inner_stride(operand);

@@ -1,5 +1,5 @@
-// The forward pass of elementwise ops, for those who write ops: raw numbers in, a constant out. By
-// a kernel, or by a loop in plain C++. Internal to ops.
+// The forward pass of elementwise ops, for op authors: by a kernel, or by a loop in plain C++.
+// Results are constants. Internal to ops.
 #pragma once
 
 #include <tapestry/core/copy.h>
@@ -10,10 +10,10 @@
 namespace tapestry {
 
 // ---- in plain C++ -------------------------------------------------------------------------------
-// For whole numbers, truth values, and functions that nobody calls often enough for a kernel.
+// For i64, bool, and functions too rarely used to deserve a kernel.
 
-/// What a function whose result is a `Result` leaves in memory beside elements of type T: of those
-/// of 16 bits, what is computed of them is rounded to their type.
+/// Stored type of a function's results for elements of type T: `Result`, except that half-precision
+/// results are rounded to T.
 template <class T, class Result>
 using PlainElement = std::conditional_t<kIsHalf<T> && std::is_same_v<Result, float>, T, Result>;
 
@@ -28,7 +28,7 @@ void map_plain_into(Tensor& y, const Tensor& x, F f) {
     loop.for_each_row([&](const auto& offsets, std::int64_t n) {
         To* y_row = to + offsets[0];
         const T* x_row = from + offsets[1];
-        if (to_step == 1 && step == 1) {  // compilers make vectors of this one
+        if (to_step == 1 && step == 1) {  // the compiler vectorises this loop
             for (std::int64_t i = 0; i < n; ++i) y_row[i] = To(f(Compute<T>(x_row[i])));
         } else {
             for (std::int64_t i = 0; i < n; ++i) {
@@ -53,7 +53,7 @@ void map_plain_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
         To* y_row = to + offsets[0];
         const T* a_row = from_a + offsets[1];
         const T* b_row = from_b + offsets[2];
-        if (to_step == 1 && a_step == 1 && b_step == 1) {  // compilers make vectors of these two
+        if (to_step == 1 && a_step == 1 && b_step == 1) {  // the compiler vectorises these two
             for (std::int64_t i = 0; i < n; ++i)
                 y_row[i] = To(f(Compute<T>(a_row[i]), Compute<T>(b_row[i])));
         } else if (to_step == 1 && a_step == 1 && b_step == 0) {
@@ -69,8 +69,8 @@ void map_plain_into(Tensor& y, const Tensor& a, const Tensor& b, F f) {
 }
 
 // ---- by a kernel --------------------------------------------------------------------------------
-// F is a functor of ops/kernels/unary.h or binary.h, found in the kernel table by its position,
-// which is all that map.cpp needs to know of it.
+// F is a functor of ops/kernels/unary.h or binary.h; map.cpp only needs its index in the kernel
+// table.
 
 namespace detail {
 Tensor map_unary(std::string_view op, int function, const Tensor& x);
@@ -93,8 +93,7 @@ Tensor map_binary(std::string_view op, const Tensor& a, const Tensor& b) {
     return detail::map_binary(op, kernels::kIndexOf<F, kernels::BinaryFunctions>, a, b);
 }
 
-/// The same into y, which has the type of both and the shape they broadcast to, and may be one of
-/// them.
+/// The same into y, which has their dtype and broadcast shape, and may be one of them.
 template <class F>
 void map_binary_into(std::string_view op, Tensor& y, const Tensor& a, const Tensor& b) {
     detail::map_binary_into(op, kernels::kIndexOf<F, kernels::BinaryFunctions>, y, a, b);

@@ -1,6 +1,5 @@
-// masked_fill is a where. A triangle of the gradient is the gradient of a triangle: one function,
-// which records itself, serves every order. And a mask is as good as the numbers at which it is
-// true: masked_select is index_select.
+// masked_fill is a where. The gradient of a triangle is the same triangle of g: one recorded
+// function serves every order. masked_select is index_select at the indices where the mask is true.
 #include <tapestry/ops/masking.h>
 
 #include <tapestry/core/copy.h>
@@ -30,14 +29,14 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
 
 namespace {
 
-// Keeps columns [first, last) of row i of each matrix; of the lower triangle it is the first ones,
-// up to i + diagonal, of the upper one the last ones, from i + diagonal.
+// The columns kept in row i of each matrix: up to i + diagonal for the lower triangle, from
+// i + diagonal for the upper one.
 struct Triangle {
     bool lower;
     std::int64_t diagonal;
 
     std::int64_t edge(std::int64_t row, std::int64_t columns) const {
-        // In this order because i + diagonal may not fit: any diagonal beyond +-columns is alike.
+        // Clamps before adding, because i + diagonal may overflow.
         const std::int64_t d = std::clamp(diagonal, -row - 1, columns);
         return std::clamp<std::int64_t>(row + d + (lower ? 1 : 0), 0, columns);
     }
@@ -106,8 +105,8 @@ Tensor triu(const Tensor& x, std::int64_t diagonal) {
 
 namespace {
 
-// Row-major numbers of the elements that are not 0. Every number is written, and the next one over
-// it if it did not count: there is no branch to be mistaken in.
+// Row-major indices of the nonzero elements. Every index is written, and overwritten by the next if
+// it did not count: no branch to mispredict.
 Tensor places(const Tensor& x) {
     const Tensor row_major = dense(x);
     return visit_dtype(x.dtype(), [&](auto zero) {
@@ -124,7 +123,7 @@ Tensor places(const Tensor& x) {
     });
 }
 
-// The next index of `shape` in row-major order.
+// Advances `index` to the next position of `shape` in row-major order.
 void advance(Shape& index, const Shape& shape) {
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
         if (++index[axis] < shape[axis]) return;
@@ -143,7 +142,7 @@ Tensor nonzero(const Tensor& x) {
     const std::int64_t width = x.shape().back();
     const std::int64_t* place = found.data<std::int64_t>();
     std::int64_t* to = table.mutable_data<std::int64_t>();
-    std::int64_t begin = 0;  // of the row in which the place is
+    std::int64_t begin = 0;  // start of the row that contains the element
     Shape row = Shape::filled(leading.rank(), 0);
     for (std::int64_t i = 0; i < found.numel(); ++i) {
         for (; place[i] - begin >= width; begin += width) advance(row, leading);

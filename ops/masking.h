@@ -1,13 +1,13 @@
-// Elements by a mask or by their place: replaced by a constant, found, and taken out.
+// Replacing, finding and selecting elements by a mask or by position.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
 
 namespace tapestry {
 
-/// x with `value` wherever mask (bool) is true; the mask broadcasts to the shape of x (ShapeError).
-/// Any dtype; throws ValueError for a value that no element can be: a fraction in i64, other than 0
-/// and 1 in bool. Gradient: g where the mask is false, else 0.
+/// x with `value` where mask (bool) is true; the mask broadcasts to the shape of x (ShapeError).
+/// Any dtype; throws ValueError for a value that the dtype cannot hold: a fraction for i64,
+/// anything but 0 and 1 for bool. Gradient: g where the mask is false, else 0.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 
 /// The lower triangle of each matrix [..., M, N]: x[i, j] where j - i <= diagonal, else 0. Any
@@ -18,17 +18,16 @@ Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 /// The upper triangle: x[i, j] where j - i >= diagonal, else 0.
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
-// ---- where a tensor is true ---------------------------------------------------------------------
-// How many elements there are depends on the numbers, so the shape of the result does.
+// ---- results whose size depends on the data -----------------------------------------------------
 
-/// The places of elements that are not 0, in row-major order: i64 [n, rank of x], a row for each.
-/// Any dtype; NaN is not 0. A constant.
+/// The indices of nonzero elements, in row-major order: i64 [n, rank of x], one row per element.
+/// Any dtype; NaN is nonzero. Has no gradient.
 Tensor nonzero(const Tensor& x);
 
 /// The elements of x where mask (bool) is true, in row-major order: [n]. Both broadcast together
-/// (ShapeError). Any dtype. Gradient: g at these places, zeros elsewhere; summed over the axes
-/// along which x was repeated. (x[mask], in subscript.h, takes rows: its mask may have fewer axes
-/// than x.)
+/// (ShapeError). Any dtype. Gradient: g at these elements, zeros elsewhere; summed over the axes
+/// along which x was repeated. (For a mask with fewer axes than x, which selects rows, see x[mask]
+/// in subscript.h.)
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// The backward rules are products again, of transposed views: nothing is copied to transpose it,
-// and what holds for orders 1 and 2 is written once. products.cpp has the products by name.
+// The backward rules are products of transposed views: transposing copies nothing, and one rule
+// serves every order. Named products are in products.cpp.
 #include <tapestry/ops/matmul.h>
 
 #include <tapestry/core/copy.h>
@@ -18,15 +18,14 @@
 
 namespace tapestry {
 
-// ---- numbers of 16 bits -------------------------------------------------------------------------
-// Those of bf16 by a kernel of their own; those of f16, which is for files, by that of f32, for
-// which they are widened whole. The sum over k is f32, and rounded once. Without an instruction for
-// products of bf16 the bits are those of a product in f32; neither the number of threads nor how a
-// product is cut shows in them.
+// ---- half precision -----------------------------------------------------------------------------
+// bf16 has its own kernel; f16, meant for files, is widened whole and uses the f32 kernel. The sum
+// over k is f32 and rounded once. Without a bf16 instruction the bits are those of an f32 product.
+// They do not depend on the number of threads or on how a product is tiled.
 
 namespace {
 
-/// Numbers worth a thread.
+/// Elements worth a thread.
 constexpr std::int64_t kGrainOfLines = 16'384;
 
 template <class F>
@@ -38,8 +37,8 @@ void for_lines(std::int64_t lines, std::int64_t length, bool serial, const F& f)
     parallel_for(lines, kGrainOfLines / std::max<std::int64_t>(1, length), some);
 }
 
-/// Numbers widened, in the order in which they lie: element [i, j] of `rows` x `cols` lies at
-/// from + i * row + j * col, and one of the two strides is 1.
+/// A matrix widened in its own layout: element [i, j] of `rows` x `cols` is at
+/// from + i * from_row + j * from_col, and one of the two strides is 1.
 class WideMatrix {
 public:
     WideMatrix(const F16* from, std::int64_t rows, std::int64_t cols, std::int64_t from_row,
@@ -63,10 +62,11 @@ private:
     std::int64_t row_, col_;
 };
 
-/// C = A B (+ bias); g.accumulate is not looked at. On all threads, or on the calling one alone.
+/// C = A B (+ bias); ignores g.accumulate. Runs on all threads, or only on the calling one if
+/// `serial`.
 void multiply_halves(const kernels::GemmArguments<Bf16>& g, bool serial) {
     const kernels::HalfGemm& kernel = kernels::table<float>().half_gemm;
-    // To put B in order takes longer than to multiply it with a few rows.
+    // Packing B takes longer than multiplying it by a few rows.
     constexpr std::int64_t kFew = 8;
     const bool instruction = kernel.by_instruction != nullptr && g.m > kFew;
     (instruction ? kernel.by_instruction : kernel.in_f32)(g, serial);
@@ -99,7 +99,7 @@ void multiply_halves(const kernels::GemmArguments<F16>& g, bool serial) {
               [&](std::int64_t i) { narrow(g.c + i * g.c_row, wide.c + i * g.n, g.n); });
 }
 
-/// The same for all types.
+/// The same for all dtypes.
 template <class T>
 void multiply_stored(const kernels::GemmArguments<T>& g, bool serial) {
     if constexpr (kIsHalf<T>) {
@@ -116,19 +116,19 @@ void multiply_stored(const kernels::GemmArguments<T>& g, bool serial) {
 
 namespace {
 
-// A batch of at least this many products is shared out whole, one product per thread; fewer are
-// computed one after the other, each on all threads.
+// With at least this many products, each runs on one thread; fewer are computed one after another,
+// each on all threads.
 constexpr std::int64_t kManyProducts = 8;
-// Multiplications below which a product is not worth a thread of its own.
+// Multiplications below which a product is not worth a thread.
 constexpr std::int64_t kSmallProduct = 1 << 17;
 
-// The kernel is fast when rows or columns are adjacent in memory, and right otherwise.
+// The kernel handles any strides, but is only fast if rows or columns are contiguous.
 Tensor with_adjacent_elements(const Tensor& x) {
     const auto adjacent = [&x](int axis) { return x.strides()[axis] == 1; };
     return adjacent(x.rank() - 1) || adjacent(x.rank() - 2) ? x : dense(x);
 }
 
-// All rows of x under each other: [..., C] -> [R, C].
+// All rows of x as one matrix: [..., C] -> [R, C].
 Shape rows_shape(const Shape& shape) {
     return {numel(shape.sub(0, shape.rank() - 1)), shape.back()};
 }
@@ -179,7 +179,7 @@ void multiply_batch(const Tensor& a, const Tensor& b, Tensor& y) {
     });
 }
 
-// y = a b. One matrix on the right for many on the left is one product with many rows.
+// y = a b. Many matrices times one on the right are a single product with many rows.
 void multiply(const Tensor& a, const Tensor& b, Tensor& y) {
     if (a.rank() > 2 && b.rank() == 2) {
         if (const auto rows = views::try_reshape(a, rows_shape(a.shape()))) {
@@ -224,7 +224,7 @@ struct MatmulOp final : Op {
     }
 };
 
-// Throws unless the product exists; returns its shape for operands of rank 2 and more.
+// Throws unless the shapes match; returns the product's shape for operands of rank 2 or more.
 Shape product_shape(const Tensor& a, const Tensor& b) {
     const std::int64_t inner = b.rank() == 1 ? b.size(0) : b.size(-2);
     require<ShapeError>(a.size(-1) == inner, "matmul: inner sizes differ: {} x {} ({} against {})",

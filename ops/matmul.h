@@ -1,7 +1,7 @@
-// Matrix products, and products under the names people know. Operands are read with the strides
-// they have: a transposed view costs nothing.
+// Matrix products, also under their familiar names. Operands are read with their own strides: a
+// transposed view costs nothing.
 //
-// All take floating numbers, all operands of one type (DTypeError).
+// All operands are floating-point and share a dtype (DTypeError).
 // Read next: ops/kernels/gemm.h, where the time is spent; einsum.h.
 #pragma once
 
@@ -11,30 +11,29 @@
 
 namespace tapestry {
 
-/// y[..., m, n] = sum_k a[..., m, k] b[..., k, n], as NumPy's: axes before the last two are a batch
-/// and broadcast; a vector [K] stands for a row on the left, for a column on the right, and the
-/// axis it was given is taken away again. Gradient: g b^T to a, a^T g to b, summed over broadcast
-/// batches. Throws ShapeError when the inner sizes differ, the batches do not broadcast, or an
+/// y[..., m, n] = sum_k a[..., m, k] b[..., k, n], as in NumPy: axes before the last two are a
+/// batch and broadcast; a vector [K] is a row on the left and a column on the right, and the added
+/// axis is removed from the result. Gradient: g b^T to a, a^T g to b, summed over broadcast
+/// batches. Throws ShapeError if the inner sizes differ, the batches do not broadcast, or an
 /// operand is a scalar.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// y = x W^T + b for x [..., I], weight W [O, I], bias b [O] or undefined: [..., O]. The weight's
-/// layout is PyTorch's. Gradient: g W to x, g^T x to the weight, g summed over rows to the bias.
+/// y = x W^T + b for x [..., I], weight W [O, I], bias b [O] or undefined: [..., O]. The weight has
+/// PyTorch's layout. Gradient: g W to x, g^T x to the weight, g summed over rows to the bias.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 // ---- by name ------------------------------------------------------------------------------------
-// matmul() does all that mm, mv, bmm and dot do, and more; these say, and check, which of it is
-// meant.
+// matmul() covers mm, mv, bmm and dot; these check that the shapes are the ones meant.
 
-/// Two matrices: [M, K] x [K, N] -> [M, N]. Gradient: g b^T, a^T g. Throws ShapeError unless both
-/// have two axes and the inner sizes agree.
+/// Product of two matrices: [M, K] x [K, N] -> [M, N]. Gradient: g b^T, a^T g. Throws ShapeError
+/// unless both have two axes and the inner sizes agree.
 Tensor mm(const Tensor& a, const Tensor& b);
 
-/// A matrix and a vector: [M, K] x [K] -> [M]. Otherwise as mm.
+/// Product of a matrix and a vector: [M, K] x [K] -> [M]. Otherwise as mm.
 Tensor mv(const Tensor& a, const Tensor& x);
 
-/// A batch of pairs of matrices: [B, M, K] x [B, K, N] -> [B, M, N]; the batch does not broadcast.
-/// Otherwise as mm.
+/// Batched product: [B, M, K] x [B, K, N] -> [B, M, N]; the batch does not broadcast. Otherwise as
+/// mm.
 Tensor bmm(const Tensor& a, const Tensor& b);
 
 /// sum_i x_i y_i of two vectors of one size (ShapeError): a scalar. Gradient: g y, g x.
@@ -47,14 +46,14 @@ Tensor outer(const Tensor& a, const Tensor& b);
 /// Throws ShapeError unless the matrices are square.
 Tensor trace(const Tensor& x);
 
-/// The last `axes` axes of a against the first of b, multiplied and summed: [I..., K...] x
-/// [K..., J...] -> [I..., J...]. 1 is the product of matrices, 0 the outer product. Gradient,
-/// types: as einsum. Throws ShapeError for sizes that differ, ValueError unless 0 <= axes <= both
+/// Sums products over the last `axes` axes of a and the first `axes` of b: [I..., K...] x
+/// [K..., J...] -> [I..., J...]. 1 gives the matrix product, 0 the outer product. Gradient and
+/// dtypes as for einsum. Throws ShapeError if sizes differ, ValueError unless 0 <= axes <= both
 /// ranks.
 Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
 
-/// The same over axis a_axes[i] of a with b_axes[i] of b, for every i; they may count from the end.
-/// Throws ShapeError for an axis named twice or outside the rank too.
+/// The same over pairs of axes, a_axes[i] of a with b_axes[i] of b, which may count from the end.
+/// Also throws ShapeError for an axis named twice or outside the rank.
 Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int>& a_axes,
                  const std::vector<int>& b_axes);
 

@@ -1,5 +1,5 @@
-// Layer norm and RMS norm differ by the mean alone; both are written here side by side. The order
-// inside: check, forward, the fused backward, the recordable one.
+// Layer norm and RMS norm differ only by the mean. Each is in the order check, forward, fused
+// backward, recordable backward.
 #include <tapestry/ops/norm.h>
 
 #include <tapestry/autograd/tape.h>
@@ -20,8 +20,8 @@
 namespace tapestry {
 namespace {
 
-// Rows handed out together, by the shape alone. The sums for weight and bias are kept per chunk, so
-// there should be few chunks, but enough for every thread.
+// Rows per chunk; depends only on the shape. Weight and bias gradients are summed per chunk, so
+// chunks should be few, but enough for every thread.
 std::int64_t rows_per_chunk(std::int64_t rows, std::int64_t n) {
     constexpr std::int64_t kMaxChunks = 256;
     const std::int64_t wanted = kGrain / 4 / std::max<std::int64_t>(n, 1);
@@ -51,7 +51,7 @@ struct NormRows {
     std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
 
-// The weight as kernels read it, f32 beside numbers of 16 bits.
+// The weight as kernels read it: f32 for half-precision x.
 Tensor or_ones(const Tensor& weight, const Tensor& x) {
     const DType dtype = compute_dtype(x.dtype());
     return weight.defined() ? dense(cast(weight, dtype)) : ones({x.shape().back()}, dtype);
@@ -64,7 +64,7 @@ Tensor sum_chunks(const Tensor& partial, DType dtype) {
     return cast(reduce_axes(partial, rows, Reducer::sum, {partial.size(1)}), dtype);
 }
 
-// What the plain forms and the recordable rules are made of.
+// Building blocks of the plain forms and the recordable rules.
 Tensor row_mean(const Tensor& x) { return mean(x, {-1}, true); }
 
 Tensor times_weight(const Tensor& g, const Tensor& weight) {

@@ -1,10 +1,10 @@
-// Normalisation: over the last axis (every row gets mean 0 and deviation 1, or length 1), and of
-// channels, over a batch or over a part of the channels of each image.
+// Normalisation: of rows over the last axis (to mean 0 and deviation 1, or to root mean square 1),
+// and of channels, over a batch or over groups of channels of each image.
 //
-// floating numbers, all tensors of one type (DTypeError); weight and bias [C], either of which may
-// be undefined: ones and zeros. Over the last axis x is [..., C]; ShapeError for a scalar x or
-// another weight shape. Read next: norm.cpp, channel_norm.cpp; kernels/norm.h has the gradients
-// written out.
+// All tensors are floating-point and share a dtype (DTypeError). weight and bias are [C]; undefined
+// ones count as ones and zeros. For the norms over the last axis x is [..., C]; they throw
+// ShapeError for a scalar x or another weight shape. Read next: norm.cpp, channel_norm.cpp;
+// kernels/norm.h has the gradients.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -12,9 +12,9 @@
 namespace tapestry {
 
 /// y = (x - mean) / sqrt(var + eps) weight + bias, where mean and var (the biased variance) are
-/// those of x's last axis (Ba, Kiros and Hinton, 2016). Gradients: with u the normalised x and h =
-/// g weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight = sum g u over rows, dbias
-/// = sum g over rows. Throws ValueError unless eps >= 0.
+/// over x's last axis (Ba, Kiros and Hinton, 2016). Gradients: with u the normalised x and h = g
+/// weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight = sum g u over rows,
+/// dbias = sum g over rows. Throws ValueError unless eps >= 0.
 Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5);
 
@@ -24,8 +24,8 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-6);
 
 // ---- channels: batch norm and group norm --------------------------------------------------------
 // x is [N, C, ...]: rows [N, C], sequences [N, C, L], images [N, C, H, W]. Sums have a fixed order:
-// the same bits for any number of threads. Read next: nn/layers/norm.h, the modules, which keep
-// running statistics.
+// the same bits for any number of threads. Read next: nn/layers/norm.h (the modules, which keep
+// running statistics).
 
 /// A mean and a variance for each channel, [C].
 struct ChannelStatistics {
@@ -34,25 +34,25 @@ struct ChannelStatistics {
 };
 
 /// y = (x - mean) / sqrt(var + eps) weight + bias, where mean and var (the biased variance, the
-/// mean square deviation) are each channel's over the batch and all pixels; `batch`, if not null,
-/// gets them as constants. For training; see below for evaluation. Gradients: with u the
-/// normalised x and h = g weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight =
-/// sum g u, dbias = sum g. Throws ShapeError for an x without channels, with fewer than two numbers
-/// in each, which have no variance, or another weight shape; ValueError unless eps >= 0.
+/// mean square deviation) are per channel, over the batch and all pixels; `batch`, if not null,
+/// receives them as constants. For training; for evaluation see below. Gradients: with u the
+/// normalised x and h = g weight: dx = (h - mean(h) - u mean(h u)) / sqrt(var + eps), dweight = sum
+/// g u, dbias = sum g. Throws ShapeError for an x without channels or with fewer than two numbers
+/// per channel, which have no variance, and for another weight shape; ValueError unless eps >= 0.
 /// Source: Ioffe and Szegedy 2015, "Batch Normalization".
 Tensor batch_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                   double eps = 1e-5, ChannelStatistics* batch = nullptr);
 
-/// The same with statistics that are given, not computed: those that a training kept, for
-/// evaluation. Gradients flow to these, too. Errors as above, but one number will do.
+/// The same with given statistics, such as running averages from training: for evaluation.
+/// Gradients also flow to these. Errors as above, but one number per channel is enough.
 Tensor batch_norm(const Tensor& x, const ChannelStatistics& given, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
-/// The formula of batch_norm with mean and var of each image's channels in `groups` parts of C /
-/// groups: for each image and part, over those channels and all pixels. One group is layer norm
-/// over an image, as many as channels instance norm. Gradients as for batch_norm. Throws ShapeError
-/// for an x without channels or another weight shape, ValueError unless eps >= 0 and groups divides
-/// C. Source: Wu and He 2018, "Group Normalization".
+/// The formula of batch_norm, with the C channels of each image in `groups` groups: mean and var
+/// are per image and group, over its C / groups channels and all pixels. One group is layer norm
+/// over an image; as many groups as channels is instance norm. Gradients as for batch_norm. Throws
+/// ShapeError for an x without channels or another weight shape, ValueError unless eps >= 0 and
+/// groups divides C. Source: Wu and He 2018, "Group Normalization".
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 

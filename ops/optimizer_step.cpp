@@ -1,5 +1,5 @@
-// Each optimizer's step: checks, then its kernel over pieces of the parameters; and the sums of
-// squares that clipping asks for.
+// Each optimiser's step: checks, then its kernel over pieces of the parameters; also the sums of
+// squares for clipping.
 #include <tapestry/ops/optimizer_step.h>
 
 #include <tapestry/core/copy.h>
@@ -17,14 +17,14 @@
 namespace tapestry {
 namespace {
 
-// Adam where parameter, gradient and both moments are bf16, and nothing is kept beside them: the
-// step of kernels::AdamStep for n numbers, in f32; p, m and v are rounded by the chances 0, 1 and 2
-// of `draw`. A step changes a weight by less than lies between two numbers of bf16: rounded to
-// nearest it would be lost, step after step. Rounded by chance it arrives in the mean. What is
-// drawn for a number follows from a key and its place in its parameter alone, whoever computes it.
+// Adam with parameter, gradient and both moments in bf16, without f32 copies: the step of
+// kernels::AdamStep for n numbers in f32, then p, m and v are rounded stochastically by streams 0,
+// 1 and 2 of `draw`. A step often changes a weight by less than the spacing of bf16: rounding to
+// nearest would lose it every time, while stochastic rounding is right in expectation. The random
+// bits for an element depend only on the key and its index in the parameter, not on the thread.
 void adam_by_chance(Bf16* p, Bf16* m, Bf16* v, const Bf16* g, std::int64_t n,
                     const kernels::AdamStep<float>& step, kernels::Draw draw) {
-    constexpr std::int64_t kBlock = 512;  // what the first cache holds
+    constexpr std::int64_t kBlock = 512;  // fits in L1
     enum { kP, kM, kV, kG, kRows };
     alignas(64) float wide[kRows][kBlock];
     alignas(64) std::uint16_t drawn[kernels::kChances][kBlock];
@@ -53,7 +53,7 @@ void check_contiguous(std::string_view op, std::string_view name, const Tensor& 
     require<ShapeError>(x.is_contiguous(), "{}: {} {} is not contiguous", op, name, x.shape());
 }
 
-// What a step writes beside the parameter `p`.
+// Checks state that a step writes in addition to `p`.
 void check_state(std::string_view op, std::string_view name, const Tensor& p, const Tensor& x) {
     check_beside(op, name, p, x);
     check_contiguous(op, name, x);
@@ -96,16 +96,16 @@ void check_adam_parameter(const AdamParameter& a) {
     check_beside(kOp, "the gradient", a.p, a.grad);
 }
 
-// Arrays as if they lay one behind the other, shared out in pieces of kGrain numbers: many short
-// ones cost hardly more than a long one.
+// Arrays treated as concatenated and split into pieces of kGrain elements: many short arrays cost
+// little more than one long one.
 class Arrays {
 public:
     explicit Arrays(std::size_t count) { ends_.reserve(count); }
     void add(std::int64_t size) { ends_.push_back(size + (ends_.empty() ? 0 : ends_.back())); }
     std::int64_t pieces() const { return ends_.empty() ? 0 : (ends_.back() + kGrain - 1) / kGrain; }
 
-    // f(piece, array, begin, end) for what of each array lies in a piece, in parallel; those of one
-    // piece one after the other.
+    // Calls f(piece, array, begin, end) for each overlap of an array with a piece: pieces in
+    // parallel, the arrays of one piece in order.
     template <class F>
     void for_each(const F& f) const {
         if (pieces() == 0) return;
@@ -126,7 +126,7 @@ private:
     RecycledVector<std::int64_t> ends_;
 };
 
-// Those of `all` whose numbers are T.
+// Steps the parameters of dtype T.
 template <class T>
 void adam_steps(RecycledVector<AdamParameter>& all) {
     struct Row {
@@ -162,7 +162,7 @@ void adam_steps(RecycledVector<AdamParameter>& all) {
     });
 }
 
-// Of those of `tensors` whose numbers are T, a sum per piece.
+// One sum per piece, over the tensors of dtype T.
 template <class T>
 RecycledVector<double> squares_of(const Tensors& tensors) {
     RecycledVector<const T*> rows;

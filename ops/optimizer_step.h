@@ -1,9 +1,9 @@
-// What optimisers do to parameters: in place, and never on a tape.
+// Optimiser steps: in place, never recorded on a tape.
 //
 // Each step is one pass over memory, clipping included: pass the clip factor as grad_scale. All
-// tensors of a step have one shape and floating type; all but the gradient are contiguous. Throws
-// ShapeError, DTypeError and ValueError otherwise. A tape that saved a parameter before the step
-// notices that it has changed.
+// tensors of a step share a shape and a floating-point dtype; all but the gradient are contiguous.
+// Throws ShapeError, DTypeError and ValueError otherwise. A tape that saved a parameter before the
+// step detects the change.
 #pragma once
 
 #include <tapestry/core/tensor.h>
@@ -22,22 +22,22 @@ struct AdamUpdate {
     std::int64_t step = 1;  ///< t, counted from 1: this step's number
     bool decoupled =
         true;  ///< AdamW: decay the parameter itself; else Adam: add it to the gradient
-    double grad_scale = 1;  ///< the gradient is multiplied by it first
-    /// Of bf16: under which key chance is drawn, another one for each parameter and step; and, of a
-    /// part of a parameter, its first number's place there.
+    double grad_scale = 1;  ///< factor applied to the gradient first
+    /// For bf16: the key of the random numbers for rounding, different for each parameter and step;
+    /// and, if p is part of a parameter, the index of its first element there.
     std::uint64_t rounding_key = 0;
     std::int64_t first = 0;
 };
 
-/// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as PyTorch's:
+/// One step of Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019), as in PyTorch:
 ///     m <- beta1 m + (1 - beta1) g          v <- beta2 v + (1 - beta2) g^2
 ///     p <- p (1 - lr weight_decay) - lr / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + eps)
-/// m and v start as zeros. Not decoupled: g + weight_decay p takes the place of g, and p is not
-/// shrunk. Of bf16 it is computed in f32, and p, m and v are rounded up or down by chance, so that
-/// the mean of what is rounded is right (core/half.h); f16 has no numbers for g^2 (DTypeError).
+/// m and v start as zeros. If not decoupled, g + weight_decay p replaces g, and p is not shrunk.
+/// bf16 is computed in f32, and p, m and v are rounded stochastically, which is unbiased
+/// (core/half.h). Throws DTypeError for f16, which cannot represent g^2.
 void adamw_update_(Tensor& p, const Tensor& grad, Tensor& m, Tensor& v, const AdamUpdate& update);
 
-/// What one step changes, and by what.
+/// The tensors and settings of one parameter's step.
 struct AdamParameter {
     Tensor p;
     Tensor grad;
@@ -46,9 +46,9 @@ struct AdamParameter {
     AdamUpdate update;
 };
 
-/// The same for many parameters, whose work the threads share: a small model has dozens of them
-/// with a few numbers each. All are checked before any is changed; none may share memory with
-/// another.
+/// The same for many parameters, with the work of all of them shared among threads, because a small
+/// model has dozens of tiny ones. All are checked before any is changed; they must not share
+/// memory.
 void adamw_update_(RecycledVector<AdamParameter>& all);
 
 /// Settings of one step of gradient descent.
@@ -58,11 +58,11 @@ struct SgdUpdate {
     double dampening = 0;
     double weight_decay = 0;
     bool nesterov = false;
-    bool first = false;     ///< the buffer takes the whole gradient, as on PyTorch's first step
-    double grad_scale = 1;  ///< the gradient is multiplied by it first
+    bool first = false;  ///< the buffer becomes the undamped gradient, as in PyTorch's first step
+    double grad_scale = 1;  ///< factor applied to the gradient first
 };
 
-/// One step of gradient descent, as PyTorch's: with g' = g + weight_decay p
+/// One step of gradient descent, as in PyTorch: with g' = g + weight_decay p
 ///     b <- momentum b + (1 - dampening) g',  p <- p - lr (nesterov ? g' + momentum b : b)
 /// Without momentum `buffer` may be undefined and is not touched: p <- p - lr g'.
 void sgd_update_(Tensor& p, const Tensor& grad, Tensor& buffer, const SgdUpdate& update);
@@ -75,15 +75,15 @@ struct RmspropUpdate {
     double weight_decay = 0;
     double momentum = 0;
     bool centered = false;
-    double grad_scale = 1;  ///< the gradient is multiplied by it first
+    double grad_scale = 1;  ///< factor applied to the gradient first
 };
 
-/// One step of RMSprop (Tieleman and Hinton, 2012), as PyTorch's: with g' = g + weight_decay p
+/// One step of RMSprop (Tieleman and Hinton, 2012), as in PyTorch: with g' = g + weight_decay p
 ///     v <- alpha v + (1 - alpha) g'^2       d = g' / (sqrt(v) + eps)
 ///     b <- momentum b + d                   p <- p - lr b
-/// Centred (Graves, 2013) the variance v - a^2 takes the place of v under the root, where
-/// a <- alpha a + (1 - alpha) g'. All start as zeros. `mean`, a, may be undefined unless centered
-/// and `buffer`, b, without momentum; then they are not touched, and d takes the place of b.
+/// If centered (Graves, 2013), the variance v - a^2 replaces v under the root, where a <- alpha
+/// a + (1 - alpha) g'. All start as zeros. `mean` (a) may be undefined unless centered, and
+/// `buffer` (b) without momentum; then they are not touched, and d replaces b.
 void rmsprop_update_(Tensor& p, const Tensor& grad, Tensor& v, Tensor& mean, Tensor& buffer,
                      const RmspropUpdate& update);
 
@@ -93,7 +93,7 @@ struct LionUpdate {
     double beta1 = 0.9;
     double beta2 = 0.99;
     double weight_decay = 0;
-    double grad_scale = 1;  ///< the gradient is multiplied by it first
+    double grad_scale = 1;  ///< factor applied to the gradient first
 };
 
 /// One step of Lion (Chen et al., 2023, "Symbolic Discovery of Optimization Algorithms"):
@@ -103,15 +103,15 @@ struct LionUpdate {
 void lion_update_(Tensor& p, const Tensor& grad, Tensor& m, const LionUpdate& update);
 
 /// The sum of the squares of all elements of all tensors, in double and in a fixed order. Undefined
-/// tensors (no gradient) count nothing. Its root is the global norm that clipping needs.
+/// tensors (no gradient) are skipped. Its square root is the global norm for clipping.
 double sum_of_squares(const Tensors& tensors);
 
-/// What sum_of_squares adds, from the first to the last: a sum for every kGrain (core/loop.h)
-/// numbers, the tensors lying one behind the other, those of f32 first, then those of f64, bf16 and
-/// f16. Whoever has a part of them that begins at such a piece has its sums.
+/// The partial sums that sum_of_squares adds, in order: one per kGrain (core/loop.h) elements of
+/// the tensors' concatenation, f32 tensors first, then f64, bf16 and f16. A part of the tensors
+/// that begins at such a piece has the same partial sums.
 RecycledVector<double> sums_of_squares(const Tensors& tensors);
 
-/// x <- factor x, in place, rounded to nearest. Any floating type and strides.
+/// x <- factor x, in place, rounded to nearest. Any floating-point dtype and strides.
 void scale_(Tensor& x, double factor);
 
 }  // namespace tapestry

@@ -1,5 +1,4 @@
-// What is chosen, and every order, is found without the tape; values are taken by gather(), which
-// records.
+// Indices are computed without the tape; values are read by gather(), which records.
 #include <tapestry/ops/order.h>
 
 #include <tapestry/core/create.h>
@@ -24,17 +23,17 @@ Selection taken(const Tensor& x, int axis, const Tensor& indices) {
     return {gather(x, axis, indices), indices};
 }
 
-// One of each line; indices have the axis with size 1.
+// One element of each line; indices have size 1 along the axis.
 Selection taken_one(const Tensor& x, int axis, const Tensor& indices, bool keepdim) {
     Selection one = taken(x, axis, indices);
     return keepdim ? one : Selection{squeeze(one.values, axis), squeeze(one.indices, axis)};
 }
 
-// The k-th smallest of a row, k counted from 1.
+// Index of the k-th smallest of a row, counted from 1.
 template <class T>
 std::int64_t place_of_kth(std::vector<Ranked<T>>& ranked, const T* x, std::int64_t n,
                           std::int64_t k) {
-    order_row(ranked, x, n, false);  // by counting: quicker than std::nth_element
+    order_row(ranked, x, n, false);  // radix sort: faster than std::nth_element
     return ranked[static_cast<std::size_t>(k - 1)].index;
 }
 
@@ -125,8 +124,7 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
 
 namespace {
 
-// The places of which each q takes its share, two for every q, in the order of the elements: NaN
-// where there is one.
+// Indices of the two sorted elements around each q; of the first NaN if there is one.
 Tensor neighbours(const AxisLines& lines, const std::vector<double>& q) {
     std::vector<std::int64_t> places;
     for (const double share : q) {
@@ -148,8 +146,8 @@ Tensor neighbours(const AxisLines& lines, const std::vector<double>& q) {
     });
 }
 
-// (1 - share) low + share high. Of equals exactly what they are, where their distance is a number;
-// of -inf and anything not the NaN of an infinite distance.
+// (1 - share) low + share high. Exact for equal finite operands; the second form avoids a NaN from
+// an infinite distance where the result is defined.
 Tensor between(const Tensor& low, const Tensor& high, double share) {
     const Tensor distance = sub(high, low);
     const Tensor y = add(low, mul(distance, share));
@@ -175,7 +173,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int axis, bool ke
         const double beyond = place - std::floor(place);
         const auto at = static_cast<std::int64_t>(2 * i);
         Tensor y = slice(near, lines.axis, at, at + 1);
-        // Not for nothing: what is infinite beyond would make NaN of 0 times it.
+        // Skips beyond = 0, because 0 times an infinite neighbour would be NaN.
         if (beyond > 0) y = between(y, slice(near, lines.axis, at + 1, at + 2), beyond);
         results.push_back(keepdim ? y : squeeze(y, lines.axis));
     }
@@ -192,7 +190,7 @@ Tensor quantile(const Tensor& x, double q) {
 }
 
 // ---- unique, bincount ---------------------------------------------------------------------------
-// Both count on one thread: what is counted comes in the order of the values, or is added in place.
+// Both run on one thread: unique counts in sorted order, bincount adds in place.
 
 Unique unique(const Tensor& x) {
     check_defined("unique", x);
@@ -227,7 +225,7 @@ Tensor bincount(const Tensor& x, std::int64_t minlength) {
     require(minlength >= 0, "bincount: minlength {} is negative", minlength);
     const Tensor from = dense(x);
     const std::int64_t* element = from.data<std::int64_t>();
-    constexpr std::int64_t kTooLarge = std::int64_t{1} << 48;  // for any memory, and for a shape
+    constexpr std::int64_t kTooLarge = std::int64_t{1} << 48;  // for memory and for a shape
     std::int64_t n = minlength;
     for (std::int64_t i = 0; i < x.numel(); ++i) {
         require(element[i] >= 0 && element[i] < kTooLarge,

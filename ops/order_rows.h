@@ -1,10 +1,10 @@
-// The order of one row of numbers, and the first few of it, as indices. Internal to ops.
+// Sorting and partial selection of one row of numbers, as indices. Internal to ops.
 //
-// Elements become unsigned keys of the same order, so that one comparison of integers serves f32,
-// f64, i64 and bool, and a radix sort, which compares nothing at all. NaN lies above every number,
-// and -0 is 0. Of equal elements the one with the lower index is first, in either direction: the
-// order is total, and every algorithm here finds the same one.
-// Read next: order.cpp, which goes along an axis with these.
+// Elements are mapped to unsigned keys of the same order, so one integer comparison, and one radix
+// sort, serves all dtypes. NaN is above every number, and -0 equals 0. Of equal elements the one
+// with the lower index is first, in either direction: the order is total, so all algorithms here
+// agree.
+// Read next: order.cpp, which applies these along an axis.
 #pragma once
 
 #include <tapestry/core/copy.h>
@@ -25,7 +25,7 @@ inline std::uint64_t order_key(std::int64_t x) {
     return static_cast<std::uint64_t>(x) ^ (std::uint64_t{1} << 63);
 }
 
-/// The bits of a floating number as sign and magnitude, turned into an unsigned number.
+/// The sign-magnitude bits of a floating-point number as an unsigned key of the same order.
 template <class Key, class T>
 Key floating_key(T x) {
     constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
@@ -36,14 +36,14 @@ Key floating_key(T x) {
 inline std::uint32_t order_key(float x) { return floating_key<std::uint32_t>(x); }
 inline std::uint64_t order_key(double x) { return floating_key<std::uint64_t>(x); }
 
-/// An element by key and place. Rows have fewer than 2^32 elements (axis_lines).
+/// An element's key and index. Rows have fewer than 2^32 elements (axis_lines).
 template <class T>
 struct Ranked {
     using Key = decltype(order_key(T{}));
     Key key;
     std::uint32_t index;
 
-    /// In descending order the largest key is the first.
+    /// In descending order keys are complemented, so the largest comes first.
     Ranked(T x, std::int64_t i, bool descending)
         : key(descending ? static_cast<Key>(~order_key(x)) : order_key(x)),
           index(static_cast<std::uint32_t>(i)) {}
@@ -60,9 +60,8 @@ void rank_row(std::vector<Ranked<T>>& ranked, const T* x, std::int64_t n, bool d
     for (std::int64_t i = 0; i < n; ++i) ranked.emplace_back(x[i], i, descending);
 }
 
-/// Sorts what is given in the order of the indices, byte by byte of the keys from the lowest: each
-/// pass keeps the order of the last among equals. Knuth, "The Art of Computer Programming"
-/// 3, 5.2.5.
+/// Sorts elements given in index order, byte by byte of the keys from the lowest; each pass is
+/// stable. Source: Knuth, "The Art of Computer Programming" 3, 5.2.5.
 template <class T>
 void radix_sort(std::vector<Ranked<T>>& ranked) {
     using Key = typename Ranked<T>::Key;
@@ -84,7 +83,7 @@ void radix_sort(std::vector<Ranked<T>>& ranked) {
     }
 }
 
-/// The whole row in order.
+/// Sorts the whole row.
 template <class T>
 void order_row(std::vector<Ranked<T>>& ranked, const T* x, std::int64_t n, bool descending) {
     rank_row(ranked, x, n, descending);
@@ -95,10 +94,10 @@ void order_row(std::vector<Ranked<T>>& ranked, const T* x, std::int64_t n, bool 
     }
 }
 
-/// Is there an element before `bar` among n? For NaN yes, whatever it is: a look at the keys tells.
+/// True if an element of x comes before `bar`; also true if a NaN is involved, so check the keys.
 template <class T>
 bool some_before(T bar, const T* x, std::int64_t n, bool descending) {
-    int found = 0;  // no way out of the loops, so that they become vector code
+    int found = 0;  // no early exit, so the loops vectorise
     if (descending) {
         for (std::int64_t i = 0; i < n; ++i) found |= static_cast<int>(!(x[i] <= bar));
     } else {
@@ -107,9 +106,9 @@ bool some_before(T bar, const T* x, std::int64_t n, bool descending) {
     return found != 0;
 }
 
-/// The first k >= 1 of the row's n elements, in order. If they are few, without ordering the
-/// others: a candidate must come before the last of the best k seen so far. Time n, whatever the
-/// order of x: k candidates are looked at before the best k are found anew.
+/// The first k >= 1 of the row's n elements, sorted. If k is small the others are not sorted: a
+/// candidate must come before the last of the best k so far. Takes O(n) time for any order of x,
+/// because k candidates are collected before the best k are selected again.
 template <class T>
 void first_of_row(std::vector<Ranked<T>>& best, const T* x, std::int64_t n, std::int64_t k,
                   bool descending) {
@@ -143,14 +142,14 @@ void first_of_row(std::vector<Ranked<T>>& best, const T* x, std::int64_t n, std:
     std::sort(best.begin(), best.end());
 }
 
-/// The lines of x along one axis.
+/// Lines of a tensor along one axis.
 struct AxisLines {
     int axis;
     std::int64_t count;  ///< elements of a line
     Tensor rows;         ///< x with the axis last, row-major
 };
 
-/// Throws ShapeError for an axis outside the rank or of 2^32 elements and more.
+/// Throws ShapeError for an axis outside the rank or of 2^32 elements or more.
 inline AxisLines axis_lines(std::string_view op, const Tensor& x, int axis) {
     const int a = normalize_axis(op, axis, x.rank());
     require<ShapeError>(x.size(a) < std::int64_t{1} << 32, "{}: axis {} of {} is too long", op,
@@ -158,8 +157,8 @@ inline AxisLines axis_lines(std::string_view op, const Tensor& x, int axis) {
     return {a, x.size(a), dense(views::transpose(x, a, -1))};
 }
 
-/// `chosen` indices of each line: f(x, n, indices, ranked) writes those of one, the n elements of
-/// which begin at x; `ranked` is its room to work. Lines are shared among threads.
+/// `chosen` indices of each line: f(x, n, indices, ranked) writes those of the line of n elements
+/// at x; `ranked` is scratch space. Lines are shared among threads.
 template <class F>
 Tensor indices_of_lines(const AxisLines& lines, std::int64_t chosen, F f) {
     Shape shape = lines.rows.shape();
@@ -179,7 +178,7 @@ Tensor indices_of_lines(const AxisLines& lines, std::int64_t chosen, F f) {
     return dense(views::transpose(indices, lines.axis, -1));
 }
 
-/// Where the first NaN of a row stands; n if there is none.
+/// Index of the first NaN of a row; n if there is none.
 template <class T>
 std::int64_t first_nan(const T* x, std::int64_t n) {
     return std::find_if(x, x + n, [](T value) { return value != value; }) - x;

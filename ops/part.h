@@ -1,8 +1,8 @@
-// A part of a tensor, and its opposite: zeros of the whole's shape that hold the part where it was.
+// Taking a part of a tensor, and its adjoint: placing the part into zeros of the whole's shape.
 // Each is the other's gradient, to any order. Internal to ops.
 //
-// Where the part lies is said by a View, which has a name and settings for the tape and, for any
-// tensor of the whole's shape, gives the part as a view of it that has no element twice:
+// A View defines the part. It has a name and attributes for the tape, and maps any tensor of the
+// whole's shape to the part, as a view without repeated elements:
 //     struct SliceView { static constexpr const char* kName = "slice"; ...;
 //                        std::string attributes() const; Tensor operator()(const Tensor&) const; };
 #pragma once
@@ -59,10 +59,10 @@ Tensor take_part(const Tensor& x, const View& view) {
     return record<detail::TakePartOp<View>>({x}, y, view);
 }
 
-/// Zeros of shape `whole` but for view(it), which holds `part`; recorded.
+/// Zeros of shape `whole` whose view(...) is `part`; recorded.
 template <class View>
 Tensor place_part(const Tensor& part, const Shape& whole, const View& view) {
-    const bool all = part.numel() == numel(whole);  // a part may be everything, in another order
+    const bool all = part.numel() == numel(whole);  // the part may be the whole, in another order
     Tensor y = all ? empty(whole, part.dtype()) : zeros(whole, part.dtype());
     view(y).copy_(part);
     return record<detail::PlacePartOp<View>>({part}, y, view);

@@ -1,6 +1,6 @@
-// Max pooling reads one place of each window, and its gradient writes to that place: gather and
-// scatter_add. Average pooling is linear: it and what spreads a gradient are each other's rule.
-// Interpolation is composed of ops that record.
+// Max pooling reads one pixel of each window, and its gradient writes to that pixel: gather and
+// scatter_add. Average pooling is linear: it and the op that spreads its gradient are each other's
+// rule. Interpolation is composed of recorded ops.
 #include <tapestry/ops/pooling.h>
 
 #include <tapestry/autograd/tape.h>
@@ -39,7 +39,7 @@ struct Reach {
     std::int64_t begin, end;
 };
 
-// f(plane, place, rows, columns) for each window; planes are shared among threads.
+// Calls f(plane, place, rows, columns) for each window; planes are shared among threads.
 template <class F>
 void for_each_window(const Pooling& plan, const F& f) {
     const Windows& w = plan.windows;
@@ -81,7 +81,8 @@ struct PoolOp : Op {
 
 namespace {
 
-// Where in the plane x [H, W] the largest number of the window stands: the first, or the first NaN.
+// Index in the plane x [H, W] of the window's largest number: the first of equals, or the first
+// NaN.
 template <class T>
 std::int64_t largest_in(const T* x, std::int64_t width, const Reach& rows, const Reach& columns) {
     std::int64_t best = rows.begin * width + columns.begin;
@@ -95,7 +96,7 @@ std::int64_t largest_in(const T* x, std::int64_t width, const Reach& rows, const
     return best;
 }
 
-// y, and what was taken for it: [N C, P Q], counted within the plane.
+// Fills y, and `taken` with the indices within the plane, [N C, P Q].
 template <class T>
 void take_largest(Tensor& y, Tensor& taken, const Tensor& from, const Pooling& plan) {
     T* const to = y.mutable_data<T>();
@@ -166,7 +167,7 @@ void average_windows(Tensor& y, const Tensor& from, const Pooling& plan) {
         });
 }
 
-// The other way round: each number goes in equal parts to its window.
+// The adjoint: spreads each number equally over its window.
 template <class T>
 void spread_windows(Tensor& dx, const Tensor& grad, const Pooling& plan) {
     T* const to = dx.mutable_data<T>();
@@ -214,7 +215,7 @@ Tensor spread(const Tensor& g, const Pooling& plan) {
 
 }  // namespace
 
-// ---- what users ask for -------------------------------------------------------------------------
+// ---- checks and public functions ----------------------------------------------------------------
 
 namespace {
 
@@ -286,8 +287,8 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 }
 
 // ---- interpolate --------------------------------------------------------------------------------
-// Rows first, then columns, each chosen by number or mixed of two: what is composed here has the
-// gradients of index_select and mul.
+// Rows first, then columns, each selected by index or interpolated between two; gradients come from
+// index_select and mul.
 
 namespace {
 
@@ -297,7 +298,7 @@ Tensor nearest(const Tensor& x, int axis, std::int64_t size) {
     return index_select(x, axis, tensor(chosen, {size}));
 }
 
-// x[low] + (x[high] - x[low]) share, the share being that of the farther pixel.
+// x[low] + (x[high] - x[low]) share, where share is the weight of x[high].
 Tensor linear_between(const Tensor& x, int axis, std::int64_t size) {
     const std::int64_t last = x.size(axis) - 1;
     const double step = static_cast<double>(x.size(axis)) / static_cast<double>(size);

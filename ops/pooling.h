@@ -1,11 +1,10 @@
-// Images made smaller or larger. Pooling: each window of an image becomes one number. Over all
-// pixels it is a reduction: global average pooling is mean(x, {2, 3}), global max pooling
-// max(x, {2, 3}). Interpolation: an image of any size from the pixels around each place.
+// Pooling and interpolation of images. Pooling reduces each window of an image to one number;
+// global pooling is a reduction, mean(x, {2, 3}) or max(x, {2, 3}). Interpolation resizes an image.
 //
-// floating numbers (DTypeError); images [N, C, H, W], rows [N, C, L]. Throws ShapeError for another
-// rank and where an image has room for no window; ValueError for a kernel or stride that is not
-// positive, and a padding that is negative or more than half the kernel, with which a window could
-// lie outside altogether. Read next: pooling.cpp.
+// Floating-point (DTypeError); images are [N, C, H, W], sequences [N, C, L]. Throws ShapeError for
+// another rank and if no window fits into the image; ValueError for a kernel or stride that is not
+// positive, and for a padding that is negative or more than half the kernel, which could put a
+// window entirely outside the image. Read next: pooling.cpp.
 #pragma once
 
 #include <tapestry/core/size_2d.h>
@@ -23,18 +22,18 @@ struct Pool2dOptions {
     Size2d padding = 0;
 };
 
-/// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q): rows p stride - padding and as many
-/// as the kernel has, likewise columns; places outside the image do not count. Of equals the first,
-/// row by row, is taken; NaN counts as the largest. Gradient: g to the place that was taken, added
-/// up where windows overlap.
+/// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q), whose rows begin at p
+/// stride - padding and whose columns begin likewise; positions outside the image are ignored. The
+/// first of equals, row by row, is chosen; NaN counts as the largest. Gradient: g to the chosen
+/// pixel, summed where windows overlap.
 Tensor max_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {});
 
 /// The same along one axis.
 Tensor max_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options = {});
 
 /// y[n, c, p, q] = the mean of window (p, q), as above. Padding counts as zeros (PyTorch's
-/// count_include_pad), unless count_padding is false: the mean is then that of the places inside
-/// the image. Gradient: g in equal parts to the places inside.
+/// count_include_pad) unless count_padding is false; then the mean is over the pixels inside the
+/// image. Gradient: g divided equally, by the same divisor, among the pixels inside.
 Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& options = {},
                   bool count_padding = true);
 
@@ -42,17 +41,17 @@ Tensor avg_pool2d(const Tensor& x, const Size2d& kernel, const Pool2dOptions& op
 Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& options = {},
                   bool count_padding = true);
 
-// ---- images of another size ---------------------------------------------------------------------
+// ---- interpolation ------------------------------------------------------------------------------
 
 enum class Interpolation { nearest, bilinear };
 
-/// x [N, C, H, W] as images [N, C, P, Q] of `size` P x Q. Pixel p of the result stands at s =
-/// (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear the two rows
-/// around s in proportion to how near they are, at the edge the outermost alone; likewise columns.
-/// (PyTorch's interpolate with align_corners false; like its, bilinear takes no mean where the
-/// result is smaller.) floating numbers (DTypeError). Gradient: g to the pixels that were read, in
-/// the same proportions. Throws ShapeError for another rank, an image without pixels, and a size
-/// that is not positive.
+/// Resizes images x [N, C, H, W] to [N, C, P, Q] with `size` P x Q. Row p of the result is at
+/// s = (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear interpolates
+/// linearly between the two rows around s, at the edge only the outermost; likewise columns.
+/// (PyTorch's interpolate with align_corners false; like PyTorch, bilinear does not average when
+/// shrinking.) Floating-point (DTypeError). Gradient: g to the pixels that were read, with the same
+/// weights. Throws ShapeError for another rank, an image without pixels, or a size that is not
+/// positive.
 Tensor interpolate(const Tensor& x, const Size2d& size,
                    Interpolation method = Interpolation::nearest);
 

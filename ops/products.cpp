@@ -1,4 +1,4 @@
-// Products by name: what each asks of its shapes, and which matmul() or contraction it is.
+// Named products: shape checks, then a matmul() or a contraction.
 #include <tapestry/ops/matmul.h>
 
 #include <tapestry/ops/arithmetic.h>
@@ -13,7 +13,7 @@
 namespace tapestry {
 namespace {
 
-// What op was asked for: operands of so many axes.
+// Checks dtypes and ranks of the operands.
 void check_operands(std::string_view op, const Tensor& a, int a_rank, const Tensor& b, int b_rank) {
     check_floating(op, a);
     check_same_dtype(op, a, b);
@@ -30,7 +30,7 @@ void check_inner(std::string_view op, const Tensor& a, const Tensor& b) {
 
 // ---- tensordot ----------------------------------------------------------------------------------
 
-// The axes of x by number from `first` on; those on `axes` are called 0, 1, ... in that order.
+// Labels the axes of x from `first` on, but those in `axes` 0, 1, ... in that order.
 Labelled with_axes(const Tensor& x, const std::vector<int>& axes, int first) {
     Labelled result{x, Labels(static_cast<std::size_t>(x.rank()))};
     std::iota(result.labels.begin(), result.labels.end(), first);

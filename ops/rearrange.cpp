@@ -1,5 +1,5 @@
-// Repeating in three steps: the axis cut from its neighbours, [outer, 1, inner], expanded, which
-// copies nothing, and made one again, which does.
+// Repeating in three steps: reshape to [outer, 1, inner], expand, which copies nothing, and merge,
+// which copies.
 #include <tapestry/ops/rearrange.h>
 
 #include <tapestry/core/copy.h>
@@ -52,7 +52,7 @@ Tensor roll(const Tensor& x, std::int64_t shift, int axis) {
     const int a = normalize_axis("roll", axis, x.rank());
     const std::int64_t size = x.size(a);
     if (size == 0) return x;
-    const std::int64_t first = ((-(shift % size)) + size) % size;  // the element that comes first
+    const std::int64_t first = ((-(shift % size)) + size) % size;  // source of the first element
     return first == 0 ? x : concat({slice(x, a, first, size), slice(x, a, 0, first)}, a);
 }
 
@@ -70,8 +70,8 @@ Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts,
 
 namespace {
 
-// x as [outer, 1, inner], where inner begins at axis `first`, `count` times along the middle, and
-// that made `shape`.
+// x as [outer, 1, inner], where inner begins at axis `first`, repeated `count` times along the
+// middle and reshaped to `shape`.
 Tensor repeated(const Tensor& x, int first, std::int64_t count, const Shape& shape) {
     const std::int64_t outer = numel(x.shape().sub(0, first));
     const std::int64_t inner = numel(x.shape().sub(first, x.rank()));

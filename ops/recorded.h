@@ -1,6 +1,5 @@
-// What an entry of attention or of cross_entropy on a tape was asked for: for those who watch a
-// tape and want to see the weights, which no memory holds, or the predictions behind a loss
-// (nn/inspect). Not part of calling them, hence apart.
+// Options of recorded attention and cross_entropy calls, for tape observers (nn/inspect) that show
+// the attention weights, which are not stored, or the predictions behind a loss.
 #pragma once
 
 #include <tapestry/autograd/op.h>
@@ -11,18 +10,19 @@
 
 namespace tapestry {
 
-/// Causality, scale and dropout of an entry that scaled_dot_product_attention recorded; nothing for
-/// any other op. Its inputs are q, k, v and the mask, which may be undefined: with these,
-/// attention_weights() gives the weights once more.
+/// Causality, scale and dropout of an entry recorded by scaled_dot_product_attention; empty for any
+/// other op. The entry's inputs are q, k, v and the mask, which may be undefined;
+/// attention_weights() recomputes the weights from these.
 std::optional<AttentionOptions> recorded_attention(const Op& op);
 
 struct RecordedCrossEntropy {
-    Tensor targets;  ///< [...] i64, of logits [..., V], the entry's input
+    Tensor targets;  ///< [...] i64; the entry's input is logits [..., V]
     CrossEntropyOptions options;
 };
 
-/// Of an entry that cross_entropy recorded and backward has not been through; nothing for any other
-/// op. Without fusion (ops/fusion.h) the loss is many entries, none of them this one.
+/// Targets and options of an entry recorded by cross_entropy that backward has not yet consumed;
+/// empty for any other op. Without fusion (ops/fusion.h) the loss is composed of other entries, so
+/// the result is empty.
 std::optional<RecordedCrossEntropy> recorded_cross_entropy(const Op& op);
 
 }  // namespace tapestry

@@ -11,16 +11,16 @@
 namespace tapestry {
 namespace {
 
-// Rows of a column sum that are added straight; more are cut into partial sums.
+// Rows of a column sum added directly; more are split into partial sums.
 constexpr std::int64_t kRowsPerPiece = 64;
-// Columns handed out together: a strip of partial sums stays in the L1 cache.
+// Columns per task: a strip of partial sums stays in L1.
 constexpr std::int64_t kStrip = 4096;
 
 std::int64_t pieces_of(std::int64_t n, std::int64_t piece) {
     return std::max<std::int64_t>(1, (n + piece - 1) / piece);
 }
 
-// So many units of `work` elements make a chunk that is worth a thread.
+// Number of units of `work` elements that are worth a thread.
 std::int64_t units_per_chunk(std::int64_t work) {
     return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work));
 }
@@ -52,8 +52,8 @@ void reduce_row_pieces(Compute<T>* y, const T* x, const Extent& e, std::int64_t 
     });
 }
 
-// `rows` rows of n adjacent numbers, `stride` apart, reduced to one. Of 16 bits a narrow strip at a
-// time is widened, which the first cache holds; where strips end shows in no bit.
+// Reduces `rows` rows of n contiguous numbers, `stride` apart, to one row. Half precision is
+// widened in narrow strips that fit in L1; the strips do not affect the bits.
 template <class T>
 void reduce_strip(Compute<T>* y, const T* x, std::int64_t rows, std::int64_t stride, std::int64_t n,
                   const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
@@ -92,7 +92,7 @@ void reduce_column_pieces(Compute<T>* y, const T* x, const Extent& e, std::int64
     });
 }
 
-// x [outer, reduced, inner] -> y [outer, inner], through partial results where reduced is long.
+// x [outer, reduced, inner] -> y [outer, inner], through partial results if reduced is long.
 template <class T>
 void reduce_extent(Compute<T>* y, const T* x, const Extent& e,
                    const typename kernels::Reduce<Compute<T>>::Kernel& kernel) {
@@ -110,7 +110,7 @@ void reduce_extent(Compute<T>* y, const T* x, const Extent& e,
     reduce_extent<C>(y, parts, {e.outer, pieces, e.inner}, kernel);
 }
 
-// Neighbouring axes of one kind, multiplied together. Axes of size 1 are of either kind.
+// Adjacent axes of one kind (reduced or kept), merged. Axes of size 1 count as either kind.
 struct Block {
     std::int64_t size;
     bool reduced;
@@ -134,8 +134,8 @@ const typename kernels::Reduce<T>::Kernel& kernel_of(Reducer reducer) {
     return reducer == Reducer::max ? reduce.max : reduce.min;
 }
 
-// Takes out the last reduced block, then the one before it: [B, T, C] over B and C is a row sum to
-// [B, T] and a column sum to [T].
+// Reduces the last reduced block, then the one before it, and so on: [B, T, C] over B and C is a
+// row sum to [B, T] and a column sum to [T].
 template <class T>
 Tensor reduce_blocks(const Tensor& x, RecycledVector<Block> blocks, Reducer reducer) {
     using C = Compute<T>;
@@ -188,7 +188,7 @@ Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const
     const RecycledVector<Block> blocks = blocks_of(x.shape(), mask);
     const bool any =
         std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.reduced; });
-    // Never x's own memory: what is returned may be changed in place.
+    // Not x's own memory, because the result may be changed in place.
     if (!any) return views::reshape(cast(x, compute_dtype(x.dtype())).clone(), result);
     const Tensor y = visit_stored("reduction", x.dtype(), [&](auto zero) {
         return reduce_blocks<decltype(zero)>(dense(x), blocks, reducer);

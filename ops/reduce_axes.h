@@ -1,9 +1,9 @@
-// Reductions of whole tensors, forward only, and the tape entry that they share: for op authors.
+// The forward pass of reductions, and the tape entry that they share: for op authors.
 // Internal to ops.
 //
-// Axes that lie side by side are one axis to a reduction, so every case becomes a few steps from
-// [outer, reduced, inner] to [outer, inner]: rows when inner is 1, columns otherwise; nothing is
-// copied unless x has gaps. Read next: kernels/reduce.h (the pieces), reduction.cpp (the ops).
+// Adjacent axes merge into one, so every reduction becomes a few steps from [outer, reduced, inner]
+// to [outer, inner]: of rows if inner is 1, of columns otherwise. Nothing is copied unless x has
+// gaps. Read next: kernels/reduce.h (the pieces), reduction.cpp (the ops).
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -19,30 +19,30 @@ namespace tapestry {
 /// Which axes a reduction runs over: element i is true for axis i.
 using AxisMask = std::array<bool, Shape::kMaxRank>;
 
-/// From what users pass: axes may count from the end; none means all. Throws ShapeError for an axis
-/// outside the rank or named twice.
+/// The mask of axes as users pass them: they may count from the end; none means all. Throws
+/// ShapeError for an axis outside the rank or named twice.
 AxisMask axis_mask(std::string_view op, const std::vector<int>& axes, int rank);
 
 /// `shape` with the masked axes set to 1 (keepdim) or left out.
 Shape reduced_shape(const Shape& shape, const AxisMask& mask, bool keepdim);
 
-/// How many elements each result is made of.
+/// Number of elements that each result reduces.
 std::int64_t reduced_count(const Shape& shape, const AxisMask& mask);
 
 enum class Reducer { sum, max, min };
 
-/// x, of floating numbers, reduced over the masked axes; shape `result`, which has as many elements
-/// as reduced_shape. Of 16 bits the result is f32, for whoever asked to round. Long sums are cut
-/// into pieces whose partial sums are added in index order: the cut depends on the shape alone. An
+/// Floating-point x reduced over the masked axes, as shape `result`, which has as many elements as
+/// reduced_shape. For bf16 and f16 the result is f32, for the caller to round. Long sums are cut
+/// into pieces whose partial sums are added in index order; the cut depends only on the shape. An
 /// empty sum is 0, an empty max -inf, an empty min inf.
 Tensor reduce_axes(const Tensor& x, const AxisMask& mask, Reducer reducer, const Shape& result);
 
-/// x with the masked axes moved behind the others, dense: [kept..., reduced...]
+/// x with the masked axes moved to the end, dense: [kept..., reduced...]
 Tensor reduced_axes_last(const Tensor& x, const AxisMask& mask);
 
 /// For reductions without a kernel: one result for each of `rows` rows of n elements, row-major at
-/// x. Rows are cut into pieces, each reduced by piece(x, length), and these joined by join(a, b) in
-/// the order of the elements. An empty row is one empty piece.
+/// x. Rows are cut into pieces; piece(x, length) reduces each, and join(a, b) combines them in
+/// order. An empty row is one empty piece.
 template <class T, class Piece, class Join>
 auto reduce_rows(const T* x, std::int64_t rows, std::int64_t n, Piece piece, Join join) {
     const std::int64_t pieces = std::max<std::int64_t>(1, (n + kGrain - 1) / kGrain);
@@ -68,13 +68,13 @@ auto reduce_rows(const T* x, std::int64_t rows, std::int64_t n, Piece piece, Joi
     return parts;
 }
 
-/// The tape entry that all reductions share: which axes were reduced, and how a result is put back
-/// beside its input.
+/// Base of all reductions' tape entries: the reduced axes, and expanding results back to the
+/// input's shape.
 struct ReductionOp : Op {
     ReductionOp(std::string name, const AxisMask& axes, const TensorRefs& saved = {})
         : Op(std::move(name), saved), mask(axes) {}
 
-    /// A tensor of the output's shape as [.., 1, ..], so that it broadcasts against the input.
+    /// A tensor of the output's shape as [.., 1, ..], which broadcasts against the input.
     Tensor kept(const Tensor& t) const {
         return reshape(t, reduced_shape(inputs()[0].shape, mask, true));
     }

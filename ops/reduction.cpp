@@ -1,5 +1,5 @@
-// Each reduction in the order check, forward, rule. All gradients come down to one step: put the
-// reduced axes back with size 1 and repeat along them.
+// Each reduction in the order check, forward, rule. All gradients reduce to one step: restore the
+// reduced axes with size 1 and broadcast along them.
 #include <tapestry/ops/reduction.h>
 
 #include <tapestry/autograd/tape.h>
@@ -26,8 +26,8 @@
 namespace tapestry {
 namespace {
 
-// Integers and masks as i64: exact, so that nothing but the order of axes matters. `piece` and
-// `join` are reduce_rows()'s.
+// Integers and masks as i64: exact, so the order of summation does not matter. `piece` and `join`
+// are those of reduce_rows().
 template <class T, class Piece, class Join>
 Tensor reduce_exactly(const Tensor& x, const AxisMask& mask, const Shape& result, DType dtype,
                       Piece piece, Join join) {
@@ -45,7 +45,7 @@ Tensor reduce_exactly(const Tensor& x, const AxisMask& mask, const Shape& result
 
 Tensor sum_integers(const Tensor& x, const AxisMask& mask, const Shape& result) {
     const auto wrapping = [](const std::int64_t* from, std::int64_t n) {
-        std::uint64_t total = 0;  // wraps round where a signed sum would be undefined
+        std::uint64_t total = 0;  // wraps around; signed overflow would be undefined
         for (std::int64_t i = 0; i < n; ++i) total += static_cast<std::uint64_t>(from[i]);
         return total;
     };
@@ -68,7 +68,7 @@ struct SumOp final : ReductionOp {
     Tensors backward(const Tensors& grads) override { return {repeated(grads[0])}; }
 };
 
-// `result` has the reduced axes with size 1, or not at all.
+// `result` has the reduced axes with size 1, or without them.
 Tensor sum_over(const std::string& op, const Tensor& x, const AxisMask& mask, const Shape& result) {
     Tensor y = cast(reduce_axes(x, mask, Reducer::sum, result), x.dtype());
     return record<SumOp>({x}, y, op, mask);
@@ -138,7 +138,7 @@ struct ExtremeOp final : ReductionOp {
     Tensors forward(const Tensors& x) const override {
         return {extreme_over(reducer_, x[0], mask, outputs()[0].shape)};
     }
-    Tensor decisions(const Tensors& x) const override {  // who attains the extreme
+    Tensor decisions(const Tensors& x) const override {  // the elements that attain the extreme
         const Shape kept_shape = reduced_shape(x[0].shape(), mask, true);
         return eq(x[0], cast(reduce_axes(x[0], mask, reducer_, kept_shape), x[0].dtype()));
     }
@@ -199,7 +199,7 @@ Tensor min(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // ---- any, all -----------------------------------------------------------------------------------
 
 namespace {
-// Is there a byte of this value? bool is a byte, 0 or 1, and memchr goes through them in vectors.
+// Whether each group contains `sought`. bool is a byte, 0 or 1, and memchr is vectorised.
 Tensor holds(std::string_view op, const Tensor& x, const std::vector<int>& axes, bool keepdim,
              bool sought, bool if_found) {
     check_defined(op, x);
@@ -226,7 +226,7 @@ Tensor all(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 
 // ---- var, stddev --------------------------------------------------------------------------------
 
-// Composed: two passes, the mean first, so that nothing cancels.
+// Composed in two passes, the mean first, which avoids cancellation.
 Tensor var(const Tensor& x, const std::vector<int>& axes, int correction, bool keepdim) {
     check_floating("var", x);
     if (is_half(x.dtype())) {
@@ -262,7 +262,7 @@ struct LogSumExpOp final : ReductionOp {
         return {logsumexp_over(x[0], mask, outputs()[0].shape)};
     }
     Tensors backward(const Tensors& grads) override {
-        // g exp(x - y). Where y is -inf, x - y would be NaN; exp(x - 0) = 0 is what is meant.
+        // g exp(x - y). Where y is -inf, x - y would be NaN; exp(x - 0) = 0 is the right value.
         const Tensor& y = saved(1);
         const Tensor finite =
             where(eq(y, -std::numeric_limits<double>::infinity()), zeros_like(y), y);
@@ -299,7 +299,7 @@ Tensor logsumexp(const Tensor& x, const std::vector<int>& axes, bool keepdim) {
 // ---- argmax, argmin -----------------------------------------------------------------------------
 
 namespace {
-// Of x[0], x[step], ...: the first NaN, else the first of the largest (or the smallest).
+// Index among x[0], x[step], ... of the first NaN, else of the first largest (or smallest).
 template <class T>
 std::int64_t index_of_extreme(const T* x, std::int64_t n, std::int64_t step, bool largest) {
     std::int64_t best = 0;

@@ -1,4 +1,4 @@
-// The way back is the way there with the angles' signs changed: one function, one op, for both.
+// The backward pass is the forward pass with negated angles: one function and one op serve both.
 #include <tapestry/ops/rotary.h>
 
 #include <tapestry/autograd/tape.h>
@@ -50,8 +50,7 @@ private:
     bool back_;
 };
 
-// Uninitialised, in memory in the order of x's: heads cut out of [B, T, H D] lie inside tokens, and
-// so they will once more.
+// Uninitialised, with x's memory order: heads cut out of [B, T, H D] stay inside their tokens.
 Tensor room_like(const Tensor& x) {
     const int token = x.rank() - 2, head = token - 1;
     if (head < 0 || x.strides()[head] >= x.strides()[token]) return Tensor(x.shape(), x.dtype());
@@ -93,7 +92,7 @@ void turn_into(Tensor& y, const Tensor& x, const Turn& how) {
     });
 }
 
-// In elementary ops.
+// The rotation composed of elementary ops.
 Tensor plain_turn(const Tensor& x, const Turn& how) {
     const std::int64_t turned = how.turned();
     const Tensors parts = split(x, {turned, x.size(-1) - turned}, -1);
@@ -132,7 +131,7 @@ void check_table(const Tensor& x, const Tensor& table, const char* name) {
 
 Tensor rotary(const Tensor& x, const Tensor& cos, const Tensor& sin, RotaryPairs pairs) {
     check_floating("rotary", x);
-    if (is_half(x.dtype())) {  // turned by angles of f32, if that is what they are
+    if (is_half(x.dtype())) {  // the angles may be f32, and are then used as such
         return in_f32([pairs](const Tensor& wide, const Tensor& c,
                               const Tensor& s) { return rotary(wide, c, s, pairs); },
                       x, cos, sin);

@@ -1,5 +1,5 @@
-// Steps and saws: an op's decisions say on which piece an element lies; within a piece the gradient
-// is plain.
+// Piecewise functions: an op's decisions give the piece on which an element lies; within a piece
+// the gradient is smooth.
 #include <tapestry/ops/rounding.h>
 
 #include <tapestry/core/copy.h>
@@ -24,7 +24,7 @@ struct StepOp final : Op {
     StepOp(const char* name, Function step) : Op(name), step_(step) {}
 
     Tensors forward(const Tensors& x) const override { return {step_(x[0])}; }
-    // The step on which an element stands has the number of its value.
+    // A step is identified by its value.
     Tensor decisions(const Tensors& x) const override {
         return cast(step_(x[0].detach()), DType::i64);
     }
@@ -49,12 +49,12 @@ Tensor ceil(const Tensor& x) { return step<kernels::Ceil>("ceil", x, ceil); }
 Tensor round(const Tensor& x) { return step<kernels::Round>("round", x, round); }
 Tensor trunc(const Tensor& x) { return step<kernels::Trunc>("trunc", x, trunc); }
 
-// ---- whole quotients: of two numbers ------------------------------------------------------------
+// ---- integer quotients of two numbers -----------------------------------------------------------
 
 namespace {
 
-// Each of these is a functor with a form for fractions and one for whole numbers. Of these -1 is
-// apart as a divisor: the least number by -1 does not fit 64 bits, and the processor traps.
+// Each functor has a floating-point and an integer form. The integer divisor -1 is a special case:
+// the lowest i64 divided by -1 overflows, and the processor traps.
 template <class T>
 bool opposite(T rest, T divisor) {
     return rest != 0 && (rest < 0) != (divisor < 0);
@@ -77,8 +77,7 @@ struct Remainder {
 };
 
 struct FloorQuotient {
-    // From the exact remainder, as Python has it: a / b may round to a whole number that is too
-    // large.
+    // From the exact remainder, as in Python: a / b may round up to the next integer.
     template <class T>
     T operator()(T a, T b) const {
         if (b == 0) return a / b;
@@ -111,7 +110,7 @@ Tensor divided(std::string_view op, const Tensor& a, const Tensor& b, F f) {
     return y;
 }
 
-// Which whole quotient an element has decides on which piece of a saw it lies.
+// The integer quotient identifies the piece on which an element lies.
 Tensor as_decision(const Tensor& quotient) { return cast(quotient, DType::i64); }
 
 }  // namespace
@@ -144,7 +143,7 @@ Tensor floor_divide(const Tensor& a, double b) {
 // ---- remainder, fmod ----------------------------------------------------------------------------
 
 namespace {
-// a - b q, where q, the whole quotient, is flat between its jumps.
+// a - b q, where q, the integer quotient, is piecewise constant.
 struct RemainderOp final : Op {
     using Quotient = Tensor (*)(const Tensor& a, const Tensor& b);
     RemainderOp(const char* name, Quotient quotient, const Tensor& a, const Tensor& b)

@@ -11,12 +11,12 @@
 namespace tapestry {
 namespace {
 
-// The weights as f64 rows [rows, categories], and what is asked of each.
+// The weights as f64 rows [rows, categories], and the number of samples per row.
 struct Draws {
     const double* weights;
     std::int64_t rows;
     std::int64_t categories;
-    std::int64_t n;  // of each row
+    std::int64_t n;  // samples per row
 
     const double* row(std::int64_t r) const { return weights + r * categories; }
 };
@@ -43,8 +43,7 @@ void check_row(const Draws& draws, std::int64_t r, bool replacement) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-// By the inverse of the distribution: the first category whose running sum passes u times the
-// whole.
+// Inverse transform sampling: the first category whose running sum exceeds u times the total.
 void draw_again(const Draws& draws, std::int64_t r, const double* u, std::int64_t* to) {
     const double* w = draws.row(r);
     std::vector<double> sums(static_cast<std::size_t>(draws.categories));
@@ -55,15 +54,15 @@ void draw_again(const Draws& draws, std::int64_t r, const double* u, std::int64_
     }
     for (std::int64_t i = 0; i < draws.n; ++i) {
         auto found = std::upper_bound(sums.begin(), sums.end(), u[i] * sum);
-        // u is below 1, but u times the sum may round to the sum: that is the last one with a
-        // weight.
+        // u is below 1, but u times the sum may round to the sum; then take the last category with
+        // a weight.
         if (found == sums.end()) found = std::lower_bound(sums.begin(), sums.end(), sum);
         to[i] = found - sums.begin();
     }
 }
 
-// An exponential variable of rate w is the time at which a category arrives; those that arrive
-// first are drawn, in this order. The latest of the n best so far is on top of the heap.
+// Each category arrives at an exponential time of rate w; the first n to arrive are drawn, in that
+// order. The latest of the n earliest so far is on top of the heap.
 void draw_apart(const Draws& draws, std::int64_t r, const double* u, std::int64_t* to) {
     struct Arrival {
         double time;

@@ -1,9 +1,9 @@
-// Running totals along an axis: how the lines are gone through, the ops' frame, and the ops. A
-// running sum is its own mirror image: the rule for one direction is the other, to any order.
+// Running totals along an axis: traversal of the lines, the ops' base, and the ops. The gradient of
+// a running sum is the running sum in the other direction, to any order.
 //
-// y_i = x_i y_{i-1} is a linear recurrence, and so is its derivative, run from the other end: the
-// rules of both are the recurrence s_i = a_i s_{i-1} + b_i, whose own rule is itself, and nothing
-// is divided. Source: Blelloch 1990, "Prefix sums and their applications", section 1.4.
+// y_i = x_i y_{i-1} is a linear recurrence, and so is its derivative, run in reverse: both are
+// expressed by s_i = a_i s_{i-1} + b_i, whose gradient is again such a recurrence, without
+// division. Source: Blelloch 1990, "Prefix sums and their applications", section 1.4.
 #include <tapestry/ops/scan.h>
 
 #include <tapestry/autograd/op.h>
@@ -25,10 +25,9 @@ namespace tapestry {
 
 namespace {
 
-/// For every line along `axis` of a row-major tensor of `shape`, from its first element to the last
-/// or in `reverse`: total = step(total, at), where `at` is the element's place in memory and total
-/// is `start` before the first. Lines are shared among threads; 64 run side by side where they lie
-/// side by side, so that memory is read in order.
+/// For every line along `axis` of a row-major tensor of `shape`, forward or in `reverse`:
+/// total = step(total, at), where `at` is the element's offset and total begins as `start`. Lines
+/// are shared among threads; 64 adjacent lines run together, so memory is read in order.
 template <class Total, class Step>
 void scan_lines(const Shape& shape, int axis, bool reverse, Total start, Step step) {
     constexpr std::int64_t kColumns = 64;
@@ -55,12 +54,12 @@ void scan_lines(const Shape& shape, int axis, bool reverse, Total start, Step st
     });
 }
 
-/// What running totals of T are held in. Whole numbers wrap round where signed ones would be
+/// Accumulator for T. Unsigned for i64, which wraps around where signed overflow would be
 /// undefined.
 template <class T>
 using ScanTotal = std::conditional_t<std::is_same_v<T, std::int64_t>, std::uint64_t, double>;
 
-/// An op along an axis, or from its end.
+/// Base of ops along an axis, forward or from its end.
 struct ScanOp : Op {
     ScanOp(const char* name, int along, bool from_end, const TensorRefs& saved = {})
         : Op(name, saved), axis(along), reverse(from_end) {}
@@ -71,8 +70,8 @@ struct ScanOp : Op {
     bool reverse;
 };
 
-/// y_k = combine(y_{k-1}, x_k) along `axis`, or from its end, y_{-1} being `start`: a constant. For
-/// f32, f64 and i64.
+/// y_k = combine(y_{k-1}, x_k) along `axis`, or from its end, with y_{-1} = `start`; not recorded.
+/// Any dtype but bool.
 template <class Combine>
 Tensor running_total(const Tensor& x, int axis, bool reverse, int start, Combine combine) {
     const Tensor from = dense(x);
@@ -125,7 +124,7 @@ Tensor cumsum(const Tensor& x, int axis) {
 
 namespace {
 
-// y_i = x_{i-1} in the direction of a scan, `first` where there is none.
+// y_i = x_{i-1} in the direction of the scan, with `first` at its beginning.
 Tensor delayed(const Tensor& x, int axis, bool reverse, double first) {
     if (x.numel() == 0) return x;
     std::vector<Padding> frame(static_cast<std::size_t>(x.rank()));
@@ -137,8 +136,8 @@ Tensor delayed(const Tensor& x, int axis, bool reverse, double first) {
 
 Tensor linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool reverse);
 
-// With l the gradient of s, all that follows included: l_i = g_i + a_{i+1} l_{i+1}; then b_i gets
-// l_i, and a_i gets l_i s_{i-1}.
+// With l the total gradient of s, l_i = g_i + a_{i+1} l_{i+1}; the gradient of b_i is l_i, and that
+// of a_i is l_i s_{i-1}.
 struct LinearRecurrenceOp final : ScanOp {
     LinearRecurrenceOp(int along, bool from_end, const Tensor& a, const Tensor& s)
         : ScanOp("linear_recurrence", along, from_end, {a, s}) {}
@@ -152,7 +151,7 @@ struct LinearRecurrenceOp final : ScanOp {
     }
 };
 
-// s_i = a_i s_{i-1} + b_i along `axis`, s being 0 before; a, b, s of one shape.
+// s_i = a_i s_{i-1} + b_i along `axis`, with s = 0 before the first; a, b, s have one shape.
 Tensor linear_recurrence(const Tensor& a, const Tensor& b, int axis, bool reverse) {
     const Tensor factors = dense(a);
     const Tensor terms = dense(b);
@@ -215,7 +214,7 @@ Tensor cumprod(const Tensor& x, int axis) {
 
 namespace {
 
-// The axes in the order of reduced_axes_last(), and back.
+// The permutation of reduced_axes_last(), and its inverse.
 struct LastOrder {
     std::vector<int> there;
     std::vector<int> back;

@@ -27,7 +27,7 @@ int softmax_axis(std::string_view op, const Tensor& x, int axis) {
     return normalize_axis(op, axis, std::max(x.rank(), 1));  // a scalar is a row of one
 }
 
-// With `axis` last and dense, so that its values are rows. An exchange of axes undoes itself.
+// x with `axis` last, dense. Exchanging axes is its own inverse.
 Tensor as_rows(const Tensor& x, int axis) {
     return dense(x.rank() == 0 ? x : views::transpose(x, axis, -1));
 }
@@ -36,7 +36,7 @@ Tensor from_rows(const Tensor& y, int axis) {
     return y.rank() == 0 || axis == y.rank() - 1 ? y : views::transpose(y, axis, -1).clone();
 }
 
-// Calls f(begin, end, n) for ranges of the rows of x, in parallel.
+// Calls f(begin, end, n) for ranges of rows of x, in parallel.
 template <class F>
 void for_rows(const Tensor& x, const F& f) {
     const std::int64_t n = x.rank() == 0 ? 1 : x.shape().back();
@@ -45,7 +45,7 @@ void for_rows(const Tensor& x, const F& f) {
                  [&](std::int64_t begin, std::int64_t end) { f(begin, end, n); });
 }
 
-// `choose` picks a member of kernels::Softmax<T>; a functor, since T is known only inside.
+// `choose` picks a member of kernels::Softmax<T>; a functor, because T is only known inside.
 template <class Choose>
 Tensor forward_of(const Tensor& x, int axis, const Choose& choose) {
     const Tensor from = as_rows(x, axis);
@@ -86,12 +86,12 @@ Tensor backward_of(const Tensor& y, const Tensor& grad, int axis, const Choose& 
     return from_rows(dx, axis);
 }
 
-// The plain forms. {} would mean all axes, which for a scalar is the same.
+// For the plain forms. {} means all axes, which for a scalar is the same.
 std::vector<int> axes_of(const Tensor& x, int axis) {
     return x.rank() == 0 ? std::vector<int>{} : std::vector<int>{axis};
 }
 
-// x less its largest value, which keeps exp from overflowing; rows of -inf stay -inf.
+// x minus its largest value, so exp does not overflow; rows of -inf stay -inf.
 Tensor below_largest(const Tensor& x, int axis) {
     const Tensor largest = max(x.detach(), axes_of(x, axis), true);
     const Tensor none = eq(largest, -std::numeric_limits<double>::infinity());

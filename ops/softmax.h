@@ -1,6 +1,7 @@
-// Softmax: scores to probabilities along one axis.
+// Softmax and log-softmax along one axis.
 //
-// Both take f32 and f64, any shape; `axis` may count from the end (ShapeError outside the rank).
+// Both take floating-point (DTypeError) of any shape; `axis` may count from the end (ShapeError
+// outside the rank).
 // Read next: softmax.cpp, and kernels/softmax.cpp for the loops.
 #pragma once
 
@@ -13,8 +14,8 @@ namespace tapestry {
 /// (PyTorch: NaN). Gradient: y_i (g_i - sum_j g_j y_j).
 Tensor softmax(const Tensor& x, int axis = -1);
 
-/// y_i = x_i - m - log sum_j exp(x_j - m) = log softmax(x)_i; exact where the softmax underflows.
-/// -inf where every x_i is. Gradient: g_i - exp(y_i) sum_j g_j.
+/// y_i = x_i - m - log sum_j exp(x_j - m) = log softmax(x)_i; accurate where the softmax
+/// underflows. -inf where every x_i is. Gradient: g_i - exp(y_i) sum_j g_j.
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
 }  // namespace tapestry

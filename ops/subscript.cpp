@@ -1,5 +1,5 @@
-// index in two steps: what positions and slices say is one view and one entry of the tape; then the
-// axes for which tensors stand are made one axis, and index_select takes what they number there.
+// index() in two steps: positions and slices are one view and one tape entry; then the axes indexed
+// by tensors are merged into one, from which index_select takes the elements.
 #include <tapestry/ops/subscript.h>
 
 #include <tapestry/core/copy.h>
@@ -57,7 +57,7 @@ const T* as(const Index& index) {
     return std::get_if<T>(&index.choice());
 }
 
-// Where the walk of a slice begins and ends when nothing is said.
+// Start and stop of a slice, with defaults for omitted bounds.
 std::int64_t start_of(const Slice& s) {
     return s.start.value_or(s.step > 0 ? 0 : std::numeric_limits<std::int64_t>::max());
 }
@@ -83,7 +83,7 @@ std::string text_of(const Index& index) {
     return fmt::format("{}:{}{}", bound(s->start), bound(s->stop), step);
 }
 
-// `where` has an entry for every axis of x: a number, a slice, or one more for a new axis.
+// `where` has a number or a slice for every axis of x, and an entry for each new axis.
 struct IndexView {
     static constexpr const char* kName = "index";
     Indices where;
@@ -116,7 +116,7 @@ int axes_taken(const Index& index) {
     return chosen && chosen->defined() && chosen->dtype() == DType::boolean ? chosen->rank() : 1;
 }
 
-// An entry for every axis of x: the ellipsis and what is not named written out.
+// One entry for every axis of x: expands the ellipsis and omitted axes.
 Indices written_out(const Tensor& x, const Indices& where) {
     int named = 0;
     int ellipses = 0;
@@ -142,14 +142,14 @@ Indices written_out(const Tensor& x, const Indices& where) {
 
 // ---- tensors ------------------------------------------------------------------------------------
 
-// Numbers that choose along one axis of x (`named`), and which axis that is in the view.
+// Indices along one axis of x (`named`), and the number of that axis in the view.
 struct Numbers {
     Tensor ids;
     int named;
     int axis;
 };
 
-// Columns of the table that nonzero gives: the numbers at which the mask is true, axis by axis.
+// The indices at which the mask is true, axis by axis: the columns of nonzero().
 Tensors numbers_of(const Tensor& x, int axis, const Tensor& mask) {
     require<ShapeError>(mask.rank() > 0, "index: a mask of no axes; see where");
     const Shape covered = x.shape().sub(axis, axis + mask.rank());
@@ -162,7 +162,7 @@ Tensors numbers_of(const Tensor& x, int axis, const Tensor& mask) {
     return columns;
 }
 
-// Splits what is written out: the tensors go to `numbers`, in `where` kAll stays for them.
+// Moves the tensors out of `where`, where kAll replaces them.
 std::vector<Numbers> take_numbers(const Tensor& x, Indices& where) {
     std::vector<Numbers> numbers;
     Indices positions;
@@ -188,7 +188,7 @@ std::vector<Numbers> take_numbers(const Tensor& x, Indices& where) {
     return numbers;
 }
 
-// sum_k ids_k stride_k: one number for each choice, along all the axes laid out as one.
+// sum_k ids_k stride_k: one index into all the axes merged into one.
 Tensor one_number(const Tensor& x, const std::vector<Numbers>& numbers) {
     Shape shape;
     for (const Numbers& n : numbers) shape = broadcast_shapes("index", shape, n.ids.shape());
@@ -235,7 +235,7 @@ Tensor index(const Tensor& x, const std::vector<Index>& where) {
     IndexView view{written_out(x, where)};
     const std::vector<Numbers> numbers = take_numbers(x, view.where);
     int axis = 0;
-    for (const Index& index : view.where) {  // before an axis has another number in the view
+    for (const Index& index : view.where) {  // before axes are renumbered in the view
         if (const auto* i = as<std::int64_t>(index)) views::select("index", x, axis, *i);
         if (!as<NewAxis>(index)) ++axis;
     }

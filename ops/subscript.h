@@ -1,19 +1,19 @@
-// Parts of a tensor by position, as Python's x[0, 1:3, :, None]. In C++20 [] takes one argument,
-// and a list in braces is one:
+// Indexing as in Python's x[0, 1:3, :, None]. In C++20 [] takes one argument, which may be a list
+// in braces:
 //
 //     x[2]   x[-1]                       // the third, the last along axis 0, which vanishes
 //     x[{0, Slice{1, 3}, kAll}]          // x[0, 1:3, :]
 //     x[{kEllipsis, Slice{.step = -1}}]  // x[..., ::-1]
 //     x[mask]   x[ids]   x[{ids0, ids1}] // elements that a mask or numbers choose
 //
-// index(x, {...}) is the same as a function. What positions and slices alone choose is a view,
-// whose gradient is g at these places of a tensor of zeros; every x[i] of a loop over an axis would
-// make zeros of its own, where unbind (join.h) has one gradient for all. What tensors choose is a
-// copy; its gradient adds.
+// index(x, {...}) is the same as a function. Indexing by positions and slices only gives a view,
+// whose gradient is g placed into a tensor of zeros. In a loop over an axis every x[i] would
+// allocate such zeros; unbind (join.h) has one gradient for all. Indexing by tensors gives a copy;
+// its gradient is summed over repeated elements.
 //
-// x[i] = y does not compile: it would change a temporary. x[i].copy_(y) and x[i] += y
-// (arithmetic.h) change the numbers of a constant in place; index_put (indexing.h) and
-// where make another tensor, through which gradients flow.
+// x[i] = y does not compile, because it would assign to a temporary. x[i].copy_(y) and x[i] += y
+// (arithmetic.h) update a constant in place; index_put (indexing.h) and where return a new tensor
+// through which gradients flow.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -24,9 +24,9 @@
 
 namespace tapestry {
 
-/// Elements start, start + step, ... up to but without stop, as Python's start:stop:step. A bound
-/// counts from the end when negative, is clipped, and if left out lies beyond the end that the walk
-/// begins at or goes to. The step may be negative (ValueError for 0).
+/// Elements start, start + step, ... up to but excluding stop, as Python's start:stop:step.
+/// Negative bounds count from the end; bounds are clipped, and omitted ones reach to the end of the
+/// axis. The step may be negative (ValueError for 0).
 struct Slice {
     std::optional<std::int64_t> start = {};
     std::optional<std::int64_t> stop = {};
@@ -36,13 +36,13 @@ struct Slice {
 struct NewAxis {};
 struct Ellipsis {};
 
-/// The whole axis (Python's `:`), a new one of size 1 that x does not have (None), and as many kAll
-/// as the other indices leave axes (`...`).
+/// The whole axis (Python's `:`), a new axis of size 1 (None), and kAll for every axis that the
+/// other indices leave (`...`).
 inline constexpr auto kAll = Slice();
 inline constexpr auto kNewAxis = NewAxis();
 inline constexpr auto kEllipsis = Ellipsis();
 
-/// What stands for one axis of x (and a mask for as many axes as it has).
+/// The index for one axis of x (a mask: for as many axes as it has).
 class Index {
 public:
     using Choice = std::variant<std::int64_t, Slice, NewAxis, Ellipsis, Tensor>;
@@ -59,22 +59,21 @@ private:
     Choice choice_;
 };
 
-/// The part of x that `where` says, one index after the other for the axes from the first on; axes
-/// that are not named stay whole. An i64 tensor of any shape chooses by numbers, which may count
-/// from the end; several are broadcast together and choose one element each time, y[i...] =
-/// x[ids0[i...], ids1[i...]], and their shape stands in the place of their axes, which must be
-/// neighbours (ShapeError); a mask stands for the numbers at which it is true, in row-major order.
-/// Any dtype. Throws IndexError for a number outside its axis, for more indices than axes, and for
-/// a second kEllipsis, ShapeError for a mask whose sizes are not those of its axes, DTypeError for
-/// a tensor of another dtype.
+/// The part of x selected by `where`, whose indices apply to the axes in order; remaining axes are
+/// kept whole. An i64 tensor of any shape selects by indices, which may count from the end. Several
+/// such tensors are broadcast together, y[i...] = x[ids0[i...], ids1[i...]]; their shape replaces
+/// their axes, which must be adjacent (ShapeError). A mask is equivalent to the indices at which it
+/// is true, in row-major order. Any dtype. Throws IndexError for an index outside its axis, for
+/// more indices than axes, and for a second kEllipsis; ShapeError for a mask whose sizes differ
+/// from those of its axes; DTypeError for an index tensor of another dtype.
 Tensor index(const Tensor& x, const std::vector<Index>& where);
 
-/// x[..., i, ...]: element i along `axis`, which vanishes; a view. i may count from the end
+/// x[..., i, ...]: entry i along `axis`, which is removed; a view. i may count from the end
 /// (IndexError). Gradient: g there, zeros elsewhere.
 Tensor select(const Tensor& x, int axis, std::int64_t i);
 
-/// `length` elements along `axis`, from `start` on, which may count from the end; a view, as slice,
-/// but throws IndexError for what is outside the axis.
+/// `length` entries along `axis` from `start`, which may count from the end; a view like slice, but
+/// throws IndexError for a range outside the axis.
 Tensor narrow(const Tensor& x, int axis, std::int64_t start, std::int64_t length);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
-// Some p are other ops: of absolute values the sum, the largest, the smallest. For all others the
-// rule keeps away from 0, where |x|^p has a kink or worse, by putting 1 in its place.
+// For p = 1, inf and -inf the norm is the sum, max or min of absolute values. For other p the rule
+// avoids 0, where |x|^p has a kink or worse, by substituting 1.
 #include <tapestry/ops/reduction.h>
 
 #include <tapestry/core/create.h>
@@ -19,7 +19,7 @@ namespace {
 
 Tensor norm_over(const Tensor& x, double p, const AxisMask& mask, const Shape& result);
 
-// f(x), and 0 where x is 0 and f need not be defined.
+// f(x), but 0 where x is 0, where f may be undefined.
 template <class F>
 Tensor zero_at_zero(const Tensor& x, F f) {
     const Tensor at_zero = eq(x, 0);

@@ -1,5 +1,5 @@
-// Backward through a view is the opposite view of the gradient, as sum_to is that of expand; of a
-// slice or a diagonal, which are parts, see part.h.
+// The backward of a view is the inverse view of the gradient (for expand, sum_to); for slices and
+// diagonals, which are parts, see part.h.
 #include <tapestry/ops/view.h>
 
 #include <tapestry/core/copy.h>
@@ -174,7 +174,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
 }
 
 // ---- diagonal, diag -----------------------------------------------------------------------------
-// A diagonal is a part of its matrix, seen with the strides of both axes added.
+// A diagonal is a part of its matrix; its stride is the sum of both axes' strides.
 
 namespace {
 
@@ -201,7 +201,7 @@ Tensor diag(const Tensor& x, std::int64_t offset) {
     require<ShapeError>(x.rank() == 1 || x.rank() == 2,
                         "diag: needs a vector or a matrix, got {}; see diagonal", x.shape());
     if (x.rank() == 2) return diagonal(x, offset);
-    constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // no memory holds its square
+    constexpr std::int64_t kLimit = std::int64_t{1} << 31;  // its square exceeds any memory
     require(offset > -kLimit && offset < kLimit, "diag: offset {} makes too large a matrix",
             offset);
     const std::int64_t side = x.numel() + (offset < 0 ? -offset : offset);
@@ -209,9 +209,9 @@ Tensor diag(const Tensor& x, std::int64_t offset) {
 }
 
 // ---- unfold -------------------------------------------------------------------------------------
-// Windows overlap, so their opposite adds (fold), and the two are each other's gradient. It adds
-// the first elements of all windows, then the second ones and so on: within each of these rounds no
-// two windows meet, and the order of additions does not depend on threads.
+// Windows may overlap, so the adjoint, fold, adds; the two are each other's gradient. fold adds the
+// first elements of all windows, then the second ones, and so on: within a round no two windows
+// write to the same element, so the order of additions is fixed.
 
 namespace {
 
@@ -265,7 +265,7 @@ void add_into(Tensor& y, const Tensor& x) {
     });
 }
 
-// Not public. x [..., windows, ..., size] added up in zeros of `shape`; the axis counts from 0.
+// Adds x [..., windows, ..., size] into zeros of `shape`; the axis counts from 0.
 Tensor fold(const Tensor& x, const Shape& shape, const Slide& w) {
     Tensor sums = zeros(shape, compute_dtype(x.dtype()));
     const std::int64_t reach = (x.size(w.axis) - 1) * w.step + 1;

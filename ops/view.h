@@ -1,10 +1,10 @@
-// The same numbers under another shape, their diagonals and sliding windows. These share memory
-// with their input wherever strides can tell the new order (core/views.h does that part); here the
-// tape learns of it.
+// Views: the same elements under another shape, diagonals and sliding windows. They share memory
+// with their input if strides can express the new order (core/views.h does that part); here they
+// are recorded on the tape.
 //
-// All take any dtype. A view and what it views are one memory: a change in place of one shows in
-// the other. Gradients are views of the incoming gradient as well, but for slice, expand,
-// diagonal and unfold. Read next: view.cpp, the shortest backward rules there are.
+// All take any dtype. A view shares memory with its base: an in-place change of either is visible
+// in both. Gradients are also views of the incoming gradient, except for slice, expand, diagonal
+// and unfold. Read next: view.cpp, the shortest backward rules there are.
 #pragma once
 
 #include <tapestry/autograd/tape.h>
@@ -13,9 +13,9 @@
 
 namespace tapestry {
 
-/// x, its elements in row-major order laid out as `shape`, in which one size may be -1: whatever is
-/// left. Copies only where the strides of x leave no other way. Gradient: g reshaped back. Throws
-/// ShapeError when the numbers of elements differ.
+/// x with its elements, in row-major order, arranged as `shape`; one size may be -1 and is
+/// inferred. Copies only if the strides of x require it. Gradient: g reshaped back. Throws
+/// ShapeError if the numbers of elements differ.
 Tensor reshape(const Tensor& x, const Shape& shape);
 
 /// x with two axes exchanged. Gradient: g with the same two exchanged.
@@ -25,16 +25,15 @@ Tensor transpose(const Tensor& x, int axis0, int axis1);
 /// unless `order` names every axis once.
 Tensor permute(const Tensor& x, const std::vector<int>& order);
 
-/// Elements start, start + step, ... up to but without stop along `axis`, as Python's
-/// x[start:stop:step]: bounds count from the end when negative and are clipped. A negative step
-/// walks backwards, and with a stop below -size comes to the first element; index (subscript.h)
-/// lets bounds be left out. Gradient: g at these places of a tensor of zeros. Throws ValueError for
-/// a step of 0.
+/// Elements start, start + step, ... up to but excluding stop along `axis`, as Python's
+/// x[start:stop:step]: negative bounds count from the end, and bounds are clipped. A negative step
+/// goes backwards; a stop below -size then includes the first element. index (subscript.h) lets you
+/// omit bounds. Gradient: zeros with g at these elements. Throws ValueError for a step of 0.
 Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop,
              std::int64_t step = 1);
 
-/// x repeated, without copying it, along axes of size 1 and along new leading ones. Gradient: g
-/// summed over the repeated axes. Throws ShapeError unless x broadcasts to exactly `shape`.
+/// x repeated, without a copy, along axes of size 1 and new leading axes. Gradient: g summed over
+/// the repeated axes. Throws ShapeError unless x broadcasts to exactly `shape`.
 Tensor expand(const Tensor& x, const Shape& shape);
 
 /// x without `axis`. Throws ShapeError unless its size is 1.
@@ -43,29 +42,29 @@ Tensor squeeze(const Tensor& x, int axis);
 /// x with a new axis of size 1, which becomes axis `axis` of the result (-1: the last).
 Tensor unsqueeze(const Tensor& x, int axis);
 
-/// x with axes first .. last made one. A scalar becomes [1].
+/// x with axes first .. last merged into one. A scalar becomes [1].
 Tensor flatten(const Tensor& x, int first = 0, int last = -1);
 
-/// x if it lies in memory in row-major order without gaps, else a copy that does. Gradient: g.
+/// x itself if it is in memory in row-major order without gaps, else a copy that is. Gradient: g.
 Tensor contiguous(const Tensor& x);
 
 // ---- diagonals and windows ----------------------------------------------------------------------
-// trace, the sum of a diagonal, is among the products (matmul.h). Of windows a convolution, a
-// moving average or n-grams are made.
+// trace, the sum of a diagonal, is in matmul.h. Windows serve for convolutions, moving averages and
+// n-grams.
 
-/// x[..., i, ..., i + offset, ...] for every such i, `axis0` and `axis1` being the rows and
-/// columns; both vanish, the last axis of the result counts i. A view. Any dtype. Gradient: g
-/// there, zeros elsewhere. Throws ShapeError where the axes are one.
+/// x[..., i, ..., i + offset, ...] for every valid i, with `axis0` and `axis1` the rows and
+/// columns. Both are removed; i becomes the last axis of the result. A view. Any dtype. Gradient: g
+/// there, zeros elsewhere. Throws ShapeError if the axes are the same.
 Tensor diagonal(const Tensor& x, std::int64_t offset = 0, int axis0 = 0, int axis1 = 1);
 
-/// Of a matrix its diagonal, as `diagonal`; of a vector [n] the square matrix of side n + |offset|
-/// that has it as this diagonal, and zeros elsewhere. Gradient: each is the other's. Throws
-/// ShapeError for another rank.
+/// For a matrix, its diagonal, as `diagonal`; for a vector [n] it returns the square matrix of side
+/// n + |offset| that has it as this diagonal and zeros elsewhere. Gradient: each is the other's.
+/// Throws ShapeError for another rank.
 Tensor diag(const Tensor& x, std::int64_t offset = 0);
 
-/// Windows of `size` elements along `axis`, each `step` after the one before (PyTorch's
-/// Tensor.unfold): [..., n, ...] -> [..., (n - size) / step + 1, ..., size]. A view of x, whatever
-/// windows share. Any dtype. Gradient: g added up over the windows that an element is in. Throws
+/// Windows of `size` elements along `axis`, `step` apart (PyTorch's Tensor.unfold):
+/// [..., n, ...] -> [..., (n - size) / step + 1, ..., size]. A view of x, even where windows
+/// overlap. Any dtype. Gradient: g summed over the windows that contain an element. Throws
 /// ShapeError unless 1 <= size <= n, ValueError unless step >= 1.
 Tensor unfold(const Tensor& x, int axis, std::int64_t size, std::int64_t step = 1);
 

@@ -12,8 +12,8 @@ namespace {
 
 using Whole = std::int64_t;
 
-// Signed numbers that leave their range have no result in C++; unsigned ones wrap around, and their
-// bits are those of the wrapped signed result.
+// Signed overflow is undefined in C++; unsigned arithmetic wraps around, with the bits of the
+// wrapped signed result.
 constexpr std::uint64_t bits(Whole x) { return static_cast<std::uint64_t>(x); }
 constexpr Whole signed_of(std::uint64_t x) { return static_cast<Whole>(x); }
 
@@ -44,7 +44,7 @@ Tensor map(std::string_view op, const Tensor& a, const Tensor& b, F f) {
     return y;
 }
 
-// By squaring: a^13 = a^8 a^4 a.
+// Exponentiation by squaring: a^13 = a^8 a^4 a.
 Whole power(Whole base, Whole exponent) {
     std::uint64_t result = 1;
     for (std::uint64_t square = bits(base); exponent > 0; exponent /= 2, square *= square) {

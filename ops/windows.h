@@ -1,5 +1,5 @@
-// Windows that move over an image: how many there are, and what is wrong with those that users ask
-// for. Convolution and pooling share this. Internal to ops.
+// Sliding windows over an image: their number, and checks of user settings. Shared by convolution
+// and pooling. Internal to ops.
 #pragma once
 
 #include <tapestry/core/size_2d.h>
@@ -14,7 +14,7 @@ struct WindowAxis {
     std::int64_t size = 1;  ///< of the image, without its padding
     std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
 
-    /// Places for a window: floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1.
+    /// Number of windows: floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1.
     std::int64_t count() const {
         const std::int64_t room = size + 2 * padding - dilation * (kernel - 1) - 1;
         const std::int64_t below = room < 0 && room % stride != 0 ? 1 : 0;  // rounds down
@@ -22,22 +22,22 @@ struct WindowAxis {
     }
 };
 
-/// Windows over images [..., H, W]; those over rows [..., L] have `rows` of one place.
+/// Windows over images [..., H, W]; for sequences [..., L], `rows` has a single position.
 struct Windows {
     WindowAxis rows = {}, columns = {};
-    int axes = 2;  ///< how many of the two a user gave, for errors
+    int axes = 2;  ///< 1 for sequences, 2 for images; used in error messages
 };
 
 namespace detail {
 
 using WindowMember = std::int64_t WindowAxis::*;
 
-// "3 x 5", or "5" of windows over rows.
+// "3 x 5", or "5" for sequences.
 inline std::string both(const Windows& windows, std::int64_t rows, std::int64_t columns) {
     return windows.axes == 1 ? fmt::format("{}", columns) : fmt::format("{} x {}", rows, columns);
 }
 
-// The same, but one number where the two are equal.
+// The same, but one number if the two are equal.
 inline std::string either(const Windows& windows, WindowMember member) {
     const std::int64_t rows = windows.rows.*member, columns = windows.columns.*member;
     return fmt::format("{}", windows.axes == 1 ? Size2d(columns) : Size2d(rows, columns));
@@ -45,7 +45,7 @@ inline std::string either(const Windows& windows, WindowMember member) {
 
 inline void check_member(std::string_view op, std::string_view what, const Windows& windows,
                          WindowMember member, std::int64_t least) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 31;  // so that sums of products fit 64 bits
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;  // sums of products then fit 64 bits
     for (const WindowAxis* axis : {&windows.rows, &windows.columns}) {
         const std::int64_t value = axis->*member;
         require(value >= least && value <= kMost, "{}: {} {}; it must be {}", op, what,
@@ -56,8 +56,8 @@ inline void check_member(std::string_view op, std::string_view what, const Windo
 
 }  // namespace detail
 
-/// Throws ShapeError where an image `shape` has room for no window, ValueError for a kernel, stride
-/// or dilation that is not positive, a padding that is negative, or any beyond 2^31.
+/// Throws ShapeError if no window fits an image of this shape, ValueError for a kernel, stride or
+/// dilation that is not positive, a negative padding, or any setting above 2^31.
 inline void check_windows(std::string_view op, const Shape& shape, const Windows& windows) {
     using namespace detail;
     check_member(op, "kernel", windows, &WindowAxis::kernel, 1);

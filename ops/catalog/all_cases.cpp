@@ -1,5 +1,5 @@
-// The table of all rows. A new function of rows gets a declaration and a line here; a test fails
-// when a public op of ops/*.h has no row.
+// The table of all rows. A new function of rows needs a declaration and a line here; a test fails
+// if a public op of ops/*.h has no row.
 #include <tapestry/ops/catalog/op_case.h>
 
 #include <iterator>

@@ -5,11 +5,11 @@
 namespace tapestry::catalog {
 namespace {
 
-// The ops on tensors, and the definitions on doubles; on dual numbers found by their arguments.
+// For both tensors and doubles; those on Dual are found by argument-dependent lookup.
 using std::pow, std::sqrt;
 using tapestry::pow;
 
-// Every way two shapes can broadcast, with values in [low, high].
+// All ways in which two shapes can broadcast, with values in [low, high).
 std::vector<Sample> pairs(double low, double high) {
     const auto in = [&](const Shape& a, const Shape& b) {
         return Sample{{a, low, high}, {b, low, high}};

@@ -1,4 +1,4 @@
-// Rows of the op table: attention, with each of its options. Definition: reference/attention.h;
+// Rows of the op table: attention with each of its options. Definition: reference/attention.h;
 // layouts, memory and NaNs: tests/ops/attention_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
@@ -18,7 +18,7 @@ constexpr const char* kName = "scaled_dot_product_attention";
 
 double default_scale(const Shape& q) { return 1 / std::sqrt(static_cast<double>(q.back())); }
 
-// q, k, v of the same leading axes: shapes [leading..., T, D], [.., S, D], [.., S, E].
+// q, k, v with the same leading axes: shapes [leading..., T, D], [.., S, D], [.., S, E].
 Sample operands(const Shape& leading, std::int64_t t, std::int64_t s, std::int64_t d,
                 std::int64_t e) {
     const auto matrix = [&leading](std::int64_t rows, std::int64_t columns) {
@@ -40,7 +40,7 @@ std::vector<Sample> usual_samples() {
         operands({2, 3}, 5, 5, 4, 4),  operands({}, 4, 7, 3, 5),  operands({2}, 6, 3, 2, 1),
         operands({1, 1}, 1, 1, 1, 1),  operands({2}, 1, 9, 4, 3), operands({0, 2}, 3, 3, 2, 2),
         operands({2}, 0, 3, 2, 2),     operands({2}, 3, 0, 2, 2), operands({2, 1, 2}, 3, 3, 2, 2),
-        operands({1, 2}, 70, 70, 3, 2)};  // more queries than one block has
+        operands({1, 2}, 70, 70, 3, 2)};  // more queries than one block
 }
 
 OpCase attention_row(bool causal) {
@@ -89,7 +89,7 @@ OpCase option_errors(OpCase row) {
     return row;
 }
 
-// About half of the pairs may attend; some queries to nothing at all.
+// About half of the pairs may attend; some queries have no key.
 OpCase bool_mask_row(bool causal) {
     OpCase row = op_case(
         kName, causal ? "bool mask, causal" : "bool mask",
@@ -111,7 +111,7 @@ OpCase bool_mask_row(bool causal) {
     return row;
 }
 
-// Numbers added to the scores, which have gradients of their own.
+// A mask added to the scores, which also gets a gradient.
 OpCase added_mask_row() {
     return op_case(
         kName, "added mask",
@@ -172,7 +172,7 @@ OpCase attention_dropout_row() {
          operands({2}, 0, 3, 2, 2), operands({1, 2}, 70, 70, 3, 2)});
 }
 
-// One set of keys and values for several heads, and one head for several batches.
+// One set of keys and values broadcast to several heads, and one head to several batches.
 OpCase broadcast_heads_row() {
     return op_case(
         kName, "broadcast heads",
@@ -190,7 +190,7 @@ OpCase broadcast_heads_row() {
          {{{2, 1, 0, 2}}, {{3, 5, 2}}, {{5, 1}}}});
 }
 
-// Heads of queries that share those of keys and values: by definition, each has a copy of its own.
+// Query heads that share key and value heads; in the definition each has a copy.
 OpCase grouped_row(bool masked) {
     OpCase row = op_case(
         kName, masked ? "grouped heads, bool mask, causal" : "grouped heads",
@@ -241,7 +241,7 @@ OpCase grouped_errors(OpCase row) {
     return row;
 }
 
-// Heads cut out of one projection [B, T, 3 C], as a Transformer has them.
+// Heads sliced from one projection [B, T, 3 C], as in a Transformer.
 OpCase projection_row() {
     OpCase row = op_case(
         kName, "of one projection",
@@ -266,7 +266,7 @@ OpCase projection_row() {
     return row;
 }
 
-// The weights alone are what attention makes of values that say which key they belong to: v = I.
+// The weights are the result of attention with values v = I.
 OpCase weights_row(bool masked) {
     OpCase row = op_case(
         "attention_weights", masked ? "bool mask, causal" : "",

@@ -1,6 +1,6 @@
-// A sample of a row as the gradient checker wants it: a function of its real inputs alone, the
-// indices and masks being part of the function, and the same in dual numbers. Several results are
-// one: all that are real, one after the other.
+// A sample of a row in the form that the gradient checker takes: a function of only its real
+// inputs, with indices and masks bound, and the same function in dual numbers. Several real results
+// are concatenated into one.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
@@ -8,10 +8,11 @@
 
 namespace tapestry::catalog {
 
-/// The one real result as it is; several joined as a vector; undefined if none is real. Recorded.
+/// A single real result unchanged; several concatenated as a vector; undefined if none is real.
+/// Recorded.
 Tensor real_result(const Tensors& results);
 
-/// The same of the definition's, which says nothing of types: those that are real in `results`.
+/// The same for the definition's arrays, which have no dtype: those that are real in `results`.
 std::vector<Dual> real_result(const reference::Arrays<Dual>& arrays, const Tensors& results);
 
 struct BoundCase {
@@ -20,7 +21,8 @@ struct BoundCase {
     DualFunction dual;
 };
 
-/// `inputs` as make_inputs() gives them. Empty `inputs` in the result: nothing to differentiate.
+/// Binds `inputs`, from make_inputs(). The result has empty `inputs` if there is nothing to
+/// differentiate.
 BoundCase bind_case(const OpCase& row, const Tensors& inputs);
 
 }  // namespace tapestry::catalog

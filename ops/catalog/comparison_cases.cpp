@@ -45,7 +45,7 @@ OpCase against_number(const char* name, CompareNumber op, const Generic<Relation
     return row;
 }
 
-// A number that no element is, in the middle of those that they are.
+// Comparison with a number between the values of the elements.
 OpCase against_fraction(const char* name, CompareNumber op, const Generic<Relation>& holds) {
     OpCase row = op_case(
         name, "fraction",

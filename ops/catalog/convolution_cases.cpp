@@ -27,7 +27,7 @@ OpCase conv2d_row(const char* variant, std::int64_t stride, std::int64_t padding
     return row;
 }
 
-// conv2d of an input and a weight of these shapes.
+// Errors of conv2d with an input and a weight of these shapes.
 ErrorCase refused(const Shape& x, const Shape& weight, const Conv2dOptions& options,
                   const std::string& message) {
     return {[=] { conv2d(ones(x), ones(weight), {}, options); }, "conv2d: " + message};
@@ -81,8 +81,7 @@ OpCase plain_row() {
     return row;
 }
 
-// Each side of the kernel reaches into the padding; the last rows and columns are read by no
-// window.
+// Each side of the kernel reaches into the padding; no window reads the last rows and columns.
 OpCase stepping_row() {
     OpCase row = conv2d_row("stride 2, padding 1, dilation 2", 2, 1, 2, 1,
                             {{{{2, 2, 7, 8}}, {{3, 2, 3, 3}}},
@@ -93,7 +92,7 @@ OpCase stepping_row() {
     return row;
 }
 
-// Several strips of an image (convolution_loops.cpp), one image for all threads.
+// Several strips per image (convolution_loops.cpp), and a single image for all threads.
 OpCase strips_row() {
     OpCase row = conv2d_row("one large image", 1, 1, 1, 1,
                             {{{{1, 1, 3, 3}}, {{1, 1, 3, 3}}, {{1}}},

@@ -1,5 +1,5 @@
-// Rows of the op table: einsum, an equation each. The definition knows neither ellipses nor
-// implicit outputs: a row says which letters are meant.
+// Rows of the op table: einsum, one equation per row. The definition supports neither ellipses nor
+// implicit outputs, so each row also has the explicit letters.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/linalg.h>
@@ -21,7 +21,7 @@ std::vector<std::string> terms_of(const std::string& text) {
     return terms;
 }
 
-// `terms` and `output`: the equation with every axis named.
+// `terms` and `output` are the equation with every axis named.
 OpCase row_of(const char* equation, const std::string& terms, const std::string& output,
               std::vector<Sample> samples, const char* variant = nullptr) {
     OpCase row = op_case(
@@ -31,7 +31,7 @@ OpCase row_of(const char* equation, const std::string& terms, const std::string&
             return reference::einsum(terms, output, x);
         },
         std::move(samples));
-    row.roundings = 12;  // every product of two is rounded
+    row.roundings = 12;  // each pairwise contraction is rounded
     return row;
 }
 
@@ -98,7 +98,7 @@ std::vector<OpCase> more_operands() {
     OpCase chain = row_of("ab,bc,cd,de,ef,fg,gh,hi,ij->aj", "ab,bc,cd,de,ef,fg,gh,hi,ij", "aj",
                           {Sample(9, {{2, 2}}), Sample(9, {{1, 1}}), Sample(9, {{0, 0}})},
                           "a chain of nine, greedy");
-    chain.roundings = 40;  // of products larger than their sum
+    chain.roundings = 40;  // products are larger than their sum
     return {row_of("ij,jk,k->i", "ij,jk,k", "i",
                    {{{{3, 4}}, {{4, 5}}, {{5}}},
                     {{{1, 1}}, {{1, 1}}, {{1}}},

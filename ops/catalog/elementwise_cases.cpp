@@ -1,5 +1,5 @@
-// Rows of the op table: functions of one number. Definitions: reference/elementwise.h; how exact
-// they are: tests/ops/transcendental_test.cpp.
+// Rows of the op table: functions of one variable. Definitions: reference/elementwise.h; accuracy:
+// tests/ops/transcendental_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/elementwise.h>
@@ -7,7 +7,7 @@
 
 namespace tapestry::catalog {
 
-// The op on tensors, and the definition on doubles; on dual numbers it is found by its argument.
+// For both tensors and doubles; those on Dual are found by argument-dependent lookup.
 using std::abs, std::cos, std::exp, std::log, std::sin, std::sqrt, std::tanh;
 using tapestry::abs, tapestry::cos, tapestry::exp, tapestry::log, tapestry::sin, tapestry::sqrt,
     tapestry::tanh;

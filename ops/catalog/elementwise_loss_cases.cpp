@@ -8,14 +8,14 @@
 namespace tapestry::catalog {
 namespace {
 
-// What the elements of an input are drawn from.
+// Range of an input's elements.
 struct Range {
     double low, high;
 };
 constexpr Range kAny{-2, 2};
 constexpr Range kInside{0.05, 0.95};
 
-// op(x, y, reduction) against f(x, y) of every pair, reduced.
+// Compares op(x, y, reduction) with f(x, y) of every pair, reduced.
 template <class Op, class F>
 OpCase pair_row(const char* name, const char* variant, Op op, F f, Reduction reduction,
                 const Range& x, const Range& y) {
@@ -40,7 +40,7 @@ OpCase pair_row(const char* name, const char* variant, Op op, F f, Reduction red
     return row;
 }
 
-// The three reductions. Errors are those of every pair, on the first row.
+// Rows for the three reductions. The first has the errors that all losses of pairs share.
 template <class Op, class F>
 std::vector<OpCase> pair_rows(const std::string& name, Op op, F f, const Range& x = kAny,
                               const Range& y = kAny) {

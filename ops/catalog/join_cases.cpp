@@ -79,8 +79,8 @@ OpCase split_row() {
     return row;
 }
 
-// Pieces in another order, and one of them left out, so that its gradient is the zeros that split
-// has to provide.
+// Rejoins the pieces in another order without one of them, whose gradient split must fill with
+// zeros.
 OpCase split_and_join_row() {
     OpCase row = op_case(
         "split", "and joined again",
@@ -134,7 +134,7 @@ OpCase chunk_row() {
     return row;
 }
 
-// By number: pieces of ceil(size / 4).
+// A given number of pieces: each of ceil(size / 4).
 OpCase by_number_row() {
     OpCase row = op_case(
         "chunk", "", [](const Tensors& x) { return chunk(x[0], 4, -1); },

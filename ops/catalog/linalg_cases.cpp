@@ -1,5 +1,5 @@
-// Rows of the op table: systems, inverses, determinants. Drawn matrices may lie close to singular
-// ones, so a row adds 4 in the place of a permutation: its rows are exchanged, and well
+// Rows of the op table: systems, inverses, determinants. Random matrices may be nearly singular, so
+// rows add 4 times a permutation matrix: pivoting must exchange rows, and the matrices are well
 // conditioned.
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -11,7 +11,7 @@
 namespace tapestry::catalog {
 namespace {
 
-// Row i has its 4 in column (i + shift) % n.
+// Row i has the 4 in column (i + shift) % n.
 std::int64_t place_of(std::int64_t row, std::int64_t shift, std::int64_t n) {
     return row * n + (row + shift) % n;
 }

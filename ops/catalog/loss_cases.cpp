@@ -10,7 +10,7 @@ reference::Reduction same(Reduction reduction) {
     return static_cast<reference::Reduction>(reduction);
 }
 
-// Class 1 is the ignored one in rows that ignore.
+// Class 1 is ignored in rows with ignore_index.
 OpCase cross_entropy_row(const char* variant, const CrossEntropyOptions& options) {
     OpCase row = op_case(
         "cross_entropy", variant,

@@ -1,5 +1,5 @@
-// Rows of the op table: masks and dropout. Definitions: reference/view.h; dropout as
-// statistics: tests/ops/dropout_test.cpp.
+// Rows of the op table: masks and dropout. Definitions: reference/view.h; dropout's statistics:
+// tests/ops/dropout_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/view.h>
@@ -38,7 +38,7 @@ OpCase masked_fill_row() {
     return row;
 }
 
-// Targets that are not to count (-100), and a mask made smaller.
+// Other dtypes: ignored targets (-100), and a mask with fewer true elements.
 OpCase masked_fill_others_row() {
     OpCase row = op_case(
         "masked_fill", "i64 and bool",
@@ -63,7 +63,7 @@ OpCase triangle_row(bool lower, std::int64_t diagonal) {
         name, fmt::format("diagonal {}", diagonal),
         [op, diagonal](const Tensors& x) { return op(x[0], diagonal); },
         [lower, diagonal](const auto& x) {
-            // Without j - i - diagonal, which may not fit 64 bits.
+            // Avoids j - i - diagonal, which may overflow.
             return reference::triangle(x[0], [=](std::int64_t i, std::int64_t j) {
                 return lower ? j - i <= diagonal : j - i >= diagonal;
             });
@@ -76,8 +76,8 @@ OpCase triangle_row(bool lower, std::int64_t diagonal) {
     return row;
 }
 
-// The mask is drawn anew, from the same seed, at every call; what it does is checked by
-// tests/ops/dropout_test.cpp. Here: that values and gradients follow one and the same mask.
+// Every call draws the mask again from the same seed. Checks that values and gradients use the same
+// mask; tests/ops/dropout_test.cpp checks the mask.
 OpCase dropout_row() {
     constexpr double kP = 0.3;
     OpCase row = op_case(

@@ -1,5 +1,6 @@
-// Rows of the op table: matrix products. The samples cover every path ops/matmul.cpp can take: one
-// product, a batch shared out, a batch made one product. Definitions: reference/linalg.h.
+// Rows of the op table: matrix products. The samples cover every path of ops/matmul.cpp: one
+// product, a batch distributed to threads, a batch merged into one product. Definitions:
+// reference/linalg.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/linalg.h>
@@ -16,10 +17,10 @@ OpCase matmul_row() {
         [](const auto& x) { return reference::matmul(x[0], x[1]); },
         {{{{3, 5}}, {{5, 4}}},
          {{{7, 33}}, {{33, 19}}},
-         {{{2, 3, 4}}, {{4, 5}}},        // many on the left, one on the right
-         {{{3, 4}}, {{2, 4, 5}}},        // one on the left
+         {{{2, 3, 4}}, {{4, 5}}},        // many matrices on the left, one on the right
+         {{{3, 4}}, {{2, 4, 5}}},        // one matrix on the left
          {{{2, 1, 3, 4}}, {{3, 4, 2}}},  // batches broadcast both ways
-         {{{9, 2, 3}}, {{9, 3, 4}}},     // enough to share out whole
+         {{{9, 2, 3}}, {{9, 3, 4}}},     // enough for one product per thread
          {{{2, 3, 4}}, {{1, 4, 5}}},
          {{{1, 1}}, {{1, 1}}},
          {{{3, 0}}, {{0, 4}}},  // an empty sum is 0
@@ -68,7 +69,7 @@ OpCase one_product_row() {
     return row;
 }
 
-// A row or a few, and B in both orders: gemm_few_rows.h. Tails in every direction.
+// One or a few rows, with B in both layouts: gemm_few_rows.h. Tails in every direction.
 OpCase few_rows_row(bool transposed) {
     OpCase row = op_case(
         "matmul", transposed ? "few rows, transposed" : "few rows",
@@ -195,7 +196,7 @@ std::vector<OpCase> matmul_cases() {
 }
 
 // ---- products by name ---------------------------------------------------------------------------
-// einsum's definition is theirs.
+// They use einsum's definition.
 
 namespace {
 
@@ -207,7 +208,7 @@ OpCase row_of(const char* name, const char* variant, Op op, const std::vector<st
         std::move(samples));
 }
 
-// What every product of two says of element types and undefined operands.
+// The errors of every binary product for dtypes and undefined operands.
 template <class Op>
 std::vector<ErrorCase> type_errors(const std::string& name, Op op, const Shape& a, const Shape& b) {
     return {
@@ -217,7 +218,7 @@ std::vector<ErrorCase> type_errors(const std::string& name, Op op, const Shape& 
         {[=] { op(ones(a), Tensor()); }, name + ": got an undefined tensor"}};
 }
 
-// `wrong` are shapes that do not fit, and what is said of them.
+// `wrong` has shapes that do not fit, and the expected messages.
 template <class Op>
 OpCase pair_row(const char* name, Op op, const std::vector<std::string>& terms, const char* output,
                 std::vector<Sample> samples,

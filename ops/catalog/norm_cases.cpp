@@ -8,7 +8,7 @@
 namespace tapestry::catalog {
 namespace {
 
-// eps is large here, so that a row of one element (deviation 0) still has a gradient to compare.
+// Large eps, because a row of one element (deviation 0) must still have a gradient to compare.
 constexpr double kEps = 1e-2;
 
 // Inputs x, and weight and bias where `vectors` asks for them.
@@ -92,7 +92,7 @@ std::vector<OpCase> norm_cases() {
 
 namespace {
 
-// Large, so that equal numbers (deviation 0) still have a gradient to compare.
+// Large, because equal numbers (deviation 0) must still have a gradient to compare.
 constexpr double kChannelEps = 1e-2;
 
 // Inputs x, and weight and bias where `vectors` asks for them.
@@ -106,7 +106,7 @@ std::vector<Sample> samples_with(int vectors, const std::vector<Shape>& shapes) 
     return samples;
 }
 
-// Pixels that are brought together first, and those that are not; more than a vector of them.
+// Shapes whose pixels are gathered first, and shapes whose are not; more than a vector of them.
 const std::vector<Shape> kBatches{{5, 3},     {2, 3, 4},    {3, 2, 2, 3}, {2, 2, 4, 5},
                                   {1, 3, 37}, {2, 0, 2, 2}, {4, 1}};
 const std::vector<Shape> kGrouped{{3, 4},     {2, 4, 3},    {2, 6, 3, 4},

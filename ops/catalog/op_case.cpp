@@ -9,7 +9,7 @@
 namespace tapestry::catalog {
 namespace {
 
-// A conversion would round towards zero, and draw that twice as often as any other number.
+// Casting would round toward zero and make 0 twice as frequent as any other number.
 Tensor floor_of(const Tensor& x) {
     std::vector<std::int64_t> whole;
     for (const double value : x.to_vector<double>()) {
@@ -45,7 +45,7 @@ Tensors make_inputs(const Sample& sample, DType dtype, std::uint64_t seed) {
     Generator generator(seed);
     Tensors inputs;
     for (const Input& input : sample) {
-        // Drawn in f64 and rounded to f32, so that both types see the same case.
+        // Drawn in f64 and rounded to `dtype`, so all dtypes test the same case.
         const Tensor drawn = uniform(input.shape, input.low, input.high, generator, DType::f64);
         if (input.kind == Kind::real) {
             inputs.push_back(cast(drawn, dtype));

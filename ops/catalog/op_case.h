@@ -1,22 +1,20 @@
-// One row of the catalogue that every public op must stand in: how to call it, its scalar
-// definition, inputs to try, and the errors it must give. Whoever wants to go through all ops goes
-// through the rows: `tapestry gradcheck`, and the tests, for which tests/ops/check_case.cpp drives
-// from a row:
+// One row of the catalogue of ops, in which every public op must be listed: how to call it, its
+// scalar definition, inputs to try, and the errors it must throw. `tapestry gradcheck` iterates
+// over the rows, and so do the tests: for each row, tests/ops/check_case.cpp checks
 //
-//   value       against the definition, f32 and f64, on every ISA the machine has; contiguous,
-//               strided, expanded, transposed and reversed inputs; the same bits for 1, 2 and 3
-//               threads. Whole numbers and truth values must be equal to those of the definition.
-//   gradient    against the definition in dual numbers, with random cotangents and directions, f32
-//               and f64, on every ISA; the fused rule against the recordable one; one input alone
-//               against all together; against central differences, orders 1 and 2
-//   tape        everything saved is released by backward
+//   value       against the definition, in f32 and f64 on every ISA of the machine, in bf16 and f16
+//               on the last; contiguous, strided, expanded, transposed and reversed inputs; the
+//               same bits for 1, 2 and 3 threads. i64 and bool must equal the definition.
+//   gradient    against the definition in dual numbers, with random cotangents and directions, in
+//               the same dtypes; the fused rule against the recordable one; single inputs against
+//               all together; against central differences, orders 1 and 2
+//   tape        backward releases everything saved
 //   errors      type tapestry::Error, with the expected words
 //
-// An op that has several results has one row for all of them. One that draws makes its generator
-// anew at each call, so that it is a function; its definition reads the same stream of Philox.
+// An op with several results has one row for all of them. A random op creates its generator at each
+// call, which makes it a function; its definition reads the same Philox stream.
 //
-// The rows stand in ops/catalog/NAME_cases.cpp, and ops/catalog/all_cases.cpp lists their
-// functions.
+// The rows are in ops/catalog/NAME_cases.cpp; ops/catalog/all_cases.cpp lists their functions.
 #pragma once
 
 #include <tapestry/autograd/check/dual.h>
@@ -33,10 +31,10 @@
 
 namespace tapestry::catalog {
 
-/// A definition as the catalogue keeps it: a generic lambda, for the two kinds of numbers that
-/// definitions are computed in, as one type for all of them: what takes one is compiled once.
-///     template <class T> using Binary = T(T, T);    Generic<Binary> plus([](auto a, auto b) { ...
-///     });
+/// A definition as the catalogue stores it: type-erases a generic lambda for the two number types
+/// in which definitions are computed, so code that takes one is compiled once.
+///     template <class T> using Binary = T(T, T);
+///     Generic<Binary> plus([](auto a, auto b) { ... });
 template <template <class> class Signature>
 class Generic {
 public:
@@ -57,8 +55,8 @@ private:
     std::function<Signature<Dual>> dual_;
 };
 
-/// What an input is made of. Real inputs are f32 or f64 as the check wants and get gradients;
-/// whole ones are i64 in [low, high), masks bool with about half of them true: both held fixed.
+/// Kinds of inputs. Real inputs have the dtype of the check and get gradients; whole ones are i64
+/// in [low, high), masks bool, about half of them true; both are held fixed.
 enum class Kind { real, whole, mask };
 
 struct Input {
@@ -81,40 +79,39 @@ using Sample = std::vector<Input>;
 /// A call that must throw.
 struct ErrorCase {
     std::function<void()> call;
-    std::string message;  ///< words the message must contain
+    std::string message;  ///< words that the message must contain
 };
 
 struct OpCase {
-    std::string name;                           ///< of the public function
-    std::string variant;                        ///< which form of it: "axis 1, keepdim"
-    std::function<Tensors(const Tensors&)> op;  ///< all its results
+    std::string name;                           ///< name of the public function
+    std::string variant;                        ///< form of the call: "axis 1, keepdim"
+    std::function<Tensors(const Tensors&)> op;  ///< returns all results
     std::function<reference::Arrays<double>(const reference::Arrays<double>&)> reference;
     std::function<reference::Arrays<Dual>(const reference::Arrays<Dual>&)> dual_reference;
     std::vector<Sample> samples;
     std::vector<ErrorCase> errors;
 
-    /// False where no gradient is to be checked. (Of whole numbers and truth values among the
-    /// results none ever is.)
+    /// False if the gradient is not checked. (i64 and bool results are never checked.)
     bool differentiable = true;
-    /// Allowed error relative to max(1, the largest value).
+    /// Maximum error relative to max(1, the largest value).
     double tolerance_f64 = 1e-12;
     double tolerance_f32 = 4e-6;
-    /// Of 16 bits in roundings, of an f32's 2^-24: how many may come together in a result. One,
-    /// where an op is one kernel.
+    /// The tolerance for bf16 and f16, in units of 2^-8 and 2^-11: how many roundings may
+    /// accumulate in a result. One if the op is a single kernel.
     double roundings = 6;
-    /// Why in 16 bits gradients are not compared, if so.
+    /// If not empty, why gradients are not compared for bf16 and f16.
     std::string no_half_gradient;
     double tolerance(DType dtype) const;
-    /// A sample big enough that several threads share it; it is compared across thread counts only.
+    /// A sample large enough for several threads; only compared across thread counts.
     Sample large;
-    /// Why no sample is empty, or no sample has one element, if so.
+    /// If not empty, why there is no empty sample, or none with one element.
     std::string no_empty;
     std::string no_single;
 
     std::string title() const { return variant.empty() ? name : name + " (" + variant + ")"; }
 };
 
-/// One result, or what holds all of them already, as a list.
+/// A list of results, from one result or a list.
 inline Tensors listed(Tensor one) { return {std::move(one)}; }
 template <class T>
 reference::Arrays<T> listed(reference::Array<T> one) {
@@ -125,8 +122,8 @@ std::vector<T, Allocator> listed(std::vector<T, Allocator> all) {
     return all;
 }
 
-/// A row. `op` gives a Tensor or Tensors; `definition` an Array or Arrays, and is generic: called
-/// with const Arrays<double>& and const Arrays<Dual>&.
+/// Makes a row. `op` returns a Tensor or Tensors; `definition`, which is generic, takes const
+/// Arrays<double>& or const Arrays<Dual>& and returns an Array or Arrays.
 template <class Op, class Definition>
 OpCase op_case(std::string_view name, std::string_view variant, Op op, Definition definition,
                std::vector<Sample> samples) {
@@ -146,17 +143,17 @@ OpCase op_case(std::string_view name, std::string_view variant, Op op, Definitio
 
 std::vector<Sample> samples_of(std::initializer_list<std::initializer_list<Input>> samples);
 
-/// The same for samples that are written down: less to compile than vectors of vectors.
+/// The same for literal samples, which compile faster than vectors of vectors.
 template <class Op, class Definition>
 OpCase op_case(std::string_view name, std::string_view variant, Op op, Definition definition,
                std::initializer_list<std::initializer_list<Input>> samples) {
     return op_case(name, variant, std::move(op), std::move(definition), samples_of(samples));
 }
 
-/// One tensor of several shapes, with numbers in [low, high).
+/// Samples of one tensor in several shapes, with numbers in [low, high).
 std::vector<Sample> unary_samples(double low, double high);
 
-/// A row for a function of one tensor, element by element: `f` is generic in the number type.
+/// Makes a row for an elementwise function of one tensor; `f` is generic in the number type.
 template <class Op, class F>
 OpCase unary_case(std::string_view name, std::string_view variant, Op op, F f, double low,
                   double high) {
@@ -167,10 +164,10 @@ OpCase unary_case(std::string_view name, std::string_view variant, Op op, F f, d
     return row;
 }
 
-/// Every row of every op (ops/catalog/all_cases.cpp).
+/// The rows of all ops (ops/catalog/all_cases.cpp).
 const std::vector<OpCase>& all_cases();
 
-/// Tensors for a sample, the same for the same seed. Real inputs are of `dtype`.
+/// Tensors for a sample, determined by the seed. Real inputs have `dtype`.
 Tensors make_inputs(const Sample& sample, DType dtype, std::uint64_t seed);
 
 }  // namespace tapestry::catalog

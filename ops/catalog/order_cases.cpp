@@ -1,5 +1,4 @@
-// Rows of the op table: whole lines in order, and a few of each line. Definitions:
-// reference/order.h.
+// Rows of the op table: sorting and selection. Definitions: reference/order.h.
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
 #include <tapestry/ops/catalog/op_case.h>
@@ -21,11 +20,11 @@ OpCase sort_row(const char* variant, int axis, bool descending) {
             return reference::ordered(x[0], along, 0, x[0].shape[along], descending);
         },
         {{{{2, 3, 5}}}, {{{3, 70, 7}}}, {{{1, 1, 1}}}, {{{0, 2, 3}}}, {{{2, 0, 3}}}});
-    row.large = {{{6, 700, 20}}};  // lines of 700 and of 20: by counting and by comparing
+    row.large = {{{6, 700, 20}}};  // lines of 700 and of 20: radix and comparison sort
     return row;
 }
 
-// Few different numbers, so that the order of equals shows.
+// Few distinct numbers, which tests stability.
 OpCase ties_row(const char* variant, const Input& equals, bool descending) {
     OpCase row = op_case(
         "sort", variant,
@@ -177,7 +176,7 @@ std::vector<OpCase> order_cases() {
     return rows;
 }
 
-// ---- a few of each line -------------------------------------------------------------------------
+// ---- selection ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -196,7 +195,7 @@ OpCase topk_row(const char* variant, std::int64_t k, int axis, bool largest,
     return row;
 }
 
-// One of each line, of n elements in order the one at place(n).
+// Selects one element of each line: of n sorted elements the one at place(n).
 template <class Op, class Place>
 OpCase one_row(const char* name, const char* variant, int axis, bool keepdim, Op op, Place place,
                bool descending = false) {
@@ -221,7 +220,7 @@ OpCase one_row(const char* name, const char* variant, int axis, bool keepdim, Op
     return row;
 }
 
-// The two forms of a row whose lines may have any length but 0.
+// The two variants of a row whose lines may have any length but 0.
 template <class Op, class Place>
 void add_rows(std::vector<OpCase>& rows, const char* name, Op op, Place place,
               bool descending = false) {

@@ -1,4 +1,4 @@
-// Rows of the op table: pooling, and images of another size. Definitions: reference/windows.h.
+// Rows of the op table: pooling and interpolation. Definitions: reference/windows.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/windows.h>
@@ -21,7 +21,7 @@ OpCase pool_row(const char* name, const char* variant, Op op, Definition definit
     return row;
 }
 
-// Windows of 3 x 2 that overlap, reach into the padding, and leave the last column out.
+// Windows of 3 x 2 that overlap, reach into the padding, and omit the last column.
 constexpr reference::Windows kOverlapping{.down = {.kernel = 3, .stride = 2, .padding = 1},
                                           .across = {.kernel = 2, .stride = 1, .padding = 1}};
 const Size2d kKernel{3, 2};

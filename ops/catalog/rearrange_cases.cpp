@@ -1,4 +1,4 @@
-// Rows of the op table: order and repetition. Definitions: reference/view.h.
+// Rows of the op table: reordering and repetition. Definitions: reference/view.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/indexing.h>

@@ -1,5 +1,5 @@
-// Rows of the op table: reductions, and how large vectors are. Definitions: reference/reduction.h;
-// vectors of zeros: tests/ops/reduction_test.cpp.
+// Rows of the op table: reductions and vector norms. Definitions: reference/reduction.h; vectors of
+// zeros: tests/ops/reduction_test.cpp.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/reduction_rows.h>
 #include <tapestry/ops/reduction.h>
@@ -77,7 +77,7 @@ void add_arg_rows(std::vector<OpCase>& rows, const std::string& name,
         {[=] { op(Tensor(), 0, false); }, name + ": got an undefined tensor"}};
 }
 
-// Results that are exact: of whole numbers and masks over axis 0.
+// Exact results, for i64 and masks over axis 0.
 OpCase exact_row(const char* name, const char* variant, const ReductionFunction& op,
                  const Generic<OfNumbers>& f, std::vector<Sample> samples) {
     OpCase row = op_case(
@@ -195,7 +195,7 @@ std::vector<OpCase> reduction_cases() {
     return rows;
 }
 
-// ---- how large vectors are ----------------------------------------------------------------------
+// ---- vector norms -------------------------------------------------------------------------------
 
 namespace {
 

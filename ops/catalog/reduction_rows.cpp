@@ -13,7 +13,8 @@ bool reduces_nothing(const Shape& shape, const Axes& axes) {
                        [&](int axis) { return shape[axis < 0 ? axis + shape.rank() : axis] == 0; });
 }
 
-// Shapes in which `axes` of rank 3 are trailing, leading, in the middle, apart; and the edges.
+// Shapes in which `axes` of rank 3 are trailing, leading, in the middle or not adjacent; and edge
+// cases.
 std::vector<Sample> samples_for(const Axes& axes, OfNothing of_nothing) {
     std::vector<Sample> samples{{{{2, 3, 5}}}, {{{3, 70, 37}}}, {{{1, 1, 1}}}, {{{3, 1, 4}}}};
     if (axes.empty()) {

@@ -1,4 +1,4 @@
-// Rows for reductions: one for each way in which the axes can lie.
+// Rows for reductions, one for each arrangement of the axes.
 #pragma once
 
 #include <tapestry/ops/catalog/op_case.h>
@@ -8,8 +8,8 @@ namespace tapestry::catalog {
 
 using Axes = std::vector<int>;
 
-// What a reduction of no numbers at all gives: a number, or NaN or an error. The latter two are
-// tested in tests/ops/reduction_test.cpp, and rows keep to empty results.
+// The result of a reduction over no elements: a number, or NaN or an error. The latter two are
+// tested in tests/ops/reduction_test.cpp; rows then only have empty results.
 enum class OfNothing { number, no_number };
 
 using ReductionFunction = std::function<Tensor(const Tensor&, const Axes&, bool keepdim)>;
@@ -20,7 +20,7 @@ OpCase reduction_row(const char* name, const char* variant, const Axes& axes, bo
                      const ReductionFunction& op, const Generic<OfNumbers>& f,
                      OfNothing of_nothing);
 
-// One row per way the axes can lie.
+// Adds one row per arrangement of the axes.
 void add_rows(std::vector<OpCase>& rows, const char* name, const ReductionFunction& op,
               const Generic<OfNumbers>& f, OfNothing of_nothing);
 

@@ -1,5 +1,5 @@
-// Rows of the op table: rotary positions, each kind of pairs, whole and in part, and of heads that
-// lie inside tokens. Definition: reference/attention.h.
+// Rows of the op table: rotary positions with each kind of pairs, full and partial, and for heads
+// inside tokens. Definition: reference/attention.h.
 #include <tapestry/autograd/tape.h>
 #include <tapestry/core/copy.h>
 #include <tapestry/core/create.h>
@@ -30,7 +30,7 @@ Tensor table(double (*wave)(double), std::int64_t length, std::int64_t turned, D
     return cast(tensor(values, {length, turned / 2}), dtype);
 }
 
-// Of each row all but the last `rest` numbers turn.
+// Rotates all but the last `rest` elements of each row.
 Tensor turned(const Tensor& x, std::int64_t rest, RotaryPairs pairs) {
     const std::int64_t length = x.size(-2), width = x.size(-1) - rest;
     return rotary(x, table(std::cos, length, width, x.dtype()),
@@ -45,7 +45,7 @@ OpCase rotary_row(const char* variant, std::int64_t rest, RotaryPairs pairs) {
             return reference::rotary(x[0], x[0].shape.back() - rest, halves, kFirst, kBase);
         },
         {});
-    for (const std::int64_t width : {2, 6, 16, 50}) {  // of which vectors are whole, or not
+    for (const std::int64_t width : {2, 6, 16, 50}) {  // multiples of the vector size, and not
         row.samples.push_back({{{2, 3, 5, width + rest}}});
     }
     for (const Shape& shape : {Shape{4, 4 + rest}, Shape{0, 3, 4 + rest}, Shape{2, 0, 2 + rest}}) {
@@ -56,7 +56,7 @@ OpCase rotary_row(const char* variant, std::int64_t rest, RotaryPairs pairs) {
     return row;
 }
 
-// Heads as a projection leaves them: [B, T, H, D] -> [B, H, T, D].
+// Heads as produced by a projection: [B, T, H, D] -> [B, H, T, D].
 OpCase heads_row() {
     OpCase row = op_case(
         "rotary", "heads inside",

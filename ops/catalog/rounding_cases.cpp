@@ -1,4 +1,4 @@
-// Rows of the op table: whole numbers near x, NaN and infinities, whole quotients and remainders.
+// Rows of the op table: rounding, NaN and infinities, integer quotients and remainders.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/catalog/op_case.h>
@@ -14,8 +14,8 @@ namespace {
 
 using In = const Tensor&;
 
-// For x in [-2, 2) what isnan, isinf and isfinite tell apart: NaN below -1, infinite in [0, 1),
-// else a number. Constant between the jumps, and beyond them.
+// For x in [-2, 2), all classes of isnan, isinf and isfinite: NaN below -1, infinite in [0, 1),
+// else a number. Piecewise constant.
 Tensor others(In x) { return sqrt(sign(x.detach() + 1)) / clamp(floor(x.detach()), -2, 2); }
 
 template <class F>
@@ -68,16 +68,16 @@ std::vector<OpCase> rounding_cases() {
     return rows;
 }
 
-// ---- whole quotients ----------------------------------------------------------------------------
+// ---- integer quotients --------------------------------------------------------------------------
 
 namespace {
 
 using Division = Tensor (*)(In, In);
 
-// How a quotient becomes whole: down, or towards zero.
+// Rounds a quotient: down, or toward zero.
 using Rounding = double (*)(double);
 
-// a - b q, or q itself, with the whole quotient q, which does not move with a and b.
+// a - b q, or q itself, where q is the integer quotient, constant in the derivative.
 template <class N>
 N definition(N a, N b, Rounding rounding, bool of_quotient) {
     const N quotient(rounding(static_cast<double>(a) / static_cast<double>(b)));

@@ -1,5 +1,5 @@
-// Rows of the op table: running sums and products, and products. Whole numbers are drawn from -1
-// to 2, so that there are zeros, which the reals have in tests/ops/prod_test.cpp.
+// Rows of the op table: running sums and products, and products. Integers are drawn from a range
+// that includes zero; tests/ops/prod_test.cpp tests zeros in real inputs.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reduction_rows.h>
@@ -74,7 +74,7 @@ std::vector<OpCase> prod_cases() {
     add_rows(
         rows, "prod", [](const Tensor& x, const Axes& a, bool k) { return prod(x, a, k); },
         [](const auto& v) { return reference::prod(v); }, OfNothing::number);
-    for (OpCase& row : rows) {  // thousands of factors must be near 1 to stay in range
+    for (OpCase& row : rows) {  // thousands of factors must be near 1 to avoid overflow
         for (Sample& sample : row.samples) {
             if (numel(sample[0].shape) > 1000) sample = {{sample[0].shape, 0.999, 1.001}};
         }

@@ -1,4 +1,5 @@
-// Rows of the op table: parts by position, by mask, by numbers. Definitions: reference/indexing.h.
+// Rows of the op table: indexing by position, by mask and by tensors. Definitions:
+// reference/indexing.h.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/indexing.h>
@@ -14,7 +15,7 @@ namespace {
 
 using reference::pick;
 
-// Numbers that count from the start or, negative, from the end.
+// Indices that count from the start or, if negative, from the end.
 Input either_way(const Shape& shape, std::int64_t size) {
     return whole_numbers(shape, -size, size);
 }
@@ -109,7 +110,7 @@ OpCase position_row() {
     return row;
 }
 
-// x[1:3], with bounds that are left out, clipped, and count from the end
+// x[1:3], with bounds omitted, clipped, and counted from the end
 OpCase bounds_row() {
     return op_case(
         "index", "bounds",

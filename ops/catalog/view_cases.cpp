@@ -1,4 +1,4 @@
-// Rows of the op table: views. See op_case.h for what is checked, reference/view.h for definitions.
+// Rows of the op table: views. op_case.h lists the checks, reference/view.h has the definitions.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/catalog/op_case.h>
 #include <tapestry/ops/catalog/reference/view.h>
@@ -7,7 +7,7 @@
 namespace tapestry::catalog {
 namespace {
 
-// Views do no arithmetic: every value and every gradient is exact but for sums of gradients.
+// Views do no arithmetic: values and gradients are exact, except sums of gradients.
 template <class Op, class Definition>
 OpCase view_row(const char* name, const char* variant, Op op, Definition definition,
                 std::vector<Sample> samples) {
@@ -226,7 +226,7 @@ std::vector<OpCase> view_cases() {
     return rows;
 }
 
-// ---- with strides of their own: windows and diagonals -------------------------------------------
+// ---- windows and diagonals ----------------------------------------------------------------------
 
 namespace {
 

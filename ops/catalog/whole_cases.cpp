@@ -1,4 +1,4 @@
-// Arithmetic of i64: the functions of arithmetic.h and elementwise.h once more, on whole numbers.
+// i64 arithmetic: the functions of arithmetic.h and elementwise.h on integers.
 #include <tapestry/core/create.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/catalog/op_case.h>
@@ -125,7 +125,7 @@ void add_singles(std::vector<OpCase>& rows) {
                            "clamp: 0.5 is neither whole nor infinite, and the tensor is i64"}};
 }
 
-// where() chooses among whole numbers and truth values as well.
+// where() also selects among i64 and bool.
 OpCase where_row(const char* variant, const std::function<Input(const Shape&)>& values) {
     OpCase row = op_case(
         "where", variant, [](const Tensors& x) { return where(x[0], x[1], x[2]); },

@@ -1,13 +1,13 @@
-// C = A B of bf16 by AMX's tiles: sixteen times the multiply-adds of AVX-512 in f32. Compiled for
-// the ISA avx512_amx alone, whose other kernels are those of AVX-512 (table.cpp).
+// C = A B of bf16 by AMX tiles: sixteen times the multiply-adds of AVX-512 in f32. Compiled only
+// for the ISA avx512_amx, whose other kernels are those of AVX-512 (table.cpp).
 //
-// Two tiles of A by two of B: 32 x 32 of C in four tiles of f32, and each tile that is read is used
+// Two tiles of A times two of B: 32 x 32 of C in four f32 tiles, so each tile that is read is used
 // twice.
 //
-// What an element's bits depend on: TDPBF16PS adds up the even steps of k of a tile's 32 apart from
-// the odd ones, in order, each product and sum fused; then both, then to what was there. Subnormal
-// numbers count as 0. Source: Intel, "Architecture Instruction Set Extensions Programming
-// Reference", TDPBF16PS. Read first: half_panels.h.
+// What an element's bits depend on: of the 32 steps of k in a tile, TDPBF16PS sums the even and the
+// odd ones separately, in order, each product and sum fused; then it adds the two sums, then adds
+// that to the accumulator. Subnormal numbers count as 0. Source: Intel, "Architecture Instruction
+// Set Extensions Programming Reference", TDPBF16PS. Read first: half_panels.h.
 #include <tapestry/ops/kernels/half_panels.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {

@@ -1,13 +1,13 @@
 // Compiled once per ISA.
 //
-// The products are the tiles of gemm.h, on operands that are put in order once per head: keys (and
-// going back values) transposed, [d, s], so that a tile finds a row of scores' worth of them
-// adjacent; the others copied together, for in a model their rows lie a page apart, all heads side
-// by side.
+// The products use the tiles of gemm.h on operands packed once per head: keys (in backward also
+// values) transposed, [d, s], because a tile reads adjacent keys; the others with contiguous rows,
+// because in a model, where all heads are side by side, rows are often a page apart.
 //
 //     forward, a block of kQueries queries at a time
-//         S = Q K'          [kQueries, seen]: under a causal mask no more keys than the last one
-//         sees P = softmax(S)    rows in L1 y = P V
+//         S = Q K'          [kQueries, seen]: if causal, only keys that the last query sees
+//         P = softmax(S)    rows in L1
+//         y = P V
 //     backward, as many queries at a time as P and dP leave half of L2
 //         P again; dP = g V'; dS = P (dP - rowsum(dP P)), block by block; dq = dS K
 //         dk += dS' Q, dv += P' g, a few keys at a time, over the queries that see any of them
@@ -18,8 +18,8 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-/// Queries per block, and keys per step of dk and dv: whole tiles. Fewer skip more of what a causal
-/// mask hides, more use what they read of the others longer.
+/// Queries per block, and keys per step of dk and dv, in whole tiles. Smaller blocks skip more
+/// under a causal mask; larger ones reuse the other operand more.
 constexpr std::int64_t kQueries = 4 * tile_rows<Order::rows>(kTileVectors<Order::rows>);
 constexpr std::int64_t kKeys = 2 * tile_rows<Order::columns>(kTileVectors<Order::columns>);
 
@@ -28,8 +28,8 @@ constexpr std::int64_t padded(std::int64_t n) {
     return divide_up(n, kLanes<T>) * kLanes<T>;
 }
 
-/// Elements from one row of scores to the next: a line more than they take, for rows 2^n apart
-/// would meet in a few places of the cache.
+/// Row stride of the scores: padded by a cache line, because rows 2^n apart would share a few cache
+/// sets.
 template <class T>
 constexpr std::int64_t score_stride(std::int64_t s) {
     return padded<T>(s) + kLine<T>;
@@ -38,7 +38,7 @@ constexpr std::int64_t score_stride(std::int64_t s) {
 // ---- products -----------------------------------------------------------------------------------
 
 /// c [m, n] = a [m, k] b [k, n], added to c if `accumulate`, on this thread. a may be transposed;
-/// b's rows can be read to whole vectors.
+/// b's rows are readable up to whole vectors.
 template <class T>
 struct Product {
     std::int64_t m = 0, n = 0, k = 0;
@@ -93,7 +93,7 @@ void set_zeros(Rows<T> x, std::int64_t rows, std::int64_t first, std::int64_t la
     }
 }
 
-/// x [rows, n] with its rows together, filled up with 0 to whole vectors.
+/// Copies x [rows, n] to contiguous rows, zero-padded to whole vectors.
 template <class T>
 Rows<const T> together(Rows<const T> x, std::int64_t rows, std::int64_t n, T*& room) {
     const Rows<T> to{room, padded<T>(n)};
@@ -103,7 +103,7 @@ Rows<const T> together(Rows<const T> x, std::int64_t rows, std::int64_t n, T*& r
     return constant(to);
 }
 
-/// x [rows, n] transposed: [n, rows], rows filled up with 0 to whole vectors.
+/// Copies x [rows, n] transposed, [n, rows], with rows zero-padded to whole vectors.
 template <class T>
 Rows<const T> transposed(Rows<const T> x, std::int64_t rows, std::int64_t n, T*& room) {
     const Rows<T> to{room, score_stride<T>(rows)};
@@ -172,7 +172,7 @@ void compute_weights(const AttentionHead<T>& h, Rows<const T> keys, std::int64_t
 
 // ---- forward ------------------------------------------------------------------------------------
 
-/// The weights p of `rows` queries over `columns` keys, for those who want to see them.
+/// Copies the weights p of `rows` queries over `columns` keys to the caller's buffer, if any.
 template <class T>
 void show_weights(Rows<const T> p, std::int64_t rows, std::int64_t columns, std::int64_t keys,
                   Rows<T> to) {
@@ -199,7 +199,7 @@ GemmArguments<T> plain_product(std::int64_t m, std::int64_t n, std::int64_t k, R
     return g;
 }
 
-/// A query or a few, as when a model writes: keys and values are read once, where they are.
+/// For one or a few queries, as in generation: keys and values are read once, in place.
 template <class T>
 void forward_of_few(const AttentionHead<T>& h, std::int64_t first, std::int64_t rows, Rows<T> y,
                     Rows<T> weights) {
@@ -234,21 +234,21 @@ void forward(const AttentionHead<T>& h, std::int64_t first, std::int64_t last, R
 
 // ---- backward -----------------------------------------------------------------------------------
 
-/// One head's operands in order, and the weights and slopes of the queries at hand.
+/// One head's packed operands, and P and dS of the current queries.
 template <class T>
 struct Backward {
     const AttentionHead<T>& h;
     const AttentionHeadGradients<T>& to;
-    Rows<const T> q{}, k{}, g{};                   // rows together
+    Rows<const T> q{}, k{}, g{};                   // contiguous rows
     Rows<const T> keys_across{}, values_across{};  // [d, s] and [e, s]
-    std::int64_t first = 0, count = 0;             // queries first .. first + count
+    std::int64_t first = 0, count = 0;             // queries [first, first + count)
     Rows<T> p{}, ds{};                             // [count, s]
 
     bool wants_slopes() const { return to.q.data != nullptr || to.k.data != nullptr; }
 };
 
-/// P, dS and dq of the block of queries from `i` on. Where the block sees some of kKeys keys, what
-/// it does not see of them is 0: add_to_keys reads it.
+/// Computes P, dS and dq for the block of queries from `i` on. Zero-fills P and dS to a multiple of
+/// kKeys columns, which add_to_keys reads.
 template <class T>
 void go_back_through_rows(const Backward<T>& b, std::int64_t i, std::int64_t rows) {
     const AttentionHead<T>& h = b.h;
@@ -269,10 +269,11 @@ void go_back_through_rows(const Backward<T>& b, std::int64_t i, std::int64_t row
     multiply(Product<T>{rows, h.d, columns, ds.data, ds.row, 1, b.k, b.to.q.from(i)});
 }
 
-/// What the queries at hand add to dk and dv of the keys from `j` on: those queries that see any.
+/// Adds the current queries' part to dk and dv of the keys from `j` on, for the queries that see
+/// any of them.
 template <class T>
 void add_to_keys(const Backward<T>& b, std::int64_t j, std::int64_t keys, bool accumulate) {
-    std::int64_t blind = 0;  // queries, in whole blocks, that see none
+    std::int64_t blind = 0;  // leading queries, in whole blocks, that see none of these keys
     while (blind < b.count && b.h.seen(b.first + smaller(blind + kQueries, b.count) - 1) <= j) {
         blind += kQueries;
     }
@@ -288,7 +289,7 @@ void add_to_keys(const Backward<T>& b, std::int64_t j, std::int64_t keys, bool a
     add(b.to.v, b.p, b.g, b.h.e);
 }
 
-/// Queries at a time: their weights and slopes take half of L2, or are one block.
+/// Queries per pass: their P and dS fit in half of L2, but at least one block.
 template <class T>
 std::int64_t queries_at_a_time(const AttentionHead<T>& h) {
     constexpr std::int64_t kHalfOfL2 = 512 * 1024 / static_cast<std::int64_t>(sizeof(T));
@@ -310,7 +311,7 @@ void backward(const AttentionHead<T>& h, Rows<const T> g, const AttentionHeadGra
     b.values_across = transposed(h.v, h.s, h.e, room);
     b.p = {room, stride};
     b.ds = {room + at_a_time * stride, stride};
-    // The last queries go first: theirs are all keys, and dk and dv need no zeros to begin with.
+    // The last queries go first: they see all keys, so dk and dv need not be zeroed.
     std::int64_t end = h.t;
     do {
         b.first = end > at_a_time ? end - at_a_time : 0;

@@ -1,13 +1,13 @@
 // The softmax inside attention, and its gradient, over rows of one head's scores. A row is a query,
-// a column a key. Three passes over a row that stays in the first-level cache: scale and find the
-// largest, exponentials and their sum, division by it.
+// a column a key. Three passes over a row that stays in L1: scale and find the largest,
+// exponentials and their sum, division by the sum.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-/// Some rows of one head's scores, worked on in place.
+/// Some rows of one head's scores, processed in place.
 template <class T>
 struct AttentionRows {
     T* scores = nullptr;
@@ -16,8 +16,8 @@ struct AttentionRows {
     /// others become 0. The step is 1 under a causal mask, else 0.
     std::int64_t visible = 0, visible_step = 0;
     T scale = 1;
-    /// A mask of at least as many columns, either kind or none: a bool that says which columns a
-    /// row may see, or numbers to be added to the scaled scores. Rows lie mask_stride apart.
+    /// At most one mask with at least as many columns: `allowed` marks the columns that a row may
+    /// see, `added` is added to the scaled scores. Rows are mask_stride apart.
     const bool* allowed = nullptr;
     const T* added = nullptr;
     std::int64_t mask_stride = 0;
@@ -87,8 +87,8 @@ void multiply_row(T* x, T factor, std::int64_t n) {
     if (i < n) store_partial(x + i, load_partial(x + i, n - i) * f, n - i);
 }
 
-// No score is larger than -inf: all are masked, and the row is 0; or there are NaNs among them,
-// which a comparison does not see and which must not vanish.
+// No score compares larger than -inf. Either all are masked, and the row is 0, or there are NaNs,
+// which comparisons miss but which must propagate.
 template <class T>
 void finish_row_without_largest(T* x, std::int64_t n) {
     T value = T(0);
@@ -104,9 +104,9 @@ void softmax_long_row(T* x, const T* added, T scale, std::int64_t n) {
     multiply_row(x, T(1) / sum, n);
 }
 
-// The same bits for a row of `Vectors` vectors, the last perhaps in part, which stays in registers.
-// A row so short is mostly a wait for its own results; without detours through memory the core has
-// the next ones begun meanwhile.
+// The same bits for a row of `Vectors` vectors (the last may be partial), kept in registers. A
+// short row is latency-bound; without round trips through memory the core overlaps it with the next
+// rows.
 template <class T, int Vectors>
 void softmax_short_row(T* x, const T* added, T scale, std::int64_t n) {
     constexpr std::int64_t kLast = (Vectors - 1) * kLanes<T>;
@@ -161,7 +161,8 @@ void softmax_row(T* x, const T* added, T scale, std::int64_t n) {
     }
 }
 
-/// p = softmax(scale scores + added) over what a row sees; a row that sees nothing is all 0.
+/// p = softmax(scale scores + added) over the columns that a row sees; a row that sees none is all
+/// 0.
 template <class T>
 void softmax_rows(const AttentionRows<T>& a) {
     for (std::int64_t row = 0; row < a.rows; ++row) {
@@ -189,8 +190,8 @@ T dot_rows(const T* x, const T* y, std::int64_t n) {
     return reduce_add(sum);
 }
 
-/// dp, in place: ds = scale p (dp - sum_j dp_j p_j), for the p that softmax_rows left, whose rows
-/// lie p_stride apart.
+/// dp, in place: ds = scale p (dp - sum_j dp_j p_j), for softmax_rows' result p, with rows p_stride
+/// apart.
 template <class T>
 void softmax_rows_backward(const AttentionRows<T>& a, const T* p, std::int64_t p_stride) {
     const Batch<T> scale(a.scale);

@@ -1,14 +1,14 @@
-// C = A B of bf16 by VDPBF16PS: twice the multiply-adds of an FMA of f32. Compiled for the ISA
-// avx512_bf16 alone, whose other kernels are those of AVX-512 (table.cpp). Which processors choose
-// it stands in core/cpu.cpp.
+// C = A B of bf16 by VDPBF16PS: twice the multiply-adds of an f32 FMA. Compiled only for the ISA
+// avx512_bf16, whose other kernels are those of AVX-512 (table.cpp). core/cpu.cpp decides which
+// processors use it.
 //
-// 8 x 2 vectors of C at a time: 10 loads for 16 multiplications, one of a pair of A's numbers for
-// all lanes, the others of 16 columns' pairs of B.
+// 8 x 2 vectors of C at a time: 10 loads for 16 multiplications; each of A's broadcasts a pair of
+// numbers, each of B's reads the pairs of 16 columns.
 //
 // What an element's bits depend on: an instruction adds the product of the odd step of a pair, then
-// that of the even one, each fused and rounded to nearest even; pairs go in order, up to a whole
-// number of 32 steps. Subnormal numbers count as 0, read or written, and MXCSR is not asked.
-// Source: Intel, "Architecture Instruction Set Extensions Programming Reference", VDPBF16PS.
+// that of the even one, each fused and rounded to nearest even; pairs go in order, with k padded to
+// a multiple of 32. Subnormal inputs and results count as 0, and MXCSR is ignored. Source: Intel,
+// "Architecture Instruction Set Extensions Programming Reference", VDPBF16PS.
 // Read first: half_panels.h.
 #include <tapestry/ops/kernels/half_panels.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int kRows = 8;
 static_assert(kTileSide % kRows == 0);
 
-/// c [8, 32], of rows that begin at `a` and at `c`.
+/// Computes c [8, 32]; its rows begin at `c`, those of A at `a`.
 void multiply_rows(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps, float* c) {
     __m512 sum[kRows][2];
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
-// y = f(a, b) and y = f(a, b, c), element by element; among them the derivatives of unary and
-// binary functions times a gradient, so that backward is one pass over memory.
+// Elementwise y = f(a, b) and y = f(a, b, c). They include the derivatives of unary and binary
+// functions times a gradient, so backward is one pass over memory.
 #pragma once
 
 #include <tapestry/ops/kernels/functor.h>
@@ -35,10 +35,10 @@ struct Div {
     }
 };
 
-/// xsimd's pow is exp(b log |a|) with a sign, and 0 for a = 0. What C's pow (C11, F.10.4.4) gives
-/// where a is zero or infinite, or where the result is 1 whatever the other operand, is put right:
-/// x^0 and x^-1 at x = 0 stand in the derivatives of powers. So is the sign for exponents beyond
-/// which every number is even: is_odd(b) looks at b - 1, which there is b.
+/// xsimd's pow is exp(b log |a|) with a sign, and 0 for a = 0. This corrects it to C's pow (C11,
+/// F.10.4.4) for zero and infinite a, and where the result is always 1: derivatives of powers use
+/// x^0 and x^-1 at x = 0. It also corrects the sign for exponents so large that all are even, where
+/// is_odd(b) fails because b - 1 rounds to b.
 struct Pow {
     template <class B>
     static B apply(const B& a, const B& b) {
@@ -51,10 +51,10 @@ struct Pow {
         const auto negative = (a < zero) | (one / a < zero);  // 1 / -0 is -inf
         const B evens = constant<B>(sizeof(typename B::value_type) == 4 ? 0x1p24 : 0x1p53);
         const B extreme = select(grows, infinity, zero);
-        // Not -y: xsimd 8.1 negates on AVX-512 as 0 - x, which makes 0 of 0, not -0.
+        // Not -y: on AVX-512 xsimd 8.1 negates as 0 - x, which gives 0 for 0, not -0.
         const B sign = select(negative & is_odd(b) & (abs(b) < evens), -one, one);
         B power = abs(pow(a, b));
-        if (any(power == infinity)) {  // half a power of two too early, as exp
+        if (any(power == infinity)) {  // overflows half a power of two too early, like exp
             const B root = pow(size, b * constant<B>(0.5));
             power = select(power == infinity, root * root, power);
         }
@@ -65,8 +65,8 @@ struct Pow {
     }
 };
 
-/// NaN if either is, as NumPy's and PyTorch's. (a == a rather than a != a: on AVX, xsimd 8.1's !=
-/// is false for NaN.)
+/// NaN if either is, as in NumPy and PyTorch. (a == a rather than a != a: on AVX, xsimd 8.1's != is
+/// false for NaN.)
 struct Maximum {
     template <class B>
     static B apply(const B& a, const B& b) {
@@ -81,7 +81,7 @@ struct Minimum {
     }
 };
 
-// ---- with a number: p is the same for all elements ----------------------------------------------
+// ---- with a parameter p, the same for all elements ----------------------------------------------
 
 /// x where x > 0, else p x
 struct LeakyRelu {
@@ -99,7 +99,7 @@ struct Elu {
     }
 };
 
-/// d^2 / 2 where |d| <= p, else p (|d| - p / 2): a parabola that goes on as its tangents
+/// d^2 / 2 where |d| <= p, else p (|d| - p / 2): a parabola continued by its tangents
 struct Huber {
     template <class B>
     static B apply(const B& d, const B& p) {
@@ -109,10 +109,10 @@ struct Huber {
     }
 };
 
-// ---- losses: x is what was said, y what is true -------------------------------------------------
+// ---- losses: x is the prediction, y the target --------------------------------------------------
 
-/// log(1 + e^x) - x y, so written that neither e^x overflows nor a small loss is lost beside x:
-/// where x is large and y is 1, max(x, 0) - x y is 0 exactly.
+/// log(1 + e^x) - x y, in a form in which e^x does not overflow and a small loss is not lost next
+/// to x: for large x and y = 1, max(x, 0) - x y is exactly 0.
 struct BceWithLogits {
     template <class B>
     static B apply(const B& x, const B& y) {
@@ -120,7 +120,7 @@ struct BceWithLogits {
     }
 };
 
-/// -y log x - (1 - y) log(1 - x), no logarithm below -100
+/// -y log x - (1 - y) log(1 - x), with logarithms clamped to at least -100
 struct Bce {
     template <class B>
     static B log_of(const B& log) {  // NaN stays NaN
@@ -141,7 +141,7 @@ struct KlDiv {
     }
 };
 
-// ---- gradients: g is that of the output y, x the input ------------------------------------------
+// ---- gradients: g is the gradient of the output y, x the input ----------------------------------
 
 /// g sign(x)
 struct AbsGrad {
@@ -202,8 +202,8 @@ struct GeluErfGrad {
     }
 };
 
-/// g (s + x s (1 - s) d(2u)/dx), s = sigmoid(2u). Far out s is 0 or 1 and the rest 0, times x^3,
-/// which must not become 0 times infinity.
+/// g (s + x s (1 - s) d(2u)/dx), s = sigmoid(2u). For large |x| s is 0 or 1 and the other factors
+/// are 0, times x^3, which must not become 0 times infinity.
 struct GeluTanhGrad {
     template <class B>
     static B apply(const B& g, const B& x) {
@@ -219,9 +219,9 @@ using BinaryFunctions = List<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ReluGrad
                              TanhGrad, SigmoidGrad, SiluGrad, GeluErfGrad, GeluTanhGrad, Atan2,
                              AbsGrad, LeakyRelu, Elu, Huber, BceWithLogits, Bce, KlDiv>;
 
-// ---- of three -----------------------------------------------------------------------------------
-// Gradients of binary functions. g is the gradient of the output, x the input; p a number that is
-// the same for all elements.
+// ---- ternary ------------------------------------------------------------------------------------
+// Gradients of binary functions. g is the gradient of the output, x the input, p a parameter that
+// is the same for all elements.
 
 /// g where x > 0, else p g
 struct LeakyReluGrad {
@@ -239,7 +239,7 @@ struct EluGrad {
     }
 };
 
-/// g d, d held between -p and p
+/// g d, with d clamped to [-p, p]
 struct HuberGrad {
     template <class B>
     static B apply(const B& g, const B& d, const B& p) {
@@ -255,7 +255,7 @@ struct BceWithLogitsGrad {
     }
 };
 
-/// g (x - y) / (x (1 - x)), the quotient's lower part at least 1e-12
+/// g (x - y) / (x (1 - x)), with the denominator at least 1e-12
 struct BceGrad {
     template <class B>
     static B apply(const B& g, const B& x, const B& y) {
@@ -265,7 +265,7 @@ struct BceGrad {
     }
 };
 
-/// -2 h g y, the derivative of g (1 - y^2) by y times h
+/// -2 h g y: h times the derivative of g (1 - y^2) with respect to y
 struct TanhGradGrad {
     template <class B>
     static B apply(const B& h, const B& g, const B& y) {

@@ -1,5 +1,5 @@
-// Compiled once per ISA. The mean is subtracted before squaring, so that a large mean costs no
-// precision; a row is read again for it, mostly from the L1 or L2 cache.
+// Compiled once per ISA. The mean is subtracted before squaring, so a large mean costs no
+// precision; this reads the row again, mostly from L1 or L2.
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/simd.h>

@@ -20,7 +20,7 @@ void forward(T* loss, T* lse, const Rows<T>& rows, std::int64_t begin, std::int6
         lse[r] = row_logsumexp(x, n);
         const T hit = x[rows.target[r]];
         loss[r] = lse[r] - hit;
-        if (rows.smoothing != T(0)) {  // s (x[target] - avg(x)): what moves to the other classes
+        if (rows.smoothing != T(0)) {  // s (x[target] - avg(x)): the part of label smoothing
             loss[r] += rows.smoothing * (hit - row_sum(x, n) / static_cast<T>(n));
         }
     }
@@ -45,8 +45,8 @@ void backward(T* dx, const T* lse, const T* g, std::int64_t g_step, T scale, con
         for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
             part.put(to + i, (exp(part.get(x + i) - shift) - spread) * times);
         });
-        // Once more for the target, whole: a difference of two products would leave roundoff where
-        // the gradient is 0.
+        // Recomputed for the target as one product: a difference of two products would leave
+        // rounding errors where the gradient is 0.
         const std::int64_t hit = rows.target[r];
         const Batch<T> rest(T(1) - rows.smoothing);
         to[hit] = ((exp(Batch<T>(x[hit]) - shift) - spread - rest) * times).get(0);

@@ -1,5 +1,5 @@
 // Compiled once per ISA. A tail shorter than a vector runs through the same instructions as the
-// body (load_partial), so an element's bits do not depend on where in a row it stands.
+// body (load_partial), so an element's bits do not depend on its position in the row.
 #include <tapestry/ops/kernels/elementwise.h>
 #include <tapestry/ops/kernels/simd.h>
 
@@ -13,8 +13,8 @@ void unary(T* y, const T* x, std::int64_t n) {
     if (i < n) store_partial(y + i, F::apply(load_partial(x + i, n - i, T(1))), n - i);
 }
 
-// One operand of several: a row, or one value for all. The choice is made at compile time, so that
-// the loop below has neither a branch nor an index to multiply.
+// An operand: a row, or one value for all. The choice is made at compile time, so the loop below
+// has neither a branch nor an index to multiply.
 template <class T, bool kRow>
 struct Operand {
     const T* x;
@@ -28,8 +28,8 @@ struct Operand {
     }
 };
 
-// f(the operand that x and its step describe). The result may lie where x does: a single value is
-// put aside.
+// Calls f with the operand that x and its step describe. The result may overwrite x, so a single
+// value is copied.
 template <class T, class F>
 void with_operand(const T* x, std::int64_t step, const F& f) {
     if (step != 0) {

@@ -1,5 +1,5 @@
-// What functors are made of: numbers in the element type of a vector, and polynomials with such
-// coefficients; and lists of functors.
+// Building blocks of functors: constants in the element type of a vector, polynomials with such
+// coefficients, and lists of functors.
 #pragma once
 
 namespace tapestry::kernels {
@@ -10,7 +10,7 @@ constexpr B constant(double value) {
     return B(static_cast<typename B::value_type>(value));
 }
 
-/// The polynomial with these coefficients, that of the highest power first, by Horner's rule.
+/// The polynomial with these coefficients, highest power first, by Horner's rule.
 template <class B, class... Coefficients>
 B polynomial(const B& x, double highest, Coefficients... rest) {
     B y = constant<B>(highest);

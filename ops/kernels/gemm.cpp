@@ -1,4 +1,4 @@
-// Compiled once per ISA: puts the templates of gemm.h and wide_gemm.h into the kernel table.
+// Compiled once per ISA: installs the templates of gemm.h and wide_gemm.h in the kernel table.
 #include <tapestry/ops/kernels/gemm.h>
 #include <tapestry/ops/kernels/matmul.h>
 #include <tapestry/ops/kernels/wide_gemm.h>

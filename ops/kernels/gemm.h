@@ -1,7 +1,8 @@
-// C = A B: the matrix product, the kernel a Transformer spends its time in.
+// C = A B: the matrix product, the kernel in which a Transformer spends its time.
 //
-// A core can start two vector FMAs per cycle but gets only some bytes per cycle from memory, so
-// everything here serves one aim: each number fetched from a cache is used often before it leaves.
+// A core can start two vector FMAs per cycle but gets only a few bytes per cycle from memory, so
+// everything here has one aim: to use each number fetched from a cache many times before it is
+// evicted.
 //
 //     for each chunk of C, <= 192 rows (768 bytes):                                 all threads
 //         for each block of <= 512 steps of k (kBlockK):
@@ -16,28 +17,28 @@
 //              AVX2) and L3 delivers A in time.
 //   beyond     B, once for each chunk, and C, once in and out for each block of k.
 //
-// A long k is what pays for the traffic of C; a high chunk for that of B. Measured at 2048^3, one
+// A long block of k amortises the traffic of C, a tall chunk that of B. Measured at 2048^3, one
 // thread of Zen 5, against a peak of 264 GFLOP/s: kBlockK 256 gives 221, 512 gives 240, 1024 gives
 // 238.
 //
-// A row or a few go another way: gemm_few_rows.h. Otherwise rows of A are read where they are, and
-// B, or columns of A, copied in the order of the loop, each part by the first tile that reads it,
-// while it computes: where a chunk has few tiles, packing them before took an eighth of the time.
-// Only a B whose columns are runs of memory (C = A B^T) is transposed a panel at a time before its
-// first tile, and the B of very many rows of A, which each chunk would copy, is packed once, by all
-// threads.
+// For one or a few rows of A see gemm_few_rows.h. Otherwise rows of A are read in place. B, or
+// columns of A, are packed in the order of the loop, each part by the first tile that reads it,
+// while it computes: if a chunk has few tiles, packing in advance took 12% of the time. There are
+// two exceptions: a B with contiguous columns (C = A B^T) is transposed a panel at a time before
+// its first tile; and for very many rows of A, where each chunk would copy B, B is packed once, by
+// all threads.
 //
-// Asking for what comes next long before (whole panels of B and blocks of A, on their way to L2)
-// was tried and gained nothing on an Intel server: what the first tile no longer waited for, the
-// others did, for requests hold the buffers through which they read L2.
+// Prefetching far ahead (whole panels of B and blocks of A into L2) was tried and gained nothing on
+// an Intel server: the first tile waited less but the others more, because prefetches occupy the
+// fill buffers through which they read L2.
 //
-// Chunks are as many as there are threads, or a multiple, and as near squares as can be: then the
-// least of A and B is read twice. A thread that is set aside keeps one chunk from being finished,
-// whether it is large or small; the others take the rest.
+// The number of chunks is the number of threads, or a multiple, and chunks are as nearly square as
+// possible, which minimises repeated reads of A and B. A descheduled thread delays one chunk; the
+// others take the rest.
 //
-// What an element's bits depend on: the sums over each block of k run in the order of k, whatever
-// tile or chunk the element falls in, and blocks are added in order. The number of threads, and
-// even where the chunks are cut, leave no trace.
+// What an element's bits depend on: the sums over each block of k run in the order of k, in any
+// tile or chunk, and blocks are added in order. Bits depend neither on the number of threads nor on
+// the cut into chunks.
 #pragma once
 
 #include <tapestry/core/parallel.h>
@@ -49,37 +50,37 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
 inline constexpr std::int64_t kBlockK = 512;
-/// Of a B that is packed before.
+/// Columns of a B packed in advance, per pass.
 inline constexpr std::int64_t kBlockColumns = 2048;
-/// Rows of A from which B is packed before: some six chunks would copy it.
+/// From this many rows of A on, B is packed in advance: about six chunks would copy it.
 inline constexpr std::int64_t kVeryManyRows = 1024;
 template <class T>
 inline constexpr std::int64_t kChunkRows = 768 / sizeof(T);
 
-/// Elements that stay in L1 while others pass: half of the smallest.
+/// Elements that stay in L1 while others stream through: half of the smallest L1.
 template <class T>
 inline constexpr std::int64_t kInL1 = 16'384 / sizeof(T);
 
-/// Multiply-adds below which one thread works alone: those of 64 x 64 x 64 take it 5 microseconds
-/// on Zen 4, and a loop is handed over in 0.2.
+/// Multiply-adds below which only one thread works: 64 x 64 x 64 takes it 5 microseconds on Zen 4,
+/// and starting a parallel loop takes 0.2.
 inline constexpr std::int64_t kParallelWork = 250'000;
-/// Elements of B below which packing is not worth waking the threads for.
+/// Elements of B below which packing is not worth waking other threads.
 inline constexpr std::int64_t kParallelPack = 32'768;
 
-/// One pass of the outer loops: blocks of k, columns of C, and how C is cut meanwhile.
+/// One pass of the outer loops: its blocks of k, its columns of C, and how C is cut into chunks.
 template <class T>
 struct Pass {
     const GemmArguments<T>& g;
     Cut depths{};                                  // k, into blocks
-    std::int64_t first_block = 0, last_block = 0;  // of this pass: first .. last - 1
-    std::int64_t column = 0, width = 0;            // columns of B and C: column .. column + width
-    const T* packed = nullptr;                     // the block of B; null: it is read in place
-    Cut panels{};                                  // the vectors the width takes, into panels
+    std::int64_t first_block = 0, last_block = 0;  // of this pass: [first, last)
+    std::int64_t column = 0, width = 0;            // columns [column, column + width) of B and C
+    const T* packed = nullptr;                     // the block of B packed in advance, or null
+    Cut panels{};                                  // the vectors of `width`, into panels
     std::int64_t tile_height = 1;
     Cut chunk_tiles{};   // the rows of C, counted in tiles, into chunks
     Cut chunk_panels{};  // the panels, into chunks
 
-    /// Where the panel's part of a block of B begins.
+    /// The panel's part of a block of B.
     const T* b_at(std::int64_t block, std::int64_t panel) const {
         return g.b + depths.begin(block) * g.b_row +
                (column + panels.begin(panel) * kLanes<T>)*g.b_col;
@@ -87,9 +88,9 @@ struct Pass {
     std::int64_t longest_depth() const { return divide_up(depths.total, depths.parts); }
 };
 
-// ---- packing B before ---------------------------------------------------------------------------
+// ---- packing B in advance -----------------------------------------------------------------------
 
-/// The end of each row of a panel, behind what it has of B.
+/// Zeroes the end of each row of a panel, after its `width` elements of B.
 template <class T>
 void fill_with_zeros(T* panel, std::int64_t row, std::int64_t depth, std::int64_t width) {
     if (width == row) return;
@@ -126,9 +127,9 @@ void pack_b(Pass<T>& pass, const Loop& loop) {
 
 // ---- a chunk ------------------------------------------------------------------------------------
 
-/// Rows of C in tiles, the last of which may be lower. Where it would be less than half as high, it
-/// shares with the one before: the few accumulators of a low tile wait for one another. The first
-/// of several is as high as any, for its loop may copy B.
+/// Rows of C in tiles, the last of which may be lower. If it would be less than half as high, it
+/// shares its rows with the one before, because a low tile has too few accumulators to hide
+/// latency. If there are several, the first has full height, because its loop may copy B.
 struct Tiles {
     std::int64_t rows = 0, height = 1;
     std::int64_t count() const { return divide_up(rows, height); }
@@ -142,7 +143,7 @@ struct Tiles {
     }
 };
 
-/// What is to be done before and after each tile of a panel.
+/// Hooks before and after each tile of a panel; these do nothing.
 struct NothingAround {
     template <class T>
     void before(Tile<T>& /*tile*/) const {}
@@ -150,7 +151,7 @@ struct NothingAround {
     void after(const Tile<T>& /*tile*/) const {}
 };
 
-/// The tiles of a panel, from `tile` on downwards.
+/// Multiplies the tiles of a panel, from `tile` downwards.
 template <class T, Order order, int Vectors, class Around>
 void multiply_panel(const Tiles& tiles, Tile<T> tile, Around around) {
     const std::int64_t count = tiles.count();
@@ -178,7 +179,7 @@ void multiply_panel(const Tiles& tiles, Tile<T> tile, Around around) {
     }
 }
 
-/// multiply_panel for the `vectors` there are, 1 .. kTileVectors.
+/// multiply_panel for a panel `vectors` wide, 1 .. kTileVectors.
 template <class T, Order order, int Vectors = kTileVectors<order>, class Around = NothingAround>
 void multiply_panel_of(std::int64_t vectors, const Tiles& tiles, const Tile<T>& tile,
                        const Around& around = {}) {
@@ -218,9 +219,9 @@ public:
     }
 
 private:
-    /// Points the tile at A: where it lies, if that is rows, or columns which one panel reads or
-    /// which stay in L1; or at a copy. (Code for one row more than there are could read columns
-    /// beyond the last one.)
+    /// Points the tile at A in place, if its rows are contiguous, or if its columns are and only
+    /// one panel reads them or they stay in L1; otherwise at a copy. (With an odd number of rows
+    /// the code for one more could read past the last column, so they are copied.)
     void read_a(std::int64_t block, Tile<T>& tile) const {
         const T* const from = g_.a + row_ * g_.a_row + pass_.depths.begin(block) * g_.a_col;
         const bool once = last_panel_ - first_panel_ == 1;
@@ -258,8 +259,8 @@ private:
         }
     }
 
-    /// Points the tile at a panel of B, or at a copy: one that its loop makes on the way, if others
-    /// will read it; at once, where its rows are no whole vectors.
+    /// Points the tile at a panel of B, or at a copy: one that the tile's loop makes, if other
+    /// tiles will read it; one made at once, if rows are not whole vectors.
     void read_b(std::int64_t block, std::int64_t panel, Tile<T>& tile) const {
         const std::int64_t vectors = pass_.panels.size(panel), row = vectors * kLanes<T>;
         tile.b_to = nullptr;
@@ -301,9 +302,10 @@ private:
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-/// How many chunks, down and across: so that the thread with most to do has the least. Copying a
-/// row of A or a column of B costs about as much as multiplying by kCopyRow columns, kCopyColumn
-/// rows; where chunks meet in a row of C, two threads write to neighbouring lines: kSeam columns.
+/// Chooses the number of chunks, down and across, that minimises the work of the busiest thread.
+/// Copying a row of A or a column of B costs about as much as multiplying by kCopyRow columns or
+/// kCopyColumn rows; where chunks meet in a row of C, two threads write to neighbouring lines,
+/// which costs kSeam columns.
 template <class T, Order order>
 void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
     constexpr std::int64_t kCopyRow = 24, kCopyColumn = 8, kSeam = 8;
@@ -326,7 +328,7 @@ void cut_into_chunks(std::int64_t threads, Pass<T>& pass) {
     }
 }
 
-/// Nothing to add up: C = (accumulate ? C : 0) + bias.
+/// For k = 0: C = (accumulate ? C : 0) + bias.
 template <class T>
 void gemm_of_empty_sums(const GemmArguments<T>& g) {
     if (g.accumulate && g.bias == nullptr) return;
@@ -338,7 +340,7 @@ void gemm_of_empty_sums(const GemmArguments<T>& g) {
     }
 }
 
-/// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any of the threads.
+/// The whole product. loop(count, f) calls f(0 .. count - 1), in any order, on any threads.
 template <class T, Order order, class Loop>
 void gemm_in_order(const GemmArguments<T>& g, std::int64_t threads, const Loop& loop) {
     const bool packs = g.m >= kVeryManyRows;
@@ -370,7 +372,7 @@ void gemm_in_chunks(const GemmArguments<T>& g, std::int64_t threads, const Loop&
     gemm_in_order<T, Order::columns>(g, threads, loop);
 }
 
-/// The product on the calling thread alone, for callers already inside a parallel loop.
+/// The product on the calling thread, for callers already inside a parallel loop.
 template <class T>
 void gemm_serial(const GemmArguments<T>& g) {
     const auto loop = [](std::int64_t count, const auto& f) {

@@ -1,14 +1,14 @@
-// C = A B where A has a row or a few: a model that writes one token at a time does nothing else.
+// C = A B where A has one or a few rows: generation token by token does nothing else.
 //
-// Each number of B is used so few times that memory, not arithmetic, sets the pace, and packing B
-// would triple the traffic. So B is read in place, once, in the order in which it lies:
+// Each number of B is used so rarely that the product is memory-bound, and packing B would triple
+// the traffic. So B is read in place, once, in memory order:
 //
 //     b_row = 1  (x W^T, a linear layer)    C[i, j] is the dot product of two runs of memory
 //     b_col = 1  (P V, attention's values)  C[i, :] is a sum of rows of B
 //
-// Columns are shared among the threads in blocks of a fixed size; each element is summed by one of
-// them, in the order of k. Of B stored in fewer bits (GemmArguments' S) fewer bytes are read: they
-// are widened in registers, by the load() that their type has, and the sums are those of f32.
+// Threads share the columns in blocks of a fixed size; one thread sums each element, in the order
+// of k. If B is stored in fewer bits (GemmArguments' S), fewer bytes are read: load() of the type
+// widens them in registers, and the sums are f32.
 #pragma once
 
 #include <tapestry/ops/kernels/gemm_tile.h>
@@ -20,8 +20,7 @@
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-/// A vector of whole numbers of eight bits as f32: what load and load_partial of simd.h are, of
-/// such numbers.
+/// A vector of int8 as f32: the int8 versions of simd.h's load and load_partial.
 inline Batch<float> load(const std::int8_t* p) {
 #if defined(__AVX512BW__)
     const __m128i in = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -42,11 +41,11 @@ inline Batch<float> load_partial(const std::int8_t* p, std::int64_t n) {
     return load(all);
 }
 
-/// From 5 rows on packing pays: at 384 x 1536 it is even at 4 to 6.
+/// From 5 rows on packing pays: at 384 x 1536 it breaks even at 4 to 6.
 inline constexpr std::int64_t kFewRows = 4;
-/// Elements of B from which a second thread pays: reading 10^5 floats takes 10 microseconds.
+/// Elements of B above which a second thread pays: reading 10^5 floats takes 10 microseconds.
 inline constexpr std::int64_t kParallelReading = 100'000;
-/// Columns per block: of dot products, a few rows of B; of sums, 8 vectors side by side.
+/// Columns per block: for dot products a few columns of B, for sums 8 adjacent vectors.
 inline constexpr std::int64_t kDotColumns = 32;
 inline constexpr int kSumVectors = 8;
 
@@ -62,8 +61,8 @@ void finish_element(const GemmArguments<T, S>& g, std::int64_t i, std::int64_t j
     c = g.accumulate ? c + sum : sum;
 }
 
-/// sums[c] = sum_p x[p] y[c * stride + p], 0 <= p < n, for `Columns` runs at once: their loads are
-/// in flight together, and two sums each hide the latency of the FMA.
+/// sums[c] = sum_p x[p] y[c * stride + p], 0 <= p < n, for `Columns` runs at once, so their loads
+/// overlap; two sums per run hide the latency of the FMA.
 template <class T, int Columns, class S>
 void dot_products(const T* x, const S* y, std::int64_t stride, std::int64_t n, T* sums) {
     Batch<T> even[Columns], odd[Columns];
@@ -76,8 +75,8 @@ void dot_products(const T* x, const S* y, std::int64_t stride, std::int64_t n, T
             const S* const run = y + c * stride + p;
             even[c] = fma(x0, load(run), even[c]);
             odd[c] = fma(x1, load(run + kLanes<T>), odd[c]);
-            // The runs that follow these: the hardware, which sees short runs and stops at each
-            // page, reads them from memory 3 to 8% more slowly.
+            // Prefetches the next runs: without this, reading is 3 to 8% slower, because the
+            // hardware prefetcher sees short runs and stops at page boundaries.
             __builtin_prefetch(run + Columns * stride);
             if (2 * kLanes < T >> kLine<S>) __builtin_prefetch(run + Columns * stride + kLanes<T>);
         }
@@ -94,14 +93,14 @@ void dot_products(const T* x, const S* y, std::int64_t stride, std::int64_t n, T
     for (int c = 0; c < Columns; ++c) sums[c] = reduce_add(even[c] + odd[c]);
 }
 
-/// Columns begin .. end of C, b_row = 1.
+/// Columns [begin, end) of C, for b_row = 1.
 template <class T, class S>
 void few_rows_by_dot_products(const GemmArguments<T, S>& g, std::int64_t begin, std::int64_t end) {
     constexpr int kColumns = 4;
     T sums[kColumns];
     std::int64_t j = begin;
     for (; j + kColumns <= end; j += kColumns) {
-        for (std::int64_t i = 0; i < g.m; ++i) {  // these columns of B are in the L1 cache now
+        for (std::int64_t i = 0; i < g.m; ++i) {  // these columns of B are now in L1
             dot_products<T, kColumns>(g.a + i * g.a_row, g.b + j * g.b_col, g.b_col, g.k, sums);
             for (int c = 0; c < kColumns; ++c) finish_element(g, i, j + c, sums[c]);
         }
@@ -114,7 +113,7 @@ void few_rows_by_dot_products(const GemmArguments<T, S>& g, std::int64_t begin, 
     }
 }
 
-/// Columns begin .. begin + width of C, width at most kSumVectors vectors, b_col = 1.
+/// Columns [begin, begin + width) of C, for b_col = 1; width is at most kSumVectors vectors.
 template <class T, class S>
 void few_rows_by_sums(const GemmArguments<T, S>& g, std::int64_t begin, std::int64_t width) {
     alignas(64) T sums[kSumVectors * kLanes<T>];

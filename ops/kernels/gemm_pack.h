@@ -1,4 +1,4 @@
-// Copies of blocks of A and B, in the order the micro-kernel reads them. See gemm.h.
+// Packing of blocks of A and B in the order in which the micro-kernel reads them. See gemm.h.
 #pragma once
 
 #include <tapestry/core/thread_exit.h>
@@ -8,9 +8,9 @@
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-// A square of 16-byte rows is transposed in registers, on every ISA: wider squares need shuffles
-// across the 16-byte lanes, which no two ISAs spell alike. On AVX-512, where the products are so
-// fast that a fifth of y = x W^T was spent here, floats go by 16 x 16.
+// Squares of 16-byte rows are transposed in registers on every ISA; wider squares need shuffles
+// across 16-byte lanes, which differ between ISAs. On AVX-512, where products are so fast that this
+// took 20% of the time of y = x W^T, floats are transposed in 16 x 16 squares.
 #if defined(__aarch64__)
 template <class T>
 using Quad = xsimd::batch<T, xsimd::neon64>;
@@ -61,7 +61,7 @@ inline void copy_rows(const T* from, std::int64_t from_row, T* to, std::int64_t 
     }
 }
 
-/// copy_rows, and zeros behind each row to a whole vector.
+/// copy_rows, with each row zero-padded to a whole vector.
 template <class T>
 inline void copy_padded_rows(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
                              std::int64_t rows, std::int64_t cols) {
@@ -72,7 +72,7 @@ inline void copy_padded_rows(const T* from, std::int64_t from_row, T* to, std::i
     }
 }
 
-/// Elements of T along a side of what transpose_square does.
+/// Side length, in elements of T, of the squares that transpose_square transposes.
 template <class T>
 inline constexpr std::int64_t kSquare = 16 / sizeof(T);
 
@@ -85,7 +85,7 @@ inline void transpose_square(const T* from, std::int64_t from_row, T* to, std::i
 template <>
 inline constexpr std::int64_t kSquare<float> = 16;
 
-/// Lane by lane, rows a, b, c, d become columns, in their places.
+/// Transposes rows a, b, c, d within each lane, in place.
 inline void transpose_lanes(__m512& a, __m512& b, __m512& c, __m512& d) {
     const __m512 low_ac = _mm512_unpacklo_ps(a, c), low_bd = _mm512_unpacklo_ps(b, d);
     const __m512 high_ac = _mm512_unpackhi_ps(a, c), high_bd = _mm512_unpackhi_ps(b, d);
@@ -95,8 +95,8 @@ inline void transpose_lanes(__m512& a, __m512& b, __m512& c, __m512& d) {
     d = _mm512_unpackhi_ps(high_ac, high_bd);
 }
 
-/// 16 x 16 floats, 8 columns of `from` at a time: row i and row i + 8 share a register, so that
-/// lanes cross but once.
+/// 16 x 16 floats, 8 columns of `from` at a time: rows i and i + 8 share a register, so data
+/// crosses lanes only once.
 template <>
 inline void transpose_square(const float* from, std::int64_t from_row, float* to,
                              std::int64_t to_row) {
@@ -112,7 +112,7 @@ inline void transpose_square(const float* from, std::int64_t from_row, float* to
                                       _mm256_loadu_ps(from + (i + 8) * from_row), 1);
         }
         transpose_lanes(x[0], x[1], x[2],
-                        x[3]);  // lanes: columns c and c + 4, of rows 0 to 3, 8 to 11
+                        x[3]);  // lanes: columns c and c + 4 of rows 0 to 3 and 8 to 11
         transpose_lanes(x[4], x[5], x[6], x[7]);
 #pragma GCC unroll 4
         for (int c = 0; c < 4; ++c) {
@@ -127,9 +127,9 @@ inline void transpose_square(const float* from, std::int64_t from_row, float* to
 template <class T>
 inline void copy_transposed(const T* from, std::int64_t from_col, T* to, std::int64_t to_row,
                             std::int64_t rows, std::int64_t cols) {
-    // 1 KiB of each column of `from` at a time: long enough for the prefetcher to see a stream
-    // where columns lie pages apart, short enough for what is written (16 KiB per vector of
-    // floats on AVX-512) to meet its remaining columns in cache.
+    // 1 KiB of each column of `from` at a time: long enough for the prefetcher to detect a stream
+    // when columns are pages apart, short enough that the output (16 KiB per vector of floats on
+    // AVX-512) is still in cache for the remaining columns.
     constexpr std::int64_t kStretch = 1024 / sizeof(T), kQuad = 16 / sizeof(T);
     const std::int64_t whole_rows = rows - rows % kSquare<T>, whole_cols = cols - cols % kSquare<T>;
     for (std::int64_t begin = 0; begin < whole_rows; begin += kStretch) {
@@ -140,7 +140,7 @@ inline void copy_transposed(const T* from, std::int64_t from_col, T* to, std::in
             }
         }
     }
-    // What is left at the end of the rows, then of the columns: in quads, and element by element.
+    // The rest of the rows, then of the columns: in quads, then element by element.
     const auto rest = [=](std::int64_t i, std::int64_t j, std::int64_t last_i,
                           std::int64_t last_j) {
         const std::int64_t quads_i = i + (last_i - i) / kQuad * kQuad;
@@ -159,7 +159,7 @@ inline void copy_transposed(const T* from, std::int64_t from_col, T* to, std::in
     rest(0, whole_cols, rows, cols);
 }
 
-/// copy_strided, the fastest way the strides allow.
+/// copy_strided by the fastest method that the strides allow.
 template <class T>
 inline void copy_block(const T* from, std::int64_t from_row, std::int64_t from_col, T* to,
                        std::int64_t to_row, std::int64_t rows, std::int64_t cols) {
@@ -176,15 +176,15 @@ constexpr std::int64_t smaller(std::int64_t x, std::int64_t y) { return x < y ? 
 
 constexpr std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
-/// `total` things in `parts` runs whose lengths differ by one at most: 513 is 257 + 256, not 512
-/// and a runt that costs a pass over C.
+/// Splits `total` items into `parts` ranges whose lengths differ by at most one: 513 is 257 + 256,
+/// not 512 and a remainder of 1 that costs a pass over C.
 struct Cut {
     std::int64_t total = 0, parts = 1;
     std::int64_t begin(std::int64_t part) const { return total * part / parts; }
     std::int64_t size(std::int64_t part) const { return begin(part + 1) - begin(part); }
 };
 
-/// Memory of one thread, kept from product to product and replaced when a larger one comes.
+/// A thread's scratch memory, reused between products and reallocated when it is too small.
 class Scratch {
 public:
     Scratch() = default;
@@ -192,7 +192,8 @@ public:
     Scratch& operator=(const Scratch&) = delete;
     ~Scratch() { release(); }
 
-    /// Room for `count` elements of T, uninitialized. What an earlier call returned is void.
+    /// Returns uninitialised memory for `count` elements of T. Invalidates the result of the
+    /// previous call.
     template <class T>
     T* take(std::int64_t count) {
         const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
@@ -217,7 +218,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// What it is for: what a thread uses at the same time has different names.
+/// Purpose of a scratch buffer; buffers in use at the same time have different ones.
 enum class Room { a, b, panel, sums, bias, heads };
 
 template <Room>

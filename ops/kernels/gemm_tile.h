@@ -1,4 +1,4 @@
-// The micro-kernel: one tile of C kept in registers over a whole block of k. See gemm.h.
+// The micro-kernel: keeps one tile of C in registers over a whole block of k. See gemm.h.
 //
 // A step of k takes a column of the A tile (`Rows` numbers, each broadcast to a vector) and a row
 // of the B panel (`Vectors` vectors) and adds their outer product to Rows x Vectors accumulators:
@@ -10,31 +10,32 @@
 // With 32 registers that is 6 x 4 (10 loads for 24 FMAs) or 14 x 2 (16 for 28), with 16 registers
 // 6 x 2.
 //
-// Rows of A are read where they lie: a tile walks along its few rows, each a run of memory. Columns
-// of A, and rows of B, may lie pages apart. They are read from a copy, in the order of the loop,
-// which the first tile that needs it makes: what it has loaded, it stores as well. So hardly
-// anything is packed as a phase of its own, during which no FMA would start.
+// Rows of A are read in place: a tile walks along its few contiguous rows. Columns of A, and rows
+// of B, may be pages apart. They are read from a copy in the order of the loop, which the first
+// tile that needs it makes, by storing what it loads. So there is almost no separate packing phase,
+// during which no FMA would start.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-/// Elements in a line of the cache.
+/// Elements per cache line.
 template <class T>
 inline constexpr std::int64_t kLine = 64 / sizeof(T);
 inline constexpr std::int64_t kLineOfHalves = kLine<std::uint16_t>;
 
-/// How a tile's A lies, there and in the copy.
+/// Layout of a tile's A.
 enum class Order {
-    rows,     ///< a row is a run of memory, read where it is
-    columns,  ///< a column is, if anything; the copy is [k][row]
+    rows,     ///< rows are contiguous, read in place
+    columns,  ///< columns are, or neither; the copy is [k][row]
 };
 
 #if defined(__AVX512BW__)
 inline constexpr int kRegisters = 32;
-/// The widest tile, in vectors, and the highest. A column of 14 is most of a cache line, one of 6
-/// less than half: 128 x 512 x 4096 (C = A^T B) takes a fifth less time than with 6 x 4.
+/// Width of the widest tile, in vectors, and height of the tallest. A column of 14 fills most of a
+/// cache line, one of 6 less than half: 128 x 512 x 4096 (C = A^T B) takes 20% less time than with
+/// 6 x 4.
 template <Order order>
 inline constexpr int kTileVectors = order == Order::columns ? 2 : 4;
 template <Order order>
@@ -51,13 +52,13 @@ template <Order order>
 inline constexpr int kTileRows = 8;
 #endif
 
-/// Rows of a full tile `vectors` wide: what the registers hold, and at most kTileRows, for narrower
-/// tiles have accumulators enough.
+/// Rows of a full tile `vectors` wide: as many as fit in registers, but at most kTileRows, because
+/// narrower tiles then have enough accumulators.
 template <Order order>
 constexpr int tile_rows(int vectors) {
 #if defined(__aarch64__)
-    // FMAs take their broadcast from a lane, so g++ and clang load all rows of A ahead, each into a
-    // register of its own: 5 x 4 fits, 6 x 4 and 8 x 3 spill.
+    // FMAs take their broadcast from a lane, so g++ and clang load all rows of A in advance, each
+    // into a separate register: 5 x 4 fits, 6 x 4 and 8 x 3 spill.
     const int rows = (kRegisters - vectors) / (vectors + 1);
 #else
     const int rows = (kRegisters - vectors - 1) / vectors;
@@ -65,38 +66,38 @@ constexpr int tile_rows(int vectors) {
     return rows < kTileRows<order> ? rows : kTileRows<order>;
 }
 
-/// Elements from one step of k to the next in a copy of columns: whole vectors.
+/// Elements per step of k in a copy of columns: whole vectors.
 template <class T>
 inline constexpr std::int64_t kColumn =
     (kTileRows<Order::columns> + kLanes<T> - 1) / kLanes<T>* kLanes<T>;
 
-/// A tile of C and what it is the product of: `k` columns of A, `k` rows of a panel of B.
+/// A tile of C and its operands: `k` columns of A, `k` rows of a panel of B.
 template <class T>
 struct Tile {
     std::int64_t k = 0;
-    std::int64_t rows = 0;        // those that are there; the code may be for one more
-    std::int64_t last_lanes = 0;  // how much of the last vector lies inside C
+    std::int64_t rows = 0;        // actual rows; the code may handle one more
+    std::int64_t last_lanes = 0;  // lanes of the last vector inside C
     const T* a = nullptr;         // A, or the copy of its columns
-    std::int64_t a_step = 0;      // elements from one row to the next, or from one column
-    std::int64_t a_tile = 0;      // from one tile's copy to the next
-    std::int64_t a_below = 0;     // where A is read in place, from one row to the next
-    T* a_to = nullptr;            // the copy, while it is to be made
-    const T* a_from = nullptr;    // null: it was made. Else where A is
+    std::int64_t a_step = 0;      // stride between rows, or between columns
+    std::int64_t a_tile = 0;      // stride between the copies of tiles
+    std::int64_t a_below = 0;     // stride between rows if A is read in place
+    T* a_to = nullptr;            // the copy to make
+    const T* a_from = nullptr;    // source of the copy; null once it is made
     std::int64_t a_row = 0, a_col = 0;
-    std::int64_t a_readable = 0;  // elements that may be read of each column
+    std::int64_t a_readable = 0;  // elements of each column that may be read
     const T* b = nullptr;         // whole vectors
     std::int64_t b_row = 0;
-    T* b_to = nullptr;  // null: B is read where it is by all. Else a copy for later tiles
+    T* b_to = nullptr;  // copy to make for later tiles; null: all read b
     T* c = nullptr;
     std::int64_t c_row = 0;
     const T* bias = nullptr;
     bool accumulate = false;
-    // Rows of 16 bits that the next tile will read, null if there are none: asked for in between.
+    // Half-precision rows that the next tile will read, to prefetch meanwhile; null if none.
     const std::uint16_t* soon = nullptr;
     std::int64_t soon_row = 0;
 };
 
-/// A row of C, of which the last vector may lie partly outside.
+/// A row of C whose last vector may be partly outside.
 template <class T, int Vectors, bool whole>
 struct RowOfC {
     std::int64_t last_lanes;
@@ -121,9 +122,9 @@ struct RowOfC {
     }
 };
 
-/// C = (accumulate ? C : 0) + sums, then + bias. Of the rows only the last may not be there. What
-/// the tile says is asked once for all of them: as far as the compiler knows each store may change
-/// it, and a short product has no time for that.
+/// C = (accumulate ? C : 0) + sums, then + bias. Only the last row may be missing. The tile's
+/// fields are read once for all rows: the compiler must assume that every store may change them,
+/// and reloading them would slow short products.
 template <bool whole, class T, int Vectors, int Rows>
 [[gnu::always_inline]] inline void store_sums(const Tile<T>& t, Batch<T> (&sum)[Rows][Vectors]) {
     T* const c = t.c;
@@ -152,9 +153,9 @@ inline Batch<T> load_lanes(const T* p, std::int64_t n) {
     return n >= kLanes<T> ? load(p) : load_partial(p, n);
 }
 
-/// The tile's columns of A, where its own loop does not copy them. Behind an odd number of rows
-/// stands something, for code that is for one more: zeros or other rows, for what memory happens to
-/// hold could be subnormal, and arithmetic with that is slow.
+/// Copies the tile's columns of A, if its loop does not. After an odd number of rows the copy holds
+/// zeros or other rows, which code for one more row reads: leftover memory could hold subnormals,
+/// which make arithmetic slow.
 template <class T>
 void copy_columns(const Tile<T>& t) {
     T* to = t.a_to;
@@ -171,21 +172,21 @@ void copy_columns(const Tile<T>& t) {
     }
 }
 
-/// What the loop of a tile copies on its way.
+/// The operands that a tile's loop copies.
 enum class Copies { nothing, a, b, both };
 
-/// Where the loop of a tile stands, and how it goes on.
+/// The state of a tile's loop, and its step.
 template <class T, int Vectors, int Rows, Order order, Copies copies>
 struct Walk {
     static constexpr bool kColumns = order == Order::columns;
     static constexpr bool kCopiesA = copies == Copies::a || copies == Copies::both;
     static constexpr bool kCopiesB = copies == Copies::b || copies == Copies::both;
-    static constexpr std::int64_t kSoon = 16;  // steps of k from a request to its use
+    static constexpr std::int64_t kSoon = 16;  // prefetch distance in steps of k
 
     const T* a;
-    const T* a_3;     // of rows, the fourth and the seventh: three share an address, to which one
-    const T* a_6;     // step or two are added; an address for each takes registers
-    const T* a_last;  // the last; where that is not there, the one before
+    const T* a_3;     // if Order::rows, rows 3 and 6: three rows share a pointer, with one or
+    const T* a_6;     // two row strides added; a pointer for each would take registers
+    const T* a_last;  // the last row; if it is missing, the one before
     T* a_to;
     const T* a_from;
     std::int64_t a_col, a_step;
@@ -228,7 +229,7 @@ struct Walk {
     }
 
     [[gnu::always_inline]] void steps(std::int64_t n, Batch<T> (&sum)[Rows][Vectors]) {
-        // Of a tile that copies, several at once would want more registers than there are.
+        // In a tile that copies, unrolling would need too many registers.
         if constexpr (copies == Copies::nothing) {
 #pragma GCC unroll 4
             for (std::int64_t j = 0; j < n; ++j) step(sum);
@@ -239,7 +240,7 @@ struct Walk {
     }
 };
 
-/// Has rows first .. last - 1 of the tile's C on their way to L1.
+/// Prefetches rows [first, last) of the tile's C into L1.
 template <class T, int Vectors>
 [[gnu::always_inline]] inline void ask_for_c(const Tile<T>& t, std::int64_t first,
                                              std::int64_t last) {
@@ -252,8 +253,8 @@ template <class T, int Vectors>
     }
 }
 
-/// Has steps k .. k + steps - 1 of what comes next on their way to L2. All at once, they would wait
-/// for one another: a core has some 24 requests under way.
+/// Prefetches steps [k, k + steps) of the next tile's rows into L2. Not all at once, because a core
+/// supports only about 24 outstanding requests.
 template <class T>
 [[gnu::always_inline]] inline void ask_for_next(const Tile<T>& t, std::int64_t k,
                                                 std::int64_t steps) {
@@ -283,8 +284,8 @@ void multiply_tile(const Tile<T>& t) {
                                                t.b,
                                                t.b_row,
                                                t.b_to};
-    // The rows of C lie far apart, each its own miss: asked for long before they are needed, and by
-    // a tile of columns, which has many and may be busy copying, only some at a time.
+    // The rows of C are far apart, each a separate miss, so they are prefetched early; a tile with
+    // Order::columns, which has many rows and may be busy copying, prefetches only some at a time.
     if constexpr (order == Order::rows) {
         ask_for_c<T, Vectors>(t, 0, Rows);
         if constexpr (Vectors == kTileVectors<order>) {
@@ -293,7 +294,7 @@ void multiply_tile(const Tile<T>& t) {
                 if (t.soon != nullptr) ask_for_next(t, k, run);
                 walk.steps(t.k - k < run ? t.k - k : run, sum);
             }
-        } else {  // of narrow tiles, clang has no registers left for that
+        } else {  // for narrow tiles clang has no registers left for this
             walk.steps(t.k, sum);
         }
     } else if (t.k > 0) {
@@ -305,7 +306,7 @@ void multiply_tile(const Tile<T>& t) {
             walk.steps(t.k - k < run ? t.k - k : run, sum);
         }
     }
-    // What the tile says is read again, not kept meanwhile: the loop wants the registers.
+    // Forces the tile's fields to be reloaded, which leaves the registers to the loop.
     asm("" ::: "memory");
     if (t.last_lanes == kLanes<T>) {
         store_sums<true>(t, sum);
@@ -314,7 +315,7 @@ void multiply_tile(const Tile<T>& t) {
     }
 }
 
-/// A tile of the rows there are: code for even numbers of them, and for one.
+/// Multiplies a tile by code for its number of rows: there is code for even numbers, and for one.
 template <class T, Order order, int Vectors, int Rows = tile_rows<order>(Vectors)>
 void multiply_tile_of(const Tile<T>& t) {
     if constexpr (Rows > 1) {
@@ -324,14 +325,14 @@ void multiply_tile_of(const Tile<T>& t) {
     multiply_tile<T, Vectors, Rows, order>(t);
 }
 
-/// Does the loop of such a tile copy B?
+/// True if the loop of such a tile copies B.
 template <Order order>
 bool copies_b_in_loop(std::int64_t rows, std::int64_t vectors) {
     return vectors == kTileVectors<order> && rows == tile_rows<order>(kTileVectors<order>);
 }
 
-/// A tile that copies what it is the first to read. Whole tiles of the widest kind do that in
-/// their loop.
+/// Multiplies a tile that copies the operands that it is the first to read. Full tiles of the
+/// widest kind copy within their loop.
 template <class T, Order order, int Vectors>
 void multiply_first_tile(const Tile<T>& t) {
     constexpr int kRows = tile_rows<order>(Vectors);

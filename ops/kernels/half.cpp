@@ -31,9 +31,9 @@ void narrow_by_chance(Bf16* y, const float* x, const std::uint16_t* chance, std:
     narrow_run_by_chance(reinterpret_cast<std::uint16_t*>(y), x, chance, n);
 }
 
-constexpr int kBlocks = 16;  // side by side; each has the words of two numbers
+constexpr int kBlocks = 16;  // computed together; each has the words of two elements
 
-// Of the numbers 2 block .. 2 block + 2 kBlocks - 1.
+// For elements [2 block, 2 block + 2 kBlocks).
 void draw_tile(std::uint16_t (&to)[kChances][2 * kBlocks], std::uint64_t key, std::uint64_t block) {
     PhiloxBlocks<kBlocks> x = philox_counters<kBlocks>(block);
     scramble(x, key);
@@ -50,7 +50,7 @@ void draw_tile(std::uint16_t (&to)[kChances][2 * kBlocks], std::uint64_t key, st
 void chances(std::uint16_t* const (&to)[kChances], const Draw& draw, std::int64_t n) {
     std::uint16_t tile[kChances][2 * kBlocks];
     std::uint64_t block = draw.first / 2;
-    auto skipped = static_cast<std::int64_t>(draw.first % 2);  // the first number's neighbour
+    auto skipped = static_cast<std::int64_t>(draw.first % 2);  // 1 if draw begins within a block
     for (std::int64_t at = 0; at < n; block += kBlocks, skipped = 0) {
         draw_tile(tile, draw.key, block);
         const std::int64_t left = n - at, room = 2 * kBlocks - skipped;

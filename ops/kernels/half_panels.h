@@ -1,22 +1,22 @@
-// C = A B of bf16 by an instruction for pairs of products: how A, B and C are cut and packed, which
-// is the same for all of them.
+// C = A B of bf16 by an instruction for pairs of products: the blocking and packing of A, B and C,
+// shared by all such instructions.
 //
-// 32 x 32 of C at a time stay in registers from the first step of k to the last, so a chunk is
+// A panel of 32 x 32 of C stays in registers from the first step of k to the last, so a chunk is
 //
 //     pack the chunk's rows of A               <= 512 KiB, stays in L2
 //     for each panel of B, for each of A:      32 columns, 32 rows; all of k
 //         C in registers, then bias, rounded
 //
-// and B is packed before, by all threads, a block of columns at a time. Neither where a chunk ends
-// nor who computes it shows in an element: its operands and k decide, by the instruction's rule.
+// and B is packed in advance, by all threads, a block of columns at a time. An element's bits
+// depend only on its operands, k and the instruction's rule, not on chunks or threads.
 //
-// An Instruction is made for each chunk, and has
+// An Instruction is constructed for each chunk, and has
 //
 //     void multiply(const std::uint16_t* a, const std::uint16_t* b, std::int64_t steps,
 //                   std::int64_t rows, float* c) const;
 //
-// c [32, 32] = a panel of A times one of B, each `steps` pairs of tiles; of A's rows the first
-// `rows` are there, and of c's no others are looked at.
+// c [32, 32] = a panel of A times one of B, each `steps` pairs of tiles; only the first `rows` rows
+// of A are used, and only these rows of c are read.
 #pragma once
 
 #include <tapestry/core/parallel.h>
@@ -27,27 +27,28 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
 // ---- tiles --------------------------------------------------------------------------------------
-// Blocks of bf16 in the layouts that instructions for products of pairs read, TDPBF16PS whole and
-// VDPBF16PS by rows.
+// Blocks of bf16 in the layouts that instructions for products of pairs read: TDPBF16PS reads whole
+// tiles, VDPBF16PS rows of them.
 //
-// A tile is 16 rows of 64 bytes. That of A has a row of it in each, 32 steps of k; that of B has
-// two steps of k in each, side by side for every one of 16 columns:
+// A tile is 16 rows of 64 bytes. Each row of an A tile has 32 steps of k of one row of A; each row
+// of a B tile has two steps of k, interleaved for 16 columns:
 //
 //     A tile, row i    a[i, 0] a[i, 1] ... a[i, 31]
 //     B tile, row p    b[2p, 0] b[2p+1, 0]  b[2p, 1] b[2p+1, 1] ... b[2p, 15] b[2p+1, 15]
 //
-// With two steps of k taken as one word, either is a 16 x 16 transpose of the other: of a matrix
-// whose runs of memory go along k the first is a copy, of any other the second. What lies beyond
-// the matrix is 0.
+// With two steps of k as one word, each layout is the 16 x 16 transpose of the other: for a matrix
+// that is contiguous along k the first is a copy, for any other the second. Elements outside the
+// matrix are 0.
 
-/// Rows of a tile, and columns of f32 in one.
+/// Rows of a tile, and f32 columns in one.
 inline constexpr std::int64_t kTileSide = 16;
 /// Steps of k in a tile.
 inline constexpr std::int64_t kTileDepth = 32;
-/// bf16 in a tile.
+/// Number of bf16 in a tile.
 inline constexpr std::int64_t kTileSize = kTileSide * kTileDepth;
 
-/// Lines of k: element (i, k) at from + i * line + k * step, bits of bf16. One of the two is 1.
+/// Rows of A or columns of B as lines along k: element (i, k) is at from + i * line + k * step, as
+/// bf16 bits. One of the strides is 1.
 struct Lines {
     const std::uint16_t* from;
     std::int64_t line, step;
@@ -56,7 +57,7 @@ struct Lines {
     }
 };
 
-/// `count` lines of `depth` steps as rows of a tile; lines are runs of memory.
+/// Copies `count` contiguous lines of `depth` steps to the rows of a tile.
 inline void copy_lines(const Lines& x, std::int64_t count, std::int64_t depth, std::uint16_t* to) {
     const auto mask = static_cast<__mmask32>((std::uint64_t{1} << depth) - 1);
     for (std::int64_t i = 0; i < kTileSide; ++i) {
@@ -66,7 +67,7 @@ inline void copy_lines(const Lines& x, std::int64_t count, std::int64_t depth, s
     }
 }
 
-/// The same as pairs of steps; steps are runs of memory, across the lines.
+/// The same as pairs of steps, for steps that are contiguous across the lines.
 inline void copy_pairs(const Lines& x, std::int64_t count, std::int64_t depth, std::uint16_t* to) {
     const auto mask = static_cast<__mmask16>((1U << count) - 1U);
     const auto step = [&](std::int64_t k) {
@@ -79,7 +80,7 @@ inline void copy_pairs(const Lines& x, std::int64_t count, std::int64_t depth, s
     }
 }
 
-/// A tile of `count` lines and `depth` steps, in pairs (B's) or not (A's).
+/// Packs a tile of `count` lines and `depth` steps, in pairs (for B) or not (for A).
 template <bool kPairs>
 void pack_tile(const Lines& x, std::int64_t count, std::int64_t depth, std::uint16_t* to) {
     const bool along = x.step == 1;
@@ -93,12 +94,12 @@ void pack_tile(const Lines& x, std::int64_t count, std::int64_t depth, std::uint
     } else {
         copy_pairs(x, count, depth, other);
     }
-    // Words are moved as floats, which no load, shuffle or store looks into.
+    // Words are moved as floats; loads, shuffles and stores do not interpret them.
     transpose_square(reinterpret_cast<const float*>(other), kTileSide, reinterpret_cast<float*>(to),
                      kTileSide);
 }
 
-/// Two tiles of lines, 32 of which `count` are there, over all of k: [step][tile].
+/// Packs two tiles of lines (32, of which `count` exist) over all of k: [step][tile].
 template <bool kPairs>
 void pack_panel(const Lines& x, std::int64_t count, std::int64_t k, std::uint16_t* to) {
     for (std::int64_t begin = 0; begin < k; begin += kTileDepth) {
@@ -113,20 +114,20 @@ void pack_panel(const Lines& x, std::int64_t count, std::int64_t k, std::uint16_
 // ---- panels -------------------------------------------------------------------------------------
 
 inline constexpr std::int64_t kPanel = 2 * kTileSide;
-/// bf16 that a chunk's rows of A take at most, and a block of B.
+/// Maximum number of bf16 in a chunk's rows of A, and in a block of B.
 inline constexpr std::int64_t kPackedA = 256 * 1024, kPackedB = 2048 * 1024;
-/// Multiply-adds below which one thread works alone: some 4 microseconds.
+/// Multiply-adds below which only one thread works: about 4 microseconds.
 inline constexpr std::int64_t kParallelWork = 4'000'000;
 
 inline std::int64_t steps_of(std::int64_t k) { return k > 0 ? divide_up(k, kTileDepth) : 0; }
-/// bf16 of a packed panel, at least one step.
+/// Number of bf16 in a packed panel of at least one step.
 inline std::int64_t panel_size(std::int64_t k) { return (k > 0 ? steps_of(k) : 1) * 2 * kTileSize; }
 
 inline const std::uint16_t* bits_of(const Bf16* x) {
     return reinterpret_cast<const std::uint16_t*>(x);
 }
 
-/// Rows and columns of c that are there, plus the bias, to C.
+/// Writes the rows and columns of c inside C, plus the bias, to C.
 inline void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int64_t column,
                         const float* c) {
     const std::int64_t rows = smaller(kPanel, g.m - row);
@@ -148,8 +149,8 @@ inline void write_panel(const GemmArguments<Bf16>& g, std::int64_t row, std::int
     }
 }
 
-/// Panels of C: [first_row, last_row) of A's by [first, last) of the block of B that begins at
-/// panel `block` and is packed at b.
+/// Panels of C: panels [first_row, last_row) of A times panels [first, last) of the block of B that
+/// begins at panel `block` and is packed at b.
 struct HalfChunk {
     std::int64_t first_row, last_row, first, last, block;
     const std::uint16_t* b;
@@ -182,7 +183,7 @@ void multiply_in_chunks(const GemmArguments<Bf16>& g, std::int64_t threads, cons
     const std::int64_t size = panel_size(g.k);
     const std::int64_t panels = divide_up(g.n, kPanel), rows = divide_up(g.m, kPanel);
     const Cut blocks{panels, divide_up(panels * size, kPackedB)};
-    const std::int64_t most = kPackedA / size > 1 ? kPackedA / size : 1;  // panels of A in a chunk
+    const std::int64_t most = kPackedA / size > 1 ? kPackedA / size : 1;  // panels of A per chunk
     const Cut down{rows, smaller(rows, divide_up(divide_up(rows, most), threads) * threads)};
     const Lines lines{bits_of(g.b), g.b_col, g.b_row};
     for (std::int64_t block = 0; block < blocks.parts; ++block) {
@@ -201,7 +202,7 @@ void multiply_in_chunks(const GemmArguments<Bf16>& g, std::int64_t threads, cons
     }
 }
 
-/// Steps of the panels that are multiplied again and again.
+/// Steps of k in the panels that repeat_panel multiplies.
 inline constexpr std::int64_t kRepeatedSteps = 6;
 
 template <class Instruction>
@@ -215,13 +216,13 @@ float repeat_panel(std::int64_t rounds) {
     float sum = 0;
     for (std::int64_t round = 0; round < rounds; ++round) {
         instruction.multiply(a, b, kRepeatedSteps, kPanel, c);
-        asm("" ::: "memory");  // or the rounds might become one
+        asm("" ::: "memory");  // keeps the rounds from being merged
         sum += c[round % (kPanel * kPanel)];
     }
     return sum;
 }
 
-/// The product, as HalfGemm wants it.
+/// The product, with HalfGemm's signature.
 template <class Instruction>
 void multiply_by(const GemmArguments<Bf16>& g, bool serial) {
     if (g.m <= 0 || g.n <= 0) return;

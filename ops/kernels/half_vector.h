@@ -1,6 +1,5 @@
-// Vectors of bf16, which is the upper half of an f32, and runs of them: the one place where kernels
-// round to it. On the compilers' own vectors of integers, for xsimd has none of 16 bits beside
-// those of 32.
+// Vectors and arrays of bf16, the upper half of an f32: the one place where kernels round to it.
+// Uses the compilers' integer vectors, because xsimd does not pair vectors of 16 and 32 bits.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>
@@ -14,8 +13,7 @@ using Words __attribute__((vector_size(kHalfWidth * 4))) = std::uint32_t;
 using Floats __attribute__((vector_size(kHalfWidth * 4))) = float;
 using Shorts __attribute__((vector_size(kHalfWidth * 2))) = std::uint16_t;
 
-// g++ 12 makes two halves of a conversion, and puts them together again: three instructions more
-// than there need be.
+// g++ 12 splits the conversion into halves and rejoins them: three instructions too many.
 inline Words widened(const Shorts& x) {
 #if defined(__AVX512BW__)
     const __m512i words = _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(x));
@@ -31,7 +29,7 @@ inline Words widened(const Shorts& x) {
 /// The upper halves of words.
 inline Shorts upper_halves(const Words& x) { return __builtin_convertvector(x >> 16U, Shorts); }
 
-/// Those of two vectors, one behind the other.
+/// Stores the upper halves of two vectors, one after the other.
 inline void store_upper_halves(std::uint16_t* y, const Words& a, const Words& b) {
 #if defined(__AVX512BW__)
     const __m512i odd =
@@ -40,7 +38,7 @@ inline void store_upper_halves(std::uint16_t* y, const Words& a, const Words& b)
     _mm512_storeu_si512(y, _mm512_permutex2var_epi16(reinterpret_cast<__m512i>(a), odd,
                                                      reinterpret_cast<__m512i>(b)));
 #elif defined(__AVX2__)
-    // Of each half of a register apart: four of a, four of b, four of a, four of b.
+    // Packs within each half of a register: four of a, four of b, four of a, four of b.
     const __m256i mixed = _mm256_packus_epi32(reinterpret_cast<__m256i>(a >> 16U),
                                               reinterpret_cast<__m256i>(b >> 16U));
     _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(y), _mm256_permute4x64_epi64(mixed, 0xd8));
@@ -51,16 +49,16 @@ inline void store_upper_halves(std::uint16_t* y, const Words& a, const Words& b)
 #endif
 }
 
-// In the upper halves, as is what the next function returns. Half a step, less a little where the
-// last bit that stays is 0, carries into it from whatever lies beyond the middle. A NaN would be
-// carried into infinity, or beyond: it becomes quiet instead.
+// Rounds to nearest even; the result is in the upper halves, as for the next function. Adds half a
+// step, minus one unit if the last kept bit is 0: values beyond the midpoint carry into it. For NaN
+// the addition could carry into the exponent or sign: it is made quiet instead.
 inline Words rounded(const Words& x) {
     const auto number = reinterpret_cast<Floats>(x);
     const Words risen = x + 0x7fffU + (x >> 16U & 1U);
     return number != number ? x | 0x400000U : risen;
 }
 
-// One of the two neighbours (core/half.h).
+// Rounds stochastically to one of the two neighbours (core/half.h).
 inline Words rounded_by_chance(const Words& x, const Shorts& chance) {
     const auto number = reinterpret_cast<Floats>(x);
     const Words risen = x + __builtin_convertvector(chance, Words);
@@ -69,7 +67,7 @@ inline Words rounded_by_chance(const Words& x, const Shorts& chance) {
 
 inline Shorts narrowed(const Words& x) { return upper_halves(rounded(x)); }
 
-/// What load and load_partial of simd.h are, of bits of bf16: as f32.
+/// The versions of simd.h's load and load_partial for bf16 bits, widened to f32.
 inline Batch<float> load(const std::uint16_t* p) {
     Shorts in;
     __builtin_memcpy(&in, p, sizeof in);
@@ -82,7 +80,7 @@ inline Batch<float> load_partial(const std::uint16_t* p, std::int64_t n) {
     return Batch<float>(reinterpret_cast<typename Batch<float>::register_type>(widened(in)));
 }
 
-/// y[i] = x[i], 0 <= i < n; asks memory for the n numbers that are `ahead` of x, unless it is 0.
+/// y[i] = x[i], 0 <= i < n; prefetches the n numbers `ahead` of x, unless that is 0.
 inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n, std::int64_t ahead = 0) {
     std::int64_t i = 0;
     for (; i + kHalfWidth <= n; i += kHalfWidth) {
@@ -92,7 +90,7 @@ inline void widen_run(float* y, const std::uint16_t* x, std::int64_t n, std::int
     if (i < n) store_partial(y + i, load_partial(x + i, n - i), n - i);
 }
 
-/// Numbers from what is written to what memory is asked for, so that the line is there by then.
+/// Prefetch distance, in elements, of the destination.
 inline constexpr std::int64_t kWrittenAhead = 1024;
 
 inline Words load_words(const float* x) {
@@ -101,7 +99,8 @@ inline Words load_words(const float* x) {
     return in;
 }
 
-// y[i] = upper half of round(x[i], number of the first of these and how many they are).
+// Writes the upper halves of round(vector of x, index of its first element, number of elements) to
+// y.
 template <class Round>
 inline void narrow_by(std::uint16_t* y, const float* x, std::int64_t n, const Round& round) {
     std::int64_t i = 0;
@@ -128,7 +127,7 @@ inline void narrow_run(std::uint16_t* y, const float* x, std::int64_t n) {
     narrow_by(y, x, n, [](const Words& in, std::int64_t, std::int64_t) { return rounded(in); });
 }
 
-/// And rounded by chance[i].
+/// The same, rounded stochastically by chance[i].
 inline void narrow_run_by_chance(std::uint16_t* y, const float* x, const std::uint16_t* chance,
                                  std::int64_t n) {
     narrow_by(y, x, n, [chance](const Words& in, std::int64_t i, std::int64_t count) {

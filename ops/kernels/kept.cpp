@@ -8,10 +8,10 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-constexpr int kBlocks = 16;  // counters side by side
+constexpr int kBlocks = 16;  // counters computed together
 constexpr std::int64_t kTile = 4 * kBlocks;
 
-// The four answers of a counter as four bytes, which lie in memory in the order of the words.
+// The four comparisons of a counter as four bytes, in the order of its words.
 void draw_tile(bool* kept, std::uint64_t key, std::uint64_t first, std::uint32_t limit) {
     static_assert(std::endian::native == std::endian::little && sizeof(bool) == 1);
     PhiloxBlocks<kBlocks> x = philox_counters<kBlocks>(first);

@@ -1,4 +1,4 @@
-// Which numbers dropout keeps: drawn by Philox, as core's bernoulli() does, to the last bit.
+// Dropout's mask, drawn by Philox with the bits of core's bernoulli().
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace tapestry::kernels {
 
 struct Kept {
-    /// kept[i] = (word i of the stream under `key`, from the counter `first` on, < limit),
-    /// 0 <= i < n. A counter has four words.
+    /// kept[i] = (word i < limit), 0 <= i < n, with words of the stream under `key` from counter
+    /// `first` on. A counter has four words.
     void (*draw)(bool* kept, std::uint64_t key, std::uint64_t first, std::uint32_t limit,
                  std::int64_t n);
 };

@@ -1,5 +1,5 @@
-// Compiled once per ISA. A row is read two or three times, but from the L1 cache; the mean is
-// subtracted before squaring, so that a large mean costs no precision.
+// Compiled once per ISA. A row is read two or three times, but from L1; the mean is subtracted
+// before squaring, so a large mean costs no precision.
 #include <tapestry/ops/kernels/norm.h>
 #include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/simd.h>

@@ -1,5 +1,5 @@
 // Norms and their gradients: layer norm and RMS norm along rows, batch norm and group norm over
-// rows in segments.
+// segmented rows.
 //
 // Rows are dense, n long; weight, bias and their gradients are [n]; mean and rstd are [rows].
 // With u = (x - mean) rstd and h = g weight, the gradients are (Ba et al., 2016; Zhang and
@@ -21,7 +21,7 @@ struct Norm {
     void (*rms)(T* y, T* rstd, const T* x, const T* weight, T eps, std::int64_t rows,
                 std::int64_t n);
 
-    /// dweight and dbias get the sums over these rows alone.
+    /// dweight and dbias receive the sums over only these rows.
     void (*layer_backward)(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* weight,
                            const T* mean, const T* rstd, std::int64_t rows, std::int64_t n);
     void (*rms_backward)(T* dx, T* dweight, const T* g, const T* x, const T* weight, const T* rstd,
@@ -29,17 +29,17 @@ struct Norm {
 };
 
 // ---- batch norm and group norm ------------------------------------------------------------------
-// What one mean and one variance are of is here a row: all pixels of a channel in all images, or of
-// a few channels in one image. It lies in memory as segments of the same length and distance, and a
-// segment is one channel of one image, so that it has one weight w and one bias b. With
+// Here a row is the set of elements that share a mean and a variance: all pixels of a channel in
+// all images, or of a few channels in one image. In memory it is segments of equal length and
+// spacing; a segment is one channel of one image, so it has one weight w and one bias b. With
 // u = (x - mean) / sqrt(variance + eps) and h = g w, over a row's n elements,
-//     y = u w + b,   dx = (h - avg(h) - u avg(h u)) / sqrt(variance + eps),   dw = sum g u,  db =
-//     sum g
+//     y = u w + b,   dx = (h - avg(h) - u avg(h u)) / sqrt(variance + eps),
+//     dw = sum g u,  db = sum g
 // (Ioffe and Szegedy, 2015; Wu and He, 2018). Sums of segments are added in order, in f64.
 
 struct Segments {
     std::int64_t count = 0, stride = 0, length = 0;
-    std::int64_t weight_step = 0;  ///< 0: all have the row's one weight; 1: each the next
+    std::int64_t weight_step = 0;  ///< 0: all segments share one weight; 1: each has the next
 };
 
 template <class T>
@@ -47,7 +47,7 @@ struct ChannelNorm {
     /// Writes y, and the row's mean and (biased) variance.
     void (*forward)(T* y, T* mean, T* variance, const T* x, const T* weight, const T* bias, T eps,
                     const Segments& row);
-    /// Writes dx, and dweight and dbias at the places of weight: the sums over this row alone.
+    /// Writes dx, and dweight and dbias (indexed like weight): the sums over only this row.
     void (*backward)(T* dx, T* dweight, T* dbias, const T* g, const T* x, const T* weight, T mean,
                      T variance, T eps, const Segments& row);
 };

@@ -7,7 +7,7 @@ namespace {
 
 template <class T>
 void adam(T* p, T* m, T* v, const T* g, std::int64_t n, const AdamStep<T>& step) {
-    // Copies, as far as the compiler can tell: the stores below might otherwise change `step`.
+    // Local copies, because the compiler must assume that the stores below may change `step`.
     const Batch<T> grad_scale(step.grad_scale);
     const Batch<T> l2(step.l2);
     const Batch<T> shrink(step.shrink);
@@ -80,7 +80,7 @@ void rmsprop_row(T* p, T* v, T* a, T* b, const T* g, std::int64_t n, const Rmspr
             const Batch<T> before = part.get(a + i);
             const Batch<T> mean = fma(rest, grad - before, before);
             part.put(a + i, mean);
-            // Of equal gradients it is 0 but for rounding, which must not reach the root.
+            // For equal gradients it is 0 up to rounding, and must not be negative under the root.
             variance = max(square - mean * mean, Batch<T>(T(0)));
         }
         Batch<T> direction = grad / (sqrt(variance) + eps);

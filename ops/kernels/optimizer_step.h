@@ -1,7 +1,7 @@
 // An optimiser's step over a row of parameters: every array is read and written once.
 //
-// ops/optimizer_step.h tells what the numbers mean to a user; here they are already combined into
-// what the loop multiplies by.
+// ops/optimizer_step.h has the user's settings; here they are already combined into the loop's
+// factors.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct SgdStep {
 
 /// RMSprop (Tieleman and Hinton, 2012; centred: Graves, 2013), for element i:
 ///     g' = grad_scale g + l2 p            v <- alpha v + rest g'^2
-///     centred: a <- a + rest (g' - a), v - a^2 takes the place of v under the root
-///     d = g' / (sqrt(v) + eps)            momentum: b <- momentum b + d, b takes the place of d
+///         centred: a <- a + rest (g' - a), v - a^2 replaces v under the root
+///     d = g' / (sqrt(v) + eps)            momentum: b <- momentum b + d, b replaces d
 ///     p <- p - lr d
 template <class T>
 struct RmspropStep {
@@ -71,7 +71,7 @@ struct OptimizerStep {
     void (*adam)(T* p, T* m, T* v, const T* g, std::int64_t n, const AdamStep<T>& step);
     /// `b` may be null: then b = g', no momentum.
     void (*sgd)(T* p, T* b, const T* g, std::int64_t n, const SgdStep<T>& step);
-    /// `a` may be null: not centred; and `b`: no momentum.
+    /// `a` is null if not centred, `b` without momentum.
     void (*rmsprop)(T* p, T* v, T* a, T* b, const T* g, std::int64_t n, const RmspropStep<T>& step);
     void (*lion)(T* p, T* m, const T* g, std::int64_t n, const LionStep<T>& step);
 };

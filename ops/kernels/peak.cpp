@@ -1,8 +1,8 @@
 // Compiled once per ISA.
 //
-// A fused multiply-add takes 4 cycles or so, and two can start in each: a single chain x <- f x + a
-// shows the latency, 8 to 10 chains side by side the rate. More do no harm as long as all stay in
-// registers, two of which hold f and a: 24 of 32, 12 of 16.
+// A fused multiply-add takes about 4 cycles, and two can start per cycle: a single chain x <- f
+// x + a measures the latency, 8 to 10 parallel chains the throughput. More do no harm while all
+// stay in registers, two of which hold f and a: 24 of 32, 12 of 16.
 #include <tapestry/ops/kernels/peak.h>
 #include <tapestry/ops/kernels/simd.h>
 
@@ -40,7 +40,7 @@ void update(T* x, std::int64_t n, T factor, T addend) {
         n, [&](std::int64_t i, const auto& part) { part.put(x + i, fma(part.get(x + i), f, a)); });
 }
 
-// Eight sums, or the additions' latency would show and not the memory.
+// Eight sums: with fewer, the latency of additions would be the limit, not memory.
 template <class T>
 T read(const T* x, std::int64_t n) {
     constexpr int kSums = 8;

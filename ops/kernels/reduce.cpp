@@ -1,4 +1,4 @@
-// Compiled once per ISA; reduce_row.h has the loops over a row, here are those over columns.
+// Compiled once per ISA. The loops over columns; those over a row are in reduce_row.h.
 #include <tapestry/ops/kernels/reduce.h>
 #include <tapestry/ops/kernels/reduce_row.h>
 
@@ -12,7 +12,7 @@ void reduce_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
 }
 
 // kVectors columns wide, four rows at a time: sums stay in registers from the first row to the
-// last, and of four rows two pairs are added first, which also quarters the rounding.
+// last. Four rows are first added in pairs, which also quarters the rounding error.
 template <class F, int kVectors, class T, class Load, class Store>
 void reduce_strip(std::int64_t rows, const Load& load_at, const Store& store_at) {
     Batch<T> acc[kVectors];
@@ -52,7 +52,7 @@ void logsumexp_rows(T* y, const T* x, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r) y[r] = row_logsumexp(x + r * n, n);
 }
 
-// xsimd has no widening of floats to doubles; the compilers' own vectors do.
+// xsimd cannot widen floats to doubles; the compilers' vector extensions can.
 constexpr std::int64_t kWidth = kLanes<double>;
 using Wide __attribute__((vector_size(kWidth * 8))) = double;
 

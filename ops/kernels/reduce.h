@@ -1,6 +1,6 @@
 // Reductions of a row to a number, and of a stack of rows to a row.
 //
-// ops/reduce_axes.cpp cuts a tensor into such pieces and hands them to threads.
+// ops/reduce_axes.cpp cuts tensors into such pieces and distributes them to threads.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Reduce {
     /// y[r] = log(sum_i exp(x[r * n + i])), without overflow.
     Rows logsumexp;
 
-    /// sum_i x[i]^2, added up in double.
+    /// sum_i x[i]^2, summed in double.
     double (*sum_of_squares)(const T* x, std::int64_t n);
 };
 

@@ -1,9 +1,9 @@
 // A row, or many rows column by column, reduced to one value by sum, max or min.
 //
-// Included by kernel files alone (it needs simd.h). A straight f32 sum of n numbers loses about
-// n ulp; here four vectors add up blocks of kBlock elements and blocks are combined in pairs, so
-// that the loss grows with log n (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
-// The order is fixed by n and the ISA. Read next: reduce.cpp.
+// Included only by kernel files (it needs simd.h). A naive f32 sum of n numbers loses about n ulp;
+// here four vectors sum blocks of kBlock elements and blocks are combined pairwise, so the loss
+// grows with log n (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). The order is
+// fixed by n and the ISA. Read next: reduce.cpp.
 #pragma once
 
 #include <tapestry/ops/kernels/simd.h>
@@ -25,7 +25,7 @@ struct SumReducer {
     }
 };
 
-/// The largest or smallest lane; no NaN among them. In pairs, so that few wait for each other.
+/// The largest or smallest lane, without NaN. Compares in pairs to shorten the dependency chain.
 template <int kSign, class T>
 inline T extreme_lane(const Batch<T>& x) {
     alignas(64) T values[kLanes<T>];
@@ -39,7 +39,7 @@ inline T extreme_lane(const Batch<T>& x) {
     return values[0];
 }
 
-/// The largest (kSign 1) or smallest (-1). A NaN stays, and from either side wins.
+/// The largest (kSign 1) or smallest (-1). A NaN in either operand wins.
 template <int kSign>
 struct ExtremeReducer {
     template <class T>
@@ -47,7 +47,7 @@ struct ExtremeReducer {
 
     template <class T>
     static Batch<T> combine(const Batch<T>& a, const Batch<T>& b) {
-        // Not a != a: xsimd 8.1 compares ordered there on AVX, so that NaN equals NaN.
+        // Not a != a: on AVX xsimd 8.1 uses an ordered comparison, which is false for NaN.
         const Batch<T> stays = select(a == a, b, a);
         if constexpr (kSign > 0) return select(a >= b, a, stays);
         return select(a <= b, a, stays);
@@ -67,7 +67,7 @@ struct ExtremeReducer {
 using MaxReducer = ExtremeReducer<1>;
 using MinReducer = ExtremeReducer<-1>;
 
-/// The largest in one instruction each, where it does not matter what becomes of NaN.
+/// The largest in one instruction per vector, where NaN need not be preserved.
 struct FastMaxReducer {
     template <class T>
     static constexpr T kIdentity = MaxReducer::kIdentity<T>;
@@ -88,8 +88,8 @@ struct FastMaxReducer {
     }
 };
 
-/// What is reduced: x itself. Other maps give exp(x - m), (x - mean)^2, ... `fill` stands in the
-/// unused lanes of a tail: the map must send it to the reducer's identity.
+/// The identity map: reduces x itself. Other maps give exp(x - m), (x - mean)^2, ... `fill` is the
+/// value of the unused lanes of a tail: the map must send it to the reducer's identity.
 template <class T>
 struct Plain {
     T fill;
@@ -108,7 +108,7 @@ struct SquaredDistance {
     T fill;
 };
 
-/// Elements that go through one set of four accumulators.
+/// Elements per set of four accumulators.
 template <class T>
 inline constexpr std::int64_t kBlock = 64 * kLanes<T>;
 
@@ -153,7 +153,7 @@ inline T row_max(const T* x, std::int64_t n) {
     return reduce_row<MaxReducer>(x, n, Plain<T>{MaxReducer::kIdentity<T>});
 }
 
-/// exp(x - shift): what softmax and logsumexp add up.
+/// exp(x - shift), which softmax and logsumexp sum.
 template <class T>
 struct ShiftedExp {
     explicit ShiftedExp(T by) : shift(by) {}
@@ -162,14 +162,14 @@ struct ShiftedExp {
     T fill = MaxReducer::kIdentity<T>;
 };
 
-/// A scalar through the vector code, for the same bits and without <cmath>.
+/// log of a scalar by the vector code, for the same bits and without <cmath>.
 template <class T>
 inline T scalar_log(T x) {
     return log(Batch<T>(x)).get(0);
 }
 
-/// The largest element, for subtracting before exp; 0 in place of -inf, whose difference with
-/// itself would be NaN. A NaN in the row may pass unseen: it comes out of exp.
+/// The largest element, to subtract before exp; 0 instead of -inf, because -inf - -inf is NaN. May
+/// miss a NaN in the row, which exp then propagates.
 template <class T>
 inline T softmax_shift(const T* x, std::int64_t n) {
     const T largest = reduce_row<FastMaxReducer>(x, n, Plain<T>{FastMaxReducer::kIdentity<T>});
@@ -182,7 +182,7 @@ inline T row_logsumexp(const T* x, std::int64_t n) {
     const T shift = softmax_shift(x, n);
     const T total = reduce_row<SumReducer>(x, n, ShiftedExp<T>(shift));
     if (total > T(0)) return shift + scalar_log(total);
-    return row_max(x, n);  // -inf alone, an inf, a NaN
+    return row_max(x, n);  // only -inf, an inf, or a NaN
 }
 
 }  // namespace tapestry::kernels::TAPESTRY_ISA_NAME

@@ -1,9 +1,9 @@
-// Compiled once per ISA. Halves are plain vectors. Neighbours are turned as they lie, two vectors
-// at a time,
+// Compiled once per ISA. For halves, pairs are in separate vectors. Interleaved pairs are rotated
+// in place, two vectors at a time,
 //
 //     y = x [c c d d ...] + x with neighbours exchanged * [-s s -t t ...]
 //
-// so that nothing but the table's entries, which stand for two numbers each, moves between lanes.
+// so only the table's entries, each used for two elements, move between lanes.
 #include <tapestry/ops/kernels/rotary.h>
 #include <tapestry/ops/kernels/simd.h>
 
@@ -28,9 +28,9 @@ struct Shuffle<T, LaneNumbers<I...>> {
     static constexpr int kHalf = sizeof...(I) / 2;
     /// b a d c ...
     static Batch<T> exchanged(const Batch<T>& x) { return rearranged<T, (I ^ 1)...>(x); }
-    /// a a b b ..., of the first half of x
+    /// a a b b ..., from the first half of x
     static Batch<T> first_twice(const Batch<T>& x) { return rearranged<T, (I / 2)...>(x); }
-    /// and of the second
+    /// The same from the second half.
     static Batch<T> last_twice(const Batch<T>& x) { return rearranged<T, (kHalf + I / 2)...>(x); }
     /// -x x -x x ...
     static Batch<T> alternating(T x) {
@@ -50,7 +50,7 @@ struct LanesUpTo<0, I...> {
 template <class T>
 using Lanes = Shuffle<T, typename LanesUpTo<static_cast<int>(kLanes<T>)>::Type>;
 
-/// The first n numbers of a vector, 0 <= n; all if there are so many.
+/// Loads min(n, lanes) numbers, n >= 0.
 template <class T>
 Batch<T> load_up_to(const T* p, std::int64_t n) {
     if (n <= 0) return Batch<T>(T(0));
@@ -74,7 +74,7 @@ void turn_neighbours(T* to, const T* from, const T* cos, const T* sin, std::int6
     constexpr std::int64_t kN = kLanes<T>;
     for_each_vector<T>(pairs, [&](std::int64_t i, const auto& part) {
         const Batch<T> c = part.get(cos + i), s = part.get(sin + i);
-        const std::int64_t left = 2 * (pairs - i);  // numbers, of which this step takes 2 kN
+        const std::int64_t left = 2 * (pairs - i);  // elements, of which this step takes 2 kN
         const T* const x = from + 2 * i;
         T* const y = to + 2 * i;
         const Batch<T> low = load_up_to(x, left), high = load_up_to(x + kN, left - kN);

@@ -1,4 +1,4 @@
-// Rows whose numbers turn in pairs, each by an angle of its own:
+// Rotation of pairs of elements in rows, each pair by its own angle:
 //
 //     (a, b) -> (a cos - b sin, a sin + b cos)
 #pragma once
@@ -7,13 +7,12 @@
 
 namespace tapestry::kernels {
 
-/// Some rows of numbers, adjacent in a row. The first 2 `pairs` of each turn, the others are
-/// copied.
+/// Some contiguous rows. The first 2 `pairs` elements of each are rotated, the others copied.
 template <class T>
 struct RotaryRows {
     T* to = nullptr;
     const T* from = nullptr;
-    std::int64_t to_row = 0, from_row = 0;  ///< from one row to the next
+    std::int64_t to_row = 0, from_row = 0;  ///< row strides
     const T* cos = nullptr;                 ///< [rows, pairs]
     const T* sin = nullptr;
     std::int64_t rows = 0, pairs = 0, width = 0;

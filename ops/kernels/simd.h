@@ -1,12 +1,13 @@
-// What every kernel includes: one vector type per ISA, and the few things xsimd lacks.
+// Included by every kernel: one vector type per ISA, and the few things that xsimd lacks.
 //
 // A kernel file is compiled once per ISA (see cmake/kernels.cmake). The build defines
-//   TAPESTRY_ISA_NAME  baseline | avx2 | avx512 | neon: the namespace the kernels land in
-//   xsimd              renamed per ISA (-Dxsimd=xsimd_avx512), so that no inline function of xsimd
-//                      compiled for AVX-512 can be the copy the linker keeps for everybody.
-// Kernels see raw pointers and sizes. No std templates here: they would be weak symbols too.
+//   TAPESTRY_ISA_NAME  the namespace of the kernels: baseline, avx2, avx512, avx512_bf16,
+//                      avx512_amx or neon
+//   xsimd              renamed per ISA (-Dxsimd=xsimd_avx512); otherwise an inline function of
+//                      xsimd compiled for AVX-512 could be the copy that the linker keeps for all.
+// Kernels get raw pointers and sizes. No std templates here: they would also be weak symbols.
 //
-// Differences between xsimd 8.1 (Debian 12) and 13 (Debian 13) are settled in this file alone.
+// Differences between xsimd 8.1 (Debian 12) and 13 (Debian 13) are handled only in this file.
 #pragma once
 
 #include <xsimd/xsimd.hpp>
@@ -15,12 +16,12 @@
 
 #if defined(__aarch64__)
 namespace xsimd {
-/// 8.1 estimates the root of floats as x / sqrt(x), and infinity gives NaN. Calls find this one
-/// first, for it is no template.
+/// xsimd 8.1 computes the root of floats via an estimate of 1 / sqrt(x), which gives NaN for
+/// infinity. Calls prefer this overload because it is not a template.
 inline batch<float, neon64> sqrt(const batch<float, neon64>& x) { return vsqrtq_f32(x); }
 
-// 8.1 looks these up in tables of all types and all widths, which come to the same instruction and
-// cost g++ several seconds in every kernel with an exponential.
+// xsimd 8.1 finds these by tables over all types and widths. The instruction is the same, but that
+// costs g++ several seconds in every kernel with an exponential.
 #if XSIMD_VERSION_MAJOR < 9
 namespace kernel {
 template <>
@@ -93,11 +94,11 @@ inline Batch<T> fma(const Batch<T>& x, const Batch<T>& y, const Batch<T>& z) {
 }
 
 /// x itself. A product that passes through here is rounded before it is added to anything;
-/// compilers would fuse the two, and x - x might no longer be 0.
+/// otherwise compilers would fuse the two, and x - x might no longer be 0.
 template <class T>
 inline Batch<T> rounded(const Batch<T>& x) {
     typename Batch<T>::register_type value = x;
-#if defined(__wasm__)  // has no instruction that fuses
+#if defined(__wasm__)  // has no fused multiply-add
 #elif defined(__aarch64__)
     asm("" : "+w"(value));
 #elif defined(__AVX512BW__)
@@ -109,7 +110,7 @@ inline Batch<T> rounded(const Batch<T>& x) {
 }
 
 /// The first `n` of a vector's lanes (0 < n < kLanes), the others `fill`. A tail runs through the
-/// same instructions as the body, so an element's bits do not depend on where it stands.
+/// same instructions as the body, so an element's bits do not depend on its position.
 template <class T>
 inline Batch<T> load_partial(const T* p, std::int64_t n, T fill = T(0)) {
 #if defined(__AVX512BW__)
@@ -177,7 +178,7 @@ inline T reduce_add(const Batch<T>& x) {
 #endif
 }
 
-/// Largest lane. NaN handling is the caller's business.
+/// Largest lane. Callers must handle NaN.
 template <class T>
 inline T reduce_max(const Batch<T>& x) {
 #if defined(__AVX512BW__)
@@ -198,14 +199,14 @@ inline T reduce_max(const Batch<T>& x) {
 #endif
 }
 
-// ---- rows, a vector at a time -------------------------------------------------------------------
+// ---- rows, one vector at a time -----------------------------------------------------------------
 // Tail included, with the body of the loop written once:
 //
 //     for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
 //         part.put(y + i, part.get(a + i) * part.get(b + i));
 //     });
 //
-// `part` loads and stores whole vectors but for the last, shorter one, whose unused lanes read as
+// `part` loads and stores whole vectors, except the last, partial one, whose unused lanes read as
 // zero (or `fill`) and are not written. Read next: reduce_row.h.
 
 template <class T>

@@ -1,5 +1,5 @@
-// Compiled once per ISA. Three passes over a row (maximum, exponentials and their sum, scaling), of
-// which the last two find it in the L1 cache.
+// Compiled once per ISA. Three passes over a row (maximum, exponentials and their sum, scaling);
+// the last two read it from L1.
 #include <tapestry/ops/kernels/reduce_row.h>
 #include <tapestry/ops/kernels/simd.h>
 #include <tapestry/ops/kernels/softmax.h>
@@ -7,7 +7,7 @@
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-// y[i] = exp(x[i] - shift); returns their sum. In blocks, so that long rows lose no precision.
+// y[i] = exp(x[i] - shift); returns their sum. Sums in blocks, so long rows do not lose precision.
 template <class T>
 T exponentials(T* y, const T* x, std::int64_t n, T shift) {
     const ShiftedExp<T> exponential(shift);
@@ -66,7 +66,7 @@ void log_softmax(T* y, const T* x, std::int64_t rows, std::int64_t n) {
 template <class T>
 void softmax_backward(T* dx, const T* y, const T* g, std::int64_t rows, std::int64_t n) {
     for (std::int64_t r = 0; r < rows; ++r, dx += n, y += n, g += n) {
-        const Batch<T> mean(dot(y, g, n));  // of g under the distribution y
+        const Batch<T> mean(dot(y, g, n));  // mean of g under the distribution y
         for_each_vector<T>(n, [&](std::int64_t i, const auto& part) {
             part.put(dx + i, part.get(y + i) * (part.get(g + i) - mean));
         });

@@ -1,4 +1,4 @@
-// Softmax along rows, cross-entropy of rows of logits against class numbers, and their gradients.
+// Softmax along rows, cross-entropy of rows of logits with class indices, and their gradients.
 //
 // Rows are dense: element i of row r is x[r * n + i]. y may be x, dx may be g.
 #pragma once
@@ -12,9 +12,9 @@ struct Softmax {
     using Forward = void (*)(T* y, const T* x, std::int64_t rows, std::int64_t n);
     using Backward = void (*)(T* dx, const T* y, const T* g, std::int64_t rows, std::int64_t n);
 
-    /// y = exp(x - m) / sum exp(x - m), m = max x; zeros for a row of -inf alone.
+    /// y = exp(x - m) / sum exp(x - m), m = max x; zeros for a row of only -inf.
     Forward softmax;
-    /// y = x - m - log sum exp(x - m); -inf for a row of -inf alone.
+    /// y = x - m - log sum exp(x - m); -inf for a row of only -inf.
     Forward log_softmax;
     /// dx = y (g - sum g y), from the output y of softmax.
     Backward softmax_backward;
@@ -31,7 +31,7 @@ template <class T>
 struct CrossEntropy {
     struct Rows {
         const T* x;                  ///< [rows, classes]
-        const std::int64_t* target;  ///< [rows]; each from 0 to classes - 1, or ignored
+        const std::int64_t* target;  ///< [rows]; each in [0, classes), or ignored
         std::int64_t classes;
         std::int64_t ignored;  ///< rows with this target have no loss and no gradient
         T smoothing;

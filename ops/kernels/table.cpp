@@ -2,7 +2,7 @@
 #include <tapestry/core/error.h>
 #include <tapestry/ops/kernels/table.h>
 
-// What the per-ISA objects define; see NAME.cpp and cmake/kernels.cmake.
+// Defined by the per-ISA objects; see NAME.cpp and cmake/kernels.cmake.
 namespace tapestry::kernels {
 namespace baseline {
 template <class Family>
@@ -39,7 +39,7 @@ Table<T> filled(const F& install) {
 }
 
 #ifdef TAPESTRY_WITH_AVX512
-/// AVX-512's, but for products of bf16.
+/// The AVX-512 table with different products of bf16.
 template <class T, class F>
 Table<T> avx512_and(const F& install) {
     auto table = filled<T>([](auto& family) { avx512::install(family); });
@@ -50,8 +50,9 @@ Table<T> avx512_and(const F& install) {
 
 }  // namespace
 
-// A table is filled when its instruction set is first the current one, hence present: `install` is
-// compiled for that set like all of its file, and compilers use its vectors to store pointers.
+// A table is filled when its instruction set is first the current one, and so known to be present:
+// `install` is compiled for that set like the rest of its file, and compilers use its vectors to
+// store pointers.
 template <class T>
 const Table<T>& table() {
     switch (current_isa()) {

@@ -1,8 +1,8 @@
-// The kernels of one ISA, as function pointers; which table is used is settled by core/cpu.h.
+// The kernels of one ISA as function pointers; core/cpu.h selects the table.
 //
-// A family of kernels is a struct of function pointers in a header and their code in NAME.cpp,
-// which is compiled once per ISA and fills the struct there (`install`). A new family gets a member
-// here, a line in for_each_family, and its name in cmake/kernels.cmake.
+// A family of kernels is a struct of function pointers in a header, with code in NAME.cpp, which is
+// compiled once per ISA and fills the struct (`install`). A new family needs a member here, a line
+// in for_each_family, and its name in cmake/kernels.cmake.
 #pragma once
 
 #include <tapestry/ops/kernels/attention.h>
@@ -36,7 +36,7 @@ struct Table {
     Rotary<T> rotary;
     OptimizerStep<T> optimizer_step;
     Peak<T> peak;
-    Kept kept;  ///< in the table of float alone, as are the next three
+    Kept kept;  ///< only in the table of float, as are the next three
     Half half;
     HalfGemm half_gemm;
     Int8Gemm int8_gemm;

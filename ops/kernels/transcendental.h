@@ -1,6 +1,6 @@
-// Logarithms, the error function, circular and hyperbolic functions: xsimd's, put right where they
-// are wrong (tests/ops/transcendental_test.cpp holds them to 4 units in the last place). Part of
-// the lists in unary.h and binary.h.
+// Logarithms, the error function, circular and hyperbolic functions: xsimd's, corrected where they
+// are wrong (tests/ops/transcendental_test.cpp checks for 4 units in the last place). Part of the
+// lists in unary.h and binary.h.
 #pragma once
 
 #include <tapestry/ops/kernels/functor.h>
@@ -10,12 +10,12 @@ namespace tapestry::kernels {
 struct Log1p {
     template <class B>
     static B apply(const B& x) {
-        return select(x == constant<B>(0), x, log1p(x));  // -0 stays what it is
+        return select(x == constant<B>(0), x, log1p(x));  // preserves -0
     }
 };
 
-/// xsimd's exp is inf from half a power of two before the largest number on. From here on it is the
-/// square of e^(x/2), which is exact to twice the rounding.
+/// xsimd's exp overflows half a power of two too early. From here on e^x is computed as the square
+/// of e^(x/2), with twice the rounding error.
 template <class B>
 auto is_near_the_end(const B& x) {
     return x > constant<B>(sizeof(typename B::value_type) == 4 ? 88 : 709);
@@ -35,8 +35,8 @@ struct Expm1 {
     }
 };
 
-/// x above the subnormal numbers, where xsimd's logarithms lose their way, by 2^54 if need be. For
-/// numbers below zero, which have no logarithm, it does not matter.
+/// x scaled by 2^54 if it is subnormal, where xsimd's logarithms are wrong. Negative numbers, which
+/// have no logarithm, are scaled as well, which does not matter.
 template <class B>
 struct Lifted {
     static constexpr double kLeast = sizeof(typename B::value_type) == 4 ? 0x1p-126 : 0x1p-1022;
@@ -65,9 +65,10 @@ struct Log10 {
     }
 };
 
-/// In f64 by Cody's rational approximations, for xsimd's is right to 14 digits only, and NaN for
-/// the largest numbers: x P(x^2)/Q(x^2) near 0, else 1 - e^(-x^2) P(x)/Q(x). The second, made for x
-/// up to 4, serves up to 6, where erf is 1 in f64: what is left of it there is 1e-8 or less.
+/// For f64, Cody's rational approximations, because xsimd's erf is only accurate to 14 digits, and
+/// NaN for the largest numbers: x P(x^2)/Q(x^2) near 0, else 1 - e^(-x^2) P(x)/Q(x). The second,
+/// designed for x up to 4, is used up to 6, where erf rounds to 1: beyond 4 the subtracted term is
+/// below 2e-8, so its error does not matter.
 /// Source: W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp.
 /// 1969.
 struct Erf {
@@ -150,9 +151,9 @@ struct Cosh {
     }
 };
 
-/// xsimd divides y by x, and 0/0 and inf/inf are NaN. C has an angle for these (C11, F.10.1.4):
-/// that of the corner in which (x, y) lies, which 1 in the place of 0 (of x) or of infinity gives.
-/// Where both are small they are made larger, which changes no angle: NEON's reciprocal of a
+/// xsimd divides y by x, so 0/0 and inf/inf give NaN. C defines angles for these (C11, F.10.1.4),
+/// those of the corner of (x, y), which result from replacing a zero x, or infinities, by 1. If
+/// both are small they are scaled up, which does not change the angle: NEON's reciprocal of a
 /// subnormal number is infinite.
 struct Atan2 {
     template <class B>

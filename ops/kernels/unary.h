@@ -1,7 +1,8 @@
-// y = f(x), element by element.
+// Elementwise y = f(x).
 //
 // One functor per function, written once for every vector type B: calls such as exp(x) find xsimd's
-// through their argument. To add a function, write its functor and put its name on the list below.
+// by argument-dependent lookup. To add a function, write its functor and add its name to the list
+// below.
 #pragma once
 
 #include <tapestry/ops/kernels/functor.h>
@@ -39,7 +40,7 @@ struct Sqrt {
 
 struct Rsqrt {
     template <class B>
-    static B apply(const B& x) {  // the instruction rsqrtps has 12 bits; this is exact to 1.5 ulp
+    static B apply(const B& x) {  // rsqrtps is only accurate to 12 bits; this to 1.5 ulp
         return constant<B>(1) / sqrt(x);
     }
 };
@@ -81,7 +82,7 @@ struct Tanh {
     }
 };
 
-/// 1 / (1 + e^-x). For large -x, e^-x is inf and the quotient 0, as it should be.
+/// 1 / (1 + e^-x). For very negative x, e^-x is inf and the quotient correctly 0.
 struct Sigmoid {
     template <class B>
     static B apply(const B& x) {
@@ -91,7 +92,7 @@ struct Sigmoid {
 
 struct Relu {
     template <class B>
-    static B apply(const B& x) {  // written so that NaN stays NaN
+    static B apply(const B& x) {  // in this form NaN stays NaN
         return select(x <= constant<B>(0), constant<B>(0), x);
     }
 };
@@ -130,7 +131,7 @@ struct GeluErf {
 };
 
 /// x (1 + tanh u) / 2 = x sigmoid(2u), with u = sqrt(2/pi) (x + 0.044715 x^3): one exponential and
-/// one division, without a branch.
+/// one division, no branch.
 struct GeluTanh {
     static constexpr double kTwoRootTwoOverPi = 1.59576912160573071176;
     static constexpr double kCubic = 0.044715;
@@ -147,7 +148,7 @@ struct GeluTanh {
     }
 };
 
-/// log(1 + e^x), written so that e^x cannot overflow: max(x, 0) + log(1 + e^-|x|)
+/// log(1 + e^x), in a form in which e^x cannot overflow: max(x, 0) + log(1 + e^-|x|)
 struct Softplus {
     template <class B>
     static B apply(const B& x) {
@@ -155,9 +156,9 @@ struct Softplus {
     }
 };
 
-// ---- whole numbers near x, and its sign ---------------------------------------------------------
+// ---- rounding and sign --------------------------------------------------------------------------
 
-/// -1, 0 or 1; zeros and NaN as they are.
+/// -1, 0 or 1; preserves -0 and NaN.
 struct Sign {
     template <class B>
     static B apply(const B& x) {
@@ -166,8 +167,8 @@ struct Sign {
     }
 };
 
-// Rounding never changes a sign, but without SSE4.1 xsimd rounds by way of integers, which have no
-// -0: the sign is put back.
+// Rounding never changes the sign, but without SSE4.1 xsimd rounds via integers, which have no -0,
+// so the sign is restored.
 
 struct Floor {
     template <class B>
@@ -183,7 +184,7 @@ struct Ceil {
     }
 };
 
-/// To the nearest, halves to the even one.
+/// To nearest, ties to even.
 struct Round {
     template <class B>
     static B apply(const B& x) {
@@ -191,7 +192,7 @@ struct Round {
     }
 };
 
-/// Towards zero.
+/// Toward zero.
 struct Trunc {
     template <class B>
     static B apply(const B& x) {

@@ -1,16 +1,16 @@
-// Compiled once per ISA. Images of small tasks have rows of a vector or less: so a row is copied by
-// whole vectors that reach beyond it, and the next row overwrites what they left there. A vector
-// that is far too long for it would lie across two cache lines nearly each time: rows of up to 4
-// and of up to 8 have vectors of their own.
+// Compiled once per ISA. Small images have rows of a vector or less, so a row is copied by whole
+// vectors that may overrun it, and the next row overwrites the excess. A vector much longer than
+// the row would almost always cross a cache line: rows of up to 4 and up to 8 elements have their
+// own vector widths.
 #include <tapestry/ops/kernels/simd.h>
 #include <tapestry/ops/kernels/unfold.h>
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 namespace {
 
-/// Calls f(at, pixel, down, size) for each (c, i, j), a row of the matrix: with where it begins in
-/// the matrix, the first pixel that it reads, and how far it is from there to the next row of
-/// windows and to the next image.
+/// Calls f(at, pixel, down, size) for each row (c, i, j) of the matrix: `at` is its offset in the
+/// matrix, `pixel` the first pixel that it reads, and `down` and `size` the strides to the next row
+/// of windows and to the next image.
 template <class F>
 inline void for_each_offset(const WindowGrid& g, const WindowRows& w, const F& f) {
     const std::int64_t down = g.row_stride * g.width, size = g.channels * g.height * g.width;
@@ -46,7 +46,7 @@ inline void copy(T* to, const T* from) {
     __builtin_memcpy(to, from, N * sizeof(T));
 }
 
-/// Few rows in each image: what the loops need fits the registers, in a function of its own.
+/// A separate function, so the state of the loops fits in registers. For few rows per image.
 template <std::int64_t N, class T>
 [[gnu::noinline]] void copy_windows(T* to, const T* from, std::int64_t columns, std::int64_t down,
                                     std::int64_t size, std::int64_t rows, std::int64_t images) {
@@ -92,7 +92,7 @@ inline void add_row(T* __restrict to, const T* __restrict from, std::int64_t n) 
     for (std::int64_t q = 0; q < n; ++q) to[q] += from[q];
 }
 
-/// Lanes of a row of windows as they lie on a row of pixels: all bits set in [0, n), none outside.
+/// A mask for a row of windows placed on a row of pixels: all bits set in [0, n), none outside.
 template <class T>
 class Lanes {
 public:
@@ -106,20 +106,20 @@ private:
     T bits_[3 * kNarrowRow] = {};
 };
 
-/// Of narrow images a row of pixels is a vector or a few, and stays in a register while all rows of
-/// windows over it are added, each read as many elements early as it lies to the right. What such a
-/// read finds beside its row is masked; the masks lie ready, for a vector from anywhere is mostly
-/// one across two cache lines. Nothing waits for a store of a moment ago: the next row of pixels is
-/// one of another image. Sums are those of the plain order.
+/// For narrow images a row of pixels is one or a few vectors. Each stays in a register while all
+/// rows of windows over it are added; a row of windows shifted right by q pixels is read from q
+/// elements earlier, and lanes outside it are masked. The masks are loaded in advance, because
+/// loads at arbitrary offsets mostly cross cache lines. The next row of pixels is in another image,
+/// so no load waits for a recent store. The order of summation is that of the plain loop.
 template <class T>
 void fold_narrow(T* image, const T* matrix, const WindowGrid& g, const WindowRows& w) {
     const Lanes<T> lanes(g.columns);
-    const std::int64_t row = w.images * w.rows * g.columns;  // of the matrix
+    const std::int64_t row = w.images * w.rows * g.columns;  // length of a row of the matrix
     const std::int64_t first = w.first * g.row_stride;
     const std::int64_t end =
         (w.first + w.rows - 1) * g.row_stride + (g.kernel_rows - 1) * g.row_dilation + 1;
-    Batch<T> masks[kNarrowRow];      // of each column of the kernel
-    std::int64_t above[kNarrowRow];  // windows over a row of pixels: where the matrix has them
+    Batch<T> masks[kNarrowRow];      // per column of the kernel
+    std::int64_t above[kNarrowRow];  // offsets in the matrix of the windows over a row of pixels
     const auto find_above = [&](std::int64_t y) {
         std::int64_t count = 0;
         for (std::int64_t i = 0; i < g.kernel_rows; ++i) {

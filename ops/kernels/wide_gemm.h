@@ -1,7 +1,7 @@
-// C = A B of bf16 by the tiles of f32. Read first: gemm.h.
+// C = A B of bf16 by the f32 tiles. Read first: gemm.h.
 //
-// What the tiles read is a copy anyway, but for rows of A, and they use each number of it often. So
-// numbers are widened as they are copied, once, and the loops that multiply are those of f32:
+// Except for rows of A, tiles read packed copies anyway, and use each number often. So numbers are
+// widened once, while packing, and the multiplying loops are those of f32:
 //
 //     for each strip of C, <= 2048 columns, and <= 1024 rows where k has several blocks:
 //         for each block of <= 512 steps of k:
@@ -11,15 +11,15 @@
 //                     the first panel: copy its rows of A, widened      <= 384 KiB, in L2
 //                     multiply; the last block: round to C
 //
-// Where rows are few and blocks many, as in C = A^T B over the tokens of a batch, each chunk goes
-// through all blocks by itself and widens B a panel at a time: to wait for one another after every
-// block would take longer.
+// With few rows and many blocks, as in C = A^T B over the tokens of a batch, each chunk goes
+// through all blocks independently and widens B a panel at a time: synchronising after every block
+// would take longer.
 //
-// What a copy reads is asked of memory before, a tile's rows of A while the tile above multiplies:
-// a copy that waited for memory took a tenth of the time, for meanwhile nothing is multiplied.
+// The source of a copy is prefetched, a tile's rows of A while the tile above multiplies: copies
+// that waited for memory took 10% of the time, because nothing multiplies meanwhile.
 //
-// Sums that several blocks add to wait in f32. k is cut where gemm.h cuts it, and nothing else of
-// what is cut shows: the bits are those of a product in f32 of the same numbers, rounded once.
+// Sums over several blocks are held in f32. k is cut where gemm.h cuts it, and no other blocking
+// affects the bits: they are those of an f32 product of the same numbers, rounded once.
 #pragma once
 
 #include <tapestry/ops/kernels/gemm.h>
@@ -27,30 +27,30 @@
 
 namespace tapestry::kernels::TAPESTRY_ISA_NAME {
 
-/// Bits of bf16.
+/// Arguments with bf16 as bits.
 using HalfArguments = GemmArguments<std::uint16_t>;
 
-/// Rows of C whose sums wait.
+/// Rows of C whose sums are held in f32.
 inline constexpr std::int64_t kWaitingRows = 1024;
 
-/// Steps of k that are copied at a time where memory lies across k.
+/// Steps of k copied at a time if memory is contiguous across k.
 inline constexpr std::int64_t kStretch = 16;
-/// Rows from what is asked of memory to what is copied.
+/// Prefetch distance in rows.
 inline constexpr std::int64_t kRowsAhead = 4;
 
-/// A product as it is cut, and what is f32 of it.
+/// The blocking of a product, and its f32 parts.
 struct WidePass {
     const HalfArguments& g;
-    Pass<float> pass;  // of sizes alone
+    Pass<float> pass;  // only its sizes
     const float* bias = nullptr;
-    float* sums = nullptr;  // null: there is one block, and nothing waits
+    float* sums = nullptr;  // f32 sums; null if there is only one block
     std::int64_t sums_row = 0;
 };
 
 // ---- copies -------------------------------------------------------------------------------------
 
-/// A block of B with runs of `depth` along k, as rows of `padded`: some columns at a time side by
-/// side in L1, and transposed from there.
+/// Packs a block of B with contiguous columns of `depth` as rows of `padded`: some columns at a
+/// time are widened in L1 and transposed from there.
 inline void widen_columns(const std::uint16_t* from, std::int64_t run, float* to,
                           std::int64_t padded, std::int64_t depth, std::int64_t width) {
     constexpr std::int64_t kColumns = 16, kSteps = 128;
@@ -85,7 +85,7 @@ inline void pack_wide_panel(const WidePass& w, std::int64_t block, std::int64_t 
     fill_with_zeros(to, padded, depth, width);
 }
 
-/// Rows of a B whose rows are runs of memory, each into all panels: memory is read in its order.
+/// Packs contiguous rows of B, each into all panels, so memory is read in order.
 inline void pack_wide_rows(const WidePass& w, float* packed, std::int64_t begin, std::int64_t end) {
     const Pass<float>& pass = w.pass;
     const std::int64_t depth = pass.depths.size(pass.first_block);
@@ -125,8 +125,8 @@ void pack_wide(WidePass& w, const Loop& loop) {
     pass.packed = to;
 }
 
-/// Columns of A in the order of the tiles, [tile][k][row], what lies below the last row as 0: some
-/// steps of k at a time, for neighbouring tiles read the same lines of memory.
+/// Packs columns of A in the order of the tiles, [tile][k][row], with zeros below the last row:
+/// some steps of k at a time, because adjacent tiles read the same cache lines.
 inline void widen_tiles(const HalfArguments& g, const std::uint16_t* from, std::int64_t row,
                         const Tiles& tiles, std::int64_t depth, float* to) {
     for (std::int64_t k = 0; k < depth; k += kStretch) {
@@ -153,15 +153,14 @@ inline void widen_tiles(const HalfArguments& g, const std::uint16_t* from, std::
     }
 }
 
-/// Around the tiles of a panel: rows of A are widened for the first of the chunk's panels, each by
-/// the tile that reads it first, while the next one's are on their way; and what is done is rounded
-/// while it is in L1.
+/// Hooks around the tiles of a panel. In the chunk's first panel each tile widens its rows of A and
+/// prefetches those of the next; finished sums are rounded while they are in L1.
 struct WideAround {
-    const std::uint16_t* a;  // the tile's first row, or null: it was widened, or is columns
+    const std::uint16_t* a;  // the tile's first row; null if already widened, or columns
     std::int64_t a_row;
-    float* a_to;       // the tile's place in the copy
-    float* room;       // for a tile's sums; null: they wait
-    std::uint16_t* c;  // null: other blocks will be added
+    float* a_to;       // the tile's rows in the copy
+    float* room;       // for a tile's sums; null if they are held in f32
+    std::uint16_t* c;  // null if further blocks will be added
     std::int64_t c_row, width;
 
     void before(Tile<float>& tile) {
@@ -203,8 +202,7 @@ void multiply_wide_block(const WidePass& w, std::int64_t block, std::int64_t dow
     WideAround around{};
     const std::uint16_t* const a = w.g.a + row * w.g.a_row + pass.depths.begin(block) * w.g.a_col;
     if constexpr (order == Order::rows) {
-        // Not a power of two from one row to the next, so that they do not share the first cache's
-        // few places.
+        // The row stride is not a power of two, so rows do not compete for a few L1 sets.
         tile.a_step = tile.a_below = tile.k + kLine<float>;
         around.a = a;
         around.a_row = w.g.a_row;
@@ -274,7 +272,7 @@ void wide_gemm_in_order(const HalfArguments& g, const float* bias, bool packs, s
     }
 }
 
-/// The bias as whole vectors of f32, or null.
+/// The bias as f32 padded to whole vectors, or null.
 inline const float* widened_bias(const HalfArguments& g) {
     if (g.bias == nullptr) return nullptr;
     const std::int64_t whole = divide_up(g.n, kLanes<float>) * kLanes<float>;
@@ -284,8 +282,8 @@ inline const float* widened_bias(const HalfArguments& g) {
     return bias;
 }
 
-/// A, the bias and C of few rows are little beside B: they are f32 here, and B alone is read as it
-/// is stored.
+/// With few rows, A, the bias and C are small compared with B, so they are converted to f32, and
+/// only B is read as stored.
 template <class Loop>
 void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
     GemmArguments<float, std::uint16_t> wide;
@@ -318,7 +316,7 @@ void wide_gemm_of_few_rows(const HalfArguments& g, const Loop& loop) {
 
 template <class Loop>
 void wide_gemm_in_chunks(const HalfArguments& g, std::int64_t threads, const Loop& loop) {
-    if (g.k <= 0) {  // nothing to add up
+    if (g.k <= 0) {  // empty sums
         for (std::int64_t i = 0; i < g.m; ++i) {
             for (std::int64_t j = 0; j < g.n; ++j) {
                 g.c[i * g.c_row + j] = g.bias != nullptr ? g.bias[j] : std::uint16_t{0};

@@ -1,4 +1,4 @@
-// A tape as text, word for word.
+// Exact text of printed tapes.
 #include <tapestry/autograd/op.h>
 #include <tapestry/autograd/print.h>
 #include <tapestry/ops/join.h>

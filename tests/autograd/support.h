@@ -1,4 +1,5 @@
-// What the tests of the tape share: leaves of known numbers, and an op whose rule is the test's.
+// Helpers shared by the tests of the tape: leaves of known numbers, and an op with a rule given by
+// the test.
 #pragma once
 
 #include <tapestry/autograd/check/gradcheck.h>
@@ -16,15 +17,16 @@ using Values = std::vector<double>;
 
 inline Values values(const Tensor& x) { return x.to_vector<double>(); }
 
-/// A vector in f64 that asks for its gradient.
+/// An f64 vector that requires a gradient.
 inline Tensor leaf(const Values& numbers) {
     return tensor(numbers, {static_cast<std::int64_t>(numbers.size())}).set_requires_grad();
 }
 
-/// The same of rank 0.
+/// The same with rank 0.
 inline Tensor scalar_leaf(double number) { return scalar(number, DType::f64).set_requires_grad(); }
 
-/// An op called "rule" that saves its input, and goes back by `rule`(gradient of the output, x).
+/// The backward rule of an op called "rule" that saves its input x: rule(gradient of the output,
+/// x).
 using Rule = std::function<Tensors(const Tensor& grad, const Tensor& x)>;
 
 using Function = std::function<Tensor(const Tensor&)>;
@@ -42,7 +44,7 @@ private:
     Rule rule_;
 };
 
-/// forward(x), whose gradient is whatever `rule` claims.
+/// forward(x) with the gradient given by `rule`.
 inline Tensor with_rule(const Tensor& x, const Function& forward, const Rule& rule) {
     Tensor y = [&] {
         const NoGradGuard no_grad;

@@ -1,6 +1,6 @@
-// Asking a second process what it makes of an environment variable: values read once, at the first
-// use, cannot be tested in the process that has used them already. The child is this very program,
-// run with one test that is skipped otherwise: TEST_CASE("..." * doctest::skip()) calls answer().
+// Tests of environment variables in a child process, because values read once, at first use, cannot
+// be tested in a process that has already read them. The child is the same program, run with one
+// test that is otherwise skipped: TEST_CASE("..." * doctest::skip()) calls answer().
 #pragma once
 
 #include <tapestry/core/error.h>
@@ -14,7 +14,7 @@
 
 namespace tapestry::test {
 
-/// In the child: prints what f() returns, or the error.
+/// Called in the child: prints the result of f(), or the error.
 template <class F>
 void answer(F&& f) {
     std::string text;
@@ -26,8 +26,8 @@ void answer(F&& f) {
     std::printf("<<%s>>\n", text.c_str());
 }
 
-/// In the parent: the answer of test case `name` run with variable=value; nothing where no child
-/// can be run (an emulator, say).
+/// Called in the parent: the answer of test case `name` run with variable=value; empty if no child
+/// can be run (such as in an emulator).
 inline std::optional<std::string> ask_child(const std::string& name, const std::string& variable,
                                             const std::string& value) {
     char path[4096];

@@ -1,4 +1,4 @@
-// parallel_for: chunks that depend on the work alone, errors that come back, and TAPESTRY_THREADS.
+// parallel_for: chunks that depend only on the work, propagation of errors, and TAPESTRY_THREADS.
 #include <tapestry/tests/core/child.h>
 #include <tapestry/tests/core/support.h>
 #include <tapestry/tests/skip.h>
@@ -75,13 +75,13 @@ TEST_CASE("parallel: more chunks than a word of a shared loop can count") {
 
 TEST_CASE("parallel: two threads begin at the two ends") {
     const ThreadsGuard guard(2);
-    parallel_for_chunks(2, [](std::int64_t) {});  // both threads are there
+    parallel_for_chunks(2, [](std::int64_t) {});  // starts both threads
     std::atomic<int> inside{0};
     std::array<std::thread::id, 4> who;
     parallel_for_chunks(4, [&](std::int64_t i) {
         who[static_cast<std::size_t>(i)] = std::this_thread::get_id();
         ++inside;
-        for (int wait = 0; wait < 2000 && inside < 2; ++wait) {  // 2 s at most
+        for (int wait = 0; wait < 2000 && inside < 2; ++wait) {  // at most 2 s
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     });
@@ -95,7 +95,7 @@ TEST_CASE("parallel: really on several threads") {
     std::atomic<bool> together{false};
     parallel_for_chunks(2, [&](std::int64_t) {
         ++inside;
-        for (int i = 0; i < 2000 && !together; ++i) {  // waits for the other one, 2 s at most
+        for (int i = 0; i < 2000 && !together; ++i) {  // waits for the other one, at most 2 s
             if (inside == 2) together = true;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -115,7 +115,7 @@ TEST_CASE("parallel: an exception is thrown again, the lowest chunk's") {
                 },
                 "chunk 7");
         }
-        CHECK(chunks_of(25, 10).size() == 3);  // and all works on
+        CHECK(chunks_of(25, 10).size() == 3);  // everything still works
     }
 }
 

@@ -1,5 +1,5 @@
-// Printing against NumPy: each expected text is what str() of NumPy 1.24.2 gives for the same
-// array. (In development, 20 000 random arrays were compared as well.)
+// Printing compared with NumPy: each expected text is the str() of NumPy 1.24.2 for the same array.
+// (During development 20,000 random arrays were also compared.)
 #include <tapestry/core/tensor.h>
 #include <tapestry/tests/core/support.h>
 

@@ -1,5 +1,5 @@
-// Random numbers: the published answers of Philox, the law of each distribution (on fixed seeds:
-// nothing here can fail by bad luck), and bits that no number of threads changes.
+// Random numbers: published Philox test vectors, the shape of each distribution (with fixed seeds,
+// so no test fails by chance), and the same bits for any number of threads.
 #include <tapestry/tests/core/support.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMany = 100'000;
 
 // The largest distance between the empirical distribution and `cdf`, times sqrt(n) (Kolmogorov and
-// Smirnov): above 1.95 once in a thousand times.
+// Smirnov): exceeds 1.95 with probability 0.001.
 template <class Cdf>
 double kolmogorov(const Tensor& x, Cdf&& cdf) {
     std::vector<double> values = x.to_vector<double>();
@@ -46,7 +46,7 @@ double chi_squared(const std::vector<double>& counts, double expected) {
     return sum;
 }
 
-// Every distribution, and how many elements it makes of one counter.
+// Every distribution, and the number of elements per counter.
 struct Draw {
     const char* name;
     std::ptrdiff_t per_counter;
@@ -105,7 +105,7 @@ TEST_CASE("random: an element depends on seed, offset and its number alone") {
         }
         generator.set_state(42, 0);
         CHECK(of.draw({10, 1, 100}, generator).to_vector<double>() == all);
-        generator.set_state(42, 3);  // three counters on
+        generator.set_state(42, 3);  // skips three counters
         const std::vector<double> later = of.draw({100}, generator).to_vector<double>();
         const std::ptrdiff_t shift = 3 * of.per_counter;
         CHECK(std::equal(later.begin(), later.end(), all.begin() + shift));
@@ -144,7 +144,7 @@ TEST_CASE("random: state saved and restored; seeds and draws differ") {
     const auto before = a.offset();
     rand({0}, a);
     randperm(0, a);
-    CHECK(a.offset() == before);  // nothing drawn, nothing taken
+    CHECK(a.offset() == before);  // no draws, no counters used
 }
 
 TEST_CASE("random: the default generator") {
@@ -208,7 +208,7 @@ TEST_CASE("random: randn is normal and finite") {
     const Tensor y = normal({kMany}, -2, 0.5, generator);
     CHECK(kolmogorov(y, [](double v) { return normal_cdf((v + 2) / 0.5); }) < 1.95);
     CHECK(normal({4}, 3, 0, generator).to_vector<double>() == std::vector<double>(4, 3));
-    CHECK(randn({3}, generator).numel() == 3);  // an odd number: half a pair is left over
+    CHECK(randn({3}, generator).numel() == 3);  // an odd number: half of a pair is unused
 }
 
 TEST_CASE("random: the two of a Box-Muller pair are independent") {
@@ -242,7 +242,7 @@ TEST_CASE("random: randint has no bias") {
         REQUIRE((v >= 1 && v <= 6));
         ++counts[static_cast<std::size_t>(v - 1)];
     }
-    CHECK(chi_squared(counts, 10'000) < 20.5);  // 5 degrees of freedom: once in a thousand times
+    CHECK(chi_squared(counts, 10'000) < 20.5);  // 5 degrees of freedom: p = 0.001
     // 3 * 2^62 values from 2^64 words: without repeating draws, floor(x * 3 / 4) would give every
     // third value twice as often as the others.
     constexpr std::int64_t kLow = -3 * (std::int64_t{1} << 61);
@@ -263,7 +263,7 @@ TEST_CASE("random: randperm, every order equally likely") {
     CHECK(seen.size() == 24);
     std::vector<double> counts;
     for (const auto& [order, count] : seen) counts.push_back(count);
-    CHECK(chi_squared(counts, 1000) < 49.7);  // 23 degrees of freedom: once in a thousand times
+    CHECK(chi_squared(counts, 1000) < 49.7);  // 23 degrees of freedom: p = 0.001
     for (const std::int64_t n : {0, 1, 2, 1000}) {
         auto order = randperm(n, generator).to_vector<std::int64_t>();
         std::sort(order.begin(), order.end());
@@ -333,5 +333,5 @@ TEST_CASE("random: errors") {
     check_throws<ValueError>([&] { randperm(-1, g); }, "randperm: -1 is negative");
     check_throws<ValueError>([&] { g.below(0); }, "below: the bound is 0, no number lies below it");
     check_throws<ShapeError>([&] { rand({-1}, g); }, "shape: negative size in [-1]");
-    CHECK(g.offset() == 0);  // an error takes nothing
+    CHECK(g.offset() == 0);  // an error uses no counters
 }

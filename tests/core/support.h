@@ -1,5 +1,5 @@
-// What the tests of core share: errors compared word for word, odd layouts of known numbers, and
-// reading a tensor by nothing but its strides (so that copy and Loop can be checked against it).
+// Helpers shared by the tests of core: exact comparison of errors, unusual layouts of known
+// numbers, and reading a tensor by its strides only, as a reference for copy and Loop.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,8 +18,8 @@
 
 namespace tapestry::test {
 
-/// f() throws an E (no other type) with exactly this message. `line` is the caller's
-/// (std::source_location would be nicer; clang 14 lacks it).
+/// Checks that f() throws an E (no other type) with exactly this message. `line` is the caller's
+/// (std::source_location would be nicer, but clang 14 lacks it).
 template <class E, class F>
 void check_throws(F&& f, const std::string& message, int line = __builtin_LINE()) {
     INFO("called in line " << line);
@@ -52,7 +52,7 @@ inline std::int64_t dot(const Shape& index, const Strides& strides) {
     return sum;
 }
 
-/// The elements in row-major order, each looked up by its strides.
+/// The elements in row-major order, each read by the strides.
 inline std::vector<double> elements(const Tensor& x) {
     std::vector<double> values;
     visit_dtype(x.dtype(), [&](auto zero) {
@@ -68,8 +68,8 @@ inline int pick(Generator& random, int below) {
     return static_cast<int>(random.below(static_cast<std::uint64_t>(below)));
 }
 
-/// A tensor of distinct numbers (but where expanded) after a few random views: permuted, sliced
-/// with steps, turned around, with axes of size 1 and axes expanded.
+/// A tensor of distinct numbers (except where expanded) after a few random views: permuted, sliced
+/// with steps, reversed, with axes of size 1 and expanded axes.
 inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int most_rank = 4,
                             int most_size = 5) {
     Shape shape;
@@ -98,7 +98,7 @@ inline Tensor random_layout(Generator& random, DType dtype = DType::f32, int mos
     return x;
 }
 
-// AddressSanitizer's build caches no memory, and stops at absurd requests before we see them.
+// AddressSanitizer's build does not cache memory, and aborts on absurd requests before we see them.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kAddressSanitizer = true;
 #elif defined(__has_feature)

@@ -1,5 +1,5 @@
-// The threads behind parallel_for: loops are really shared, nobody waits for a thread that took no
-// chunk, threads sleep when idle, end with their owner, and are not expected after a fork.
+// The threads behind parallel_for: loops are really shared, do not wait for a thread that took no
+// chunk, and do not expect threads after a fork; threads sleep when idle and end with their owner.
 #include <tapestry/core/parallel.h>
 #include <tapestry/core/thread_shortage.h>
 #include <tapestry/tests/core/child.h>
@@ -28,7 +28,7 @@ using tapestry::test::check_throws;
 
 namespace {
 
-// Each chunk once, and the threads that did them.
+// Checks that each chunk runs once; returns the threads that ran them.
 std::set<std::thread::id> check_loop(std::int64_t chunks) {
     std::vector<std::thread::id> who(static_cast<std::size_t>(chunks));
     std::vector<int> visits(static_cast<std::size_t>(chunks), 0);
@@ -40,15 +40,15 @@ std::set<std::thread::id> check_loop(std::int64_t chunks) {
     return {who.begin(), who.end()};
 }
 
-// Do `threads` threads ever do chunks of one loop side by side? Each waits for the others, for 5 s
-// at most.
+// True if `threads` threads run chunks of one loop at the same time. Each waits for the others, at
+// most 5 s.
 bool share_a_loop(int threads) {
     std::atomic<int> inside{0};
     std::atomic<bool> together{false};
     parallel_for_chunks(threads, [&](std::int64_t) {
         if (++inside == threads) together = true;
         for (int i = 0; i < 5000 && !together; ++i) std::this_thread::sleep_for(1ms);
-        --inside;  // or one thread alone would be counted again
+        --inside;  // otherwise a single thread would be counted twice
     });
     return together;
 }
@@ -66,7 +66,7 @@ double processor_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The thread that does the other chunk of a loop of two.
+// The thread that runs the other chunk of a loop of two.
 pthread_t other_thread() {
     const pthread_t here = pthread_self();
     pthread_t other = here;
@@ -80,7 +80,7 @@ pthread_t other_thread() {
     return other;
 }
 
-// Stops a thread where it is, in a signal handler, as a scheduler does that has put it aside.
+// Suspends a thread in a signal handler, as a scheduler could.
 class Hold {
 public:
     explicit Hold(pthread_t thread) {
@@ -108,7 +108,7 @@ private:
     struct sigaction before_ {};
 };
 
-// What f gives in a forked process, 0 to 99; nothing if it crashed, or has not ended after 20 s.
+// The result of f in a forked process, 0 to 99; empty if it crashed or did not end within 20 s.
 template <class F>
 std::optional<int> in_fork(F&& f) {
     const pid_t child = fork();
@@ -128,7 +128,8 @@ std::optional<int> in_fork(F&& f) {
     return WEXITSTATUS(status);
 }
 
-// Room for tensors stays; whether that could be had.
+// Limits the address space so that tensors fit but a thread's stack does not. Returns false if that
+// failed.
 bool leave_no_room_for_a_thread() {
     rlimit stack{};
     getrlimit(RLIMIT_STACK, &stack);
@@ -144,7 +145,7 @@ bool leave_no_room_for_a_thread() {
            MAP_FAILED;
 }
 
-// Emulators and ThreadSanitizer have none.
+// False in emulators and under ThreadSanitizer.
 bool has_threads_after_fork() {
     return in_fork([] {
                std::thread([] {}).join();
@@ -164,7 +165,7 @@ TEST_CASE("thread pool: thousands of loops, each chunk once") {
 TEST_CASE("thread pool: a loop does not wait for a thread that has taken no chunk") {
     const ThreadsGuard guard(2);
     const Hold hold(other_thread());
-    std::thread limit([] {  // a loop that waits after all fails here, rather than hang
+    std::thread limit([] {  // a loop that does wait fails here instead of hanging
         for (int i = 0; i < 10000 && !Hold::is_released(); ++i) std::this_thread::sleep_for(1ms);
         Hold::release();
     });
@@ -188,7 +189,7 @@ TEST_CASE("thread pool: threads that have gone to sleep come again") {
 TEST_CASE("thread pool: idle threads take no time") {
     const ThreadsGuard guard(4);
     REQUIRE(share_a_loop(4));
-    std::this_thread::sleep_for(50ms);  // some milliseconds of looking for work
+    std::this_thread::sleep_for(50ms);  // threads spin for some milliseconds first
     const double before = processor_seconds();
     std::this_thread::sleep_for(400ms);
     CHECK(processor_seconds() - before < 0.1);
@@ -222,8 +223,8 @@ TEST_CASE("thread pool: an exception comes out, and all works on") {
 TEST_CASE("thread pool: another thread has its own, which ends with it") {
     const ThreadsGuard guard(3);
     check_loop(100);
-    // LLVM's OpenMP keeps the threads of a region that has ended, for the next one: there may be
-    // one more than before, but never two.
+    // LLVM's OpenMP keeps the threads of a finished region for the next one: there may be one more
+    // than before, but never two.
 #if defined(__clang__)
     constexpr int kKept = 1;
 #else
@@ -239,7 +240,7 @@ TEST_CASE("thread pool: another thread has its own, which ends with it") {
         for (int round = 0; round < 100; ++round) check_loop(100);
         other.join();
         for (int wait = 0; wait < 5000 && threads_of_process() > most; ++wait) {
-            std::this_thread::sleep_for(1ms);  // the kernel's list lags
+            std::this_thread::sleep_for(1ms);  // the kernel's list is updated late
         }
         CHECK(threads_of_process() <= most);
     }
@@ -249,7 +250,7 @@ TEST_CASE("thread pool: a forked process starts its own") {
     const ThreadsGuard guard(2);
     REQUIRE(share_a_loop(2));
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
-    std::this_thread::sleep_for(20ms);  // asleep: a loop of the child would try to wake it
+    std::this_thread::sleep_for(20ms);  // asleep: a loop in the child would try to wake it
     const auto work = [] {
         std::atomic<int> sum{0};
         parallel_for_chunks(10, [&](std::int64_t i) { sum += static_cast<int>(i); });
@@ -266,12 +267,12 @@ TEST_CASE("thread pool: when the system has no more threads" *
     if (!has_threads_after_fork()) return test::skip("a forked process has no threads here");
     constexpr int kNoLimit = 1;
     const auto limited = [] {
-        const ThreadsGuard guard(1000);  // of 8 MB of stack each
+        const ThreadsGuard guard(1000);  // with 8 MB of stack each
         const rlimit limit{std::size_t{2} << 30, std::size_t{2} << 30};
         if (setrlimit(RLIMIT_AS, &limit) != 0) return kNoLimit;
         const bool kept = mmap(nullptr, std::size_t{4} << 30, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED;
-        if (!kept) return kNoLimit;  // an emulator, say
+        if (!kept) return kNoLimit;  // such as in an emulator
         ThreadShortage shortage;
         int told = 0;
         on_thread_shortage([&](const ThreadShortage& s) { shortage = s, ++told; });
@@ -302,7 +303,7 @@ TEST_CASE("thread pool: child of the next case" * doctest::skip()) {
     });
 }
 
-// In a process of its own: after a fork stacks of threads that are gone would be there for others.
+// In a new process, because after a fork the stacks of vanished threads would be reusable.
 TEST_CASE("thread pool: when the system has no thread at all, loops run on their own" *
           doctest::skip(test::kAddressSanitizer)) {
     const auto said =

@@ -1,4 +1,5 @@
-// The UTF-8 decoder against RFC 3629: every character there and back, every kind of flaw refused.
+// The UTF-8 decoder against RFC 3629: round trips of every character, rejection of every kind of
+// error.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/message.h>
 #include <tapestry/core/text/utf8.h>
@@ -80,7 +81,7 @@ TEST_CASE("utf8: every pair of bytes decodes or is refused, never read past") {
             if (!utf8::find_flaw(text)) ++good;
         }
     }
-    CHECK_EQ(good, 128 * 128 + 30 * 64);  // two of ASCII, or one of two bytes (C2 .. DF)
+    CHECK_EQ(good, 128 * 128 + 30 * 64);  // two ASCII characters, or one of two bytes (C2 .. DF)
 }
 
 TEST_CASE("utf8: what is shown cannot command a terminal") {
@@ -153,7 +154,7 @@ TEST_CASE("utf8: a stream hands on whole characters") {
             CHECK_FALSE(utf8::find_flaw(piece).has_value());
             all += piece;
         }
-        CHECK_EQ(all, text);  // nothing waits longer than it must
+        CHECK_EQ(all, text);  // nothing is held back longer than necessary
         CHECK_EQ(stream.finish(), "");
     }
     utf8::Stream stream;

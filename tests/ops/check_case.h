@@ -1,5 +1,5 @@
-// Everything a row of the catalogue promises of its op, put to the test. Read next:
-// ops/catalog/op_case.h, the row; ops_test.cpp, which goes through them all.
+// Checks everything that a row of the catalogue promises about its op. Read next:
+// ops/catalog/op_case.h (the row), ops_test.cpp (the loop over all rows).
 #pragma once
 
 #include <tapestry/core/cpu.h>
@@ -12,31 +12,31 @@
 
 namespace tapestry::test {
 
-/// How much of every row is tried.
+/// How thoroughly every row is checked.
 struct Effort {
     std::vector<Isa> isas = available_isas();
-    /// Those of 16 bits on the last of isas alone: what they add to f32 is the same on all.
+    /// bf16 and f16 run only on the last of `isas`: what they add to f32 is the same on all.
     std::vector<DType> dtypes{DType::f64, DType::f32, DType::bf16, DType::f16};
-    std::vector<int> threads{2, 3};                                 ///< the same bits as with one
+    std::vector<int> threads{2, 3};  ///< must give the bits of one thread
     std::size_t samples = std::numeric_limits<std::size_t>::max();  ///< at most
-    /// Central differences, which evaluate an op twice per number and order, at samples of at most
-    /// so many numbers.
+    /// Maximum size of samples for central differences, which evaluate an op twice per element and
+    /// order.
     std::int64_t differenced = 1000;
 };
 
-/// What the environment's TAPESTRY_ROWS says: all of it but differences at large samples, whose
-/// gradients dual numbers have checked, or
-///     whole       those, too
+/// The effort for a value of TAPESTRY_ROWS: by default everything except central differences of
+/// large samples, whose gradients dual numbers have checked, or
+///     whole       those as well
 ///     sanitized   the slowest and the fastest instruction set, one and three threads, no
 ///                 differences
 ///     emulated    the fastest instruction set: the first sample, in f32 and bf16, no differences,
 ///                 no large sample
 Effort effort_for(const char* tapestry_rows);
 
-/// What the environment asks for.
+/// The effort for the environment's TAPESTRY_ROWS.
 Effort usual_effort();
 
-/// What is wrong with one row; empty if nothing is. Sets threads and ISA and restores them.
+/// The failures of one row; empty if there are none. Sets threads and ISA and restores them.
 std::vector<std::string> check_case(const catalog::OpCase& row,
                                     const Effort& effort = usual_effort());
 

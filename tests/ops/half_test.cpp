@@ -1,5 +1,5 @@
-// Numbers of 16 bits in ops: what a row of the catalogue, with its tolerance, does not see. That
-// they are rounded once, and like core/half.h on every instruction set; that sums are f32; what is
+// Half precision in ops, beyond the catalogue's rows with their tolerances: results are rounded
+// once, and as in core/half.h on every instruction set; sums are f32; unsupported cases are
 // refused.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
@@ -38,7 +38,7 @@ namespace {
 
 constexpr DType kHalves[] = {DType::bf16, DType::f16};
 
-// All 65536 numbers of a format.
+// All 65,536 numbers of a format.
 template <class T>
 Tensor all_numbers() {
     Tensor x({256, 256}, dtype_of<T>());
@@ -64,7 +64,7 @@ std::vector<std::uint16_t> bits(const Tensor& x) {
     return {from + row.offset(), from + row.offset() + row.numel()};
 }
 
-// What f gives of x, which must be the bits of f of the same numbers as f32, rounded.
+// Checks that f(x) has the bits of f of the same numbers in f32, rounded.
 template <class F>
 void check_rounded(const F& f, const Tensor& x) {
     const Tensor y = f(x);
@@ -78,7 +78,7 @@ TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruct
     const SettingsGuard restored;
     const Tensor numbers = all_numbers<Bf16>();
     const Bf16* const x = numbers.data<Bf16>();
-    // Ties and their neighbours, of every number.
+    // Ties and their neighbours for every number.
     std::vector<float> near;
     for (std::uint32_t i = 0; i < 0x10000; ++i) {
         for (const std::uint32_t rest : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U}) {
@@ -100,7 +100,7 @@ TEST_CASE("half: kernels widen and narrow as core/half.h does, on every instruct
             wrong += narrowed[i].bits == Bf16(near[i]).bits ? 0 : 1;
         }
         CHECK_EQ(wrong, 0);
-        for (std::int64_t n = 0; n <= 40; ++n) {  // whatever is left over, and not one more
+        for (std::int64_t n = 0; n <= 40; ++n) {  // any tail length, and nothing past the end
             std::vector<Bf16> out(42, Bf16(7));
             narrow(out.data() + 1, near.data() + 99, n);
             std::vector<float> back(42, 7);
@@ -125,7 +125,7 @@ TEST_CASE(
     x[3] = std::bit_cast<float>(0x7fffffffU);
     x[4] = -std::numeric_limits<float>::infinity();
     const std::uint64_t key = 0x0123456789abcdefU;
-    const auto words = [&](std::uint64_t e) {  // the two of number e
+    const auto words = [&](std::uint64_t e) {  // the two words of element e
         const std::uint64_t block = e / 2;
         const auto all = philox(
             {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32U), 0, 0},
@@ -152,7 +152,7 @@ TEST_CASE(
                     wrong += drawn[2][at] == (b & 0xffffU) ? 0 : 1;
                     wrong += y[at].bits == bf16_bits_by_chance(x[at], drawn[2][at]) ? 0 : 1;
                 }
-                const auto end = static_cast<std::size_t>(n);  // and not one more
+                const auto end = static_cast<std::size_t>(n);  // and nothing past the end
                 for (const auto& one : drawn) wrong += one[end] == 7 ? 0 : 1;
                 wrong += y[end].bits == Bf16(7).bits ? 0 : 1;
             }
@@ -171,7 +171,7 @@ TEST_CASE("half: elementwise ops are those of f32, rounded once, for every numbe
         check_rounded([](const Tensor& t) { return t * views::transpose(t, 0, 1); }, x);
         check_rounded([](const Tensor& t) { return t + views::slice(t, 0, 77, 78); }, x);
         check_rounded([](const Tensor& t) { return maximum(views::slice(t, 1, 63, 64), t); }, x);
-        // NaNs with their payloads, and infinities, are stored, moved and chosen as they are.
+        // Copies and selections preserve infinities, and NaNs with their payloads.
         CHECK(bits(views::transpose(views::transpose(x, 0, 1).clone(), 0, 1)) == bits(x));
         CHECK(bits(index_select(x, 0, arange(256))) == bits(x));
         CHECK(bits(where(isnan(x), x, x)) == bits(x));
@@ -181,7 +181,7 @@ TEST_CASE("half: elementwise ops are those of f32, rounded once, for every numbe
 TEST_CASE("half: sums, means and counts are f32 until the end") {
     for (const DType dtype : kHalves) {
         CAPTURE(name_of(dtype));
-        // Where 1 is added to 256 (2048) of such numbers, nothing is added.
+        // In these formats 256 + 1 (2048 + 1 in f16) is lost.
         const Tensor many = ones({3, 8192}, dtype);
         CHECK_EQ(sum(many, {1}).to_vector<float>()[1], 8192);
         CHECK_EQ(sum(many).item(), 24576);
@@ -205,7 +205,7 @@ TEST_CASE("half: a loss is f32, and so are the statistics of a norm") {
     const Tensor loss = cross_entropy(logits, targets);
     CHECK(loss.dtype() == DType::f32);
     CHECK_EQ(loss.item(), cross_entropy(cast(logits, DType::f32), targets).item());
-    const Tensor x = drawn({7, 300}, DType::bf16) + 100;  // which a mean of 8 bits would ruin
+    const Tensor x = drawn({7, 300}, DType::bf16) + 100;  // a bf16 mean is too coarse
     check_rounded([](const Tensor& t) { return layer_norm(t, {}, {}); }, x);
     check_rounded([](const Tensor& t) { return rms_norm(t, {}); }, x);
 }
@@ -216,7 +216,7 @@ TEST_CASE("half: products are those of f32, rounded once, however they are cut, 
         std::int64_t m, k, n;
     };
     for (const Isa isa : available_isas()) {
-        if (parent_of(isa) != isa) continue;  // those that have an instruction of their own
+        if (parent_of(isa) != isa) continue;  // these have their own instruction
         set_isa(isa);
         for (const Sizes& s : {Sizes{400, 600, 1100}, Sizes{1300, 530, 37}, Sizes{67, 40, 2100},
                                Sizes{1, 700, 30}, Sizes{4, 300, 400}, Sizes{5, 0, 3}}) {
@@ -254,7 +254,7 @@ TEST_CASE("half: a conversion gives its gradient back") {
     Tape tape;
     const Tensor y = to(w, DType::bf16);
     tape.backward(sum(y * y));
-    CHECK(w.grad().dtype() == DType::f32);  // 2 y, which is no longer 2 w
+    CHECK(w.grad().dtype() == DType::f32);  // 2 y, which differs from 2 w
     CHECK_EQ(w.grad().to_vector<float>()[0], static_cast<float>(2 * rounded_to_bf16(0.1F)));
     CHECK_EQ(w.grad().to_vector<float>()[1], -6);
 }

@@ -1,4 +1,4 @@
-// Systems larger than the table's, and what it does not ask: residuals, determinants of products,
+// Systems larger than the table's, and what it does not check: residuals, determinants of products,
 // singular matrices.
 #include <doctest/doctest.h>
 #include <tapestry/autograd/tape.h>
@@ -40,7 +40,7 @@ TEST_CASE("solve: what is left of 80 equations is rounding") {
 TEST_CASE("solve: without exchanging rows there would be no answer") {
     const Tensor a = tensor<double>({{0, 2}, {3, 1}});
     CHECK_EQ(solve(a, tensor<double>({4, 5})).to_vector<double>(), std::vector<double>{1, 2});
-    // Nor a good one: the tiny pivot would swallow the 1 beside it.
+    // Pivoting is needed: with the tiny pivot the 1 next to it would be lost.
     const Tensor tiny = tensor<double>({{1e-20, 1}, {1, 1}});
     CHECK_EQ(solve(tiny, tensor<double>({1, 2})).to_vector<double>(), std::vector<double>{1, 1});
 }

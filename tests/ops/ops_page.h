@@ -1,5 +1,5 @@
-// docs/ops.md: every function that users call, made of the public headers, the phrasebook and the
-// catalogue, each of which says its part once.
+// docs/ops.md: every public function, generated from the public headers, the phrasebook and the
+// catalogue.
 #pragma once
 
 #include <tapestry/tests/ops/phrasebook.h>
@@ -10,7 +10,7 @@
 
 namespace tapestry::test {
 
-/// The headers that docs/ops.md shows, in its order.
+/// The headers in docs/ops.md, in order.
 Lines headers_of_ops_page(const std::filesystem::path& root);
 
 /// The text of docs/ops.md for the tree at `root`.

@@ -1,5 +1,5 @@
-// docs/ops.md is what the headers, the phrasebook and the catalogue say now; and how many of
-// PyTorch's hundred it shows.
+// docs/ops.md is up to date with the headers, the phrasebook and the catalogue; and how many of
+// PyTorch's hundred it covers.
 #include <doctest/doctest.h>
 #include <tapestry/tests/ops/ops_page.h>
 #include <tapestry/tests/source_dir.h>
@@ -17,7 +17,7 @@ using namespace tapestry::test;
 
 namespace {
 
-/// Of the numbered rows of docs/ops.md: is all that one of the hundred needs there?
+/// For each of the hundred in docs/ops.md, whether all its rows have an equivalent.
 std::map<int, bool> shown_in(const Lines& page) {
     std::map<int, bool> there;
     for (const std::string& line : page) {
@@ -29,7 +29,7 @@ std::map<int, bool> shown_in(const Lines& page) {
     return there;
 }
 
-/// Neither an operator, nor a type, nor a constant (kAll).
+/// True for functions: not operators, types or constants (kAll).
 bool is_function(const std::string& name) {
     const auto is_capital = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
     const bool constant = name.size() > 1 && name[0] == 'k' && is_capital(name[1]);
@@ -92,6 +92,6 @@ TEST_CASE("public headers: what the reader makes of one") {
     CHECK_EQ(header.entries[2].declarations.at(0).code,
              "Tensor cross_entropy(const Tensor& logits, const Tensor& targets,\n"
              "                     const CrossEntropyOptions& options = {});");
-    CHECK(header.entries[3].text.empty());  // the struct that nll_loss takes
+    CHECK(header.entries[3].text.empty());  // nll_loss's options struct
     CHECK(header.entries[4].text.at(0).starts_with("-log_p[target], the negative log-likelihood"));
 }

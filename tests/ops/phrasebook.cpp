@@ -8,7 +8,7 @@
 namespace tapestry::test {
 namespace {
 
-/// What follows `mark` in `line`, if it is there.
+/// Sets `rest` to the text after `mark` in `line`; false if there is no `mark`.
 bool after(const std::string& line, const std::string& mark, std::string& rest) {
     const std::size_t at = line.find(mark);
     if (at != std::string::npos) rest = line.substr(at + mark.size());

@@ -1,4 +1,4 @@
-// The phrases of phrases_test.cpp, as data: how PyTorch says it, and how one says it here.
+// The phrases of phrases_test.cpp as data: PyTorch's form and ours.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@ namespace tapestry::test {
 
 struct Phrase {
     std::string torch;  ///< "torch.cat([x, y], 1)"
-    std::string ours;   ///< "concat({x, y}, 1)"; empty where we have no way to say it
+    std::string ours;   ///< "concat({x, y}, 1)"; empty if we have no equivalent
 };
 
-/// One of the hundred: a function, or a few that are nearly one.
+/// One of the hundred: a function, or a few similar ones.
 struct Subject {
     std::string name;   ///< "floor, round"
     std::string group;  ///< "numbers"
     std::vector<Phrase> phrases;
 
-    /// Can all of it be said?
+    /// True if all its phrases have an equivalent.
     bool is_there() const;
 };
 
@@ -27,11 +27,11 @@ struct Phrasebook {
     std::vector<Subject> subjects;
     std::set<std::string> no_counterpart;  ///< functions that PyTorch lacks
 
-    /// Phrases that begin with a call of `function`.
+    /// The phrases that begin with a call of `function`.
     std::vector<Phrase> with(const std::string& function) const;
 };
 
-/// Throws std::runtime_error for a line that is none of those the file may hold.
+/// Throws std::runtime_error for a line that does not have the file's format.
 Phrasebook read_phrasebook(const std::filesystem::path& file);
 
 }  // namespace tapestry::test

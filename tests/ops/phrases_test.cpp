@@ -1,11 +1,10 @@
-// A phrasebook: PyTorch's hundred most used functions on a CPU, and what to write here. It is
-// compiled and run, so that what it says exists; docs/ops.md shows it (ops_page.cpp reads this
-// file), and a test counts how many of the hundred are there.
+// A phrasebook: the 100 most used functions of PyTorch on a CPU, and their equivalents here. It is
+// compiled and run, which proves that they exist; docs/ops.md shows it (ops_page.cpp reads this
+// file), and a test counts how many of the hundred have an equivalent.
 //
-// A comment on a line of its own names one of the hundred. Below it, each line is one phrase with
-// PyTorch's beside it; "not there: ..." is a phrase we lack, and "no counterpart: ..." lists
-// functions that PyTorch does not have under a name of their own. What comes before the first name
-// only prepares.
+// A comment on a separate line names one of the hundred. Each line below it is one phrase followed
+// by PyTorch's; "not there: ..." is a phrase that we lack, and "no counterpart: ..." lists
+// functions for which PyTorch has no name. Code before the first name is only preparation.
 #include <doctest/doctest.h>
 #include <tapestry/tapestry.h>
 

@@ -1,4 +1,4 @@
-// Powers of zero, infinity and NaN: what a random sample never meets, and derivatives at 0 need.
+// Powers of zero, infinity and NaN, which random samples miss, and which derivatives at 0 need.
 #include <tapestry/core/cpu.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
@@ -26,7 +26,7 @@ template <class T>
 void compare_with_c() {
     const T inf = INFINITY, nan = NAN;
     const std::vector<T> bases{0, -T(0), 1, -1, 2, -2, T(0.5), inf, -inf, nan};
-    // The last ones are odd, even, and so large that there are no odd ones.
+    // The last ones are odd, even, and so large that all are even.
     const T even = std::ldexp(T(1), std::numeric_limits<T>::digits);
     const std::vector<T> exponents{0,        T(-0.5), -1,       -2,    -3,      T(0.5),
                                    T(1),     2,       3,        inf,   -inf,    nan,

@@ -21,7 +21,7 @@ bool is_type(const std::string& code) {
     return code.starts_with("struct ") || code.starts_with("class ") || code.starts_with("enum ");
 }
 
-/// Where a function's declaration ends: at a semicolon or a brace outside of all parentheses.
+/// The end of a function's declaration: a semicolon or a brace outside all parentheses.
 std::size_t end_of_declaration(const std::string& code) {
     int open = 0;
     for (std::size_t i = 0; i < code.size(); ++i) {
@@ -111,7 +111,7 @@ private:
         docstring_.clear();
     }
 
-    /// A type as it stands there, but for what is private.
+    /// A type without its private members.
     std::string type_here() {
         std::string code;
         bool shown = true;
@@ -124,7 +124,7 @@ private:
         return code + lines_[at_++];
     }
 
-    /// A function without its body.
+    /// A function declaration without its body.
     std::string function_here() {
         std::string all;
         std::size_t end = std::string::npos;

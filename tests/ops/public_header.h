@@ -1,8 +1,8 @@
-// What a public header says, as data: its opening words, its remarks, and what it declares with the
-// docstrings above. The headers are formatted by clang-format and documented as CONTRIBUTING.md
-// asks, so a reader of lines is enough.
+// A public header as data: its opening comment, its remarks, and its declarations with their
+// docstrings. Headers are formatted by clang-format and documented as CONTRIBUTING.md requires, so
+// reading line by line is enough.
 //
-// Read next: ops_page.h, which makes docs/ops.md of it.
+// Read next: ops_page.h, which generates docs/ops.md from it.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,16 @@ using Lines = std::vector<std::string>;
 
 struct Declaration {
     std::string name;  ///< "exp", "operator+", "CrossEntropyOptions"
-    std::string code;  ///< "Tensor exp(const Tensor& x);", or a type without its private part
+    std::string code;  ///< "Tensor exp(const Tensor& x);", or a type without its private members
 };
 
-/// Declarations that stand together, without an empty line between them, under one docstring; or,
-/// where there are no declarations, a remark.
+/// A group of declarations, without empty lines between them, under one docstring; or, without
+/// declarations, a remark.
 struct Entry {
     std::vector<Declaration> declarations;
     Lines text;  ///< the docstring's lines, or the remark's
 
-    Lines names() const;  ///< of the declarations, overloads once
+    Lines names() const;  ///< names of the declarations, overloads once
 };
 
 struct PublicHeader {
@@ -33,10 +33,10 @@ struct PublicHeader {
     std::vector<Entry> entries;
 };
 
-/// Throws std::runtime_error for a declaration whose end is not found.
+/// Throws std::runtime_error if the end of a declaration is not found.
 PublicHeader read_public_header(const std::filesystem::path& root, const std::string& path);
 
-/// The public headers of ops/, as "ops/loss.h", in order: those not "Internal to" some room.
+/// The public headers of ops/, as "ops/loss.h", sorted: those that are not "Internal to" a room.
 Lines public_op_headers(const std::filesystem::path& root);
 
 Lines lines_of(const std::filesystem::path& file);

@@ -1,4 +1,4 @@
-// What is drawn has the distribution that was asked for.
+// Samples have the requested distribution.
 #include <tapestry/ops/sampling.h>
 #include <tapestry/tests/core/support.h>
 

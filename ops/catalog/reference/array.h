@@ -1,6 +1,6 @@
-// What the scalar definitions work on: a shape and its numbers in row-major order, nothing else.
-// Instantiated with double, a definition is the reference for every SIMD path; with Dual it gives
-// the derivative that the op's backward rule must match.
+// The data type of the scalar definitions: a shape and its numbers in row-major order. Instantiated
+// with double, a definition is the reference for every SIMD path; with Dual it gives the derivative
+// that the op's backward rule must match.
 #pragma once
 
 #include <tapestry/autograd/check/dual.h>
@@ -37,7 +37,7 @@ inline Shape unravel(const Shape& shape, std::int64_t flat) {
     return index;
 }
 
-/// Where `index` lies in an array of `shape`, aligned at the last axis; axes of size 1 repeat.
+/// Offset of `index` in an array of `shape`, aligned at the last axis; axes of size 1 repeat.
 inline std::int64_t ravel_broadcast(const Shape& shape, const Shape& index) {
     std::int64_t flat = 0;
     for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -55,7 +55,7 @@ Array<T> map(const Array<T>& x, F f) {
     return y;
 }
 
-/// y[i] = f(a[i], b[i]), broadcast.
+/// y[i] = f(a[i], b[i]), with broadcasting.
 template <class T, class F>
 Array<T> map(const Array<T>& a, const Array<T>& b, F f) {
     Array<T> y(broadcast_shapes("reference", a.shape, b.shape));

@@ -14,12 +14,12 @@ struct Attention {
     bool causal = false;
     double scale = 1;
     const Array<T>* allowed = nullptr;  ///< 0: may not attend
-    const Array<T>* added = nullptr;    ///< to the scaled scores
+    const Array<T>* added = nullptr;    ///< added to the scaled scores
     const Array<T>* kept = nullptr;     ///< 0: the weight is dropped
-    double keep_factor = 1;             ///< of those that are kept
+    double keep_factor = 1;             ///< scale of the kept weights
 };
 
-/// x [..., G, S, D] for each of `heads` heads, [..., H, S, D]: head h has what stands at h G / H.
+/// x [..., G, S, D] expanded to `heads` heads, [..., H, S, D]: head h has x's head h G / H.
 template <class T>
 Array<T> for_each_head(const Array<T>& x, std::int64_t heads) {
     const int head = x.shape.rank() - 3;
@@ -49,7 +49,7 @@ Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
     Shape scores = q.shape;
     scores.back() = keys;
     const std::int64_t rows = numel(shape.sub(0, rank - 1));
-    for (std::int64_t row = 0; row < rows; ++row) {  // a query of some head
+    for (std::int64_t row = 0; row < rows; ++row) {  // one query of one head
         const std::int64_t head = row / queries;
         const std::int64_t t = row % queries;
         const auto of = [&](const Array<T>* mask, std::int64_t s) {
@@ -67,9 +67,9 @@ Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
             if (options.added != nullptr) total += of(options.added, s);
             score[static_cast<std::size_t>(s)] = total;
         }
-        // exp(s - max): the same quotient, and it does not overflow.
+        // exp(s - max) gives the same quotient and does not overflow.
         const T largest = keys == 0 ? T(0) : *std::max_element(score.begin(), score.end());
-        if (largest == T(-INFINITY)) continue;  // attends to nothing: zeros
+        if (largest == T(-INFINITY)) continue;  // attends to no key: zeros
         T sum = T(0);
         for (T& one : score) {
             one = one == T(-INFINITY) ? T(0) : exp(one - largest);
@@ -88,9 +88,9 @@ Array<T> attention(const Array<T>& q, const Array<T>& k, const Array<T>& v,
 
 // ---- rotary positions ---------------------------------------------------------------------------
 
-/// x [..., T, D] with pair i of row t turned by the angle (first + t) / base^(2 i / turned), for
-/// the first `turned` numbers of each row. Pair i is (x_2i, x_2i+1), or with `halves` (x_i,
-/// x_i+R/2).
+/// x [..., T, D] with pair i of row t rotated by the angle (first + t) / base^(2 i / turned), for
+/// the first `turned` elements of each row. Pair i is (x_2i, x_2i+1), or with `halves`
+/// (x_i, x_i+R/2).
 template <class T>
 Array<T> rotary(const Array<T>& x, std::int64_t turned, bool halves, std::int64_t first,
                 double base) {

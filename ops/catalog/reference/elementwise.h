@@ -1,4 +1,4 @@
-// Functions of one number, as a textbook has them.
+// Functions of one variable by their textbook formulas.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -75,8 +75,8 @@ T mish(T x) {
     return x * tanh(softplus(x));
 }
 
-// ---- what dual numbers lack ---------------------------------------------------------------------
-// By functions that they have where a textbook does so, else with the derivative that it gives.
+// ---- functions that Dual lacks ------------------------------------------------------------------
+// Composed of functions that it has if a textbook does so, else by the textbook's derivative.
 
 template <class T>
 T sinh(T x) {
@@ -90,7 +90,7 @@ T cosh(T x) {
     return (exp(x) + exp(-x)) / T(2);
 }
 
-/// The arc functions turn these around: where f(y) = x, dy = dx / f'(y).
+/// Inverse functions: if f(y) = x, dy = dx / f'(y).
 inline double atan2(double y, double x) { return std::atan2(y, x); }
 inline Dual atan2(const Dual& y, const Dual& x) {
     const double square = x.value * x.value + y.value * y.value;

@@ -1,5 +1,4 @@
-// Reading, adding and choosing by index and by mask. Indices are arrays of numbers like all others
-// here.
+// Reading, adding and selecting by index and by mask. Indices are ordinary arrays of numbers.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -40,7 +39,7 @@ Array<T> embedding(const Array<T>& weight, const Array<T>& ids) {
     return y;
 }
 
-/// Where element i of ids points to in a tensor of `shape`.
+/// Offset in a tensor of `shape` to which element i of ids points.
 template <class T>
 std::int64_t target(const Array<T>& ids, std::int64_t i, const Shape& shape, int axis) {
     Shape index = unravel(ids.shape, i);
@@ -58,7 +57,7 @@ Array<T> gather(const Array<T>& x, int axis, const Array<T>& ids) {
     return y;
 }
 
-/// The element of source that stands where element i of ids does.
+/// The element of source at the position of element i of ids.
 template <class T>
 const T& source_of(const Array<T>& source, const Array<T>& ids, std::int64_t i) {
     const Shape index = unravel(ids.shape, i);
@@ -97,15 +96,15 @@ Array<T> one_hot(const Array<T>& ids, std::int64_t classes) {
 }
 
 // ---- parts --------------------------------------------------------------------------------------
-// Chosen by masks and by numbers for several axes. Of positions and slices see view.h, pick.
+// Selected by masks and by indices along several axes. For positions and slices see pick in view.h.
 
-/// The number from the start that each of ids stands for, which may count from the end of `size`.
+/// ids as indices from the start; negative ones count from the end of `size`.
 template <class T>
 Array<T> from_start(const Array<T>& ids, std::int64_t size) {
     return map(ids, [size](const T& id) { return id < T(0) ? id + T(double(size)) : id; });
 }
 
-/// The elements of x where mask is not 0, both broadcast together, in row-major order.
+/// The elements of x where mask is nonzero, both broadcast together, in row-major order.
 template <class T>
 Array<T> masked_select(const Array<T>& x, const Array<T>& mask) {
     const Shape together = broadcast_shapes("reference", x.shape, mask.shape);
@@ -119,7 +118,7 @@ Array<T> masked_select(const Array<T>& x, const Array<T>& mask) {
     return y;
 }
 
-/// The rows x[i, ...] for every i, of as many axes as mask has, at which it is not 0.
+/// The rows x[i, ...] for every multi-index i at which mask is nonzero.
 template <class T>
 Array<T> masked_rows(const Array<T>& x, const Array<T>& mask) {
     const std::int64_t width = numel(x.shape.sub(mask.shape.rank(), x.shape.rank()));
@@ -134,7 +133,7 @@ Array<T> masked_rows(const Array<T>& x, const Array<T>& mask) {
     return y;
 }
 
-/// [n, rank]: the index of each element that is not 0.
+/// [n, rank]: the index of each nonzero element.
 template <class T>
 Array<T> nonzero(const Array<T>& x) {
     Array<T> table;

@@ -8,7 +8,7 @@
 
 namespace tapestry::reference {
 
-/// y[..., m, n] = sum_k a[..., m, k] b[..., k, n], batches broadcast; ranks of 2 and more.
+/// y[..., m, n] = sum_k a[..., m, k] b[..., k, n], batches broadcast; for ranks of 2 or more.
 template <class T>
 Array<T> matmul(const Array<T>& a, const Array<T>& b) {
     const auto batch = [](const Array<T>& x) { return x.shape.sub(0, x.shape.rank() - 2); };
@@ -87,7 +87,7 @@ Array<T> det(const Array<T>& a) {
     return y;
 }
 
-/// x_i = det(a with b in the place of column i) / det(a), for each column of b [..., N, K].
+/// x_i = det(a with column i replaced by b) / det(a), per column of b [..., N, K].
 template <class T>
 Array<T> solve(const Array<T>& a, const Array<T>& b) {
     const auto batch_of = [](const Array<T>& x) { return x.shape.sub(0, x.shape.rank() - 2); };
@@ -117,7 +117,7 @@ Array<T> solve(const Array<T>& a, const Array<T>& b) {
 // ---- einsum -------------------------------------------------------------------------------------
 // A loop over the values of all letters.
 
-/// One of the terms, each a string of letters, for each array; axes of size 1 repeat.
+/// `terms` has a string of letters per array; axes of size 1 repeat.
 template <class T>
 Array<T> einsum(const std::vector<std::string>& terms, const std::string& output,
                 const Arrays<T>& x) {

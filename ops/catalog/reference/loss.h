@@ -1,4 +1,4 @@
-// Losses by definition.
+// Losses by their definitions.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/elementwise.h>
@@ -8,7 +8,7 @@ namespace tapestry::reference {
 
 enum class Reduction { mean, sum, none };
 
-/// losses -> themselves, their sum, or sum / counted.
+/// losses -> losses, their sum, or their sum / counted.
 template <class T>
 Array<T> reduced(const Array<T>& losses, Reduction reduction, std::int64_t counted) {
     if (reduction == Reduction::none) return losses;
@@ -70,8 +70,8 @@ T binary_cross_entropy(T p, T y, T pos_weight = T(1)) {
     return -pos_weight * y * log(p) - (T(1) - y) * log(T(1) - p);
 }
 
-/// The same of p = sigmoid(x), whose logarithms are -softplus(-x) and -softplus(x): 1 - p would
-/// have lost its bits.
+/// The same for p = sigmoid(x), with logarithms -softplus(-x) and -softplus(x), because 1 - p would
+/// lose precision.
 template <class T>
 T binary_cross_entropy_with_logits(T x, T y, T pos_weight = T(1)) {
     return pos_weight * y * softplus(-x) + (T(1) - y) * softplus(x);

@@ -21,7 +21,7 @@ std::vector<T> normalised(const std::vector<T>& row, double eps, bool centred) {
     return y;
 }
 
-/// y[r, i] = normalised(x[r])[i] weight[i] + bias[i]; an empty array stands for none.
+/// y[r, i] = normalised(x[r])[i] weight[i] + bias[i]; empty arrays are skipped.
 template <class T>
 Array<T> norm(const Array<T>& x, const Array<T>& weight, const Array<T>& bias, double eps,
               bool centred) {
@@ -41,10 +41,9 @@ Array<T> norm(const Array<T>& x, const Array<T>& weight, const Array<T>& bias, d
 }
 
 // ---- batch norm and group norm ------------------------------------------------------------------
-// The numbers that share a mean are gathered, normalised and put back.
+// Elements that share a mean are gathered, normalised and scattered back.
 
-/// What channel c = index[1] of x [N, C, ...] is multiplied by and what is added; an empty array
-/// stands for none.
+/// Weight and bias of channel c = index[1] of x [N, C, ...]; empty arrays are skipped.
 template <class T>
 T scaled(const T& u, std::int64_t c, const Array<T>& weight, const Array<T>& bias) {
     T y = u;
@@ -53,8 +52,8 @@ T scaled(const T& u, std::int64_t c, const Array<T>& weight, const Array<T>& bia
     return y;
 }
 
-/// Means are over an image's channels of one of `groups`, or, for 0 groups, over a channel of all
-/// images.
+/// Means are over one of `groups` groups of an image's channels or, if groups = 0, over a channel
+/// of all images.
 template <class T>
 Array<T> channel_norm(const Array<T>& x, const Array<T>& weight, const Array<T>& bias, double eps,
                       std::int64_t groups) {
@@ -79,7 +78,7 @@ Array<T> channel_norm(const Array<T>& x, const Array<T>& weight, const Array<T>&
     return y;
 }
 
-/// The same with each channel's mean and variance given.
+/// The same with given means and variances per channel.
 template <class T>
 Array<T> channel_norm_given(const Array<T>& x, const Array<T>& mean, const Array<T>& var,
                             const Array<T>& weight, const Array<T>& bias, double eps) {
@@ -93,7 +92,7 @@ Array<T> channel_norm_given(const Array<T>& x, const Array<T>& mean, const Array
 }
 
 // ---- softmax ------------------------------------------------------------------------------------
-// No maximum is subtracted: samples are small enough, and this is the formula a reader knows.
+// Does not subtract the maximum: samples are small enough, and this is the familiar formula.
 
 /// exp(x_i) / sum_j exp(x_j) along `axis`, counted from 0.
 template <class T>

@@ -1,4 +1,4 @@
-// Order by definition: every line of an array sorted as a list of values with their places.
+// Order by definition: sorts every line of an array as a list of values with their indices.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/reduction.h>
@@ -10,7 +10,8 @@ namespace tapestry::reference {
 template <class T>
 using Line = std::vector<T>;
 
-/// y along `axis` is f of x along it, k elements; f is generic: a Line to a Line.
+/// Applies f to every line of x along `axis`; the results have k elements. f is generic and maps a
+/// Line to a Line.
 template <class T, class F>
 Array<T> map_lines(const Array<T>& x, int axis, std::int64_t k, F f) {
     const Groups<T> lines = groups_of(x, {axis}, true);
@@ -27,7 +28,7 @@ Array<T> map_lines(const Array<T>& x, int axis, std::int64_t k, F f) {
     return y;
 }
 
-/// The places of a line's elements in order, the lower place first of equals.
+/// The indices that sort a line; of equal elements the lower index comes first.
 template <class T>
 Line<T> argsort(const Line<T>& line, bool descending) {
     Line<T> places;
@@ -41,7 +42,7 @@ Line<T> argsort(const Line<T>& line, bool descending) {
     return places;
 }
 
-/// The elements of a line at these places.
+/// The elements of a line at these indices.
 template <class T>
 Line<T> taken(const Line<T>& line, const Line<T>& places) {
     Line<T> values;
@@ -51,7 +52,7 @@ Line<T> taken(const Line<T>& line, const Line<T>& places) {
     return values;
 }
 
-/// Elements first, ..., first + k - 1 of each line in order, and their places.
+/// Sorted elements first, ..., first + k - 1 of each line, and their indices.
 template <class T>
 Arrays<T> ordered(const Array<T>& x, int axis, std::int64_t first, std::int64_t k,
                   bool descending) {
@@ -63,7 +64,7 @@ Arrays<T> ordered(const Array<T>& x, int axis, std::int64_t first, std::int64_t 
     return {map_lines(x, axis, k, values), map_lines(x, axis, k, places)};
 }
 
-/// With z = x in order: z at place q (n - 1), linear between two.
+/// With z = sorted x: z at q (n - 1), interpolated linearly.
 template <class T>
 T quantile(const Line<T>& line, double q) {
     const Line<T> z = taken(line, argsort(line, false));
@@ -74,7 +75,7 @@ T quantile(const Line<T>& line, double q) {
     return (T(1) - w) * z[below] + w * z[above];
 }
 
-/// All of an array as one line.
+/// The whole array as one line.
 template <class T>
 Array<T> flat(const Array<T>& x) {
     Array<T> y({x.size()});
@@ -82,7 +83,7 @@ Array<T> flat(const Array<T>& x) {
     return y;
 }
 
-/// The different values in order; where each element of x is among them; how many there are of it.
+/// The distinct values, sorted; the index of each element of x among them; their counts.
 template <class T>
 Arrays<T> unique(const Array<T>& x) {
     Line<T> values = taken(x.data, argsort(x.data, false));

@@ -1,6 +1,5 @@
-// Reductions, by definition: every element of x goes to the one element of y that its index names
-// once the reduced axes are left out. And running sums. Written for any number type T (array.h says
-// why).
+// Reductions by definition: every element of x belongs to the element of y whose index is its own
+// without the reduced axes. Also running sums and products. For any number type T (see array.h).
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -15,10 +14,10 @@ template <class T>
 struct Groups {
     Shape shape;  // of y
     std::vector<std::vector<T>> values;
-    std::vector<std::int64_t> group_of;  // for each element of x, its group
+    std::vector<std::int64_t> group_of;  // the group of each element of x
 };
 
-/// `axes` count from 0 here; keepdim leaves them with size 1.
+/// `axes` count from 0; with keepdim they keep size 1.
 template <class T>
 Groups<T> groups_of(const Array<T>& x, const std::vector<int>& axes, bool keepdim) {
     const auto reduced = [&](int axis) {
@@ -80,7 +79,7 @@ T var(const std::vector<T>& values, int correction) {
     return total / T(std::max(0.0, static_cast<double>(values.size()) - correction));
 }
 
-/// The square root of var, its slope taken as 0 where it is 0.
+/// The square root of var, with derivative 0 at 0.
 template <class T>
 T stddev(const std::vector<T>& values, int correction) {
     using std::sqrt;
@@ -95,8 +94,8 @@ T prod(const std::vector<T>& values) {
     return product;
 }
 
-/// (sum |x|^p)^(1/p), its slope taken as 0 where it is 0; the limits for p = inf and -inf, and how
-/// many x are not 0 for p = 0.
+/// (sum |x|^p)^(1/p), with derivative 0 at 0; the limits for p = inf and -inf; for p = 0 the number
+/// of nonzero x.
 template <class T>
 T norm(const std::vector<T>& values, double p) {
     using std::abs;
@@ -126,7 +125,7 @@ T all(const std::vector<T>& values) {
     return T(std::all_of(values.begin(), values.end(), [](const T& x) { return x != T(0); }));
 }
 
-/// log sum exp(x); -inf of nothing
+/// log sum exp(x); -inf over no elements
 template <class T>
 T logsumexp(const std::vector<T>& values) {
     using std::exp;
@@ -149,7 +148,7 @@ T argmin(const std::vector<T>& values) {
     return T(static_cast<double>(std::min_element(values.begin(), values.end()) - values.begin()));
 }
 
-/// Sums x down to `shape`, from which it might have been broadcast.
+/// Sums x to `shape`, the adjoint of broadcasting.
 template <class T>
 Array<T> sum_to(const Array<T>& x, const Shape& shape) {
     Array<T> y(shape);

@@ -1,4 +1,4 @@
-// Drawing by weights, one draw after the other, from the same random numbers as the op.
+// Sampling by weights, one draw at a time, from the same random numbers as the op.
 #pragma once
 
 #include <tapestry/core/random.h>
@@ -8,7 +8,7 @@
 
 namespace tapestry::reference {
 
-/// The category at which the running sum of weights passes u times the whole.
+/// The category at which the running sum of weights exceeds u times the total.
 inline std::int64_t category_at(const std::vector<double>& weights, double u) {
     double whole = 0;
     for (const double weight : weights) whole += weight;
@@ -20,7 +20,7 @@ inline std::int64_t category_at(const std::vector<double>& weights, double u) {
     return -1;
 }
 
-/// All categories, those that arrive first in front: category k after the time -ln(1 - u_k) / w_k.
+/// All categories in order of arrival; category k arrives at time -ln(1 - u_k) / w_k.
 inline std::vector<std::int64_t> by_arrival(const std::vector<double>& weights, const double* u) {
     std::vector<std::pair<double, std::int64_t>> arrivals;
     for (std::size_t k = 0; k < weights.size(); ++k) {

@@ -1,5 +1,4 @@
-// The same numbers under another shape, in another order, several times, joined, masked: where each
-// element of the result comes from.
+// Views, reordering, repetition, joining and masking: the source of each element of the result.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -20,7 +19,7 @@ Array<T> pick(const Array<T>& x, const Shape& shape, F source) {
 
 template <class T>
 Array<T> reshape(Array<T> x, const Shape& shape) {
-    x.shape = shape;  // the row-major order stays
+    x.shape = shape;  // row-major order is unchanged
     return x;
 }
 
@@ -45,7 +44,7 @@ Array<T> transpose(const Array<T>& x, int axis0, int axis1) {
     return permute(x, order);
 }
 
-/// `count` elements from `start` on along an axis, `step` apart.
+/// `count` elements along an axis from `start` on, `step` apart.
 template <class T>
 Array<T> slice(const Array<T>& x, int axis, std::int64_t start, std::int64_t count,
                std::int64_t step = 1) {
@@ -62,9 +61,9 @@ Array<T> expand(const Array<T>& x, const Shape& shape) {
     return pick(x, shape, [](const Shape& index) { return index; });
 }
 
-// ---- in another order, or several times ---------------------------------------------------------
+// ---- reordering and repetition ------------------------------------------------------------------
 
-/// y[..., i, ...] = x[..., source(i), ...] along an axis that has `size` elements in y.
+/// y[..., i, ...] = x[..., source(i), ...] along an axis of size `size` in y.
 template <class T, class F>
 Array<T> along(const Array<T>& x, int axis, std::int64_t size, F source) {
     Shape shape = x.shape;
@@ -107,7 +106,7 @@ Array<T> unfold(const Array<T>& x, int axis, std::int64_t size, std::int64_t ste
     });
 }
 
-/// y[i] = x[i, i + offset], from the first such i on
+/// y[i] = x[i, i + offset], from the first valid i on
 template <class T>
 Array<T> diagonal(const Array<T>& x, std::int64_t offset) {
     const std::int64_t row = std::max<std::int64_t>(0, -offset);
@@ -118,7 +117,7 @@ Array<T> diagonal(const Array<T>& x, std::int64_t offset) {
     });
 }
 
-/// The matrix of which x is this diagonal.
+/// The matrix with x as this diagonal.
 template <class T>
 Array<T> from_diagonal(const Array<T>& x, std::int64_t offset) {
     const std::int64_t side = x.size() + std::max(offset, -offset);
@@ -128,7 +127,7 @@ Array<T> from_diagonal(const Array<T>& x, std::int64_t offset) {
     return y;
 }
 
-// ---- one after the other ------------------------------------------------------------------------
+// ---- joining ------------------------------------------------------------------------------------
 
 /// y[..., i, ...] = x_j[..., i - (sizes of those before x_j), ...]
 template <class T>
@@ -145,7 +144,7 @@ Array<T> concat(const Arrays<T>& x, int axis) {
     return y;
 }
 
-/// y[index] = x[index - before] where that lies in x, else value
+/// y[index] = x[index - before] where that is inside x, else value
 template <class T>
 Array<T> pad(const Array<T>& x, const Shape& before, const Shape& after, double value) {
     Shape shape = x.shape;
@@ -159,7 +158,7 @@ Array<T> pad(const Array<T>& x, const Shape& before, const Shape& after, double 
     return y;
 }
 
-// ---- some elements replaced by a constant -------------------------------------------------------
+// ---- masking ------------------------------------------------------------------------------------
 
 /// x where the mask is 0, else value
 template <class T>

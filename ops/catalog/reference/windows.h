@@ -1,5 +1,5 @@
-// Convolution and pooling as loops over images [N, C, H, W] and their windows; images of another
-// size, pixel by pixel.
+// Convolution and pooling as loops over images [N, C, H, W] and their windows; interpolation pixel
+// by pixel.
 #pragma once
 
 #include <tapestry/ops/catalog/reference/array.h>
@@ -9,14 +9,14 @@
 
 namespace tapestry::reference {
 
-/// How windows lie along one axis.
+/// Layout of the windows along one axis.
 struct Steps {
     std::int64_t kernel = 1, stride = 1, padding = 0, dilation = 1;
 
     std::int64_t places(std::int64_t size) const {
         return (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
     }
-    /// What element i of window p reads; it may lie outside.
+    /// The position that element i of window p reads; may be outside the image.
     std::int64_t at(std::int64_t p, std::int64_t i) const {
         return p * stride + i * dilation - padding;
     }
@@ -26,8 +26,8 @@ struct Windows {
     Steps down = {}, across = {};
 };
 
-/// f(i, j, pixel) for each element (i, j) of the window at (p, q) that lies inside image n, for
-/// at = [n, any, p, q]; `pixel` is where channel `channel` of x has it.
+/// Calls f(i, j, pixel) for each element (i, j) of window (p, q) that is inside image n, for
+/// at = [n, any, p, q]; `pixel` is its offset in channel `channel` of x.
 template <class F>
 void for_each_pixel(const Shape& x, const Windows& w, const Shape& at, std::int64_t channel,
                     const F& f) {
@@ -41,7 +41,7 @@ void for_each_pixel(const Shape& x, const Windows& w, const Shape& at, std::int6
 }
 
 /// y[n, o, p, q] = bias[o] + sum_c,i,j weight[o, c, i, j] x[n, c, ...]; bias may be null. The
-/// kernel's sizes are the weight's.
+/// weight has the kernel's sizes.
 template <class T>
 Array<T> conv2d(const Array<T>& x, const Array<T>& weight, const Array<T>* bias, Windows w,
                 std::int64_t groups) {
@@ -64,7 +64,7 @@ Array<T> conv2d(const Array<T>& x, const Array<T>& weight, const Array<T>* bias,
     return y;
 }
 
-/// y[n, c, p, q] = f(the numbers of the window that lie inside the image)
+/// y[n, c, p, q] = f(the elements of the window that are inside the image)
 template <class T, class F>
 Array<T> pool(const Array<T>& x, const Windows& w, const F& f) {
     Array<T> y({x.shape[0], x.shape[1], w.down.places(x.shape[2]), w.across.places(x.shape[3])});
@@ -97,7 +97,7 @@ Array<T> avg_pool(const Array<T>& x, const Windows& w, bool count_padding) {
     });
 }
 
-/// An array [N, C, L] as images of one row, and back.
+/// An array [N, C, L] as images with one row, and back.
 template <class T>
 Array<T> as_image(Array<T> x) {
     x.shape.insert(2, 1);
@@ -109,9 +109,9 @@ Array<T> as_row(Array<T> x) {
     return x;
 }
 
-// ---- images of another size ---------------------------------------------------------------------
+// ---- interpolation ------------------------------------------------------------------------------
 
-/// How much pixel i of `from` gives to pixel p of `to`.
+/// The weight of pixel i of `from` in pixel p of `to`.
 inline double interpolation_weight(std::int64_t from, std::int64_t to, std::int64_t i,
                                    std::int64_t p, bool linear) {
     const double scale = static_cast<double>(from) / static_cast<double>(to);
