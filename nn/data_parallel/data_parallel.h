@@ -63,7 +63,7 @@ public:
     /// Of the sum of all gradients.
     double norm() const { return norm_; }
 
-    /// Whether a process has the moments of its slice alone: those of Adam and AdamW.
+    /// Whether a process has the moments of its slice only, as elementwise optimisers allow.
     bool keeps_slices() const;
 
     /// The optimiser's step, for all parameters, if it keeps slices. From the first on, its moments

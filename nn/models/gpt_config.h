@@ -112,10 +112,11 @@ inline DType product_dtype(const GPTConfig& config) {
 double parameter_count(const GPTConfig& config);
 
 /// Bytes that training takes at the most: parameters, their gradients, once or several times (of
-/// micro-batches whose sums are outstanding; those of bf16 are added up in f32), two moments, what
-/// the tape keeps of one batch, and what a layer takes that has next to no numbers. An estimate
-/// from the shapes, good to some ten per cent.
-double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
+/// micro-batches whose sums are outstanding; those of bf16 are added up in f32), the optimiser's
+/// moments, AdamW's two by default, what the tape keeps of one batch, and what a layer takes that
+/// has next to no numbers. An estimate from the shapes, good to some ten per cent.
+double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                      std::int64_t moments = 2);
 
 /// Floating-point operations of the products of one training step, the rest being small beside
 /// them: forward 2 per token and number of a weight matrix, and per query 4 dim for each key that
@@ -132,6 +133,7 @@ double step_flops(const GPTConfig& config, std::int64_t batch);
 ///
 /// Throws ValueError when training, by the estimate of training_bytes, would need more memory than
 /// the system or the container has to give, saying how much it would need.
-void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                  std::int64_t moments = 2);
 
 }  // namespace tapestry

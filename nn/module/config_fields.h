@@ -7,7 +7,7 @@
 //     struct FieldsOf<SGDConfig> {
 //         template <class Visitor>
 //         static constexpr void list(const Visitor& field) {
-//             field("lr", &SGDConfig::lr, "Learning rate", {.low = 0});
+//             field("nesterov", &SGDConfig::nesterov, "Step from where the velocity leads");
 //             ...
 //         }
 //     };
@@ -37,6 +37,7 @@ struct FieldTraits {
     bool stored = true;            ///< it stands in a model's config.json
     const char* gpt2 = nullptr;    ///< what GPT-2's config.json calls it; null: by no one name
     const char* option = nullptr;  ///< on the command line, if not as option_name() has it
+    std::vector<std::string> (*choices)() = nullptr;  ///< of a string: what it may be; null: any
 };
 
 template <class Config, class T>

@@ -27,7 +27,8 @@ struct ResumedConfig {
     std::vector<std::string> overridden = {};  ///< the overrides that made a difference
 };
 
-/// Throws ValueError for overrides of unknown names, and naming the first thing that differs and
+/// Throws ValueError for overrides of unknown names, for another optimiser or options that the
+/// run's does not have, and naming the first thing that differs and
 /// may not, with both values. `name` is the checkpoint's. A text of another name is none of these:
 /// its contents count.
 ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name,

@@ -55,6 +55,25 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
     CHECK(again.out.find("nothing to do: all 400 steps were taken") != std::string::npos);
 }
 
+TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
+    for (const char* name : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
+        CAPTURE(name);
+        const ResumePlace place;
+        const Arguments options{"--optimizer", name, "--steps", "150"};
+        check_done(place.run(training("whole", options)));
+        const Arguments parts = options + Arguments{"--resume", "--checkpoint-every", "5"};
+        for (const int milliseconds : {60, 120}) {
+            Process process(training("m", parts), place.path());
+            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+            process.send(SIGKILL);
+            process.wait();
+        }
+        check_done(place.run(training("m", parts)));
+        CHECK(place.weights("m") == place.weights("whole"));
+        check_done(place.run({"rewind", "m", "--all"}));
+    }
+}
+
 TEST_CASE("cli resume: what is said of where it begins") {
     const ResumePlace place;
     const Outcome first = place.run(training("m", {"--resume", "--steps", "60"}));
