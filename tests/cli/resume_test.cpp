@@ -1,6 +1,7 @@
 // tapestry train --resume as somebody uses it whose machine goes down: the same line again and
 // again, killed at any moment, with other numbers of threads.
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <algorithm>
@@ -56,7 +57,7 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
 }
 
 TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
-    for (const char* name : {"sgd", "rmsprop", "adam", "adamw", "lion", "muon"}) {
+    for (const std::string& name : tapestry::optimizer_names()) {
         CAPTURE(name);
         const ResumePlace place;
         const Arguments options{"--optimizer", name, "--steps", "150"};
