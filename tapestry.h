@@ -71,7 +71,9 @@
 #include <tapestry/nn/module/module.h>
 #include <tapestry/nn/optim/adam.h>
 #include <tapestry/nn/optim/clip.h>
+#include <tapestry/nn/optim/configured_optimizer.h>
 #include <tapestry/nn/optim/muon.h>
+#include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/optim/schedule.h>
 #include <tapestry/nn/optim/sgd.h>
 #include <tapestry/nn/pages/page.h>

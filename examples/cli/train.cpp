@@ -222,7 +222,8 @@ void add_train(Options& app) {
     s->threads = num_threads();
     TrainingConfig& config = s->run.config;
     Options& o = app.subcommand("train", "Train a GPT on a text");
-    o.example("--text book.txt --out runs/book --steps 2000");
+    o.example("--text book.txt --out runs/book --steps 2000",
+              "Optimisers, their options and defaults:\n" + optimizers_text());
     add_fields(o, config, {"recipe", "text", "data"});
     o.option("--text").excludes(o.option("--data"));
     o.require_any({"--text", "--data", "--resume", "--fork"});

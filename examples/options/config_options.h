@@ -38,7 +38,11 @@ void add_field(Options& o, const std::string& name, T& value, const char* meanin
     } else if constexpr (std::is_same_v<T, std::uint64_t>) {
         o.seed(value, meaning);
     } else if constexpr (std::is_same_v<T, std::string>) {
-        o.text(name, value, meaning);
+        if (traits.choices) {
+            o.choice(name, value, traits.choices(), meaning);
+        } else {
+            o.text(name, value, meaning);
+        }
     } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
         o.texts(name, value, meaning);
     } else if constexpr (std::is_same_v<T, bool>) {

@@ -201,10 +201,11 @@ void Options::version(const std::string& text) { app_.set_version_flag("--versio
 
 void Options::footer(const std::string& text) { app_.footer(text); }
 
-void Options::example(const std::string& arguments) {
+void Options::example(const std::string& arguments, const std::string& more) {
     const std::string program =
         app_.get_parent() != nullptr ? app_.get_parent()->get_name() + " " : "";
-    footer(fmt::format("For example:\n  {}{} {}", program, app_.get_name(), arguments));
+    footer(fmt::format("For example:\n  {}{} {}{}{}", program, app_.get_name(), arguments,
+                       more.empty() ? "" : "\n\n", more));
 }
 
 Option Options::flag(const std::string& name, bool& value, const std::string& description) {

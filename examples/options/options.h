@@ -77,8 +77,8 @@ public:
     void version(const std::string& text);
     /// The last lines of --help.
     void footer(const std::string& text);
-    /// The same: how it is called, with these arguments.
-    void example(const std::string& arguments);
+    /// The same: how it is called, with these arguments, and then more.
+    void example(const std::string& arguments, const std::string& more = "");
 
     Option flag(const std::string& name, bool& value, const std::string& description);
     Option text(const std::string& name, std::string& value, const std::string& description);

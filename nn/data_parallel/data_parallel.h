@@ -63,7 +63,7 @@ public:
     /// Norm of the sum of all gradients.
     double norm() const { return norm_; }
 
-    /// Whether each process only holds the moments of its slice, as for Adam and AdamW.
+    /// Whether each process only holds the moments of its slice, as elementwise optimisers allow.
     bool keeps_slices() const;
 
     /// The optimiser's step, for all parameters, if it keeps slices. From the first one on, this

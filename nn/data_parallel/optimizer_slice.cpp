@@ -2,19 +2,15 @@
 
 #include <tapestry/core/create.h>
 #include <tapestry/core/views.h>
-#include <tapestry/nn/optim/adam.h>
+#include <tapestry/nn/optim/optimizer_registry.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace tapestry {
 namespace {
 
-// What of all that Adam remembers has a number for each number of a parameter.
-constexpr std::array kMoments{"m", "v"};
-
-std::string moment_name(const char* moment, const std::string& parameter) {
+std::string moment_name(const std::string& moment, const std::string& parameter) {
     return fmt::format("{}.{}", moment, parameter);
 }
 std::string steps_name(const std::string& parameter) { return "steps." + parameter; }
@@ -38,14 +34,17 @@ Tensor part_of(const Tensor& x, Range own) {
 }  // namespace
 
 bool OptimizerSlice::is_for(const Optimizer& optimizer) {
-    return dynamic_cast<const Adam*>(&optimizer) != nullptr;
+    const OptimizerRow* const row = find_row(optimizer);
+    return row != nullptr && row->elementwise;
 }
 
 OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int rank)
     : flat_(flat), parts_(flat.parts(rank)), begun_(whole.shared_state()) {
     require(is_for(whole),
-            "data parallel: the optimizer is {}; its moments are shared out for AdamW and Adam",
+            "data parallel: {} does not step element by element, so it cannot be cut into slices",
             begun_.kind);
+    const OptimizerRow& row = *find_row(whole);
+    moments_ = row.moments(begun_.settings);
     for (const auto& group : begun_.groups) {
         names_.insert(names_.end(), group.parameters.begin(), group.parameters.end());
     }
@@ -55,11 +54,7 @@ OptimizerSlice::OptimizerSlice(Optimizer& whole, const FlatParameters& flat, int
     }
     if (!parts_.empty()) {
         const OptimizerState own = cut(begun_);
-        if (begun_.kind == "AdamW") {
-            optimizer_ = std::make_unique<AdamW>(groups(own));
-        } else {
-            optimizer_ = std::make_unique<Adam>(groups(own));
-        }
+        optimizer_ = row.make_for(groups(own));
         optimizer_->load_state(own);
         optimizer_->set_parts(origins(own));
     }
@@ -86,7 +81,7 @@ OptimizerState OptimizerSlice::cut(const OptimizerState& whole) const {
         const std::string& name = names_[part.parameter];
         const std::string here = part_name(name, part);
         own.tensors.emplace_back(steps_name(here), find(whole, steps_name(name)));
-        for (const char* moment : kMoments) {
+        for (const std::string& moment : moments_) {
             const Tensor all = find(whole, moment_name(moment, name));
             if (!all.defined()) continue;
             own.tensors.emplace_back(moment_name(moment, here), part_of(all, part.own));
@@ -137,16 +132,16 @@ void OptimizerSlice::step(const Tensor& gradient, double lr, double grad_scale) 
 
 // One after the other, each of the slice's numbers: [n].
 Tensors OptimizerSlice::own_moments() const {
-    Tensors moments(kMoments.size());
+    Tensors moments(moments_.size());
     if (!optimizer_) return moments;
     const OptimizerState state = optimizer_->shared_state();
     const auto& last = parts_.back();
-    for (std::size_t k = 0; k < kMoments.size(); ++k) {
+    for (std::size_t k = 0; k < moments_.size(); ++k) {
         moments[k] = Tensor({last.at + last.own.size()}, flat_.dtype());
         for (const FlatParameters::Part& part : parts_) {
             views::slice(moments[k], 0, part.at, part.at + part.own.size())
                 .copy_(
-                    find(state, moment_name(kMoments[k], part_name(names_[part.parameter], part))));
+                    find(state, moment_name(moments_[k], part_name(names_[part.parameter], part))));
         }
     }
     return moments;
@@ -175,18 +170,18 @@ void OptimizerSlice::collect(Communicator& c, Optimizer& whole) const {
     }
     OptimizerState state = without_moments(taken_);
     state.lr = lr_;
-    std::vector<Tensors> moments(kMoments.size());  // of all parameters
-    for (std::size_t k = 0; k < kMoments.size(); ++k) {
+    std::vector<Tensors> moments(moments_.size());  // of all parameters
+    for (std::size_t k = 0; k < moments_.size(); ++k) {
         const Tensors parameters = whole.parameters();
         for (std::size_t i = 0; i < parameters.size(); ++i) {
             moments[k].push_back(zeros_like(parameters[i]));
-            state.tensors.emplace_back(moment_name(kMoments[k], names_[i]), moments[k][i]);
+            state.tensors.emplace_back(moment_name(moments_[k], names_[i]), moments[k][i]);
         }
         flat_.unpack(mine[k], 0, moments[k]);
     }
     for (int p = 1; p < c.size(); ++p) {
         const std::int64_t owned = flat_.owned(p);
-        for (std::size_t k = 0; k < kMoments.size() && owned > 0; ++k) {
+        for (std::size_t k = 0; k < moments_.size() && owned > 0; ++k) {
             Tensor numbers({owned}, flat_.dtype());
             const Received received{p, mutable_bytes_of(numbers)};
             c.exchange({}, {&received, 1}, "moments");

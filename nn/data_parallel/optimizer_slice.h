@@ -1,6 +1,6 @@
-// An optimiser's work on one process's slice of the parameters, its moments there alone: what Adam
-// does to a number depends on no other number, so that cutting changes no bit, and each of P
-// processes keeps a P-th of the moments.
+// An optimiser's work on one process's slice of the parameters, with the moments of that slice
+// only. If a number's step depends on no other number (OptimizerRow::elementwise), cutting changes
+// no bit, and each of P processes keeps a P-th of the moments.
 // Source: Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
 // Models", stage 1.
 // Internal to nn/data_parallel. Read next: data_parallel.h, whose it is.
@@ -16,7 +16,7 @@ namespace tapestry {
 
 class OptimizerSlice {
 public:
-    /// Can it be cut? Adam and AdamW can.
+    /// Whether it can be cut: its row in the table (nn/optim/optimizer_registry.h) says so.
     static bool is_for(const Optimizer& optimizer);
 
     /// Takes over from `whole`, whose moments are forgotten there. Throws ValueError unless it can
@@ -43,6 +43,7 @@ private:
     std::vector<FlatParameters::Part> parts_;
     OptimizerState begun_;                  // the whole one's: its moments are let go
     std::vector<std::string> names_;        // of all parameters, in their order
+    std::vector<std::string> moments_;      // "m", "v": what is kept of each parameter
     Tensors views_;                         // of the parts
     std::unique_ptr<Optimizer> optimizer_;  // null for an empty slice
     std::int64_t taken_ = 0;

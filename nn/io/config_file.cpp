@@ -4,6 +4,7 @@
 #include <tapestry/core/text/json_tree.h>
 #include <tapestry/core/text/json_writer.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace tapestry {
@@ -52,6 +53,17 @@ T ConfigFile::get(const char* name) const {
     } catch (const JsonError& error) {
         fail<IoError>("{}: {}", path_, error.what());
     }
+}
+
+void check_known(const ConfigFile& file, const char* setting, const std::string& name,
+                 const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    std::string list;
+    for (const std::string& one : known) {
+        list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
+    }
+    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, utf8::printable(name),
+                  list);
 }
 
 ConfigFile ConfigFile::object(const char* name) const {

@@ -78,18 +78,21 @@ private:
     std::unique_ptr<Json> json_;
 };
 
-/// The value named by `setting`, or `other` if it is missing. Throws IoError for an unknown name,
-/// listing the known ones.
+/// Throws IoError, listing the known names, unless `name` is one of them.
+void check_known(const ConfigFile& file, const char* setting, const std::string& name,
+                 const std::vector<std::string>& known);
+
+/// The value named by `setting`, or `other` if it is missing. Throws as check_known() does.
 template <class Enum>
 Enum value_in(const ConfigFile& file, const char* setting, Enum other) {
     const auto name = file.get<std::string>(setting, name_of_value(other));
-    std::string known;
+    std::vector<std::string> known;
     for (const auto& entry : NamesOf<Enum>::list) {
         if (entry.second == name) return entry.first;
-        known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", entry.second);
+        known.emplace_back(entry.second);
     }
-    fail<IoError>("{}: \"{}\" is \"{}\"; known are {}", file.path(), setting, utf8::printable(name),
-                  known);
+    check_known(file, setting, name, known);
+    return other;
 }
 
 /// The fields stored in a model's config.json, or all fields.
@@ -108,6 +111,9 @@ Config read_fields(const ConfigFile& file, WhichFields which = WhichFields::stor
         } else {
             value =
                 one.traits.required ? file.get<Value>(one.name) : file.get<Value>(one.name, value);
+            if constexpr (std::is_same_v<Value, std::string>) {
+                if (one.traits.choices) check_known(file, one.name, value, one.traits.choices());
+            }
         }
     });
     return config;

@@ -46,7 +46,8 @@ double parameter_count(const GPTConfig& config) {
     return tables + s.layers * layer + norm;
 }
 
-double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
+double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets,
+                      std::int64_t moments) {
     const Sizes s(config);
     const double tokens = static_cast<double>(batch) * s.context;
     // Per layer and token, the tape keeps: the inputs of two norms, q k v (q and k twice, if they
@@ -68,7 +69,9 @@ double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t 
     const bool half = narrow || config.compute == ComputeType::bf16;
     const double numbers = half ? 2 : 4, number = narrow ? 2 : 4;
     const double gradients = gradient_sets > 1 ? 4 * sets : number;
-    return (3 * number + gradients + (half && !narrow ? 2 : 0)) * parameter_count(config) +
+    const auto kept_numbers = static_cast<double>(1 + moments);  // of a parameter
+    return (kept_numbers * number + gradients + (half && !narrow ? 2 : 0)) *
+               parameter_count(config) +
            numbers * (kept + scores + logits) + kLayer * s.layers;
 }
 
@@ -113,8 +116,9 @@ double container_memory() {
 
 }  // namespace
 
-void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets) {
-    const double needed = training_bytes(config, batch, gradient_sets);
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets,
+                  std::int64_t moments) {
+    const double needed = training_bytes(config, batch, gradient_sets, moments);
     const double available = std::min(system_memory(), container_memory());
     require(
         needed <= available,

@@ -113,10 +113,11 @@ inline DType product_dtype(const GPTConfig& config) {
 double parameter_count(const GPTConfig& config);
 
 /// Estimated peak memory of training, in bytes: parameters; their gradients, `gradient_sets` times
-/// (several for micro-batches whose sums are pending; bf16 gradients are then summed in f32); two
-/// moments; what the tape keeps of one batch; and the fixed overhead of each layer. Computed from
-/// the shapes; accurate to about ten per cent.
-double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
+/// (several for micro-batches whose sums are pending; bf16 gradients are then summed in f32); the
+/// optimiser's moments, of AdamW two; what the tape keeps of one batch; and the fixed overhead of
+/// each layer. Computed from the shapes; accurate to about ten per cent.
+double training_bytes(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                      std::int64_t moments = 2);
 
 /// Floating-point operations of the matrix products of one training step; the rest is small in
 /// comparison. Forward: 2 per token and element of a weight matrix, and per query 4 dim for each
@@ -133,6 +134,7 @@ double step_flops(const GPTConfig& config, std::int64_t batch);
 ///
 /// Throws ValueError, with the amount needed, when training_bytes() estimates more memory than the
 /// system or the container can provide.
-void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1);
+void check_memory(const GPTConfig& config, std::int64_t batch, std::int64_t gradient_sets = 1,
+                  std::int64_t moments = 2);
 
 }  // namespace tapestry

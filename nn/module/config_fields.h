@@ -6,7 +6,7 @@
 //     struct FieldsOf<SGDConfig> {
 //         template <class Visitor>
 //         static constexpr void list(const Visitor& field) {
-//             field("lr", &SGDConfig::lr, "Learning rate", {.low = 0});
+//             field("nesterov", &SGDConfig::nesterov, "Step from where the velocity leads");
 //             ...
 //         }
 //     };
@@ -35,7 +35,8 @@ struct FieldTraits {
     bool required = false;       ///< must be present in a file
     bool stored = true;          ///< written to a model's config.json
     const char* gpt2 = nullptr;  ///< key in GPT-2's config.json, or null if there is no single one
-    const char* option = nullptr;  ///< command-line name, if not option_name()'s
+    const char* option = nullptr;                     ///< command-line name, if not option_name()'s
+    std::vector<std::string> (*choices)() = nullptr;  ///< values of a string, or null for any
 };
 
 template <class Config, class T>

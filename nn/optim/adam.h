@@ -3,7 +3,7 @@
 // parameter moves by the learning rate, in the direction of a mean of gradients.
 #pragma once
 
-#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/optim/configured_optimizer.h>
 
 namespace tapestry {
 
@@ -21,29 +21,44 @@ struct AdamConfig {
     std::uint64_t rounding_seed = 0;
 };
 
+/// The fields of a configuration that has Adam's beta1, beta2 and eps.
+template <class C, class Visitor>
+constexpr void list_adam_settings(const Visitor& field) {
+    field("beta1", &C::beta1, "How slowly the mean of the gradients forgets", kFraction);
+    field("beta2", &C::beta2, "How slowly the mean of their squares forgets", kFraction);
+    field("eps", &C::eps, "Added to the root of that mean", kNotNegative);
+}
+
+template <>
+struct FieldsOf<AdamConfig> {
+    using C = AdamConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        list_adam_settings<C>(field);
+        field("rounding_seed", &C::rounding_seed, "Seed for rounding bf16",
+              {.low = 0, .high = 0x1p53});
+    }
+};
+
 /// Kingma and Ba 2015; weight decay is added to the gradient. Formulas, and what is done of bf16:
 /// adamw_update_ in ops/optimizer_step.h.
-class Adam : public Optimizer {
+class Adam : public ConfiguredOptimizer<Adam, AdamConfig> {
 public:
     explicit Adam(ParameterGroups groups, const AdamConfig& config = {})
         : Adam(std::move(groups), config, false) {}
 
-    const char* kind() const override { return decoupled_ ? "AdamW" : "Adam"; }
+    /// The running means of g and of g^2.
+    static std::vector<std::string> moments(const AdamConfig&) { return {"m", "v"}; }
 
 protected:
     Adam(ParameterGroups groups, const AdamConfig& config, bool decoupled);
     void update(const std::vector<Slot*>& slots, double grad_scale) override;
+    /// Without parameters of bf16 the seed is none of them.
     Settings settings() const override;
-    void set_settings(const Settings& settings) override;
-    std::vector<std::string> moment_names(const Settings& settings) const override;
 
 private:
-    double beta1_ = 0;
-    double beta2_ = 0;
-    double eps_ = 0;
-    std::uint64_t rounding_seed_ = 0;
     bool decoupled_;
-    bool rounds_;  // some parameters are bf16: the seed is one of the settings
+    bool rounds_;  // some parameters are bf16
 };
 
 /// Loshchilov and Hutter 2019; weight decay shrinks the parameter itself.
@@ -64,25 +79,30 @@ struct RMSpropConfig {
     double weight_decay = 0;  ///< added to the gradient; of groups without one of their own
 };
 
+template <>
+struct FieldsOf<RMSpropConfig> {
+    using C = RMSpropConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("alpha", &C::alpha, "How slowly the mean of the squares forgets", kFraction);
+        field("eps", &C::eps, "Added to the root of that mean", kNotNegative);
+        field("momentum", &C::momentum, "How slowly the velocity forgets", kFraction);
+        field("centered", &C::centered, "Divide by the deviation");
+    }
+};
+
 /// Formulas: rmsprop_update_ in ops/optimizer_step.h. Sources: Tieleman and Hinton 2012, "Lecture
 /// 6.5: rmsprop"; centred, Graves 2013, "Generating Sequences With Recurrent Neural Networks".
-class RMSprop : public Optimizer {
+class RMSprop : public ConfiguredOptimizer<RMSprop, RMSpropConfig> {
 public:
-    explicit RMSprop(ParameterGroups groups, const RMSpropConfig& config = {});
+    explicit RMSprop(ParameterGroups groups, const RMSpropConfig& config = {})
+        : ConfiguredOptimizer("RMSprop", std::move(groups), config) {}
 
-    const char* kind() const override { return "RMSprop"; }
+    /// The running means of g^2 and, if centred, of g; the velocity last.
+    static std::vector<std::string> moments(const RMSpropConfig& config);
 
 protected:
-    void update(const std::vector<Slot*>& slots, double grad_scale) override;
-    Settings settings() const override;
-    void set_settings(const Settings& settings) override;
-    std::vector<std::string> moment_names(const Settings& settings) const override;
-
-private:
-    double alpha_ = 0;
-    double eps_ = 0;
-    double momentum_ = 0;
-    bool centered_ = false;
+    void update_one(Slot& slot, double grad_scale) override;
 };
 
 // ---- Lion ---------------------------------------------------------------------------------------
@@ -96,23 +116,28 @@ struct LionConfig {
     double weight_decay = 0;
 };
 
+template <>
+struct FieldsOf<LionConfig> {
+    using C = LionConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("beta1", &C::beta1, "Of the mean whose sign is the step", kFraction);
+        field("beta2", &C::beta2, "Of the mean that is kept", kFraction);
+    }
+};
+
 /// Half of Adam's memory. Formulas: lion_update_ in ops/optimizer_step.h. Source: Chen et al. 2023,
 /// "Symbolic Discovery of Optimization Algorithms".
-class Lion : public Optimizer {
+class Lion : public ConfiguredOptimizer<Lion, LionConfig> {
 public:
-    explicit Lion(ParameterGroups groups, const LionConfig& config = {});
+    explicit Lion(ParameterGroups groups, const LionConfig& config = {})
+        : ConfiguredOptimizer("Lion", std::move(groups), config) {}
 
-    const char* kind() const override { return "Lion"; }
+    /// The running mean of g.
+    static std::vector<std::string> moments(const LionConfig&) { return {"m"}; }
 
 protected:
-    void update(const std::vector<Slot*>& slots, double grad_scale) override;
-    Settings settings() const override;
-    void set_settings(const Settings& settings) override;
-    std::vector<std::string> moment_names(const Settings& settings) const override;
-
-private:
-    double beta1_ = 0;
-    double beta2_ = 0;
+    void update_one(Slot& slot, double grad_scale) override;
 };
 
 }  // namespace tapestry

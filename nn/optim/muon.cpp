@@ -89,43 +89,7 @@ MuonGroups muon_groups(const Module& model, double weight_decay, std::string_vie
 }
 
 Muon::Muon(const MuonGroups& groups, const MuonConfig& config)
-    : Optimizer(joined(groups), config.lr, config.weight_decay),
-      matrix_groups_(groups.matrices.size()) {
-    set_settings({{"momentum", config.momentum},
-                  {"iterations", static_cast<double>(config.iterations)},
-                  {"beta1", config.beta1},
-                  {"beta2", config.beta2},
-                  {"eps", config.eps}});
-}
-
-Optimizer::Settings Muon::settings() const {
-    return {{"momentum", momentum_},
-            {"iterations", static_cast<double>(iterations_)},
-            {"beta1", beta1_},
-            {"beta2", beta2_},
-            {"eps", eps_}};
-}
-
-void Muon::set_settings(const Settings& settings) {
-    const double momentum = settings.at("momentum"), iterations = settings.at("iterations");
-    const double beta1 = settings.at("beta1"), beta2 = settings.at("beta2");
-    const double eps = settings.at("eps");
-    const auto fraction = [](double beta) { return beta >= 0 && beta < 1; };
-    require(momentum > 0 && momentum < 1 && fraction(beta1) && fraction(beta2) && eps >= 0 &&
-                std::isfinite(eps),
-            "Muon: momentum {} must lie in (0, 1), beta1 {} and beta2 {} in [0, 1), and eps {} be "
-            "finite and not negative",
-            momentum, beta1, beta2, eps);
-    require(iterations >= 1 && iterations <= 100 && iterations == std::floor(iterations),
-            "Muon: {} iterations; a whole number from 1 to 100 is needed", iterations);
-    momentum_ = momentum;
-    iterations_ = static_cast<std::int64_t>(iterations);
-    beta1_ = beta1;
-    beta2_ = beta2;
-    eps_ = eps;
-}
-
-std::vector<std::string> Muon::moment_names(const Settings&) const { return {"m", "v"}; }
+    : ConfiguredOptimizer("Muon", joined(groups), config), matrix_groups_(groups.matrices.size()) {}
 
 std::vector<std::string> Muon::moment_names_in(std::size_t group, const Settings& settings) const {
     if (group < matrix_groups_) return {"momentum"};
@@ -138,16 +102,20 @@ void Muon::move_matrix(Slot& slot, double grad_scale) const {
         0.2 * std::sqrt(static_cast<double>(std::max(p.size(0), p.size(1))));  // of a step
     // From zeros, with Nesterov's momentum, at the rate -1: g + momentum m.
     Tensor ahead = zeros_like(p.detach());
-    sgd_update_(ahead, p.grad(), slot.moments[0],
-                {.lr = -1, .momentum = momentum_, .nesterov = true, .grad_scale = grad_scale});
+    sgd_update_(
+        ahead, p.grad(), slot.moments[0],
+        {.lr = -1, .momentum = config().momentum, .nesterov = true, .grad_scale = grad_scale});
     Tensor none;
-    sgd_update_(slot.parameter, orthogonalised(ahead, iterations_), none,
+    sgd_update_(slot.parameter, orthogonalised(ahead, config().iterations), none,
                 {.lr = lr_of(slot) * length, .weight_decay = weight_decay_of(slot) / length});
 }
 
 // The matrices side by side, each on one thread, as it would be alone.
 void Muon::update(const std::vector<Slot*>& slots, double grad_scale) {
-    const AdamUpdate adam{.beta1 = beta1_, .beta2 = beta2_, .eps = eps_, .grad_scale = grad_scale};
+    const AdamUpdate adam{.beta1 = config().beta1,
+                          .beta2 = config().beta2,
+                          .eps = config().eps,
+                          .grad_scale = grad_scale};
     RecycledVector<Slot*> matrices;
     RecycledVector<AdamParameter> others;
     for (Slot* slot : slots) {

@@ -2,7 +2,7 @@
 // directions have in common no longer hides what the others would have changed.
 #pragma once
 
-#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/optim/adam.h>
 
 namespace tapestry {
 
@@ -26,6 +26,17 @@ struct MuonConfig {
     double weight_decay = 0.01;  ///< of groups without one of their own
 };
 
+template <>
+struct FieldsOf<MuonConfig> {
+    using C = MuonConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("momentum", &C::momentum, "Of the matrices", kOpenFraction);
+        field("iterations", &C::iterations, "Of orthogonalised()", {.low = 1, .high = 100});
+        list_adam_settings<C>(field);
+    }
+};
+
 /// Who is moved how.
 struct MuonGroups {
     ParameterGroups matrices;  ///< by Muon
@@ -42,18 +53,16 @@ MuonGroups muon_groups(const Module& model, double weight_decay,
 /// s = 0.2 sqrt(max(R, C)): the steps are as long as AdamW's, so that rates and decays of the one
 /// are right for the other, too. All other parameters are AdamW's.
 /// Sources: Jordan et al. 2024; s: Liu et al. 2025, "Muon is Scalable for LLM Training".
-class Muon : public Optimizer {
+class Muon : public ConfiguredOptimizer<Muon, MuonConfig> {
 public:
     /// Throws ValueError for one of `groups.matrices` that is none, and as AdamW does.
     explicit Muon(const MuonGroups& groups, const MuonConfig& config = {});
 
-    const char* kind() const override { return "Muon"; }
+    /// AdamW's; a matrix has a momentum instead.
+    static std::vector<std::string> moments(const MuonConfig&) { return {"m", "v"}; }
 
 protected:
     void update(const std::vector<Slot*>& slots, double grad_scale) override;
-    Settings settings() const override;
-    void set_settings(const Settings& settings) override;
-    std::vector<std::string> moment_names(const Settings& settings) const override;
     std::vector<std::string> moment_names_in(std::size_t group,
                                              const Settings& settings) const override;
 
@@ -61,11 +70,6 @@ private:
     void move_matrix(Slot& slot, double grad_scale) const;
 
     std::size_t matrix_groups_;
-    double momentum_ = 0;
-    std::int64_t iterations_ = 0;
-    double beta1_ = 0;
-    double beta2_ = 0;
-    double eps_ = 0;
 };
 
 }  // namespace tapestry

@@ -5,7 +5,8 @@
 //     optimizer.load_state(kept);                      // back to where it stood
 //
 // A training that would go wrong in silence is an error of its first step: see step(). Read next:
-// adam.cpp, a whole optimiser; nn/io/checkpoint.h, a state in a file.
+// configured_optimizer.h, the library's optimisers, and optimizer_registry.h, the table of them;
+// nn/io/checkpoint.h, a state in a file.
 #pragma once
 
 #include <tapestry/core/tensor.h>

@@ -1,7 +1,7 @@
 // Gradient descent.
 #pragma once
 
-#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/optim/configured_optimizer.h>
 
 namespace tapestry {
 
@@ -12,22 +12,28 @@ struct SGDConfig {
     double weight_decay = 0;  ///< of groups without one of their own
 };
 
-/// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
-class SGD : public Optimizer {
-public:
-    explicit SGD(ParameterGroups groups, const SGDConfig& config = {});
+template <>
+struct FieldsOf<SGDConfig> {
+    using C = SGDConfig;
+    template <class Visitor>
+    static constexpr void list(const Visitor& field) {
+        field("momentum", &C::momentum, "How slowly the velocity forgets", kFraction);
+        field("nesterov", &C::nesterov, "Step from where the velocity leads");
+    }
+};
 
-    const char* kind() const override { return "SGD"; }
+/// Formulas: sgd_update_ in ops/optimizer_step.h. Source: Sutskever et al. 2013, in PyTorch's form.
+class SGD : public ConfiguredOptimizer<SGD, SGDConfig> {
+public:
+    explicit SGD(ParameterGroups groups, const SGDConfig& config = {})
+        : ConfiguredOptimizer("SGD", std::move(groups), config) {}
+
+    /// The velocity.
+    static std::vector<std::string> moments(const SGDConfig& config);
+    static void check(const SGDConfig& config);
 
 protected:
-    void update(const std::vector<Slot*>& slots, double grad_scale) override;
-    Settings settings() const override;
-    void set_settings(const Settings& settings) override;
-    std::vector<std::string> moment_names(const Settings& settings) const override;
-
-private:
-    double momentum_ = 0;
-    bool nesterov_ = false;
+    void update_one(Slot& slot, double grad_scale) override;
 };
 
 }  // namespace tapestry

@@ -49,6 +49,7 @@ std::unique_ptr<Session> begin(const RunRequest& r, const TextCache* cache, cons
     require(!r.resume || !data_name(r.config).empty(),
             "--resume: there is no checkpoint in {}, and without --text nothing to begin with",
             r.out);
+    check_options_given(r.config.optimizer, r.given);
     if (r.resume)
         told(fmt::format("no checkpoint in {}: beginning at step 0\n", utf8::printable(r.out)));
     return std::make_unique<Session>(r.config, cache);

@@ -16,10 +16,10 @@ namespace tapestry {
 namespace {
 
 template <class Config>
-void add_lines(std::vector<RecipeLine>& lines, const Config& config) {
+void add_lines(std::vector<RecipeLine>& lines, const Config& config, std::string_view optimizer) {
     for_each_field<Config>([&](const auto& one) {
         std::string value = value_text(config.*one.member);
-        if (!value.empty()) {
+        if (!value.empty() && !is_foreign_option(optimizer, one.name)) {
             lines.push_back({option_name(one), std::move(value), one.meaning});
         }
     });
@@ -33,6 +33,15 @@ std::string subtitle_of(const Session& session) {
                        data.size(Split::validation), counted(num_threads(), "thread"));
 }
 
+// Options of other optimisers, which the command line knows, too: "--momentum".
+std::vector<std::string> foreign_options(std::string_view optimizer) {
+    std::vector<std::string> options;
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        if (is_foreign_option(optimizer, one.name)) options.push_back(option_name(one));
+    });
+    return options;
+}
+
 }  // namespace
 
 std::string last_name(const std::filesystem::path& path) {
@@ -42,8 +51,8 @@ std::string last_name(const std::filesystem::path& path) {
 
 std::vector<RecipeLine> recipe_lines(const TrainingConfig& config) {
     std::vector<RecipeLine> lines;
-    add_lines(lines, config);
-    add_lines(lines, config.model);
+    add_lines(lines, config, config.optimizer);
+    add_lines(lines, config.model, config.optimizer);
     return lines;
 }
 
@@ -95,8 +104,10 @@ TrainingRecipe recipe_of(const Session& session, const TrainingRecipe& also, dou
         return std::any_of(recipe.options.begin(), recipe.options.end(),
                            [&line](const RecipeLine& other) { return other.name == line.name; });
     };
+    const std::vector<std::string> foreign = foreign_options(config.optimizer);
     for (const RecipeLine& line : also.options) {
-        if (!knows(line)) recipe.options.push_back(line);
+        const bool used = std::find(foreign.begin(), foreign.end(), line.name) == foreign.end();
+        if (used && !knows(line)) recipe.options.push_back(line);
     }
     recipe.options.push_back({"directory", std::filesystem::current_path().string(),
                               "Where the command ran: paths begin here"});

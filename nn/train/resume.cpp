@@ -79,6 +79,11 @@ ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name
         return std::string(same ? parent_of(isa) : isa);
     };
     differences.check("isa", kernels_of(info.isa), kernels_of(name_of(current_isa())));
+    require(!contains(options.given, "optimizer") || options.wanted.optimizer == config.optimizer,
+            "{}: --optimizer {} cannot go on from the state of {}; a new run can, from the weights "
+            "(--model)",
+            name, options.wanted.optimizer, config.optimizer);
+    check_options_given(config.optimizer, options.given);
     differences.take_given(config.model, options.wanted.model);
     if (contains(options.given, "text") || contains(options.given, "data")) {
         config.text.clear();

@@ -26,9 +26,10 @@ struct ResumedConfig {
     std::vector<std::string> overridden = {};  ///< overrides that made a difference
 };
 
-/// Throws ValueError if an override has an unknown name, or if anything differs without being
-/// overridden, with both values. `name` is the checkpoint's, for messages. A text under another
-/// name is not a difference: its contents count.
+/// Throws ValueError if an override has an unknown name, for another optimiser or options that the
+/// run's does not have, or if anything differs without being overridden, with both values. `name`
+/// is the checkpoint's, for messages. A text under another name is not a difference: its contents
+/// count.
 ResumedConfig resumed_config(const CheckpointInfo& info, const std::string& name,
                              const ResumeOptions& options);
 

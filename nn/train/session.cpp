@@ -12,6 +12,8 @@
 #include <tapestry/nn/train/training_config.h>
 #include <tapestry/ops/view.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -57,14 +59,29 @@ LoadedModel load_start(const std::string& directory) {
     return start;
 }
 
+void check_rounds_bf16(const std::string& optimizer) {
+    std::vector<std::string> able;
+    for (const OptimizerRow& row : optimizer_rows()) {
+        if (row.rounds_bf16) able.emplace_back(row.name);
+    }
+    require(optimizer_row(optimizer).rounds_bf16,
+            "train: weights of bf16 need steps that are rounded by chance, which {} does not do; "
+            "--optimizer can be {}",
+            optimizer, fmt::join(able, " or "));
+}
+
 TrainingConfig checked(TrainingConfig config) {
     check_names(config);
+    optimizer_row(config.optimizer);  // is there one?
     if (config.model.weights == ComputeType::f32) return config;
-    require(config.optimizer == OptimizerKind::adamw,
-            "train: weights of bf16 take AdamW's steps, which are rounded by chance, and Muon's "
-            "would be lost; --optimizer adamw");
+    check_rounds_bf16(config.optimizer);
     config.model.compute = ComputeType::bf16;
     return config;
+}
+
+// Tensors of state for a parameter.
+std::int64_t moments_of(const TrainingConfig& config) {
+    return std::ssize(optimizer_row(config.optimizer).moments(optimizer_options(config)));
 }
 
 }  // namespace
@@ -89,7 +106,8 @@ Session::Session(TrainingConfig config, LoadedModel start, const TextCache* cach
     data().check_context(config_.model.context);
     check_memory(config_.model, config_.micro_batch_size(),
                  GradientSum::gradient_sets(config_.accumulate * config_.micro_batches,
-                                            config_.micro_batches));
+                                            config_.micro_batches),
+                 moments_of(config_));
     make_model(std::move(start.model));
     if (!config_.train_only.empty()) train_only(*model_, config_.train_only);
     optimizer_ = make_optimizer(*model_, config_);

@@ -4,8 +4,6 @@
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/nn/io/config_file.h>
 #include <tapestry/nn/models/gpt.h>
-#include <tapestry/nn/optim/adam.h>
-#include <tapestry/nn/optim/muon.h>
 
 #include <algorithm>
 #include <type_traits>
@@ -106,7 +104,7 @@ TrainingConfig fast() {
     config.model.tied_head = false;
     config.model.zero_outputs = true;
     config.model.earlier = 2;
-    config.optimizer = OptimizerKind::muon;
+    config.optimizer = "muon";
     config.muon_momentum = 0.8;
     config.muon_iterations = 3;
     config.steps = 260;
@@ -116,6 +114,14 @@ TrainingConfig fast() {
     config.eval_every = config.steps;
     config.eval_batches = 200;
     return config;
+}
+
+// f(field) for the fields that are numbers or yes and no, as options of optimisers are.
+template <class F>
+void for_each_number(const F& f) {
+    for_each_field<TrainingConfig>([&](const auto& one) {
+        if constexpr (std::is_arithmetic_v<typename std::decay_t<decltype(one)>::Value>) f(one);
+    });
 }
 
 }  // namespace
@@ -128,10 +134,27 @@ TrainingConfig settings_of(Recipe recipe) {
     fail("training: unknown recipe");
 }
 
+void set_optimizer(TrainingConfig& config, std::string_view name) {
+    if (config.optimizer == name) return;
+    const OptimizerRow& row = optimizer_row(name);
+    const double ratio = row.defaults.at("lr") / optimizer_row(config.optimizer).defaults.at("lr");
+    const double lr = config.lr * ratio;
+    for_each_number([&](const auto& one) {
+        using Value = typename std::decay_t<decltype(one)>::Value;
+        const auto found = row.defaults.find(one.name);
+        if (found != row.defaults.end()) config.*one.member = static_cast<Value>(found->second);
+    });
+    config.lr = lr;
+    config.min_lr *= ratio;
+    config.optimizer = name;
+}
+
 void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given) {
     std::vector<std::string> kept = given;
     kept.emplace_back("recipe");
-    const TrainingConfig from = settings_of(config.recipe);
+    const bool chosen = std::find(given.begin(), given.end(), "optimizer") != given.end();
+    TrainingConfig from = settings_of(config.recipe);
+    if (chosen) set_optimizer(from, config.optimizer);
     take_all_but(kept, config, from);
     take_all_but(kept, config.model, from.model);
 }
@@ -140,23 +163,61 @@ Generator stream(std::uint64_t seed, Stream name) {
     return Generator(seed * 4 + static_cast<std::uint64_t>(name));
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config) {
-    constexpr double kBeta1 = 0.9;
-    if (config.optimizer == OptimizerKind::adamw) {
-        return std::make_unique<AdamW>(
-            decay_groups(model, config.weight_decay),
-            AdamConfig{.lr = config.lr,
-                       .beta1 = kBeta1,
-                       .beta2 = config.beta2,
-                       .rounding_seed = stream(config.seed, "rounding").seed() >> 11U});
+OptimizerOptions optimizer_options(const TrainingConfig& config) {
+    OptimizerOptions options = optimizer_row(config.optimizer).defaults;
+    for_each_number([&](const auto& one) {
+        const auto found = options.find(one.name);
+        if (found != options.end()) found->second = static_cast<double>(config.*one.member);
+    });
+    const auto seed = options.find("rounding_seed");
+    if (seed != options.end()) {
+        seed->second = static_cast<double>(stream(config.seed, "rounding").seed() >> 11U);
     }
-    MuonGroups groups = muon_groups(model, config.weight_decay);
-    for (ParameterGroup& group : groups.matrices) group.lr_factor = config.muon_lr;
-    return std::make_unique<Muon>(groups, MuonConfig{.lr = config.lr,
-                                                     .momentum = config.muon_momentum,
-                                                     .iterations = config.muon_iterations,
-                                                     .beta1 = kBeta1,
-                                                     .beta2 = config.beta2});
+    return options;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config) {
+    return make_optimizer(model, config.optimizer, optimizer_options(config));
+}
+
+bool is_foreign_option(std::string_view optimizer, std::string_view field) {
+    const std::string name(field);
+    if (optimizer_row(optimizer).defaults.contains(name)) return false;
+    const auto& rows = optimizer_rows();
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const OptimizerRow& row) { return row.defaults.contains(name); });
+}
+
+void check_options_given(std::string_view optimizer, const std::vector<std::string>& given) {
+    std::string foreign, own;
+    for_each_number([&](const auto& one) {
+        const auto add = [&one](std::string& to) {
+            to += (to.empty() ? "" : ", ") + option_name(one);
+        };
+        if (optimizer_row(optimizer).defaults.contains(one.name)) {
+            add(own);
+        } else if (is_foreign_option(optimizer, one.name) &&
+                   std::find(given.begin(), given.end(), one.name) != given.end()) {
+            add(foreign);
+        }
+    });
+    require(foreign.empty(), "train: --optimizer {} has no {}; its options are {}", optimizer,
+            foreign, own);
+}
+
+std::string optimizers_text() {
+    std::string text;
+    for (const OptimizerRow& row : optimizer_rows()) {
+        TrainingConfig config;
+        set_optimizer(config, row.name);
+        text += fmt::format("  {:<9}{}\n          ", row.name, row.summary);
+        for_each_number([&](const auto& one) {
+            if (!row.defaults.contains(one.name)) return;
+            text += fmt::format(" {} {}", option_name(one), value_text(config.*one.member));
+        });
+        text += '\n';
+    }
+    return text;
 }
 
 }  // namespace tapestry

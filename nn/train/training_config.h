@@ -8,7 +8,7 @@
 #include <tapestry/core/random.h>
 #include <tapestry/nn/data/text.h>
 #include <tapestry/nn/models/gpt_config.h>
-#include <tapestry/nn/optim/optimizer.h>
+#include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/train/loop.h>
 
 #include <cstdint>
@@ -30,16 +30,6 @@ template <>
 struct NamesOf<Recipe> {
     static constexpr EnumNames<Recipe, 2> list{
         {{Recipe::standard, "standard"}, {Recipe::fast, "fast"}}};
-};
-
-/// Who moves the parameters: AdamW all of them, or Muon the matrices of the blocks and AdamW the
-/// rest (nn/optim/muon.h).
-enum class OptimizerKind { adamw, muon };
-
-template <>
-struct NamesOf<OptimizerKind> {
-    static constexpr EnumNames<OptimizerKind, 2> list{
-        {{OptimizerKind::adamw, "adamw"}, {OptimizerKind::muon, "muon"}}};
 };
 
 /// How the learning rate falls after the warm-up (nn/optim/schedule.h).
@@ -69,7 +59,7 @@ struct TrainingConfig {
     std::int64_t accumulate = 1;
     std::int64_t micro_batches = 1;
     std::int64_t steps = 2000;
-    OptimizerKind optimizer = OptimizerKind::adamw;
+    std::string optimizer = "adamw";  ///< a row's name in nn/optim/optimizer_registry.h
     double lr = 1e-3;
     double min_lr = 1e-4;
     std::int64_t warmup = 100;
@@ -79,7 +69,13 @@ struct TrainingConfig {
     double muon_momentum = 0.95;
     std::int64_t muon_iterations = 5;
     double weight_decay = 0.1;
+    double beta1 = 0.9;
     double beta2 = 0.99;
+    double eps = 1e-8;
+    double momentum = 0.9;
+    bool nesterov = false;
+    double alpha = 0.99;
+    bool centered = false;
     double clip = 1;
     std::int64_t eval_every = 250;
     std::int64_t eval_batches = 50;
@@ -118,9 +114,9 @@ struct FieldsOf<TrainingConfig> {
               "Parts of a batch, whose gradients are computed apart and summed in a fixed tree",
               {.low = 1});
         field("steps", &C::steps, "Optimiser steps", {.low = 1});
-        field(
-            "optimizer", &C::optimizer,
-            "AdamW for everything, or Muon for the matrices of the blocks and AdamW for the rest");
+        field("optimizer", &C::optimizer,
+              "What moves the parameters; its options and their defaults are listed below",
+              {.choices = optimizer_names});
         field("lr", &C::lr, "Learning rate after the warm-up", {.low = 0, .high = 1000});
         field("min_lr", &C::min_lr, "Learning rate at the end", {.low = 0, .high = 1000});
         field("warmup", &C::warmup, "Steps until the learning rate is reached", {.low = 0});
@@ -131,11 +127,23 @@ struct FieldsOf<TrainingConfig> {
               {.low = 0, .high = 1});
         field("muon_lr", &C::muon_lr, "Muon's learning rate, as a multiple of the others'",
               {.low = 0, .high = 1000});
-        field("muon_momentum", &C::muon_momentum, "Of Muon", {.low = 0.000001, .high = 0.999999});
+        field("muon_momentum", &C::muon_momentum, "Muon's momentum",
+              {.low = 0.000001, .high = 0.999999});
         field("muon_iterations", &C::muon_iterations,
-              "Of Muon, on the way to directions equally long", {.low = 1, .high = 100});
+              "Muon's iterations towards directions of equal length", {.low = 1, .high = 100});
         field("weight_decay", &C::weight_decay, "On matrices only", {.low = 0, .high = 1000});
-        field("beta2", &C::beta2, "AdamW's second decay rate", {.low = 0, .high = 0.999999});
+        field("beta1", &C::beta1, "Decay rate of the gradients' mean",
+              {.low = 0, .high = 0.999999});
+        field("beta2", &C::beta2,
+              "Decay rate of Adam's mean of squares; of the mean that Lion keeps",
+              {.low = 0, .high = 0.999999});
+        field("eps", &C::eps, "Added to the root that a step is divided by", {.low = 0, .high = 1});
+        field("momentum", &C::momentum, "Momentum of SGD and RMSprop",
+              {.low = 0, .high = 0.999999});
+        field("nesterov", &C::nesterov, "Nesterov's momentum, in SGD");
+        field("alpha", &C::alpha, "Decay rate of RMSprop's mean of squares",
+              {.low = 0, .high = 0.999999});
+        field("centered", &C::centered, "Divide by the deviation, in RMSprop");
         field("clip", &C::clip, "Largest norm of the gradient; 0: do not clip",
               {.low = 0, .high = 1e12});
         field("eval_every", &C::eval_every, "Steps between evaluations; 0: none", {.low = 0});
@@ -172,8 +180,8 @@ TrainingConfig training_config_from_json(std::string_view json, std::string what
 /// A whole configuration, but for the text.
 TrainingConfig settings_of(Recipe recipe);
 
-/// Puts the settings of config.recipe into all fields but those whose names are `given`, the
-/// model's among them, and `recipe` itself.
+/// Puts the settings of config.recipe, and of config.optimizer if that is given, into all fields
+/// but those whose names are `given`, the model's among them, and `recipe` itself.
 void fill_in_recipe(TrainingConfig& config, const std::vector<std::string>& given);
 
 // ---- random numbers -----------------------------------------------------------------------------
@@ -192,7 +200,24 @@ Generator stream(std::uint64_t seed, Stream name);
 
 // ---- the optimiser ------------------------------------------------------------------------------
 
-/// Of the model's parameters that are not frozen, with the configuration's rates and decay.
+/// Another optimiser: its options get their defaults, and the configuration's rates are multiplied
+/// by the ratio of the two optimisers' default rates. With the optimiser that it has, nothing
+/// changes.
+void set_optimizer(TrainingConfig& config, std::string_view name);
+
+/// What the configuration's optimiser is made of: the options that it has, and their values.
+OptimizerOptions optimizer_options(const TrainingConfig& config);
+
+/// Of the model's parameters that are not frozen, with the configuration's options.
 std::unique_ptr<Optimizer> make_optimizer(const GPT& model, const TrainingConfig& config);
+
+/// Whether this field of TrainingConfig is an option of other optimisers, but not of this one.
+bool is_foreign_option(std::string_view optimizer, std::string_view field);
+
+/// Throws ValueError, naming the options there are, if one of the fields `given` is foreign.
+void check_options_given(std::string_view optimizer, const std::vector<std::string>& given);
+
+/// For help: each optimiser with its options and defaults.
+std::string optimizers_text();
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 // tapestry train --resume as somebody uses it whose machine goes down: the same line again and
 // again, killed at any moment, with other numbers of threads.
 #include <tapestry/nn/io/safetensors.h>
+#include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/tests/cli/command.h>
 
 #include <algorithm>
@@ -53,6 +54,25 @@ TEST_CASE("cli resume: killed at any moment, the same model in the end") {
     const Outcome again = place.run({"train", "--resume", "--out", "m"});
     check_done(again);
     CHECK(again.out.find("nothing to do: all 400 steps were taken") != std::string::npos);
+}
+
+TEST_CASE("cli resume: with every optimiser, killed and gone on with, the same model") {
+    for (const std::string& name : tapestry::optimizer_names()) {
+        CAPTURE(name);
+        const ResumePlace place;
+        const Arguments options{"--optimizer", name, "--steps", "150"};
+        check_done(place.run(training("whole", options)));
+        const Arguments parts = options + Arguments{"--resume", "--checkpoint-every", "5"};
+        for (const int milliseconds : {60, 120}) {
+            Process process(training("m", parts), place.path());
+            std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+            process.send(SIGKILL);
+            process.wait();
+        }
+        check_done(place.run(training("m", parts)));
+        CHECK(place.weights("m") == place.weights("whole"));
+        check_done(place.run({"rewind", "m", "--all"}));
+    }
 }
 
 TEST_CASE("cli resume: what is said of where it begins") {

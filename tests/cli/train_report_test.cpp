@@ -74,6 +74,8 @@ TEST_CASE("cli train: the report has the numbers of the metrics, samples, and th
     std::map<std::string, std::string> options;
     for (const Json& line : recipe.at("options")) options[line.at("name")] = line.at("value");
     CHECK_EQ(options.at("--lr"), "0.01");
+    CHECK_FALSE(options.contains("--momentum"));  // AdamW has none
+    CHECK_FALSE(options.contains("--muon-lr"));
     CHECK_EQ(options.at("--beta2"), "0.99");  // was not given
     CHECK_EQ(options.at("--seed"), "1337");
     REQUIRE_EQ(recipe.at("expected").size(), 3);

@@ -67,6 +67,10 @@ TEST_CASE("cli: every option of the issue is in --help, with its default") {
                                "--clip",
                                "--dropout",
                                "--accumulate",
+                               "--optimizer TEXT:{sgd,rmsprop,adam,adamw,lion,",
+                               "\n  lion     the sign of a mean of gradients",
+                               "--lr 0.0003 --weight-decay 0.3 --beta1 0.9 --beta2 0.99\n",
+                               "--nesterov TEXT:{no,yes}=no ",
                                "--micro-batches",
                                "--eval-every",
                                "--eval-batches",
@@ -110,6 +114,13 @@ TEST_CASE("cli: what is missing, unknown or given twice is named") {
     refused({"eval", "--txet"}, "not expected: --txet; did you mean --text?");
     refused({"train", "--text", "t.txt", "--out", "m", "extra"}, "not expected: extra");
     refused({"train", "--text"}, "--text");
+    refused({"train", "--text", "t.txt", "--out", "m", "--optimizer", "nadam"},
+            "--optimizer: nadam not in {sgd,rmsprop,adam,adamw,lion,");
+    refused({"train", "--text", "t.txt", "--out", "m", "--optimizer", "lion", "--alpha", "0.9"},
+            "train: --optimizer lion has no --alpha; its options are --lr, --weight-decay, "
+            "--beta1, --beta2");
+    refused({"train", "--text", "t.txt", "--out", "m", "--muon-lr", "2"},
+            "train: --optimizer adamw has no --muon-lr; its options are");
     refused({"train", "--out", "m"}, "--text is required (see tapestry train --help)");
     refused({"train", "--text", "t.txt"}, "--out is required");
     refused({"train", "--text", "a", "--text", "b", "--out", "m"}, "--text");

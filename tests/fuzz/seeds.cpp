@@ -175,7 +175,7 @@ void add_data(Maker& maker) {
 void add_runs(Maker& maker) {
     maker.add("run-of-muon", [] {
         TrainingConfig config = steps(4);
-        config.optimizer = OptimizerKind::muon;
+        config.optimizer = "muon";
         config.micro_batches = config.batch = 2;
         config.model.dropout = 0.1;
         train(config);

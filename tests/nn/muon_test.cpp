@@ -196,9 +196,9 @@ TEST_CASE("Muon: a model's matrices are those of its blocks, and the rest is Ada
         },
         "Muon: parameter \"b\" [3] is no matrix");
     check_message<ValueError>([&] { Muon(groups, {.momentum = 1}); },
-                              "Muon: momentum 1 must lie in (0, 1)");
+                              "Muon: momentum must be in (0, 1), got 1");
     check_message<ValueError>([&] { Muon(groups, {.iterations = 0}); },
-                              "Muon: 0 iterations; a whole number from 1 to 100 is needed");
+                              "Muon: iterations must be a whole number from 1 to 100, got 0");
 }
 
 TEST_CASE("Muon: its state goes on to the same bits, with any number of threads") {

@@ -29,7 +29,7 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
                          .accumulate = 2,
                          .micro_batches = 3,
                          .steps = 11,
-                         .optimizer = OptimizerKind::muon,
+                         .optimizer = "muon",
                          .lr = 1.0 / 3,
                          .min_lr = 0.01,
                          .warmup = 4,
@@ -39,7 +39,13 @@ TEST_CASE("training config: what JSON keeps is the configuration") {
                          .muon_momentum = 0.7,
                          .muon_iterations = 3,
                          .weight_decay = 0.2,
+                         .beta1 = 0.8,
                          .beta2 = 0.95,
+                         .eps = 1e-6,
+                         .momentum = 0.6,
+                         .nesterov = true,
+                         .alpha = 0.7,
+                         .centered = true,
                          .clip = 0.5,
                          .eval_every = 6,
                          .eval_batches = 8,
@@ -74,11 +80,12 @@ TEST_CASE("training config: every member has a field, but the model, which has a
     [[maybe_unused]] const auto& [recipe, text, data, test_fraction, start, model, start_dropout,
                                   train_only, batch, order, accumulate, micro_batches, steps,
                                   optimizer, lr, min_lr, warmup, schedule, cooldown, muon_lr,
-                                  muon_momentum, muon_iterations, weight_decay, beta2, clip,
-                                  eval_every, eval_batches, seed] = config;
+                                  muon_momentum, muon_iterations, weight_decay, beta1, beta2, eps,
+                                  momentum, nesterov, alpha, centered, clip, eval_every,
+                                  eval_batches, seed] = config;
     int fields = 0;
     for_each_field<TrainingConfig>([&](const auto&) { ++fields; });
-    CHECK_EQ(fields, 28 - 2);
+    CHECK_EQ(fields, 34 - 2);
 }
 
 TEST_CASE("training config: a name that JSON cannot keep is refused, not altered") {

@@ -152,7 +152,7 @@ struct Row {
 const std::vector<Row>& ingredients() {
     using C = TrainingConfig;
     static const std::vector<Row> all{
-        {"AdamW instead of Muon", [](C& c) { c.optimizer = OptimizerKind::adamw; }, "muon_helps",
+        {"AdamW instead of Muon", [](C& c) { c.optimizer = "adamw"; }, "muon_helps",
          "Muon helps, at the same rate."},
         {"Muon with a momentum of 0.95", [](C& c) { c.muon_momentum = 0.95; }, "momentum_helps",
          "A shorter memory than Muon's usual one helps."},

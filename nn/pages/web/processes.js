@@ -20,7 +20,7 @@ export function processesTab(panel, data) {
   panel.append(h('p', { class: 'quiet legend' }, 'Each computes the gradients of its micro-batches, ' +
     'and takes the step for its slice of the parameters. FLOP are those of products; waiting is the ' +
     'share of the time in messages; hidden is what of the gradients\' way lay behind the backward pass; ' +
-    'moments are what AdamW keeps there. As of the latest evaluation.'),
+    'moments are what the optimiser keeps there. As of the latest evaluation.'),
   h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'processes' },
     h('table', { 'data-table': 'processes' }, h('thead', {}, h('tr', {}, ...heads.map((head, i) =>
       h('th', { scope: 'col', class: i === 1 ? 'word' : null }, head)))), rows)));
