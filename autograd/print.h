@@ -18,6 +18,24 @@ namespace tapestry {
 
 std::string to_string(const Tape& tape);
 
+/// "#0 [3], constant [] -> [3]" of operands and outputs, which have a slot and a shape;
+/// `entry_of(slot)` is the entry that gave it, or negative for a leaf.
+template <class Inputs, class Outputs, class EntryOf>
+std::string flow_text(const Inputs& inputs, const Outputs& outputs, const EntryOf& entry_of) {
+    std::string flow;
+    for (const auto& x : inputs) {
+        const std::int64_t entry = x.slot < 0 ? -1 : entry_of(x.slot);
+        const std::string from = x.slot < 0  ? "constant"
+                                 : entry < 0 ? "leaf"
+                                             : fmt::format("#{}", entry);
+        flow += fmt::format("{}{} {}", flow.empty() ? "" : ", ", from, x.shape);
+    }
+    flow += " ->";
+    for (const auto& y : outputs)
+        flow += fmt::format("{} {}", flow.back() == '>' ? "" : ",", y.shape);
+    return flow;
+}
+
 /// "1.5 KB", in powers of 1000.
 std::string bytes_text(std::uint64_t bytes);
 

@@ -163,18 +163,11 @@ void write(JsonWriter& json, const SlopeReport& slope) {
 }
 
 void write(JsonWriter& json, const Cause& cause) {
-    json.object([&] {
-        json.member("name", to_string(cause.mistake));
-        json.member("evidence", cause.evidence);
-        json.member("hint", cause.hint);
-    });
+    json.object("name", to_string(cause.mistake), "evidence", cause.evidence, "hint", cause.hint);
 }
 
 void write(JsonWriter& json, const Unseen& unseen) {
-    json.object([&] {
-        json.member("where", unseen.where);
-        json.member("reason", to_string(unseen.reason));
-    });
+    json.object("where", unseen.where, "reason", to_string(unseen.reason));
 }
 
 void write(JsonWriter& json, const Opinion& opinion) {

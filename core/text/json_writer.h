@@ -49,6 +49,12 @@ public:
         enclosed('{', write, '}');
     }
 
+    /// Members: a name and its value, as member() takes them, in turn.
+    template <class T, class... Rest>
+    void object(std::string_view name, const T& x, const Rest&... rest) {
+        object([&] { members(name, x, rest...); });
+    }
+
     /// An array; `write` writes the values.
     template <class F>
     void array(const F& write) {
@@ -61,6 +67,13 @@ public:
         text_ += indent_ < 0 ? ":" : ": ";
         follows_name_ = true;
         value(x);
+    }
+
+    /// Several of them: a name and its value in turn.
+    template <class T, class... Rest>
+    void members(std::string_view name, const T& x, const Rest&... rest) {
+        member(name, x);
+        if constexpr (sizeof...(rest) > 0) members(rest...);
     }
 
     /// A member that is an array: write(x) writes a value for each x of `all`.

@@ -1,6 +1,8 @@
-// Draws the pictures of docs/course into a directory: `course_pictures docs/course/pictures`, after
-// a change of examples/school/pictures. The test `course_pictures` compares what is there with what
-// it draws.
+// Draws the pictures of docs/course into a directory, after a change of examples/school/pictures:
+//
+//     course_pictures examples/school/pictures/course.txt docs/course/pictures
+//
+// The test `course_pictures` compares what is there with what it draws.
 #include <tapestry/core/file.h>
 #include <tapestry/examples/school/pictures/course.h>
 
@@ -11,19 +13,19 @@
 
 int main(int count, char** arguments) try {
     using namespace tapestry::pictures;
-    if (count != 2) throw tapestry::ValueError("usage: course_pictures DIRECTORY");
-    if (std::string_view(arguments[1]) == "--help") {
-        std::puts("usage: course_pictures DIRECTORY");
+    constexpr const char* kUsage = "usage: course_pictures PICTURES DIRECTORY";
+    if (count == 2 && std::string_view(arguments[1]) == "--help") {
+        std::puts(kUsage);
         return 0;
     }
-    const std::filesystem::path directory = arguments[1];
+    if (count != 3) throw tapestry::ValueError(kUsage);
+    const std::filesystem::path directory = arguments[2];
     std::filesystem::create_directories(directory);
-    for (const Picture& picture : course_pictures()) {
-        const std::string name = picture.name;
-        tapestry::write_file_atomically(directory / (name + ".svg"),
-                                        picture.draw(Language::english).svg());
-        tapestry::write_file_atomically(directory / (name + ".zh.svg"),
-                                        picture.draw(Language::chinese).svg());
+    for (const Picture& picture : read_pictures(tapestry::read_file(arguments[1]))) {
+        tapestry::write_file_atomically(directory / (picture.name + ".svg"),
+                                        draw(picture, Language::english));
+        tapestry::write_file_atomically(directory / (picture.name + ".zh.svg"),
+                                        draw(picture, Language::chinese));
     }
     return 0;
 } catch (const std::exception& error) {

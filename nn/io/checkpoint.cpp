@@ -27,11 +27,8 @@ constexpr std::string_view kOptimizer = "optimizer.";
 // The shortest decimal forms round-trip exactly; integers are written in full. All numbers here are
 // finite.
 void write(JsonWriter& json, const OptimizerState::Group& group) {
-    json.object([&] {
-        json.member("weight_decay", group.weight_decay);
-        json.member("lr_factor", group.lr_factor);
-        json.member("parameters", group.parameters);
-    });
+    json.object("weight_decay", group.weight_decay, "lr_factor", group.lr_factor, "parameters",
+                group.parameters);
 }
 
 void write(JsonWriter& json, const OptimizerState& state) {
@@ -57,10 +54,7 @@ void write_generators(JsonWriter& json, const Checkpoint& c) {
             const Generator* generator = entry.second;
             require(generator != nullptr, "checkpoint: generator \"{}\" is null", entry.first);
             json.member(entry.first, [&] {
-                json.object([&] {
-                    json.member("seed", generator->seed());
-                    json.member("offset", generator->offset());
-                });
+                json.object("seed", generator->seed(), "offset", generator->offset());
             });
         }
     });

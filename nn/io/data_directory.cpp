@@ -47,11 +47,7 @@ std::string manifest(const EncodedDocuments& encoded, IdType type, const std::st
         json.member("vocab", tokenizer.vocab_size());
         json.member("tokenizer_xxh3", tokenizer.hash());
         json.list("sources", sources, [&](const SourceFile& source) {
-            json.object([&] {
-                json.member("path", source.path);
-                json.member("bytes", source.bytes);
-                json.member("xxh3", source.hash);
-            });
+            json.object("path", source.path, "bytes", source.bytes, "xxh3", source.hash);
         });
     });
     return json.text() + "\n";

@@ -106,10 +106,7 @@ void write(JsonWriter& json, const std::map<std::string, FileDigest>& files) {
     json.object([&] {
         for (const auto& [name, digest] : files) {
             json.member(name, [&json, &digest = digest] {
-                json.object([&] {
-                    json.member("bytes", digest.bytes);
-                    json.member("xxh3_128", digest.checksum);
-                });
+                json.object("bytes", digest.bytes, "xxh3_128", digest.checksum);
             });
         }
     });

@@ -215,24 +215,13 @@ void check_all_used(const std::string& file, const std::map<std::string, Tensor>
 namespace {
 
 void write_byte_level(JsonWriter& json, bool add_prefix_space, bool trim_offsets) {
-    json.object([&] {
-        json.member("type", "ByteLevel");
-        json.member("add_prefix_space", add_prefix_space);
-        json.member("trim_offsets", trim_offsets);
-        json.member("use_regex", true);
-    });
+    json.object("type", "ByteLevel", "add_prefix_space", add_prefix_space, "trim_offsets",
+                trim_offsets, "use_regex", true);
 }
 
 void write_added_token(JsonWriter& json, std::int64_t id, std::string_view content) {
-    json.object([&] {
-        json.member("id", id);
-        json.member("content", content);
-        json.member("single_word", false);
-        json.member("lstrip", false);
-        json.member("rstrip", false);
-        json.member("normalized", false);
-        json.member("special", true);
-    });
+    json.object("id", id, "content", content, "single_word", false, "lstrip", false, "rstrip",
+                false, "normalized", false, "special", true);
 }
 
 void write_vocabulary(JsonWriter& json, const BytePairTokenizer& tokenizer) {

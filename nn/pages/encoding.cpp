@@ -101,10 +101,7 @@ PackedRows pack_rows(std::span<const float> numbers, std::size_t width) {
 }
 
 void write(JsonWriter& json, const Log2Histogram& h) {
-    json.object([&] {
-        json.member("first", h.first);
-        json.member("counts", h.counts);
-    });
+    json.object("first", h.first, "counts", h.counts);
 }
 
 }  // namespace tapestry

@@ -54,12 +54,8 @@ void write(JsonWriter& json, const std::optional<ValueStatistics>& s) {
 }
 
 void write(JsonWriter& json, const ProfiledWork& w) {
-    json.object([&] {
-        json.member("s", six_digits(w.seconds));
-        json.member("flops", six_digits(w.flops));
-        json.member("bytes", six_digits(w.bytes));
-        json.member("least", six_digits(w.least));
-    });
+    json.object("s", six_digits(w.seconds), "flops", six_digits(w.flops), "bytes",
+                six_digits(w.bytes), "least", six_digits(w.least));
 }
 
 void write(JsonWriter& json, const InspectedInput& x) {
@@ -83,12 +79,8 @@ void write(JsonWriter& json, const InspectedOutput& y) {
 }
 
 void write_units(JsonWriter& json, const InspectedEntry& e) {
-    json.object([&] {
-        json.member("rows", e.units->rows);
-        json.member("count", e.units->units);
-        json.member("dead", e.units->dead);
-        json.member("unreached", e.units->unreached);
-    });
+    json.object("rows", e.units->rows, "count", e.units->units, "dead", e.units->dead, "unreached",
+                e.units->unreached);
 }
 
 void write(JsonWriter& json, const InspectedEntry& e) {
@@ -149,13 +141,8 @@ void write_places(JsonWriter& json, const Inspector& inspector) {
 }
 
 void write(JsonWriter& json, const WalkStep& s) {
-    json.object([&] {
-        json.member("entry", s.entry);
-        json.member("used", s.used);
-        json.member("arrived", s.arrived);
-        json.member("cotangents", s.cotangent_bytes);
-        json.member("freed", s.freed_bytes);
-    });
+    json.object("entry", s.entry, "used", s.used, "arrived", s.arrived, "cotangents",
+                s.cotangent_bytes, "freed", s.freed_bytes);
 }
 
 void write(JsonWriter& json, const MemoryLife& l, std::optional<std::size_t> at) {
@@ -179,11 +166,7 @@ void write(JsonWriter& json, const MemoryTrace& memory) {
         json.member("bytes", memory.bytes());
         json.member("peak", memory.peak());
         json.member("plan", [&] {
-            json.object([&] {
-                json.member("apart", layout.apart);
-                json.member("bytes", layout.bytes);
-                json.member("least", layout.least);
-            });
+            json.object("apart", layout.apart, "bytes", layout.bytes, "least", layout.least);
         });
     });
 }
@@ -214,14 +197,8 @@ void write(JsonWriter& json, const PageImage& image) {
         const float share = *high > *low ? (x - *low) / (*high - *low) : 0;
         bytes.push_back(static_cast<std::byte>(std::lround(255 * share)));
     }
-    json.object([&] {
-        json.member("channels", shape[0]);
-        json.member("height", shape[1]);
-        json.member("width", shape[2]);
-        json.member("patch", image.patch);
-        json.member("first", image.first);
-        json.member("pixels", base64(bytes));
-    });
+    json.object("channels", shape[0], "height", shape[1], "width", shape[2], "patch", image.patch,
+                "first", image.first, "pixels", base64(bytes));
 }
 
 }  // namespace

@@ -78,10 +78,7 @@ void write_parameters(JsonWriter& json, const TrainingReport& report) {
     json.array([&] {
         if (found == all.end()) return;
         for (const ParameterFlow& p : found->flow) {
-            json.object([&] {
-                json.member("name", p.frozen ? p.name + " (frozen)" : p.name);
-                json.member("shape", p.shape);
-            });
+            json.object("name", p.frozen ? p.name + " (frozen)" : p.name, "shape", p.shape);
         }
     });
 }
@@ -182,19 +179,12 @@ void write(JsonWriter& json, const ProcessAccount& p) {
 }
 
 void write(JsonWriter& json, const RecipeLine& line) {
-    json.object([&] {
-        json.member("name", line.name);
-        json.member("value", line.value);
-        json.member("meaning", line.meaning);
-    });
+    json.object("name", line.name, "value", line.value, "meaning", line.meaning);
 }
 
 void write(JsonWriter& json, const ExpectedLoss& expected) {
-    json.object([&] {
-        json.member("name", expected.name);
-        json.member("loss", six_digits(expected.loss));
-        json.member("meaning", expected.meaning);
-    });
+    json.object("name", expected.name, "loss", six_digits(expected.loss), "meaning",
+                expected.meaning);
 }
 
 void write(JsonWriter& json, const TrainingRecipe& recipe) {
@@ -210,27 +200,16 @@ void write(JsonWriter& json, const TrainingRecipe& recipe) {
 }
 
 void write(JsonWriter& json, const Spike& spike, const std::string& rewind) {
-    json.object([&] {
-        json.member("step", spike.step);
-        json.member("what", spike.what);
-        json.member("value", six_digits(spike.value));
-        json.member("mean", six_digits(spike.mean));
-        json.member("command", rewind.empty() ? ""
-                                              : fmt::format("{} --step {} --inspect page.html",
-                                                            rewind, spike.step));
-    });
+    json.object(
+        "step", spike.step, "what", spike.what, "value", six_digits(spike.value), "mean",
+        six_digits(spike.mean), "command",
+        rewind.empty() ? "" : fmt::format("{} --step {} --inspect page.html", rewind, spike.step));
 }
 
 void write(JsonWriter& json, const ReportStatus& status, const StepMetrics& latest) {
-    json.object([&] {
-        json.member("state", name_of(status.state));
-        json.member("message", status.message);
-        json.member("step", latest.step);
-        json.member("seconds", six_digits(latest.seconds));
-        json.member("cost", six_digits(status.cost_seconds));
-        json.member("started", status.started);
-        json.member("written", status.written);
-    });
+    json.object("state", name_of(status.state), "message", status.message, "step", latest.step,
+                "seconds", six_digits(latest.seconds), "cost", six_digits(status.cost_seconds),
+                "started", status.started, "written", status.written);
 }
 
 void write_curves(JsonWriter& json, const TrainingReport& report) {

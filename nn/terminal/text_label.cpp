@@ -3,8 +3,6 @@
 #include <tapestry/core/text/unicode.h>
 #include <tapestry/core/text/utf8.h>
 
-#include <algorithm>
-
 namespace tapestry::terminal {
 namespace {
 
@@ -15,16 +13,6 @@ bool is_mark(const utf8::Step& here, const std::string& printable) {
 }
 
 }  // namespace
-
-int columns_of(std::string_view text) {
-    int columns = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const utf8::Step here = utf8::step(text, at);
-        columns += here.flaw == nullptr ? unicode::width_of(here.code) : 1;
-        at += here.bytes;
-    }
-    return columns;
-}
 
 std::vector<std::string> shown_characters(std::string_view token) {
     const bool blank = token.find_first_not_of(' ') == std::string_view::npos;
@@ -59,12 +47,6 @@ std::string label_of(std::string_view token, int most) {
         label += character;
     }
     return label + "..";
-}
-
-std::string padded(std::string_view text, int columns, bool right) {
-    const std::string blanks(static_cast<std::size_t>(std::max(0, columns - columns_of(text))),
-                             ' ');
-    return right ? blanks + std::string(text) : std::string(text) + blanks;
 }
 
 std::string line_of(std::string line) {

@@ -3,14 +3,13 @@
 // maps.
 #pragma once
 
+#include <tapestry/core/text/text_table.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tapestry::terminal {
-
-/// Columns of a terminal that a text in UTF-8 takes: unicode::width_of, summed up.
-int columns_of(std::string_view text);
 
 /// The characters of a token, each with the marks that join it, as they can be shown: "\n" for a
 /// line's end, "\xE9" for a byte that is no UTF-8, "_" for a blank among nothing but blanks, a
@@ -19,9 +18,6 @@ std::vector<std::string> shown_characters(std::string_view token);
 
 /// The same in one piece. What takes more than `most` columns is cut, and ends with "..".
 std::string label_of(std::string_view token, int most);
-
-/// `text` and blanks to fill up `columns`; blanks stand before it if it is `right`.
-std::string padded(std::string_view text, int columns, bool right = false);
 
 /// The line without blanks at its end, and its end.
 std::string line_of(std::string line);

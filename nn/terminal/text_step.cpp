@@ -6,44 +6,24 @@
 #include <tapestry/nn/terminal/text_map.h>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 namespace tapestry {
 namespace {
 
 using namespace terminal;
 
-constexpr std::size_t kColumns = 7;
 constexpr int kMostOfOp = 32;  // columns; some ops have many settings
-using Row = std::array<std::string, kColumns>;
-constexpr std::array<bool, kColumns> kRight{true, false, false, false, true, true, true};
 
-std::string input_text(const Inspector& inspector, const InspectedInput& x) {
-    if (x.slot < 0) return fmt::format("constant {}", x.shape);
-    const int entry = inspector.place(x.slot).entry;
-    return entry < 0 ? fmt::format("leaf {}", x.shape) : fmt::format("#{} {}", entry, x.shape);
-}
-
-std::string flow_text(const Inspector& inspector, const InspectedEntry& entry) {
-    std::string flow;
-    for (const InspectedInput& x : entry.inputs) {
-        if (!x.defined) continue;  // no mask, no bias
-        flow += (flow.empty() ? "" : ", ") + input_text(inspector, x);
-    }
-    flow += " ->";
-    for (std::size_t i = 0; i < entry.outputs.size(); ++i) {
-        flow += fmt::format("{} {}", i == 0 ? "" : ",", entry.outputs[i].shape);
-    }
-    return flow;
-}
-
-Row row_of(const Inspector& inspector, std::size_t number) {
+std::vector<std::string> row_of(const Inspector& inspector, std::size_t number) {
     const InspectedEntry& e = inspector.entries()[number];
+    std::vector<InspectedInput> inputs;  // without a mask or a bias that there is not
+    std::ranges::copy_if(e.inputs, std::back_inserter(inputs), &InspectedInput::defined);
     return {std::to_string(number),
             label_of(e.attributes.empty() ? e.name : fmt::format("{} ({})", e.name, e.attributes),
                      kMostOfOp),
             e.module,
-            flow_text(inspector, e),
+            flow_text(inputs, e.outputs, [&](int slot) { return inspector.place(slot).entry; }),
             bytes_text(e.saved_bytes),
             fmt::format("{:.3f}", 1e3 * e.forward.seconds),
             e.step < 0 ? "-" : fmt::format("{:.3f}", 1e3 * e.backward.seconds)};
@@ -65,26 +45,12 @@ std::string totals(const Inspector& inspector) {
 }  // namespace
 
 std::string text_tape(const Inspector& inspector) {
-    std::vector<Row> rows{
+    std::vector<std::vector<std::string>> rows{
         {"#", "op", "module", "inputs -> outputs", "kept", "forward", "backward"}};
     for (std::size_t i = 0; i < inspector.entries().size(); ++i) {
         rows.push_back(row_of(inspector, i));
     }
-    std::array<int, kColumns> widths{};
-    for (const Row& row : rows) {
-        for (std::size_t c = 0; c < kColumns; ++c) {
-            widths[c] = std::max(widths[c], columns_of(row[c]));
-        }
-    }
-    std::string text = totals(inspector);
-    for (const Row& row : rows) {
-        for (std::size_t c = 0; c < kColumns; ++c) {
-            if (c > 0) text += "  ";
-            text += padded(row[c], widths[c], kRight[c]);
-        }
-        text += '\n';
-    }
-    return text;
+    return totals(inspector) + text_table(rows, "rlllrrr");
 }
 
 namespace {

@@ -21,26 +21,17 @@ std::string to_json(const RunState& state) {
     JsonWriter json;
     json.object([&] {
         json.list("segments", state.segments, [&](const RunSegment& segment) {
-            json.object([&] {
-                json.member("first_step", segment.first_step);
-                json.member("overrides", segment.overrides);
-                json.member("config", segment.config);
-            });
+            json.object("first_step", segment.first_step, "overrides", segment.overrides, "config",
+                        segment.config);
         });
         json.member("seconds", state.seconds);
         json.member("metrics", [&] {
-            json.object([&] {
-                json.member("bytes", state.metrics.bytes);
-                json.member("xxh3_128", state.metrics.checksum);
-            });
+            json.object("bytes", state.metrics.bytes, "xxh3_128", state.metrics.checksum);
         });
         json.member("rewind_every", state.rewind_every);
         if (!state.best) return;
         json.member("best", [&] {
-            json.object([&] {
-                json.member("step", state.best->step);
-                json.member("val_loss", state.best->val_loss);
-            });
+            json.object("step", state.best->step, "val_loss", state.best->val_loss);
         });
     });
     return json.text();

@@ -10,13 +10,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json data_of(const std::string& page) {
-    const std::string start = "id=\"data\">";
-    const auto first = page.find(start);
-    REQUIRE(first != std::string::npos);
-    const auto begin = first + start.size();
-    return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
-}
+Json data_of(const std::string& page) { return Json::parse(data_of_page(page)); }
 
 // An encoder-decoder of two layers that knows the letters a to e and a space, untrained.
 void put_encoder_decoder(const std::filesystem::path& to,

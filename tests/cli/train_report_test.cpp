@@ -16,14 +16,7 @@ struct ReportPlace : Place {
     ReportPlace() { spill(*this / "t.txt", simple_text()); }
 
     /// What the page holds.
-    Json report() const {
-        const std::string page = slurp(*this / "m" / "report.html");
-        const std::string begin = "id=\"data\">";
-        const std::size_t from = page.find(begin);
-        REQUIRE_NE(from, std::string::npos);
-        const std::size_t start = from + begin.size();
-        return Json::parse(page.substr(start, page.find("</script>", start) - start));
-    }
+    Json report() const { return Json::parse(data_of_page(slurp(*this / "m" / "report.html"))); }
     std::vector<Json> metrics() const {
         std::vector<Json> rows;
         for (const std::string& line : lines_of(slurp(*this / "m" / "metrics.jsonl"))) {

@@ -36,6 +36,12 @@ struct Calls : JsonHandler {
 
 }  // namespace
 
+TEST_CASE("json writer: names and values in turn are members") {
+    JsonWriter json;
+    json.object("a", 1, "b", "two", "c", [&] { json.object([&] { json.members("d", true); }); });
+    CHECK_EQ(json.text(), R"({"a":1,"b":"two","c":{"d":true}})");
+}
+
 TEST_CASE("json writer: what it writes is what was told") {
     JsonWriter json;
     json.object([&] {

@@ -56,6 +56,14 @@ inline std::string slurp(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// The JSON that a page carries.
+inline std::string data_of_page(const std::string& page) {
+    constexpr std::string_view kBegin = "id=\"data\">";
+    const std::size_t at = page.find(kBegin), from = at + kBegin.size();
+    REQUIRE_NE(at, std::string::npos);
+    return page.substr(from, page.find("</script>", from) - from);
+}
+
 /// The message of the E that `f` throws; "no error" if it throws nothing.
 template <class E, class F>
 std::string message_of(F&& f) {

@@ -2,6 +2,7 @@
 // error.
 #include <doctest/doctest.h>
 #include <tapestry/core/text/message.h>
+#include <tapestry/core/text/text_table.h>
 #include <tapestry/core/text/utf8.h>
 #include <tapestry/tests/core/scratch.h>
 
@@ -174,4 +175,12 @@ TEST_CASE("utf8: a path in a message, whatever its bytes, and of a long one the 
     CHECK_EQ(shown(name + "y"), "'" + name + "y'");
     CHECK_EQ(shown(name + "yz"), utf8::quoted(name + "yz", 300));
     CHECK_EQ(shown(name + "yz").find('z'), std::string::npos);
+}
+
+TEST_CASE("text table: columns are as wide as their widest cell on a terminal") {
+    CHECK_EQ(terminal::columns_of("a\u00E9\u4E2D"), 4);
+    CHECK_EQ(terminal::text_table({{"#", "name", "note"}, {"10", "\u4E2D\u6587"}, {"7", "x", ""}},
+                                  "rll", "  "),
+             "   #  name  note\n  10  \u4E2D\u6587\n   7  x\n");
+    CHECK_EQ(terminal::text_table({}, "r"), "");
 }

@@ -27,8 +27,8 @@ std::string complaint(const Drawing& drawing) {
 
 TEST_CASE("drawing: words in two languages, with subscripts") {
     const auto draw = [](Language language) {
-        Drawing d(kSize, {"Title", "标题"}, language);
-        d.box({20, 40, 100, 30}, {"W_Q and h_{t-1}, a__b", "权重 W_Q"}, kGreen);
+        Drawing d(kSize, "Title|标题", language);
+        d.box({20, 40, 100, 30}, "W_Q and h_{t-1}, a__b|权重 W_Q", kGreen);
         return d.svg();
     };
     const std::string english = draw(Language::english), chinese = draw(Language::chinese);
@@ -61,4 +61,56 @@ TEST_CASE("drawing: what lies on one another, outside, or does not fit is an err
     Drawing other = d;
     other.text({190, 60}, "outside");
     CHECK_EQ(complaint(other), "picture 'Title': 'outside' does not lie on the paper");
+}
+
+TEST_CASE("drawing: a script draws what the calls draw") {
+    Drawing by_script({200, 200}, "Title", Language::english), by_calls = by_script;
+    by_script.draw(R"(
+blue 11px box a 0 30 60 30 two\nlines
+box b 100 30 60 30 b ; c 100 120 60 30 c
+dashed green arrow a b ; b 130,80 b,90 c.top@0.5
+orange start text a,100 words; more
+line b.right@1 c.right
+circle 10,100 5 
+pink bar 0 0 5 6
+)",
+                   {10, 20});
+    const Rect a = by_calls.box({10, 50, 60, 30}, "two\nlines", kBlue, {.size = 11});
+    const Rect b = by_calls.box({110, 50, 60, 30}, "b"), c = by_calls.box({110, 140, 60, 30}, "c");
+    by_calls.arrow({a.right(), b.left()}, {.colour = kGreen, .dashed = true});
+    by_calls.arrow({b.bottom(), {140, 100}, {140, 110}, c.top()},
+                   {.colour = kGreen, .dashed = true});
+    by_calls.text({40, 120}, "words; more", {.anchor = "start", .colour = kOrange});
+    by_calls.line({b.right(1), c.right()});
+    by_calls.circle({20, 120}, 5, "");
+    by_calls.bar({10, 20, 5, 6}, kPink);
+    CHECK_EQ(by_script.svg(), by_calls.svg());
+}
+
+TEST_CASE("drawing: what a script cannot mean is refused") {
+    const std::pair<const char*, const char*> wrong[] = {
+        {"bubble 1,2 x", "expected box, text, ..., found 'bubble'"},
+        {"arrow 1,2 gone", "no box 'gone'"},
+        {"arrow 1,2", "from nowhere or to nowhere"},
+        {"box a 1 2 x 4 words", "expected a number, found 'x'"}};
+    for (const auto& [script, message] : wrong) {
+        Drawing d(kSize, "Title", Language::english);
+        CHECK_THROWS_WITH_AS(d.draw(script), doctest::Contains(message), tapestry::ValueError);
+    }
+}
+
+TEST_CASE("pictures: a text of several, each with its script") {
+    const auto pictures = read_pictures(
+        "# a comment\n\npicture one 100 50 First|第一\ntext 50,40 x\npicture two 90 60 Second\n");
+    REQUIRE_EQ(pictures.size(), 2);
+    CHECK_EQ(pictures[0].name, "one");
+    CHECK_EQ(pictures[0].size.width, 100);
+    CHECK_EQ(pictures[0].size.height, 50);
+    CHECK_EQ(pictures[0].script, "text 50,40 x\n");
+    CHECK_EQ(pictures[1].title, "Second");
+    CHECK(has(draw(pictures[0], Language::chinese), ">第一</text>"));
+    CHECK_THROWS_WITH_AS(
+        read_pictures("picture one wide 50 First"),
+        "expected picture NAME WIDTH HEIGHT TITLE, found 'picture one wide 50 First'",
+        tapestry::ValueError);
 }

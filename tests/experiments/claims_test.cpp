@@ -64,8 +64,9 @@ bool exists(const std::string& name) {
     const auto& [experiment, claim] = parts_of(name);
     if (is_experiment(experiment)) {
         const auto& claims = find_experiment(experiment).claims;
-        return claim.empty() || std::any_of(claims.begin(), claims.end(),
-                                            [&](const Claim& c) { return c.name == claim; });
+        return claim.empty() ||
+               std::any_of(claims.begin(), claims.end(),
+                           [&wanted = claim](const Claim& c) { return c.name == wanted; });
     }
     const fs::path root = test::source_dir();
     return fs::exists(root / name) || fs::exists(root / "examples/programs" / (name + ".cpp"));

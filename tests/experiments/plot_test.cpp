@@ -1,7 +1,7 @@
 // Pictures as text: what is drawn where, and what is refused.
 #include <tapestry/core/error.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/pictures/svg.h>
+#include <tapestry/core/text/svg.h>
 
 #include <doctest/doctest.h>
 

@@ -6,10 +6,10 @@ set -euo pipefail
 
 drawn=$(mktemp -d)
 trap 'rm -rf "$drawn"' EXIT
-"$1" "$drawn"
+"$1" "$2/examples/school/pictures/course.txt" "$drawn"
 if ! diff -r "$drawn" "$2/docs/course/pictures"; then
     echo "DIFFERENT: docs/course/pictures (>) is not what course_pictures draws (<); draw it again:"
-    echo "    build/release/examples/course_pictures docs/course/pictures"
+    echo "    build/release/examples/course_pictures examples/school/pictures/course.txt docs/course/pictures"
     exit 1
 fi
 echo "$(find "$drawn" -name '*.svg' | wc -l) pictures"

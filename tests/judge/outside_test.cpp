@@ -1,7 +1,7 @@
 // Cases that others brought: functions that round inside, iterate, throw or live on extreme scales,
 // whose gradients are right, and wrong ones that hide behind a larger output or a larger entry.
 // Each class is drawn by seed, over sizes and scales.
-#include <tapestry/tests/judge/plain_cases.h>
+#include <tapestry/tests/judge/solver_cases.h>
 
 #include <algorithm>
 #include <numeric>
@@ -30,22 +30,8 @@ TEST_CASE("outside: right functions that round inside never fail") {
 
 TEST_CASE("outside: right implicit gradients of iterations never fail") {
     for (const double tolerance : {1e-6, 1e-8, 1e-10}) {
-        const auto counts = verdicts([tolerance](std::uint64_t seed) {
-            const auto f = [tolerance](const Plain& x) {
-                double sum = 0;
-                for (const double a : x) sum += fixed_point(a, tolerance);
-                return sum;
-            };
-            const auto g = [tolerance](const Plain& x) {
-                Plain slopes;
-                for (const double a : x) {
-                    const double y = fixed_point(a, tolerance);
-                    slopes.push_back(std::cos(y) / 2 / (1 + std::sin(y) * a / 2));
-                }
-                return slopes;
-            };
-            return Case{f, g, drawn(seed, 5, 0.5, 1.5)};
-        });
+        const auto counts =
+            verdicts([tolerance](std::uint64_t seed) { return fixed_points(seed, tolerance); });
         INFO(tolerance << ": " << described(counts));
         CHECK_EQ(count_of(counts, "FAIL"), 0);
     }
@@ -80,33 +66,7 @@ TEST_CASE("outside: numbers at the ends of the scale") {
 
 // x -> sum of w_i (H^-1 x)_i for Hilbert's matrix, whose condition number is 1.5e10 for n = 8.
 TEST_CASE("outside: a badly conditioned solve") {
-    const auto solve = [](Plain b) {
-        const std::size_t n = b.size();
-        std::vector<Plain> a(n, Plain(n));
-        for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t j = 0; j < n; ++j) a[i][j] = 1.0 / static_cast<double>(i + j + 1);
-        }
-        for (std::size_t k = 0; k < n; ++k) {  // symmetric and positive definite: no pivots
-            for (std::size_t i = k + 1; i < n; ++i) {
-                const double factor = a[i][k] / a[k][k];
-                for (std::size_t j = k; j < n; ++j) a[i][j] -= factor * a[k][j];
-                b[i] -= factor * b[k];
-            }
-        }
-        for (std::size_t i = n; i-- > 0;) {
-            for (std::size_t j = i + 1; j < n; ++j) b[i] -= a[i][j] * b[j];
-            b[i] /= a[i][i];
-        }
-        return b;
-    };
-    const auto counts = verdicts([&solve](std::uint64_t seed) {
-        const Plain w = drawn(seed + 100, 8);
-        const auto f = [solve, w](const Plain& x) {
-            const Plain y = solve(x);
-            return std::inner_product(w.begin(), w.end(), y.begin(), 0.0);
-        };
-        return Case{f, [solve, w](const Plain&) { return solve(w); }, drawn(seed, 8)};
-    });
+    const auto counts = verdicts([](std::uint64_t seed) { return system_of(hilbert(8), seed); });
     INFO("Hilbert: " << described(counts));
     CHECK_EQ(count_of(counts, "FAIL"), 0);
 }

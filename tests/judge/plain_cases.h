@@ -91,4 +91,21 @@ inline double fixed_point(double a, double tolerance) {
     }
 }
 
+inline Case fixed_points(std::uint64_t seed, double tolerance) {
+    const auto f = [tolerance](const Plain& x) {
+        double sum = 0;
+        for (const double a : x) sum += fixed_point(a, tolerance);
+        return sum;
+    };
+    const auto g = [tolerance](const Plain& x) {
+        Plain slopes;
+        for (const double a : x) {
+            const double y = fixed_point(a, tolerance);
+            slopes.push_back(std::cos(y) / 2 / (1 + std::sin(y) * a / 2));
+        }
+        return slopes;
+    };
+    return {f, g, drawn(seed, 5, 0.5, 1.5)};
+}
+
 }  // namespace tapestry::test

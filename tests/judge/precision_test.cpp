@@ -245,6 +245,8 @@ TEST_CASE("error_curve: a right gradient makes a V, a wrong one a plateau") {
     CHECK(svg.find("x&lt;1&gt;") == std::string::npos);  // > needs no escape
     CHECK(svg.find("x&lt;1>, claimed") != std::string::npos);
     CHECK_EQ(to_svg({}).substr(0, 4), "<svg");
+    const ErrorCurve exact{"x", 1, {{0.1, 0, 0}, {0.01, 0, INFINITY}}};
+    CHECK(to_svg({exact}).find("x, claimed 1</text>") != std::string::npos);
     check_throws<IndexError>(
         [&] {
             error_curve([&] { return x; }, {{"x", x}}, 1);

@@ -5,7 +5,7 @@
 #include <tapestry/nn/terminal/run_text.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/recipe.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <fmt/core.h>
 

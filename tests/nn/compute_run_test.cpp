@@ -12,7 +12,7 @@
 #include <tapestry/ops/activation.h>
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/settings.h>
 #include <tapestry/tests/skip.h>
 
@@ -44,17 +44,7 @@ TrainingConfig config_of(const Place& place) {
 // On to the end, or to step `last`.
 void train(const Place& place, const TrainingConfig& config, int processes, int threads,
            bool resume, std::int64_t last = 1000) {
-    const RunRequest request{.config = config, .out = place.out.string(), .resume = resume};
-    run_in_threads(processes, [&](Communicator& c) {
-        const ThreadsGuard guard(threads);
-        const BegunRun begun = begin_shared_run(c, request);
-        if (c.rank() != 0) return begun.session->follow();
-        TrainingRunOptions options{.report = true, .hash_every = 1};
-        options.checkpoints.every_steps = 2;
-        options.stepped = [&](const StepMetrics& m, const Speed&) { return m.step < last; };
-        TrainingRun(*begun.session, *begun.directory, options).to_the_end();
-        begun.session->dismiss();
-    });
+    train_shared(place, config, {processes, threads, resume, last, 1});
 }
 
 void train(const Place& place, int processes, int threads, bool resume, std::int64_t last = 1000) {

@@ -79,7 +79,7 @@ Trained train(Communicator* communicator, std::int64_t leaves, DType dtype = DTy
         trained.losses.push_back(result.loss);
         trained.norms.push_back(result.grad_norm);
     }
-    for (const Tensor& p : model.parameters()) trained.numbers.push_back(p.to_vector<float>());
+    trained.numbers = test::numbers_of<float>(model);
     return trained;
 }
 

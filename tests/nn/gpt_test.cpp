@@ -19,15 +19,6 @@ Tensor random_ids(const Shape& shape, std::int64_t vocab, std::uint64_t seed = 1
     return randint(0, vocab, shape, generator);
 }
 
-std::vector<float> all_parameters(const GPT& model) {
-    std::vector<float> all;
-    for (const Tensor& parameter : model.parameters()) {
-        const auto values = parameter.to_vector<float>();
-        all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
-}
-
 double deviation(const Tensor& x) {
     double squares = 0;
     for (const double value : x.to_vector<double>()) squares += value * value;
@@ -125,7 +116,8 @@ TEST_CASE("GPT: names, and how it starts") {
     const Tensor loss = model.loss(random_ids({4, 100}, 200), random_ids({4, 100}, 200, 2));
     CHECK_EQ(loss.item(), Approx(std::log(200.0)).epsilon(0.02));
     Generator same(1);
-    CHECK(all_parameters(GPT(kTiny, generator)) != all_parameters(GPT(kTiny, same)));
+    CHECK(test::numbers_of<float>(GPT(kTiny, generator)) !=
+          test::numbers_of<float>(GPT(kTiny, same)));
 }
 
 TEST_CASE("GPT: blocks that begin as if they were not there, and logits that are bent") {
@@ -239,7 +231,7 @@ TEST_CASE("GPT: three training steps give the same bits for any number of thread
             tape.backward(model.loss(random_ids({8, 48}, 70, step), random_ids({8, 48}, 70, 9)));
             optimizer.step();
         }
-        return all_parameters(model);
+        return test::numbers_of<float>(model);
     };
     const auto one = trained(1);
     CHECK(one == trained(1));

@@ -9,6 +9,7 @@
 #include <tapestry/ops/elementwise.h>
 #include <tapestry/ops/indexing.h>
 #include <tapestry/ops/reduction.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 
 #include <nlohmann/json.hpp>
@@ -349,8 +350,7 @@ TEST_CASE("inspect: any text is safe inside the page") {
     const PageOptions options{.title = "</script><script>",
                               .texts = {{.queries = {"\xe4", "<!--"}}}};
     const std::string page = to_html(inspector, options);
-    const auto start = page.find("id=\"data\">") + 10;
-    const std::string data = page.substr(start, page.find("</script>", start) - start);
+    const std::string data = test::data_of_page(page);
     CHECK_EQ(data.find('<'), std::string::npos);
     const auto json = nlohmann::json::parse(data);
     CHECK_EQ(json.at("title"), "</script><script>");

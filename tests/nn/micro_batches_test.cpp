@@ -81,12 +81,6 @@ struct Place {
     test::Scratch scratch;
 };
 
-std::vector<Numbers> numbers_of(const Module& model) {
-    std::vector<Numbers> all;
-    for (const Tensor& p : model.parameters()) all.push_back(p.to_vector<float>());
-    return all;
-}
-
 std::vector<Numbers> gradients_of(const Module& model) {
     std::vector<Numbers> all;
     for (const Tensor& p : model.parameters()) all.push_back(p.grad().to_vector<float>());
@@ -216,7 +210,7 @@ TEST_CASE("micro-batches: the same bits for any number of threads, with dropout"
             const ThreadsGuard guard(threads);
             Session session(place.config(parts));
             while (!session.is_finished()) session.take_step();
-            learned.push_back(numbers_of(session.model()));
+            learned.push_back(test::numbers_of<float>(session.model()));
         }
         CHECK(learned[0] == learned[1]);
         CHECK(learned[0] == learned[2]);
@@ -268,7 +262,7 @@ TEST_CASE("micro-batches: a step is its leaves, each computed alone, summed in t
     std::vector<Batch> batches;
     for (int i = 0; i < 2; ++i) session.take_step();
     session.watch({.batch = [&](const Batch& b) { batches.push_back(b); }});
-    const std::vector<Numbers> before = numbers_of(session.model());
+    const std::vector<Numbers> before = test::numbers_of<float>(session.model());
     const StepMetrics metrics = session.take_step();
     const auto taken = gradients_of(session.model());
     REQUIRE_EQ(batches.size(), 6);
@@ -306,7 +300,7 @@ TEST_CASE("micro-batches: a session saved between steps goes on with the same bi
     const std::unique_ptr<Session> second = Session::resume(file);
     CHECK_EQ(second->config().micro_batches, 4);
     while (!whole.is_finished()) CHECK_EQ(second->take_step().loss, whole.take_step().loss);
-    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    CHECK(test::numbers_of<float>(second->model()) == test::numbers_of<float>(whole.model()));
 }
 
 TEST_CASE("micro-batches: a step recorded by the trap is taken again with the same bits") {

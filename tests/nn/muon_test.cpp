@@ -80,12 +80,6 @@ double largest_difference(const Rows& a, const Rows& b) {
 
 const GPTConfig kTiny{.vocab = 11, .context = 6, .layers = 2, .heads = 2, .dim = 8};
 
-std::vector<std::vector<double>> numbers_of(const Module& model) {
-    std::vector<std::vector<double>> all;
-    for (const Tensor& p : model.parameters()) all.push_back(p.to_vector<double>());
-    return all;
-}
-
 void step(const GPT& model, Optimizer& optimizer, std::uint64_t seed) {
     Generator generator(seed);
     const Tensor ids = randint(0, 11, {3, 7}, generator);
@@ -228,7 +222,7 @@ TEST_CASE("Muon: its state goes on to the same bits, with any number of threads"
         const ThreadsGuard threads(3);
         step(second, fresh, i);
     }
-    CHECK_EQ(numbers_of(first), numbers_of(second));
+    CHECK_EQ(test::numbers_of(first), test::numbers_of(second));
     AdamW other(second, {});
     test::check_throws<ValueError>([&] { other.load_state(state); },
                                    "load_state: the state is of Muon, this optimizer is AdamW");

@@ -26,11 +26,7 @@ struct Small {
         tape.backward(loss);
         optimizer.step(0.5);
     }
-    std::vector<std::vector<float>> numbers() const {
-        std::vector<std::vector<float>> numbers;
-        for (const Tensor& p : model.parameters()) numbers.push_back(p.to_vector<float>());
-        return numbers;
-    }
+    std::vector<std::vector<float>> numbers() const { return test::numbers_of<float>(model); }
 };
 
 Names names_of(const NamedTensors& tensors) {

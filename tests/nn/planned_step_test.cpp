@@ -20,12 +20,6 @@ namespace {
 
 using Numbers = std::vector<std::vector<double>>;
 
-Numbers numbers_of(const Module& module) {
-    Numbers all;
-    for (const Tensor& p : module.parameters()) all.push_back(p.to_vector<double>());
-    return all;
-}
-
 void check_report(const PlannedMemory* memory, std::int64_t steps) {
     REQUIRE(memory != nullptr);
     const auto report = memory->report();
@@ -71,7 +65,7 @@ struct Training {
 
 void check_same(const Training& planned, const Training& eager) {
     CHECK(planned.losses == eager.losses);
-    CHECK(numbers_of(planned.model) == numbers_of(eager.model));
+    CHECK(test::numbers_of(planned.model) == test::numbers_of(eager.model));
 }
 
 }  // namespace
@@ -87,7 +81,7 @@ TEST_CASE("planned step: the bits of one without a plan, every module of the cat
             step.take(i, 1e-3, [&] { return mean(square(example.value())); });
         }
         if (plan) check_report(step.planned_memory(), kSteps);
-        return numbers_of(*example.module);
+        return test::numbers_of(*example.module);
     };
     for (const std::string& name : catalog::checked_module_names()) {
         INFO(name);
@@ -179,7 +173,7 @@ TEST_CASE("planned step: a session with dropout and evaluations") {
         }
         CHECK_EQ(session.planned_memory() != nullptr, plan);
         if (plan) check_report(session.planned_memory(), 12);
-        return std::pair{losses, numbers_of(session.model())};
+        return std::pair{losses, test::numbers_of(session.model())};
     };
     CHECK(trained(true) == trained(false));
 }

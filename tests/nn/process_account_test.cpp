@@ -4,7 +4,7 @@
 #include <tapestry/autograd/profile/profiler.h>
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/train/begin_run.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <nlohmann/json.hpp>
 
@@ -66,9 +66,7 @@ Counted counted(int processes) {
         }
         all.flops[static_cast<std::size_t>(c.rank())] = products.flops;
     });
-    const std::string page = test::slurp(place.out / "report.html");
-    const std::size_t from = page.find("id=\"data\">") + 10;
-    const std::string data = page.substr(from, page.find("</script>", from) - from);
+    const std::string data = test::data_of_page(test::slurp(place.out / "report.html"));
     all.in_the_report = nlohmann::json::parse(data).at("processes");
     return all;
 }

@@ -11,6 +11,7 @@
 #include <tapestry/ops/arithmetic.h>
 #include <tapestry/ops/reduction.h>
 #include <tapestry/tests/core/scarce_memory.h>
+#include <tapestry/tests/core/scratch.h>
 #include <tapestry/tests/nn/support.h>
 #include <tapestry/tests/skip.h>
 
@@ -34,11 +35,7 @@ public:
     }
 };
 
-Json data_of(const std::string& page) {
-    const std::string begin = "id=\"data\">";
-    const std::size_t from = page.find(begin) + begin.size();
-    return Json::parse(page.substr(from, page.find("</script>", from) - from));
-}
+Json data_of(const std::string& page) { return Json::parse(test::data_of_page(page)); }
 
 TrainingReport long_report() {
     TrainingReport report({.title = "t", .options = {{"a", "b", "c"}, {"d", "e", "f"}}});

@@ -8,7 +8,7 @@
 #include <tapestry/nn/train/run_directory.h>
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/core/size_limit.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -27,9 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a run is ended by that nobody catches.
-struct Killed {};
-
 struct ResumePlace : test::RunPlace {
     TrainingConfig config() const {
         TrainingConfig config = RunPlace::config();
@@ -44,22 +41,7 @@ struct ResumePlace : test::RunPlace {
     void train(const fs::path& directory, const TrainingConfig& config,
                const CheckpointOptions& checkpoints, std::int64_t killed_after = INT64_MAX,
                const ResumeOptions& resume = {}) const {
-        RunDirectory place(directory);
-        auto session = place.resume(resume);
-        if (!session) session = std::make_unique<Session>(config);
-        TrainingRunOptions options{.checkpoints = checkpoints};
-        TrainingRun* running = nullptr;
-        options.stepped = [&](const StepMetrics& m, const Speed&) {
-            if (m.step > killed_after) throw Killed();
-            running->wait_for_checkpoint();  // or which are skipped would be a matter of luck
-            return true;
-        };
-        TrainingRun run(*session, place, options);
-        running = &run;
-        try {
-            run.to_the_end();
-        } catch (const Killed&) {
-        }
+        test::train_on(directory, config, {.checkpoints = checkpoints}, killed_after, resume);
     }
 };
 
@@ -255,12 +237,12 @@ TEST_CASE("resume: a directory that another used keeps that one's files until th
         Session session(other);
         TrainingRun* running = nullptr;
         TrainingRun run(session, {.out = out, .stepped = [&](const StepMetrics& m, const Speed&) {
-                                      if (m.step > killed_after) throw Killed();
+                                      if (m.step > killed_after) throw test::Killed();
                                       running->wait_for_checkpoint();
                                       return true;
                                   }});
         running = &run;
-        CHECK_THROWS_AS(run.to_the_end(), Killed);
+        CHECK_THROWS_AS(run.to_the_end(), test::Killed);
     };
     anew(2);
     CHECK_EQ(slurp(out / "model.safetensors"), weights);

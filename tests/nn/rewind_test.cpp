@@ -6,7 +6,7 @@
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/checkpoint_writer.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,6 @@ using test::spill;
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Stopped {};
 
 struct RewindPlace : test::RunPlace {
     TrainingConfig config() const {
@@ -39,25 +37,11 @@ struct RewindPlace : test::RunPlace {
     // To the end or to `stop_after`; goes on if there is something to go on from.
     void train(const TrainingConfig& config, std::int64_t stop_after = INT64_MAX,
                const ResumeOptions& resume = {}) const {
-        RunDirectory place(out);
-        auto session = place.resume(resume);
-        if (!session) session = std::make_unique<Session>(config);
         // No states but those: where others lie depends on how long a step takes.
         TrainingRunOptions options{
             .report = false, .checkpoints = {.every_steps = 8, .keep = 3, .rewind_budget = 0}};
         options.hash_every = 5;
-        TrainingRun* running = nullptr;
-        options.stepped = [&](const StepMetrics& m, const Speed&) {
-            if (m.step > stop_after) throw Stopped();
-            running->wait_for_checkpoint();  // or which are skipped would be a matter of luck
-            return true;
-        };
-        TrainingRun run(*session, place, options);
-        running = &run;
-        try {
-            run.to_the_end();
-        } catch (const Stopped&) {
-        }
+        test::train_on(out, config, options, stop_after, resume);
     }
 };
 

@@ -4,7 +4,7 @@
 #include <tapestry/nn/terminal/rewind_text.h>
 #include <tapestry/nn/train/bisect.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <fmt/core.h>
 

@@ -37,12 +37,6 @@ struct Trained {
     test::Scratch scratch;
 };
 
-std::vector<std::vector<double>> numbers_of(const Module& model) {
-    std::vector<std::vector<double>> all;
-    for (const Tensor& p : model.parameters()) all.push_back(p.to_vector<double>());
-    return all;
-}
-
 }  // namespace
 
 TEST_CASE("session: the same bits as its parts put together by hand") {
@@ -85,7 +79,7 @@ TEST_CASE("session: the same bits as its parts put together by hand") {
                    return true;
                }});
     CHECK(session.is_finished());
-    CHECK(numbers_of(model) == numbers_of(session.model()));
+    CHECK(test::numbers_of(model) == test::numbers_of(session.model()));
 }
 
 TEST_CASE("session: a sentence of the validation text is looked at, and nothing changes") {
@@ -109,7 +103,7 @@ TEST_CASE("session: a sentence of the validation text is looked at, and nothing 
         CHECK_EQ(first, doctest::Approx(std::log(session.config().model.vocab)).epsilon(0.1));
         CHECK_EQ(session.take_step().loss, other.take_step().loss);
     }
-    CHECK_EQ(numbers_of(session.model()), numbers_of(other.model()));
+    CHECK_EQ(test::numbers_of(session.model()), test::numbers_of(other.model()));
     CHECK(session.model().is_training());
 }
 
@@ -131,7 +125,7 @@ TEST_CASE("session: looking at it changes nothing of what it learns") {
     }
     CHECK_EQ(batches, 6 * 2 * 4);
     CHECK(updates == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
-    CHECK(numbers_of(watched.model()) == numbers_of(alone.model()));
+    CHECK(test::numbers_of(watched.model()) == test::numbers_of(alone.model()));
 }
 
 TEST_CASE("session: from a model's weights, with its shape, and the dropout that is asked for") {
@@ -148,7 +142,7 @@ TEST_CASE("session: from a model's weights, with its shape, and the dropout that
     Session session(config);
     CHECK_EQ(session.config().model.layers, 1);
     CHECK_EQ(session.config().model.dropout, 0.1);
-    CHECK(numbers_of(session.model()) == numbers_of(*load_model(start).model));
+    CHECK(test::numbers_of(session.model()) == test::numbers_of(*load_model(start).model));
     config.start_dropout = 0.3;
     CHECK_EQ(Session(config).config().model.dropout, 0.3);
 }
@@ -175,7 +169,7 @@ TEST_CASE("session: saved after three steps, gone on with elsewhere, the same bi
         CHECK(b.val_loss == a.val_loss);
     }
     CHECK(second->is_finished());
-    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    CHECK(test::numbers_of(second->model()) == test::numbers_of(whole.model()));
     test::spill(file, "{}");
     CHECK_THROWS_AS(Session::resume(file), IoError);
     save_checkpoint(file, {.module = whole.model(), .optimizer = whole.optimizer()});
@@ -205,7 +199,7 @@ TEST_CASE(
         CHECK_EQ(b.lr, a.lr);
         CHECK(b.val_loss == a.val_loss);
     }
-    CHECK(numbers_of(second->model()) == numbers_of(whole.model()));
+    CHECK(test::numbers_of(second->model()) == test::numbers_of(whole.model()));
     CHECK_EQ(second->sample(20), whole.sample(20));
     TrainingConfig other = config;
     other.muon_lr = 3;
@@ -243,7 +237,7 @@ TEST_CASE("session: a part of the model is trained, and the rest stays, also aft
                      is_trained(named.first));
         }
     }
-    CHECK(numbers_of(second->model()) == numbers_of(session.model()));
+    CHECK(test::numbers_of(second->model()) == test::numbers_of(session.model()));
 }
 
 TEST_CASE("session: what is refused") {

@@ -4,7 +4,7 @@
 #include <tapestry/nn/distributed/thread_group.h>
 #include <tapestry/nn/io/safetensors.h>
 #include <tapestry/nn/train/begin_run.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <mutex>
 
@@ -29,16 +29,7 @@ TrainingConfig config_of(const test::RunPlace& place) {
 // Trains in place.out, on to the end or to `last`, by so many processes.
 void train(const test::RunPlace& place, const TrainingConfig& config, int processes,
            bool resume = false, std::int64_t last = 1000) {
-    RunRequest request{.config = config, .out = place.out.string(), .resume = resume};
-    run_in_threads(processes, [&](Communicator& c) {
-        const BegunRun begun = begin_shared_run(c, request);
-        if (c.rank() != 0) return begun.session->follow();
-        TrainingRunOptions options{.report = true, .hash_every = 2};
-        options.checkpoints.every_steps = 2;
-        options.stepped = [&](const StepMetrics& m, const Speed&) { return m.step < last; };
-        TrainingRun(*begun.session, *begun.directory, options).to_the_end();
-        begun.session->dismiss();
-    });
+    train_shared(place, config, {.processes = processes, .resume = resume, .last = last});
 }
 
 // All that a run leaves, but for what a clock says.

@@ -44,6 +44,14 @@ inline void move_parameters(Module& module, double by, std::uint64_t seed) {
     }
 }
 
+/// The numbers of every parameter.
+template <class T = double>
+std::vector<std::vector<T>> numbers_of(const Module& module) {
+    std::vector<std::vector<T>> all;
+    for (const Tensor& parameter : module.parameters()) all.push_back(parameter.to_vector<T>());
+    return all;
+}
+
 /// Everything that a function of inputs and a module depends on, by name; tied parameters once.
 inline NamedTensors leaves_of(const Module& module, const Tensors& inputs) {
     NamedTensors leaves;

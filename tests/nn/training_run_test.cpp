@@ -5,7 +5,7 @@
 #include <tapestry/nn/train/recipe.h>
 #include <tapestry/nn/train/replay.h>
 #include <tapestry/nn/train/training_run.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,15 +38,6 @@ struct ShortRunPlace : test::RunPlace {
     }
 };
 
-std::vector<double> numbers_of(const Module& model) {
-    std::vector<double> all;
-    for (const Tensor& p : model.parameters()) {
-        const auto numbers = p.to_vector<double>();
-        all.insert(all.end(), numbers.begin(), numbers.end());
-    }
-    return all;
-}
-
 }  // namespace
 
 TEST_CASE("training run: what is learned, saved and told") {
@@ -69,7 +60,7 @@ TEST_CASE("training run: what is learned, saved and told") {
     CHECK(seen[1].val_loss.has_value());
     CHECK_FALSE(seen[2].val_loss.has_value());
     const LoadedModel loaded = load_model(place.out);
-    CHECK(numbers_of(*loaded.model) == numbers_of(session.model()));
+    CHECK(test::numbers_of(*loaded.model) == test::numbers_of(session.model()));
     const Metrics metrics = read_metrics(place.out / kMetricsName);
     REQUIRE_EQ(metrics.losses.size(), 5);
     for (std::size_t i = 0; i < 5; ++i) CHECK_EQ(metrics.losses[i], seen[i].loss);
@@ -86,8 +77,8 @@ TEST_CASE("training run: with files and watchers or without, the same bits") {
     while (!plain.is_finished()) plain.take_step();
     TrainingRun(whole, {.out = place.out, .trap_nan = true}).to_the_end();
     TrainingRun(bare, {.out = place.scratch / "n", .report = false}).to_the_end();
-    CHECK(numbers_of(whole.model()) == numbers_of(plain.model()));
-    CHECK(numbers_of(bare.model()) == numbers_of(plain.model()));
+    CHECK(test::numbers_of(whole.model()) == test::numbers_of(plain.model()));
+    CHECK(test::numbers_of(bare.model()) == test::numbers_of(plain.model()));
     CHECK_FALSE(fs::exists(place.scratch / "n" / "report.html"));
     CHECK_FALSE(fs::exists(place.out / "trap"));
 }
@@ -103,7 +94,7 @@ TEST_CASE("training run: one that is ended early is saved as far as it came") {
     CHECK(result.interrupted);
     CHECK_EQ(result.last.step, 3);
     CHECK_EQ(session.steps(), 3);
-    CHECK(numbers_of(*load_model(place.out).model) == numbers_of(session.model()));
+    CHECK(test::numbers_of(*load_model(place.out).model) == test::numbers_of(session.model()));
     CHECK(slurp(place.out / kMetricsName).find("\"interrupted\":true") != std::string::npos);
     CHECK(slurp(place.out / "report.html").find("\"interrupted\"") != std::string::npos);
 }

@@ -192,12 +192,7 @@ TEST_CASE("VisionTransformer: the same bits with one and two threads, after thre
             tape.backward(model.loss(images, labels));
             optimizer.step();
         }
-        std::vector<float> all;
-        for (const Tensor& parameter : model.parameters()) {
-            const auto values = parameter.to_vector<float>();
-            all.insert(all.end(), values.begin(), values.end());
-        }
-        return all;
+        return test::numbers_of<float>(model);
     };
     CHECK(parameters_after(1) == parameters_after(2));
 }

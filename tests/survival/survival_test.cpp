@@ -10,7 +10,7 @@
 #include <tapestry/nn/train/training_run.h>
 #include <tapestry/tests/cli/command.h>
 #include <tapestry/tests/hostile/tree_hash.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/skip.h>
 #include <tapestry/tests/survival/disk.h>
 

@@ -1,8 +1,8 @@
 // A grid of cells, each as deep in colour as its number is far from 0: one colour above 0, another
 // below. Read plot.h first.
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/svg.h>
 #include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/pictures/svg.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,10 +45,9 @@ std::string cell(double x, double y, double width, double height, double value, 
                  bool number) {
     std::string out;
     if (std::isfinite(value) && most > 0) {
-        out = fmt::format(
-            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"f{}\" "
-            "fill-opacity=\"{:.3f}\"/>\n",
-            x, y, width - 1, height - 1, value < 0 ? 1 : 0, kDeepest * std::abs(value) / most);
+        out = svg_rect(x, y, width - 1, height - 1,
+                       fmt::format("class=\"f{}\" fill-opacity=\"{:.3f}\"", value < 0 ? 1 : 0,
+                                   kDeepest * std::abs(value) / most));
     }
     if (number) {
         out += svg_text(x + width / 2, y + height / 2 + 4,

@@ -132,10 +132,7 @@ void write(JsonWriter& json, const Found& found) {
         json.member("remark", found.report.remark);
         json.list("tables", found.report.tables, [&](const Table& table) { write(json, table); });
         json.list("figures", found.report.figures, [&](const Figure& figure) {
-            json.object([&] {
-                json.member("name", figure.name);
-                json.member("caption", figure.caption);
-            });
+            json.object("name", figure.name, "caption", figure.caption);
         });
         json.list("trials", found.outcomes.entries(),
                   [&](const Outcomes::Entry& trial) { write(json, trial); });

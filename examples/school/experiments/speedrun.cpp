@@ -96,7 +96,7 @@ Measured train_on(const SpeedrunText& text, TrainingConfig config, std::uint64_t
     Training training(text, config, seed);
     Measured m;
     std::vector<double>& curve = m.curves["loss"];
-    const std::int64_t piece = std::max<std::int64_t>(1, config.steps / kPieces);
+    const std::int64_t piece = std::max<std::int64_t>(1, config.steps / std::int64_t{kPieces});
     double sum = 0;
     for (std::int64_t step = 1; step <= config.steps; ++step) {
         sum += training.step().loss;

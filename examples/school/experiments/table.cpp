@@ -1,5 +1,6 @@
 // Cells and tables as text and as Markdown. Read table.h first.
 #include <tapestry/core/error.h>
+#include <tapestry/core/text/text_table.h>
 #include <tapestry/examples/school/experiments/table.h>
 
 #include <fmt/format.h>
@@ -10,36 +11,11 @@
 namespace tapestry::experiments {
 namespace {
 
-// Columns on a terminal, not bytes: every byte that does not continue a UTF-8 character.
-std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    }));
-}
-
-std::string padded(const std::string& text, std::size_t to, bool right) {
-    const std::string spaces(to - std::min(to, width(text)), ' ');
-    return right ? spaces + text : text + spaces;
-}
-
 // A column is set to the right if any of its cells is a number.
 bool is_numeric(const Table& table, std::size_t column) {
     return std::any_of(table.rows.begin(), table.rows.end(), [column](const auto& row) {
         return column < row.size() && !std::isnan(row[column].value);
     });
-}
-
-std::size_t column_width(const Table& table, std::size_t column) {
-    std::size_t widest = width(table.columns[column]);
-    for (const auto& row : table.rows) {
-        if (column < row.size()) widest = std::max(widest, width(row[column].text));
-    }
-    return widest;
-}
-
-std::string trimmed(std::string line) {
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    return line;
 }
 
 std::string escaped(const std::string& text) {
@@ -116,22 +92,24 @@ double Table::number(std::string_view row, std::string_view column) const {
 }
 
 std::string to_text(const Table& table) {
-    std::string result = table.title.empty() ? "" : table.title + "\n";
-    std::string head, rule;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        const std::size_t w = column_width(table, c);
-        head += "  " + padded(table.columns[c], w, is_numeric(table, c));
-        rule += "  " + std::string(w, '-');
-    }
-    result += trimmed(head) + "\n" + rule + "\n";
+    const std::size_t columns = table.columns.size();
+    std::vector<std::vector<std::string>> rows{table.columns, std::vector<std::string>(columns)};
     for (const auto& row : table.rows) {
-        std::string line;
-        for (std::size_t c = 0; c < row.size() && c < table.columns.size(); ++c) {
-            line += "  " + padded(row[c].text, column_width(table, c), is_numeric(table, c));
+        rows.emplace_back();
+        for (std::size_t c = 0; c < row.size() && c < columns; ++c) {
+            rows.back().push_back(row[c].text);
         }
-        result += trimmed(line) + "\n";
     }
-    return result;
+    std::string sides;
+    for (std::size_t c = 0; c < columns; ++c) {  // and a rule as wide as the column
+        sides += is_numeric(table, c) ? 'r' : 'l';
+        int width = 0;
+        for (const auto& row : rows)
+            width = std::max(width, c < row.size() ? terminal::columns_of(row[c]) : 0);
+        rows[1][c] = std::string(static_cast<std::size_t>(width), '-');
+    }
+    return (table.title.empty() ? "" : table.title + "\n") +
+           terminal::text_table(rows, sides, "  ");
 }
 
 std::string to_markdown(const Table& table) {

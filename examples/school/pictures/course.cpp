@@ -1,71 +1,39 @@
-// All pictures of the course, and the README's, the house: what stands on what. Read course.h
-// first.
+// The pictures of a text, each drawn by its script and its function. Read course.h first.
+#include <tapestry/core/error.h>
 #include <tapestry/examples/school/pictures/course.h>
 
+#include <sstream>
+
 namespace tapestry::pictures {
-namespace {
 
-struct Floor {
-    Words name, words;
-    int colour;
-};
-
-Drawing house(Language language) {
-    const std::vector<Floor> floors{
-        {{"examples", "examples"},
-         {"the command, tasks, experiments, the playground", "命令、任务、实验、游乐场"},
-         kInk},
-        {{"nn", "nn"},
-         {"attention, Transformers, optimisers, training,\nfiles, and the pages that show it",
-          "注意力、Transformer、优化器、训练、\n文件，以及展示这一切的网页"},
-         kGreen},
-        {{"ops", "ops"},
-         {"every function with its gradient,\nfused, and plain beside it",
-          "每个函数和它的梯度：\n融合的，和旁边朴素的"},
-         kOrange},
-        {{"autograd", "autograd"},
-         {"the tape: what ran, walked back from the end;\nand are the gradients right?",
-          "带：记下运行过的，再从末尾走回来；\n以及：梯度对吗？"},
-         kBlue},
-        {{"core", "core"},
-         {"tensors, memory, threads, random numbers", "张量、内存、线程、随机数"},
-         kPink},
-    };
-    Drawing d(
-        {680, 380},
-        {"The house: each floor sees only those below it", "整座房子：每一层只看得见下面的层"},
-        language);
-    const double left = 20, width = 470, height = 48, step = 66;
-    double y = 44;
-    std::vector<Rect> rooms;
-    for (const Floor& floor : floors) {
-        const Rect name = d.box({left, y, 96, height}, floor.name, floor.colour, {.bold = true});
-        rooms.push_back(d.box({left + 96, y, width - 96, height}, floor.words, floor.colour));
-        if (rooms.size() < floors.size()) {
-            d.arrow({name.bottom(), {name.bottom().x, y + step}}, {.colour = floor.colour});
+std::vector<Picture> read_pictures(std::string_view text) {
+    std::vector<Picture> pictures;
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) continue;
+        if (!line.starts_with("picture ")) {
+            if (!pictures.empty()) pictures.back().script += line + '\n';
+            continue;
         }
-        y += step;
+        Picture picture;
+        std::istringstream words(line.substr(8));
+        words >> picture.name >> picture.size.width >> picture.size.height >> std::ws;
+        std::getline(words, picture.title);
+        require<ValueError>(!picture.title.empty(),
+                            "expected picture NAME WIDTH HEIGHT TITLE, found '{}'", line);
+        pictures.push_back(picture);
     }
-    const Rect kernels =
-        d.box({514, rooms[2].y, 150, height},
-              {"ops/kernels:\nSSE2 to AVX-512, NEON", "ops/kernels：\nSSE2 至 AVX-512、NEON"},
-              kYellow, {.size = 11});
-    d.arrow({rooms[2].right(), kernels.left()}, {.colour = kOrange});
-    d.arrow({kernels.bottom(), {kernels.bottom().x, rooms[4].right().y}, rooms[4].right()},
-            {.colour = kYellow});
-    return d;
+    return pictures;
 }
 
-}  // namespace
-
-std::vector<Picture> course_pictures() {
-    std::vector<Picture> all;
-    for (const auto& part : {training_pictures(), tensor_pictures(), attention_pictures(),
-                             transformer_pictures(), state_pictures()}) {
-        all.insert(all.end(), part.begin(), part.end());
+std::string draw(const Picture& picture, Language language) {
+    Drawing drawing(picture.size, picture.title, language);
+    drawing.draw(picture.script);
+    for (const Computed& computed : {computed_curves(), computed_tables(), computed_networks()}) {
+        const auto found = computed.find(picture.name);
+        if (found != computed.end()) found->second(drawing);
     }
-    all.push_back({"house", house});
-    return all;
+    return drawing.svg();
 }
 
 }  // namespace tapestry::pictures

@@ -1,5 +1,6 @@
-// The pictures of docs/course, by name: NAME.svg and, in Chinese, NAME.zh.svg are drawn by
-// examples/programs/course_pictures.cpp. A file for each part of the course says what is where.
+// Internal to Tapestry. The pictures of docs/course: course.txt has a script (drawing.h) for each;
+// what is computed or repeated is added by a function. NAME.svg and, in Chinese, NAME.zh.svg are
+// written by examples/programs/course_pictures.cpp.
 #pragma once
 
 #include <tapestry/examples/school/pictures/drawing.h>
@@ -7,17 +8,22 @@
 namespace tapestry::pictures {
 
 struct Picture {
-    const char* name;
-    Drawing (*draw)(Language);
+    std::string name;
+    Drawing::Size size;
+    std::string title;
+    std::string script;
 };
 
-std::vector<Picture> training_pictures();     ///< chapters 1 to 4
-std::vector<Picture> tensor_pictures();       ///< 5 to 7
-std::vector<Picture> attention_pictures();    ///< 8 to 11
-std::vector<Picture> transformer_pictures();  ///< 12 to 15
-std::vector<Picture> state_pictures();        ///< 16 to 18
+/// Those of a text like course.txt. Throws ValueError for a line `picture` that cannot be read.
+std::vector<Picture> read_pictures(std::string_view text);
 
-/// All of these, in the order of the course, and the README's.
-std::vector<Picture> course_pictures();
+/// The picture's SVG. Throws ValueError with what is wrong with it.
+std::string draw(const Picture& picture, Language language);
+
+/// What is drawn besides the script, by the picture's name.
+using Computed = std::map<std::string, void (*)(Drawing&), std::less<>>;
+Computed computed_curves();
+Computed computed_tables();
+Computed computed_networks();
 
 }  // namespace tapestry::pictures

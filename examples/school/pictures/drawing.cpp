@@ -89,15 +89,6 @@ bool crosses(const Rect& place, Point from, Point to) {
     return false;
 }
 
-std::string path(const std::vector<Point>& way, const LineStyle& style) {
-    std::string d;
-    for (const Point& p : way) {
-        d += fmt::format("{}{:.1f} {:.1f}", d.empty() ? "M" : "L", p.x, p.y);
-    }
-    return fmt::format("<path d=\"{}\" class=\"c{}\" style=\"stroke-width:{}\"{}/>\n", d,
-                       style.colour, style.width, style.dashed ? " stroke-dasharray=\"5 4\"" : "");
-}
-
 }  // namespace
 
 Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
@@ -117,15 +108,16 @@ double width_of(std::string_view line, double size) {
     return width;
 }
 
-Drawing::Drawing(Size size, const Words& title, Language language)
-    : size_(size),
-      title_(language == Language::english ? title.english : title.chinese),
-      language_(language) {
+Drawing::Drawing(Size size, std::string_view title, Language language)
+    : size_(size), language_(language), title_(in_language(title)) {
     write({16, 18}, title_, {.anchor = "start", .bold = true, .size = 14});
 }
 
-const std::string& Drawing::in_language(const Words& words) const {
-    return language_ == Language::english ? words.english : words.chinese;
+std::string Drawing::in_language(std::string_view words) const {
+    const std::size_t bar = words.find('|');
+    if (bar == std::string_view::npos) return std::string(words);
+    return std::string(language_ == Language::english ? words.substr(0, bar)
+                                                      : words.substr(bar + 1));
 }
 
 void Drawing::write(Point middle, const std::string& line, const TextStyle& style) {
@@ -146,18 +138,16 @@ void Drawing::write(Point middle, const std::string& line, const TextStyle& styl
                               style.anchor, extra);
 }
 
-void Drawing::text(Point middle, const Words& words, const TextStyle& style) {
+void Drawing::text(Point middle, std::string_view words, const TextStyle& style) {
     for (const std::string& line : lines_of(in_language(words))) {
         write(middle, line, style);
         middle.y += 1.3 * style.size;
     }
 }
 
-Rect Drawing::box(const Rect& place, const Words& words, int colour, const TextStyle& style) {
-    body_ += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"5\" "
-        "class=\"c{} f{}\" fill-opacity=\"0.14\"/>\n",
-        place.x, place.y, place.width, place.height, colour, colour);
+Rect Drawing::box(const Rect& place, std::string_view words, int colour, const TextStyle& style) {
+    body_ += svg_rect(place.x, place.y, place.width, place.height,
+                      fmt::format("rx=\"5\" class=\"c{0} f{0}\" fill-opacity=\"0.14\"", colour));
     const std::vector<std::string> lines = lines_of(in_language(words));
     for (const std::string& line : lines) {
         require<ValueError>(width_of(line, style.size) <= place.width - 4,
@@ -171,7 +161,9 @@ Rect Drawing::box(const Rect& place, const Words& words, int colour, const TextS
 
 void Drawing::line(const std::vector<Point>& way, const LineStyle& style) {
     for (std::size_t i = 1; i < way.size(); ++i) drawn_.emplace_back(way[i - 1], way[i]);
-    body_ += path(way, style);
+    body_ +=
+        svg_path(way, fmt::format("class=\"c{}\" style=\"stroke-width:{}\"{}", style.colour,
+                                  style.width, style.dashed ? " stroke-dasharray=\"5 4\"" : ""));
 }
 
 void Drawing::arrow(const std::vector<Point>& way, const LineStyle& style) {
@@ -183,25 +175,21 @@ void Drawing::arrow(const std::vector<Point>& way, const LineStyle& style) {
     line(shaft, style);
     drawn_.back().second = tip;
     const Point base = tip + Point{-8 * along.x, -8 * along.y};
-    body_ += fmt::format(
-        "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\" class=\"f{}\"/>\n", tip.x,
-        tip.y, base.x - 4 * along.y, base.y + 4 * along.x, base.x + 4 * along.y,
-        base.y - 4 * along.x, style.colour);
+    body_ += svg_polygon({tip,
+                          {base.x - 4 * along.y, base.y + 4 * along.x},
+                          {base.x + 4 * along.y, base.y - 4 * along.x}},
+                         fmt::format("class=\"f{}\"", style.colour));
 }
 
-void Drawing::circle(Point centre, double radius, const Words& words, int colour) {
-    body_ += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" class=\"c{} f{}\" "
-        "fill-opacity=\"0.14\"/>\n",
-        centre.x, centre.y, radius, colour, colour);
+void Drawing::circle(Point centre, double radius, std::string_view words, int colour) {
+    body_ += svg_circle(centre, radius,
+                        fmt::format("class=\"c{0} f{0}\" fill-opacity=\"0.14\"", colour));
     text(centre, words);
 }
 
 void Drawing::bar(const Rect& place, int colour, double depth) {
-    body_ += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"f{}\" "
-        "fill-opacity=\"{:.2f}\"/>\n",
-        place.x, place.y, place.width, place.height, colour, depth);
+    body_ += svg_rect(place.x, place.y, place.width, place.height,
+                      fmt::format("class=\"f{}\" fill-opacity=\"{:.2f}\"", colour, depth));
 }
 
 std::string Drawing::svg() const {

@@ -1,37 +1,27 @@
-// Diagrams: boxes, arrows, cells and words, laid out by hand, in two languages. A drawing looks at
-// itself while it is made: words that are wider than their box, lie outside the paper or on other
-// words, and lines that run through words are errors, for nobody looks at every picture after every
-// change. (How wide words are depends on the reader's font; some room is left.)
+// Internal to Tapestry. Diagrams: boxes, arrows, cells and words, laid out by hand, in two
+// languages. A drawing checks itself: words that are wider than their box, lie outside the paper or
+// on other words, and lines that run through words are errors, because nobody looks at every
+// picture after every change. (How wide words are depends on the reader's font; some room is left.)
 //
-//     Drawing d({640, 120}, {"A loop", "一个循环"}, language);
-//     const Rect model = d.box({20, 40, 120, 36}, {"the model", "模型"}, kBlue);
-//     const Rect loss = d.box({200, 40, 80, 36}, {"the loss", "损失"}, kOrange);
-//     d.arrow({model.right(), loss.left()});
+// Words are "English|中文", or the same in both. `x_i` and `x_{t-1}` become subscripts, `__` is an
+// underscore.
+//
+//     Drawing d({640, 120}, "A loop|一个循环", language);
+//     d.draw(R"(
+//     blue box model 20 40 120 36 the model|模型
+//     orange box loss 200 40 80 36 the loss|损失
+//     arrow model loss)");
 #pragma once
 
-#include <tapestry/examples/school/pictures/svg.h>
+#include <tapestry/core/text/svg.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace tapestry::pictures {
 
 enum class Language { english, chinese };
-
-/// The same words in both languages. `x_i` and `x_{t-1}` become subscripts, `__` is an
-/// underscore, a line break is one.
-struct Words {
-    Words(const char* same) : english(same), chinese(same) {}
-    Words(std::string same) : english(same), chinese(std::move(same)) {}
-    Words(std::string in_english, std::string in_chinese)
-        : english(std::move(in_english)), chinese(std::move(in_chinese)) {}
-
-    std::string english, chinese;
-};
-
-struct Point {
-    double x = 0, y = 0;
-};
 
 Point operator+(Point a, Point b);
 
@@ -69,15 +59,32 @@ public:
     };
 
     /// With the title written at the top, where `y` below 34 is its place.
-    Drawing(Size size, const Words& title, Language language);
+    Drawing(Size size, std::string_view title, Language language);
+
+    /// What a script says (script.cpp), each of its lines
+    ///
+    ///     [STYLE ...] KIND ITEM [ ; ITEM ...]
+    ///
+    /// where STYLE is a colour, dashed, bold, start, end or a size (11px), and an item of each KIND
+    ///
+    ///     box     NAME X Y WIDTH HEIGHT WORDS      - for no name; \n in words is a new line
+    ///     text    POINT WORDS                      POINT: 20,40, where a name is its box's centre
+    ///     circle  POINT RADIUS WORDS
+    ///     bar     X Y WIDTH HEIGHT
+    ///     arrow   PLACE PLACE ...                  PLACE: a POINT, a box (its side that faces the
+    ///     line    PLACE PLACE ...                  next place) or one of its sides: loss.top@0.2
+    ///
+    /// Numbers count from `origin`. Throws ValueError for what it cannot read.
+    void draw(std::string_view script, Point origin = {});
 
     /// A box with words in its middle; its place again, for arrows.
-    Rect box(const Rect& place, const Words& words, int colour = kInk, const TextStyle& style = {});
+    Rect box(const Rect& place, std::string_view words, int colour = kInk,
+             const TextStyle& style = {});
     /// Words, the first of their lines with this middle.
-    void text(Point middle, const Words& words, const TextStyle& style = {});
+    void text(Point middle, std::string_view words, const TextStyle& style = {});
     void arrow(const std::vector<Point>& way, const LineStyle& style = {});
     void line(const std::vector<Point>& way, const LineStyle& style = {});
-    void circle(Point centre, double radius, const Words& words, int colour = kInk);
+    void circle(Point centre, double radius, std::string_view words, int colour = kInk);
     /// A filled bar without words, as deep in its colour as `depth` between 0 and 1.
     void bar(const Rect& place, int colour, double depth = 0.55);
 
@@ -85,16 +92,17 @@ public:
     std::string svg() const;
 
 private:
-    const std::string& in_language(const Words& words) const;
+    std::string in_language(std::string_view words) const;
     void write(Point middle, const std::string& line, const TextStyle& style);
 
     Size size_;
-    std::string title_;
     Language language_;
+    std::string title_;
     std::string body_;
-    std::vector<Rect> written_;                   // where words are
-    std::vector<std::string> words_;              // which
-    std::vector<std::pair<Point, Point>> drawn_;  // pieces of lines
+    std::map<std::string, Rect, std::less<>> boxes_;  // those of scripts, by name
+    std::vector<Rect> written_;                       // where words are
+    std::vector<std::string> words_;                  // which
+    std::vector<std::pair<Point, Point>> drawn_;      // pieces of lines
 };
 
 /// How wide a line of text is, about.

@@ -1,5 +1,5 @@
 // Colours, text and frame of a picture. Read svg.h first.
-#include <tapestry/examples/school/pictures/svg.h>
+#include <tapestry/core/text/svg.h>
 
 #include <fmt/format.h>
 
@@ -47,7 +47,6 @@ std::string escaped_xml(std::string_view text) {
         switch (c) {
             case '&': result += "&amp;"; break;
             case '<': result += "&lt;"; break;
-            case '>': result += "&gt;"; break;
             case '"': result += "&quot;"; break;
             default: result += c;
         }
@@ -64,6 +63,35 @@ std::string svg_text_element(double x, double y, std::string_view content, std::
 std::string svg_text(double x, double y, std::string_view text, std::string_view anchor,
                      std::string_view extra) {
     return svg_text_element(x, y, escaped_xml(text), anchor, extra);
+}
+
+std::string svg_rect(double x, double y, double width, double height, std::string_view attributes) {
+    return fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" {}/>\n",
+                       x, y, width, height, attributes);
+}
+
+std::string svg_circle(Point centre, double radius, std::string_view attributes) {
+    return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" {}/>\n", centre.x,
+                       centre.y, radius, attributes);
+}
+
+std::string svg_path(const std::vector<Point>& points, std::string_view attributes) {
+    std::string path;
+    bool pen_down = false;
+    for (const Point& p : points) {
+        const bool finite = std::isfinite(p.x) && std::isfinite(p.y);
+        if (finite) path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", p.x, p.y);
+        pen_down = finite;
+    }
+    return fmt::format("<path d=\"{}\" {}/>\n", path, attributes);
+}
+
+std::string svg_polygon(const std::vector<Point>& corners, std::string_view attributes) {
+    std::string points;
+    for (const Point& p : corners) {
+        points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", p.x, p.y);
+    }
+    return fmt::format("<polygon points=\"{}\" {}/>\n", points, attributes);
 }
 
 std::string svg_document(int width, int height, std::string_view title, const std::string& body) {
@@ -84,7 +112,9 @@ std::string tick_label(double value) {
     if (size >= 0.9995e-3 && size < 1e6) return fmt::format("{:.5g}", value);
     const std::string text = fmt::format("{:.4e}", value);  // -2.5000e-05
     const std::size_t at = text.find('e');
-    const std::string mantissa = fmt::format("{:g}", std::stod(text.substr(0, at)));
+    std::string mantissa = text.substr(0, at);
+    mantissa.erase(mantissa.find_last_not_of('0') + 1);
+    if (mantissa.ends_with('.')) mantissa.pop_back();
     const std::string ten = "10" + superscript(std::to_string(std::stoi(text.substr(at + 1))));
     if (mantissa == "1") return ten;
     return mantissa == "-1" ? "-" + ten : fmt::format("{}\u00b7{}", mantissa, ten);

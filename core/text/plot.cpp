@@ -1,18 +1,15 @@
-// Lines, points and bars over two axes. Read plot.h first; pictures/svg.h has what all pictures
-// share.
+// Lines, points and bars over two axes. Read plot.h first.
 #include <tapestry/core/error.h>
-#include <tapestry/examples/school/experiments/plot.h>
-#include <tapestry/examples/school/pictures/svg.h>
+#include <tapestry/core/text/plot.h>
+#include <tapestry/core/text/svg.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
-namespace tapestry::experiments {
+namespace tapestry::pictures {
 namespace {
-
-using namespace pictures;
 
 constexpr int kWidth = 640, kHeight = 400;
 constexpr double kLeftMargin = 70, kRightMargin = 20, kBottomMargin = 50, kTitle = 34,
@@ -206,60 +203,48 @@ std::string axes(const Plot& plot, const Paper& p) {
     return out;
 }
 
-std::string marker(double x, double y, std::size_t index) {
-    const auto colour = index % kColours;
+int colour_of(const Series& s, std::size_t index) {
+    return s.colour >= 0 ? s.colour : static_cast<int>(index % kColours);
+}
+
+std::string filled(const Series& s, std::size_t index) {
+    return fmt::format("class=\"f{}\"", colour_of(s, index));
+}
+
+std::string marker(const Series& s, std::size_t index, double x, double y) {
+    const std::string colour = filled(s, index);
     switch (index % 4) {
-        case 0:
-            return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" class=\"f{}\"/>\n", x,
-                               y, colour);
-        case 1:
-            return fmt::format(
-                "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"6\" height=\"6\" class=\"f{}\"/>\n", x - 3,
-                y - 3, colour);
-        case 2:
-            return fmt::format(
-                "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\" class=\"f{}\"/>\n",
-                x - 4, y + 3.5, x + 4, y + 3.5, x, y - 4, colour);
+        case 0: return svg_circle({x, y}, 3.5, colour);
+        case 1: return svg_rect(x - 3, y - 3, 6, 6, colour);
+        case 2: return svg_polygon({{x - 4, y + 3.5}, {x + 4, y + 3.5}, {x, y - 4}}, colour);
         default:
-            return fmt::format(
-                "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\" "
-                "class=\"f{}\"/>\n",
-                x - 4.5, y, x, y - 4.5, x + 4.5, y, x, y + 4.5, colour);
+            return svg_polygon({{x - 4.5, y}, {x, y - 4.5}, {x + 4.5, y}, {x, y + 4.5}}, colour);
     }
 }
 
-// Dashed series differ by their dashes as well.
+// Dashed series differ by their dashes as well, unless they were given a colour.
 std::string stroke(const Plot& plot, std::size_t index) {
     constexpr const char* kDashes[] = {"6 4", "2 4", "12 4", "10 3 2 3"};
     const auto before = plot.series.begin() + static_cast<std::ptrdiff_t>(index);
-    const auto dashed =
-        std::count_if(plot.series.begin(), before, [](const Series& s) { return s.dashed; });
+    const auto dashed = std::count_if(plot.series.begin(), before,
+                                      [](const Series& s) { return s.dashed && s.colour < 0; });
     const std::string dashes =
         fmt::format(" stroke-dasharray=\"{}\"", kDashes[dashed % std::ssize(kDashes)]);
-    return fmt::format("class=\"c{}\"{}", index % kColours,
-                       plot.series[index].dashed ? dashes : "");
+    const Series& s = plot.series[index];
+    return fmt::format("class=\"c{}\"{}", colour_of(s, index), s.dashed ? dashes : "");
 }
 
-std::string curve(const Plot& plot, std::size_t index, const Paper& p) {
-    const Series& s = plot.series[index];
-    std::string path;
-    bool pen_down = false;
-    for (std::size_t i = 0; i < s.x.size(); ++i) {
-        const bool finite = std::isfinite(s.x[i]) && std::isfinite(s.y[i]);
-        if (finite) {
-            path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", p.x(s.x[i]), p.y(s.y[i]));
-        }
-        pen_down = finite;
-    }
-    return fmt::format("<path d=\"{}\" {}/>\n", path, stroke(plot, index));
+// The places of a series on the paper.
+std::vector<Point> places(const Series& s, const Paper& p) {
+    std::vector<Point> result;
+    for (std::size_t i = 0; i < s.x.size(); ++i) result.push_back({p.x(s.x[i]), p.y(s.y[i])});
+    return result;
 }
 
 std::string points(const Series& s, std::size_t index, const Paper& p) {
     std::string out;
-    for (std::size_t i = 0; i < s.x.size(); ++i) {
-        if (std::isfinite(s.x[i]) && std::isfinite(s.y[i])) {
-            out += marker(p.x(s.x[i]), p.y(s.y[i]), index);
-        }
+    for (const Point& at : places(s, p)) {
+        if (std::isfinite(at.x) && std::isfinite(at.y)) out += marker(s, index, at.x, at.y);
     }
     return out;
 }
@@ -270,13 +255,11 @@ std::string bars(const Series& s, std::size_t index, std::size_t slot, double sl
     const double width = 0.8 * std::abs(p.x(1) - p.x(0)) / slots;
     const double base = p.y(p.y.log ? p.y.low : std::clamp(0.0, p.y.low, p.y.high));
     std::string out;
-    for (std::size_t i = 0; i < s.x.size(); ++i) {
-        if (!std::isfinite(s.y[i])) continue;
-        const double left = p.x(s.x[i]) + (static_cast<double>(slot) - slots / 2) * width;
-        const double top = p.y(s.y[i]);
-        out += fmt::format(
-            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"f{}\"/>\n",
-            left, std::min(top, base), width * 0.94, std::abs(top - base), index % kColours);
+    for (const Point& at : places(s, p)) {
+        if (!std::isfinite(at.y)) continue;
+        out +=
+            svg_rect(at.x + (static_cast<double>(slot) - slots / 2) * width, std::min(at.y, base),
+                     width * 0.94, std::abs(at.y - base), filled(s, index));
     }
     return out;
 }
@@ -289,7 +272,9 @@ std::string marks(const Plot& plot, const Paper& p) {
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
         const Series& s = plot.series[i];
         if (s.mark == Mark::bars) out += bars(s, i, slot++, static_cast<double>(slots), p);
-        if (s.mark == Mark::line || s.mark == Mark::line_and_points) out += curve(plot, i, p);
+        if (s.mark == Mark::line || s.mark == Mark::line_and_points) {
+            out += svg_path(places(s, p), stroke(plot, i));
+        }
         if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += points(s, i, p);
     }
     return fmt::format(
@@ -305,14 +290,12 @@ std::string legend_sample(const Plot& plot, std::size_t i, double x, double y) {
     const Series& s = plot.series[i];
     std::string out;
     if (s.mark == Mark::bars) {
-        out = fmt::format(
-            "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"24\" height=\"10\" class=\"f{}\"/>\n", x,
-            y - 5, i % kColours);
+        out = svg_rect(x, y - 5, 24, 10, filled(s, i));
     }
     if (s.mark == Mark::line || s.mark == Mark::line_and_points) {
-        out += fmt::format("<path d=\"M{:.1f} {:.1f}h24\" {}/>\n", x, y, stroke(plot, i));
+        out += svg_path({{x, y}, {x + 24, y}}, stroke(plot, i));
     }
-    if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += marker(x + 12, y, i);
+    if (s.mark == Mark::points || s.mark == Mark::line_and_points) out += marker(s, i, x + 12, y);
     return out;
 }
 
@@ -347,4 +330,4 @@ std::string svg(const Plot& plot) {
                             axes(plot, paper) + marks(plot, paper));
 }
 
-}  // namespace tapestry::experiments
+}  // namespace tapestry::pictures

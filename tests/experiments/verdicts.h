@@ -1,0 +1,96 @@
+// What the short form of each experiment says of its claims.
+#pragma once
+
+namespace tapestry::experiments {
+
+/// Names of claims, separated by spaces; each of an experiment's is in one of the lists.
+struct Verdicts {
+    const char* name;  ///< of the experiment
+    const char* holds = "";
+    const char* fails = "";
+    const char* open = "";       ///< not shown
+    const char* unchecked = "";  ///< a clock decides: on the machine, and on who else works there
+};
+
+inline constexpr Verdicts kVerdicts[] = {
+    {.name = "by_hand", .holds = "library_agrees paper_is_enough looks_at_the_robot"},
+    // In forty steps the smaller rate has not come far; in three hundred it has.
+    {.name = "sqrt_dk",
+     .holds = "variance deviation_8 saturated divided_constant scores_vanish q_explodes "
+              "w_q_explodes worse_256",
+     .fails = "q_vanishes stalls_64 rate_cures",
+     .unchecked = "rescaled_is_as_good"},
+    // Three seeds are too few for an exponent; ten are enough (docs/experiments.md).
+    {.name = "kernel_regression",
+     .holds = "attention_is_the_estimate near_counts_more width_is_learnt",
+     .open = "rate_of_kernels"},
+    {.name = "dynamic_weights",
+     .holds = "weights_follow_the_sentence it_is_learnt made_anew_finds",
+     .fails = "learnt_once_would_do"},
+    {.name = "three_copies",
+     .holds = "three_learn query_is_no_key one_is_not_three none_is_not_three",
+     .fails = "key_is_no_value query_is_no_value"},
+    {.name = "balanced_key",
+     .holds = "never_largest below_a_third one_head_fails two_heads_find_it",
+     .fails = "two_heads_find_any",
+     .open = "two_heads_needed second_head_helps bend_helps"},
+    // Three models of three are too few to say more than 44 %.
+    {.name = "head_roles",
+     .holds = "orthogonal_heads_leak_nothing one_head_is_not_enough two_heads_are_enough "
+              "four_heads_have_roles",
+     .open = "two_heads_divide_the_work four_heads_are_needed"},
+    {.name = "head_dropout",
+     .holds = "n_eff formula_in_full",
+     .fails = "n_eff_with_a_mean n_eff_correlated trained_are_independent",
+     .open = "less_dominance easier_to_miss"},
+    {.name = "heads_cost",
+     .holds = "same_parameters same_operations",
+     .open = "four_learn_better eight_learn_better",
+     .unchecked = "time_512 time_64"},
+    // After 120 steps no head does much yet: most are to spare, which six hundred steps change.
+    {.name = "redundant_heads",
+     .holds = "copies_lower_the_rank effective_rank_sees_them most_to_spare_zeroed "
+              "most_to_spare_averaged zeroing_overstates",
+     .fails = "rank_sees_near_copies",
+     .open = "trained_fill_less"},
+    // After eighty steps all layers are still alike.
+    {.name = "layers_roles",
+     .holds = "syntax_in_the_middle",
+     .fails = "first_is_local",
+     .open = "last_looks_furthest last_is_spread coreference_found coreference_late "
+             "coreference_after_syntax"},
+    {.name = "who_is_it",
+     .holds = "it_is_named a_head_looks",
+     .open = "it_is_not_led_astray one_head_is_missed heads_until_guessing"},
+    {.name = "word_order",
+     .holds = "order_is_lost learned_tell sinusoids_tell rotations_tell shift_is_rotation"},
+    {.name = "positions_unique",
+     .holds = "codes_differ neighbours_are_nearest sum_tells_both narrow_sum_tells_both",
+     .fails = "one_wave_would_do"},
+    {.name = "rotary_filters",
+     .holds = "half_width comb near_is_learned wide_is_learned near_uses_higher_frequencies"},
+    // Not shown: the forms that the short run leaves out.
+    {.name = "quadratic_cost",
+     .holds = "softmax_copies",
+     .fails = "sparse_is_n_log_n window_copies",
+     .open = "strided_copies linformer_copies linear_copies performer_copies",
+     .unchecked = "time_is_quadratic linear_forms_are_linear kept_weights_take_n2 "
+                  "attention_needs_n2_memory causal_halves"},
+    {.name = "checkpointing",
+     .holds = "keeps_inputs_alone peak_falls same_bits",
+     .unchecked = "four_thirds_of_the_time"},
+    {.name = "how_far",
+     .holds = "rnn_fades gates_ease bias_eases attention_does_not_fade rnn_loses bias_outreaches "
+              "bahdanau_reaches transformer_reaches",
+     .open = "rnn_learns_nothing lstm_outreaches"},
+    {.name = "deep_gradients",
+     .holds = "vanishes residuals_norm_after residuals_norm_before last_layer_norm_before",
+     .fails = "norms_alone_do_not_help",
+     .open = "last_layer_norm_after"},
+    // 120 small steps are too few to find out that the answer is there to be copied.
+    {.name = "what_goes_wrong",
+     .holds = "rate_too_high norm_before_needs_none no_zero_grad",
+     .fails = "cold_start_high_rate cold_start_tuned no_mask_cheats no_mask_cannot_write"},
+};
+
+}  // namespace tapestry::experiments
