@@ -106,7 +106,7 @@ void sequences(Drawing& d, double y, bool attention) {
 }
 
 Drawing bottleneck(Language language) {
-    Drawing d({640, 300}, {"The bottleneck, and Bahdanau's cure", "瓶颈，和 Bahdanau 的药方"},
+    Drawing d({640, 300}, {"The bottleneck, and Bahdanau's cure", "瓶颈，和 Bahdanau 的解法"},
               language);
     sequences(d, 56, false);
     d.text({308, 57}, {"one vector for everything", "一切都在一个向量里"});

@@ -26,7 +26,7 @@ Drawing state(Language language) {
     d.text({420, 186},
            {"whoever has all of it can go on to the same bits;\nwho lacks one part goes on to "
             "another model",
-            "样样齐全，就能接着走，一个比特都不差；\n缺了一样，走出来的就是另一个模型"},
+            "样样齐全，接着训练的结果就逐位相同；\n缺了一样，走出来的就是另一个模型"},
            {.size = 11});
     return d;
 }
@@ -55,8 +55,8 @@ Drawing sum_tree(Language language) {
         }
         d.text({x + 112, 214}, name);
     };
-    tree(48, 1, {"one worker", "一个工人"});
-    tree(368, 4, {"four workers: a branch each", "四个工人：一人一枝"});
+    tree(48, 1, {"one worker", "一个工作进程"});
+    tree(368, 4, {"four workers: a branch each", "四个工作进程：各算一枝"});
     return d;
 }
 
@@ -74,7 +74,7 @@ Drawing ring(Language language) {
             const Rect box{places[w].x, places[w].y, 104, 52};
             workers.push_back(d.box(box, "", kInk));
             d.text({box.centre().x, box.y + 13},
-                   {fmt::format("worker {}", w), fmt::format("工人 {}", w)}, {.size = 11});
+                   {fmt::format("worker {}", w), fmt::format("工作进程 {}", w)}, {.size = 11});
             for (int p = 0; p < 4; ++p) {
                 const bool whole = second || p == finished[w];
                 d.bar({box.x + 8 + 23.0 * p, box.y + 26, 20, 18}, whole ? kGreen : kBlue,
@@ -93,7 +93,7 @@ Drawing ring(Language language) {
            "收到的往上加：\n最后各有完整的一段"});
     round(
         356, true,
-        {"whole pieces go\nround once more:\nall have all", "完整的各段再传一圈：\n人人都有全部"});
+        {"whole pieces go\nround once more:\nall have all", "完整的各段再传一圈：\n每个都有全部"});
     d.text({157, 270}, {"reduce-scatter", "reduce-scatter"}, {.bold = true});
     d.text({483, 270}, {"all-gather", "all-gather"}, {.bold = true});
     d.text({320, 292},

@@ -126,17 +126,17 @@ Drawing softmax(Language language) {
     bars(24, {"scores", "得分"}, {15, 30, 60}, {"1", "2", "4"}, kBlue);
     bars(194, {"exponentials eˣ", "指数 eˣ"}, {6, 15, 110}, {"2.7", "7.4", "54.6"}, kBlue);
     bars(364, {"probabilities", "概率"}, {6, 15, 110}, {".04", ".11", ".84"}, kGreen);
-    bars(534, {"gradient p - truth", "梯度 p - 真相"}, {4, -40, 38}, {".04", "-.89", ".84"},
+    bars(534, {"gradient p - truth", "梯度 p - 真值"}, {4, -40, 38}, {".04", "-.89", ".84"},
          kOrange);
     d.text({167, 120}, "→", {.size = 16}), d.text({337, 120}, "→", {.size = 16});
     d.text({507, 120}, "→", {.size = 16});
     d.text({337, 142}, {"/ sum", "/ 总和"}, {.size = 11});
     d.text(
         {419, 212},
-        {"the truth was the second:\nL = -log 0.11 = 2.17", "真相是第二个：\nL = -log 0.11 = 2.17"},
+        {"the truth was the second:\nL = -log 0.11 = 2.17", "真值是第二个：\nL = -log 0.11 = 2.17"},
         {.size = 11});
     d.text({340, 256}, {"too high is pushed down, the truth is pushed up, and the pushes sum to 0",
-                        "高了往下推，真相往上推，推力之和为 0"});
+                        "高了往下推，真值往上推，推力之和为 0"});
     return d;
 }
 

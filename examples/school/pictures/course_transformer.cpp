@@ -13,7 +13,7 @@ namespace {
 
 // A layer with the norm first, lying on its side.
 Drawing layer(Language language) {
-    Drawing d({680, 170}, {"One layer, norm first", "一层，归一化在前"}, language);
+    Drawing d({680, 170}, {"One layer, norm first", "一层，前置归一化"}, language);
     d.text({24, 60}, "x");
     d.arrow({{34, 60}, {306, 60}}, {.colour = kBlue});
     d.circle({320, 60}, 12, "+", kBlue);
@@ -196,7 +196,7 @@ Drawing masks(Language language) {
     const Mask all[] = {
         {"GPT", {"the past", "只看过去"}, 8, [](int r, int c) { return c <= r ? kBlue : -1; }},
         {"BERT, ViT", {"everything", "全都看"}, 8, [](int, int) { return kBlue; }},
-        {{"a translator's decoder", "翻译机的解码器"},
+        {{"a translator's decoder", "翻译模型的解码器"},
          {"all of the source, and its own past", "全部源文本，和自己的过去"},
          14,
          [](int r, int c) { return c < 6 ? kPink : (c - 6 <= r ? kBlue : -1); }},
@@ -219,7 +219,7 @@ Drawing masks(Language language) {
     }
     d.text({340, 212},
            {"a row for each position that asks, a column for each that may be read",
-            "一行是一个在问的位置，一列是一个被看的位置"},
+            "每行是一个查询的位置，每列是一个被看的位置"},
            {.size = 11});
     return d;
 }
@@ -241,7 +241,7 @@ Drawing linear_attention(Language language) {
     sized(d, {446, 92}, f, n, "V", kGreen);
     d.text({486, 92}, "→", {.size = 16});
     sized(d, {526, 92}, f, n, "Y", kInk);
-    d.text({610, 92}, {"work n² d", "活：n² d"});
+    d.text({610, 92}, {"work n² d", "计算量 n² d"});
     d.text({56, 222}, {"linear", "线性"}, {.bold = true});
     sized(d, {160, 222}, n, f, "φ(K)ᵀ", kBlue), sized(d, {226, 222}, f, n, "V", kGreen);
     d.text({264, 222}, "→", {.size = 16});
@@ -251,7 +251,7 @@ Drawing linear_attention(Language language) {
         sized(d, {446, 222}, f + 16, f, "f × d", kOrange);
     d.text({486, 222}, "→", {.size = 16});
     sized(d, {526, 222}, f, n, "Y", kInk);
-    d.text({610, 222}, {"work n f d", "活：n f d"});
+    d.text({610, 222}, {"work n f d", "计算量 n f d"});
     d.text({340, 284},
            {"the softmax between Q Kᵀ and V sees whole rows of scores; φ sees one vector at a time",
             "Q Kᵀ 和 V 之间隔着 softmax，它要看得分的整行；φ 一次只看一个向量"},
