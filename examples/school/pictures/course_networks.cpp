@@ -82,7 +82,7 @@ void ring(Drawing& d) {
         const double x = second ? 356 : 30;
         const Point places[] = {{x, 64}, {x + 150, 64}, {x + 150, 194}, {x, 194}};
         for (int w = 0; w < 4; ++w) {
-            d.draw(fmt::format("box w{0} 0 0 104 52 \n11px text 52,13 worker {0}|工人 {0}", w),
+            d.draw(fmt::format("box w{0} 0 0 104 52 \n11px text 52,13 worker {0}|工作进程 {0}", w),
                    places[w]);
             for (int p = 0; p < 4; ++p) {
                 const bool whole = second || p == finished[w];

@@ -104,7 +104,7 @@ void masks(Drawing& d) {
     const Mask all[] = {
         {"GPT", "the past|只看过去", 8, [](int r, int c) { return c <= r ? kBlue : -1; }},
         {"BERT, ViT", "everything|全都看", 8, [](int, int) { return kBlue; }},
-        {"a translator's decoder|翻译机的解码器",
+        {"a translator's decoder|翻译模型的解码器",
          "all of the source, and its own past|全部源文本，和自己的过去", 14,
          [](int r, int c) { return c < 6 ? kPink : (c - 6 <= r ? kBlue : -1); }},
         {"a window of 3|宽 3 的窗口", "what is near|只看近处", 8,

@@ -31,6 +31,20 @@ function Para(paragraph)
   end
 end
 
+-- GitHub wants a space before a formula; after full-width punctuation it would be seen.
+local full_width = { ['，'] = true, ['。'] = true, ['；'] = true, ['：'] = true, ['、'] = true,
+                     ['（'] = true, ['）'] = true, ['“'] = true, ['”'] = true }
+function Inlines(inlines)
+  for i = #inlines - 1, 2, -1 do
+    local before, after = inlines[i - 1], inlines[i + 1]
+    if inlines[i].t == 'Space' and after.t == 'Math' and before.t == 'Str' and
+       full_width[before.text:sub(-3)] then
+      inlines:remove(i)
+    end
+  end
+  return inlines
+end
+
 function Table(table)
   return pandoc.Div({ table }, { class = 'table', tabindex = '0' })
 end
