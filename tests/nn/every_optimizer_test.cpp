@@ -10,7 +10,7 @@
 #include <tapestry/nn/optim/optimizer_registry.h>
 #include <tapestry/nn/train/begin_run.h>
 #include <tapestry/nn/train/rewind.h>
-#include <tapestry/tests/nn/run_place.h>
+#include <tapestry/tests/nn/small_run.h>
 #include <tapestry/tests/source_dir.h>
 
 #include <fmt/ranges.h>
