@@ -16,6 +16,7 @@
 
 namespace tapestry {
 
+/// The table, with a line for each entry.
 std::string to_string(const Tape& tape);
 
 /// "1.5 KB", in powers of 1000.

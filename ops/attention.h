@@ -9,6 +9,7 @@
 
 namespace tapestry {
 
+/// Options of scaled_dot_product_attention().
 struct AttentionOptions {
     /// Query i attends to keys j <= i + S - T: aligned at the end, so that with T = 1 the newest
     /// query sees all S keys of a cache.

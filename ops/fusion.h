@@ -21,6 +21,7 @@ void set_fusion(bool enabled);
 /// Fusion on or off until this leaves scope; then as before.
 class FusionGuard {
 public:
+    /// `enabled`: whether fused forms run.
     explicit FusionGuard(bool enabled) : before_(fusion_enabled()) { set_fusion(enabled); }
     ~FusionGuard() { set_fusion(before_); }
     FusionGuard(const FusionGuard&) = delete;

@@ -18,8 +18,8 @@ namespace tapestry {
 /// Elements of a tensor and their places along an axis (i64), both of one shape:
 ///     const auto [values, indices] = topk(logits, 5);
 struct Selection {
-    Tensor values;
-    Tensor indices;
+    Tensor values;   ///< the elements
+    Tensor indices;  ///< i64: where each was on the axis
 };
 
 /// The k largest of each line, the largest first, or the k smallest, the smallest first: axis

@@ -13,14 +13,16 @@
 
 namespace tapestry {
 
+/// Options of max_pool1d() and avg_pool1d(), in elements.
 struct Pool1dOptions {
-    std::int64_t stride = 0;  ///< from one window to the next; 0: the kernel's length
-    std::int64_t padding = 0;
+    std::int64_t stride = 0;   ///< from one window to the next; 0: the kernel's length
+    std::int64_t padding = 0;  ///< on either side, at most half the kernel
 };
 
+/// Options of max_pool2d() and avg_pool2d(), in pixels.
 struct Pool2dOptions {
-    Size2d stride = 0;  ///< 0: the kernel's size
-    Size2d padding = 0;
+    Size2d stride = 0;   ///< 0: the kernel's size
+    Size2d padding = 0;  ///< on all four sides, at most half the kernel
 };
 
 /// y[n, c, p, q] = the largest x[n, c, i, j] of window (p, q): rows p stride - padding and as many
@@ -44,7 +46,11 @@ Tensor avg_pool1d(const Tensor& x, std::int64_t kernel, const Pool1dOptions& opt
 
 // ---- images of another size ---------------------------------------------------------------------
 
-enum class Interpolation { nearest, bilinear };
+/// How interpolate() finds a pixel's value.
+enum class Interpolation {
+    nearest,  ///< the pixel that it lies in
+    bilinear  ///< weighted mean of the four around it
+};
 
 /// x [N, C, H, W] as images [N, C, P, Q] of `size` P x Q. Pixel p of the result stands at s =
 /// (p + 1/2) H / P - 1/2 of the image: nearest takes row floor(p H / P), bilinear the two rows

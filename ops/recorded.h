@@ -16,9 +16,10 @@ namespace tapestry {
 /// attention_weights() gives the weights once more.
 std::optional<AttentionOptions> recorded_attention(const Op& op);
 
+/// The targets and options of a recorded cross_entropy().
 struct RecordedCrossEntropy {
-    Tensor targets;  ///< [...] i64, of logits [..., V], the entry's input
-    CrossEntropyOptions options;
+    Tensor targets;               ///< [...] i64, of logits [..., V], the entry's input
+    CrossEntropyOptions options;  ///< as given to cross_entropy()
 };
 
 /// Of an entry that cross_entropy recorded and backward has not been through; nothing for any other

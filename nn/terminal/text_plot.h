@@ -21,11 +21,14 @@
 
 namespace tapestry {
 
+/// One curve.
 struct TextCurve {
-    std::string name;
-    std::vector<double> x = {}, y = {};  ///< as many of each; where y is not finite there is a gap
+    std::string name;            ///< for the legend
+    std::vector<double> x = {},  ///< of the points
+        y = {};                  ///< one per x; not finite: a gap
 };
 
+/// The size and axes of a plot.
 struct TextPlotOptions {
     int width = 80;            ///< columns, of everything
     int height = 16;           ///< rows, of the curves alone
