@@ -62,7 +62,7 @@ namespace detail {
 class TurnMemory;
 }
 
-/// Memory for repeated work, such as training steps. Not safe for use by two threads at a time.
+/// Memory for repeated work of one thread, such as training steps.
 class PlannedMemory {
 public:
     PlannedMemory();

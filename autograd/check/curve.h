@@ -20,8 +20,8 @@ struct CurvePoint {
 
 /// The curve of one slope.
 struct ErrorCurve {
-    std::string title;   ///< what was differentiated: "input 0 along a random direction"
-    double claimed = 0;  ///< the slope by the tape
+    std::string title;               ///< name of the leaf
+    double claimed = 0;              ///< the slope by the tape
     std::vector<CurvePoint> points;  ///< from the largest step to the smallest
 };
 

@@ -25,7 +25,7 @@ struct MachinePeak {
         double bytes_per_second;  ///< rate at that size
     };
 
-    double flops_per_second = 0;  ///< of matrix products; 0: unknown
+    double flops_per_second = 0;  ///< of independent multiply-adds; 0: unknown
     /// From the size that a core's own cache holds to one that only memory holds, each no faster
     /// than the last.
     std::vector<Level> levels = {};

@@ -33,7 +33,7 @@ Times timed(double budget, const std::function<void()>& f);
 
 /// What it was, how long it took, and how much work it is at least.
 struct Measurement {
-    std::string what;            ///< "linear", "forward"
+    std::string what;            ///< "forward and backward"
     Times times = {};            ///< seconds that it took
     double flops = 0;            ///< floating-point operations
     double bytes = 0;            ///< read or written, each number once

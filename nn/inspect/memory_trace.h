@@ -16,10 +16,10 @@ namespace tapestry {
 
 /// What a block of memory holds.
 enum class MemoryKind {
-    parameter,   ///< a parameter or buffer of the model
-    input,       ///< given from outside
+    parameter,   ///< a parameter of the model, or another leaf
+    input,       ///< an input that no operation of the step computed
     activation,  ///< computed in the forward pass
-    gradient     ///< computed in the backward pass
+    gradient     ///< a gradient, on its way or at a leaf
 };
 
 /// One block of memory, possibly viewed by several tensors.

@@ -42,9 +42,9 @@ struct Checkpoint {
 /// Information in a checkpoint that can be read without the objects that it is loaded into.
 struct CheckpointInfo {
     std::int64_t step = 0;            ///< steps taken
-    std::string config;               ///< of the run, as JSON: TrainingConfig
-    std::string data;                 ///< checksum of the training data
-    std::string run;                  ///< metadata of the run
+    std::string config;               ///< Checkpoint::config
+    std::string data;                 ///< Checkpoint::data
+    std::string run;                  ///< Checkpoint::run
     std::string version;              ///< version of Tapestry that wrote it
     std::string isa;                  ///< instruction set; with another one the bits differ
     std::string optimizer;            ///< its kind: "AdamW"

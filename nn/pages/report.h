@@ -24,14 +24,14 @@ namespace tapestry {
 
 /// A loss to compare the run's with: its name, and what would achieve it.
 struct ExpectedLoss {
-    std::string name;          ///< "uniform"
+    std::string name;          ///< "counting pairs"
     double loss = 0;           ///< nats per token
     std::string meaning = {};  ///< how it is computed, in words
 };
 
 /// One setting, for the recipe's table.
 struct RecipeLine {
-    std::string name;          ///< "--lr"
+    std::string name;          ///< "--min-lr"
     std::string value;         ///< "0.001"
     std::string meaning = {};  ///< in words
 };
