@@ -73,8 +73,8 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Re
 struct BceOptions {
     /// Factor of each element's loss; undefined for 1. Broadcasts to the shape of x.
     Tensor weight = {};
-    /// Factor of the loss where y is 1, as n_negative / n_positive for what is rare; undefined for
-    /// 1. Broadcasts to the shape of x.
+    /// Factor of the loss where y is 1, as n_negative / n_positive for what is rare; if undefined,
+    /// the factor is 1. Broadcasts to the shape of x.
     Tensor pos_weight = {};
     Reduction reduction = Reduction::mean;  ///< over all elements
 };

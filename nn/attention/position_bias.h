@@ -16,8 +16,8 @@ namespace tapestry {
 /// 2^n, then the first, third, ... of twice as many.
 std::vector<double> alibi_slopes(std::int64_t heads);
 
-/// [H, T, S]: -m_h |i + S - T - j| for query i and key j, a constant. The entries depend only on j
-/// - i, so the result is a view of 2 S - 1 numbers per head. Source: Press, Smith and Lewis 2022,
+/// [H, T, S]: -m_h |i + S - T - j| for query i and key j, a constant. The entries depend only on
+/// j - i, so the result is a view of 2 S - 1 numbers per head. Source: Press, Smith and Lewis 2022,
 /// "Train Short, Test Long" (ALiBi), where no query looks ahead.
 class AlibiBias {
 public:

@@ -37,7 +37,7 @@ struct TextPlotOptions {
 };
 
 /// The curves over one another, the later ones in front, each with a mark of its own, in the order
-/// *o+x#@%& and then a to z. Where several points of a curve fall in one column, their mean is
+/// `*o+x#@%&` and then a to z. Where several points of a curve fall in one column, their mean is
 /// drawn (of the logarithms, with log_y). Both axes have ticks at round numbers, of which the
 /// outermost bound the y axis. Throws ValueError for an x that is not finite, as many x as y not,
 /// no point that can be drawn, more than 34 curves, a width below 24 or a height below 4.
