@@ -1,5 +1,6 @@
 # doxygen's input filter: puts into doxygen's words what the layout of the headers says. Every line stays where
 # it is, so warnings name the right one.
+# - Lines that are indented by four spaces are code, or formulas, even without an empty line before them.
 # - The comment that opens a file documents the file, which belongs to the group of its room (main.dox).
 # - A comment covers the functions that follow without a gap: outside of classes all of them, as in docs/ops.md
 #   (tests/ops/public_header.h); in a class the overloads of the first.
@@ -20,42 +21,61 @@ function ends(line) { return line ~ /[;}]( *\/\/.*)?$/ }
 
 function opens(line) { return line ~ /{( *\/\/.*)?$/ }
 
+# Prints a line once the next is known, which may end the code in a comment.
+function emit(line, indented, begin) {
+    indented = match(line, /^ *\/\/\/     *[^ ]/)
+    if (!indented && code) {
+        pending = pending " @endcode"
+        code = 0
+    }
+    if (indented) {
+        if (!code) begin = line ~ /[;{]( *\/\/.*)?$|#include/ ? "@code{.cpp}" : "@code{.unparsed}"
+        sub(/\/\/\/     /, "/// " begin, line)
+        code = 1
+    }
+    if (started) print pending
+    started = 1
+    pending = line
+}
+
+END { emit("") }
+
 FNR == 1 { opening = 1 }
-opening && /^\/\// { sub(/^\/\//, "///"); print; next }
+opening && /^\/\// { sub(/^\/\//, "///"); emit($0); next }
 opening {
     opening = 0
     room = FILENAME
     sub(/.*\/tapestry\//, "", room)
     if (!sub(/\/[^\/]*$/, "", room)) room = ""
     gsub("/", "_", room)
-    if (/^#pragma once/) { print "/// @file"; in_room = room != ""; next }
+    if (/^#pragma once/) { emit("/// @file"); in_room = room != ""; next }
 }
-in_room { in_room = 0; if (/^$/) { print "/// @ingroup " room; next } }
+in_room { in_room = 0; if (/^$/) { emit("/// @ingroup " room); next } }
 
 # The rest of a declaration of several lines.
 inside {
     if (opens($0)) body = 1
     if (body ? ($0 ~ /^ *}/ && indentation($0) == level) : ends($0)) inside = body = 0
-    print
+    emit($0)
     next
 }
 
 # A specialisation, up to its closing brace.
-held == "template <>" && /^struct / { special = 1; held = ""; print "" }
-special { if (/^};/) special = 0; print ""; next }
+held == "template <>" && /^struct / { special = 1; held = ""; emit("") }
+special { if (/^};/) special = 0; emit(""); next }
 
 /^ *\/\/\// {
     text = $0
     sub(/^ *\/\/\/ ?/, "", text)
     comment = fresh ? comment " " text : text
     fresh = 1
-    print
+    emit($0)
     next
 }
-/^ *(\/\/.*)?$/ { if (held != "") { print held; held = "" } fresh = 0; covered = ""; print; next }
+/^ *(\/\/.*)?$/ { if (held != "") { emit(held); held = "" } fresh = 0; covered = ""; emit($0); next }
 /^ *template <.*>$/ { held = $0; next }
 
-!fresh && !/\/\/\/</ && (/= (default|delete);( *\/\/.*)?$/ || /^ *(virtual )?~.*[;}]( *\/\/.*)?$/) { print ""; next }
+!fresh && !/\/\/\/</ && (/= (default|delete);( *\/\/.*)?$/ || /^ *(virtual )?~.*[;}]( *\/\/.*)?$/) { emit(""); next }
 
 {
     name = declared($0)
@@ -69,5 +89,5 @@ special { if (/^};/) special = 0; print ""; next }
     held = ""
     inside = name != "" && !ends($0)
     body = inside && opens($0)
-    print text
+    emit(text)
 }
